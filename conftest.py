@@ -19,7 +19,7 @@ OPTIONAL = {  # modules that cannot be imported without a library, which may not
     "src/rankdev/statistics/flips/_torch.py": "torch",
     "src/rankdev/integrations/ir_measures.py": "ir_measures",
     "src/rankdev/integrations/spark.py": "pyspark",
-    "src/rankdev/integrations/_spark_tasks.py": "pyarrow",
+    "src/rankdev/integrations/_executors.py": "pyarrow",
     "src/rankdev/integrations/sklearn.py": "sklearn",
     "src/rankdev/integrations/torch.py": "torch",
     "src/rankdev/integrations/sentence_transformers.py": "sentence_transformers",

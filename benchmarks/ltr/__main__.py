@@ -16,7 +16,7 @@ from benchmarks.ltr.data import Rows, example, made, taken
 
 from rankdev._common.arrays import Floats
 from rankdev.integrations.lightgbm import Metric, Objective
-from rankdev.learning.position_gains import OUTSIDE, PositionGains
+from rankdev.learning.gains import OUTSIDE, PositionGains
 
 K = 10
 GAINS = {

@@ -12,8 +12,8 @@ from rankdev.errors import UsageError as UsageError
 from rankdev.evaluation.bounds import bounds as bounds
 from rankdev.evaluation.evaluate import evaluate as evaluate
 from rankdev.evaluation.explain import explain as explain
-from rankdev.evaluation.explain import score as score
 from rankdev.evaluation.losses import losses as losses
+from rankdev.evaluation.one_ranking import score as score
 from rankdev.evaluation.score_files import read_scores as read_scores
 from rankdev.evaluation.scores import Scores as Scores
 from rankdev.html_report.page import report as report
@@ -30,6 +30,7 @@ from rankdev.measures.syntax import parse as parse
 from rankdev.preferences.judgments import Preferences as Preferences
 from rankdev.preferences.strengths import strengths as strengths
 from rankdev.preferences.tiers import tiers as tiers
+from rankdev.statistics.advice import advise as advise
 from rankdev.statistics.agreement import agreement as agreement
 from rankdev.statistics.equivalence import equivalence as equivalence
 from rankdev.statistics.gate import gate as gate

@@ -199,6 +199,15 @@ def counted(number: int, noun: str, verb: str = "", *, of: int | None = None) ->
     return f"{number:,}{whole} {noun} {verb}".rstrip()
 
 
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence has them.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
 def printable(text: str) -> str:
     r"""Escape whatever a terminal would not show as itself; every name from outside is shown through this function.
 

@@ -1,6 +1,7 @@
 """All claims by name: what simulates each, and how many trials the long run has."""
 
 from tests.calibration import (
+    advice,
     boards,
     clustered,
     collected,
@@ -28,5 +29,6 @@ PARTS = (
     gates,
     segments,
     dependence,
+    advice,
 )
 CLAIMS = {name: claim for part in PARTS for name, claim in part.CLAIMS.items()}

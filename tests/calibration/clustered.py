@@ -12,9 +12,9 @@ from unittest.mock import patch
 import numpy as np
 
 import rankdev as rd
+from rankdev.statistics.contrasts import Family
 from rankdev.statistics.effect_sizes import effect_limits, fraction_won
 from rankdev.statistics.equivalence import interval
-from rankdev.statistics.panels import Family
 from rankdev.statistics.power.student import queries_for
 from rankdev.statistics.rank_correlation import tau_b
 from tests.calibration.designs import clustered

@@ -11,16 +11,14 @@ import polars as pl
 from scipy import stats
 
 import rankdev as rd
-from rankdev.statistics.anytime import betting
 from rankdev.statistics.bounded_mean import widened
+from rankdev.statistics.contrasts import Family
 from rankdev.statistics.corrections import holm
-from rankdev.statistics.paired import TESTS, Drawing
-from rankdev.statistics.panels import Family
-from rankdev.statistics.ranks import rank_limits
-from rankdev.statistics.replicate_plan import Spread
-from rankdev.statistics.replicates import over_runs
+from rankdev.statistics.generalizability import components, components_of_runs
+from rankdev.statistics.groups import rank_limits
+from rankdev.statistics.paired import TESTS, Drawing, betting
+from rankdev.statistics.replicates import Spread, over_runs
 from rankdev.statistics.skewed import skewed_p
-from rankdev.statistics.variance import components, components_of_runs
 from tests.calibration.estimates import against_nothing
 from tests.calibration.simulations import ALPHA, KINDS, Finding, family
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rankdev.statistics.posterior import beyond
+from rankdev.statistics.equivalence import beyond
 from tests.calibration.simulations import KINDS, Finding
 from tests.calibration.sparse import against_nothing
 

@@ -8,7 +8,7 @@ from unittest.mock import patch
 import numpy as np
 
 from rankdev.statistics import segments
-from rankdev.statistics.panels import Family
+from rankdev.statistics.contrasts import Family
 from tests.calibration.simulations import ALPHA, KINDS, Finding
 
 ALIKE = [((20, 20), (1, 1)), ((10, 200), (1, 1)), ((10,) * 8, (1,) * 8)]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.evaluation import evaluate as scoring
-from rankdev.evaluation import matching
+from rankdev.evaluation import hits, matching
 from tests.common import draws, plain
 from tests.common.claims import EVERY, UNGRADED, claiming
 from tests.common.examples import examples
@@ -58,7 +58,7 @@ def test_a_measure_alone_equals_its_twin(world, text):
 
 @pytest.mark.parametrize("cells", [1, 40])
 def test_blocks_change_nothing(monkeypatch, cells):
-    monkeypatch.setattr(matching, "BLOCK_CELLS", cells)
+    monkeypatch.setattr(hits, "BLOCK_CELLS", cells)
 
     @examples(40)
     @given(worlds())

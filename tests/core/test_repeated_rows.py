@@ -5,7 +5,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankdev.core.columns import repeated_rows
+from rankdev.core.row_checks import repeated_rows
 
 
 @given(

@@ -1,14 +1,14 @@
 import io
 import sys
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
 from rankdev.display.agreement import plot_agreement, plot_sensitivity
+from rankdev.display.differences import plot_differences
 from rankdev.display.power import plot_power, plot_stability
-from rankdev.display.significance import plot_differences
 from rankdev.display.style import looks, save
 from rankdev.errors import MissingExtraError, UsageError
 from rankdev.evaluation.explain import explain
@@ -99,10 +99,30 @@ def test_agreement_panels_for_each_data_set(scores):
 
 def test_differences_are_sorted_and_named(scores):
     axis = plot_differences(scores, "a", "d", "RDQ@5").axes[0]
-    heights = [bar.get_height() for bar in axis.patches]
+    heights = [bar.get_width() for bar in axis.patches]
     apart = scores.values[0, :, 0] - scores.values[3, :, 0]
     assert heights == sorted(apart, reverse=True)
-    assert axis.get_xticklabels()[0].get_text() == f"q{apart.argmax()}"
+    assert axis.get_yticklabels()[0].get_text() == f"q{apart.argmax()}"
+
+
+@pytest.mark.parametrize("queries", [1, 40, 60])
+def test_every_topic_is_named_as_far_as_names_fit(queries):
+    names = tuple(f"topic-{i}" for i in range(queries))
+    scores = Scores(("a", "b"), names, ("RDQ@5",), np.random.default_rng(0).random((2, queries, 1)))
+    drawn = plot_differences(scores, "a", "b", "RDQ@5")
+    drawn.draw_without_rendering()
+    labels = [label for label in drawn.axes[0].get_yticklabels() if label.get_text()]
+    assert {label.get_text() for label in labels} == set(names)
+    boxes = sorted((label.get_window_extent() for label in labels), key=lambda box: box.y0)
+    assert all(low.y1 <= high.y0 + 1 for low, high in pairwise(boxes))  # none over another
+
+
+def test_of_many_topics_the_best_and_the_worst_are_named():
+    names = tuple(f"topic-{i}" for i in range(200))
+    scores = Scores(("a", "b"), names, ("RDQ@5",), np.stack([np.linspace(0, 1, 200), np.full(200, 0.5)])[:, :, None])
+    best, worst = texts(plot_differences(scores, "a", "b", "RDQ@5").axes[0])
+    assert best.splitlines() == ["best:", "topic-199", "topic-198", "topic-197"]
+    assert worst.splitlines() == ["worst:", "topic-0", "topic-1", "topic-2"]
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])

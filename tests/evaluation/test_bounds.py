@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.evaluation import _completions, _extremes, _rdq_extremes
+from rankdev.evaluation import _completions, _extremes, _rdq_limits
 from tests.common.examples import examples
 
 GRADED = [
@@ -160,7 +160,7 @@ def test_too_many_ways_to_fill_the_first_places_are_looked_at_in_intervals(monke
     exact = rd.bounds(references, lists, "RDQ@3")
     monkeypatch.setattr(_completions, "MOST", 0)
     near = rd.bounds(references, lists, "RDQ@3")
-    monkeypatch.setattr(_rdq_extremes, "GROUPS", 1)
+    monkeypatch.setattr(_rdq_limits, "GROUPS", 1)
     far = rd.bounds(references, lists, "RDQ@3")
     for inner, outer in ((exact, near), (near, far)):
         for name in ("limits", "difference_limits"):

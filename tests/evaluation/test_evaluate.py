@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import DataError, MeasureError, RankdevWarning, UsageError
-from rankdev.evaluation import matching
+from rankdev.evaluation import hits
 from rankdev.evaluation.evaluate import score_run
-from rankdev.evaluation.explain import match_one
 from rankdev.evaluation.matching import Matcher
+from rankdev.evaluation.one_ranking import match_one
 from tests.common import draws
 from tests.common.examples import examples
 
@@ -317,12 +317,12 @@ def test_score_run_is_a_pure_function_of_things_that_pickle():
 
 @given(st.lists(st.integers(0, 60), max_size=300))
 def test_blocks_hold_no_more_than_they_may(widths):
-    blocks = list(matching._blocks(np.array(widths, np.int64)))
+    blocks = list(hits._blocks(np.array(widths, np.int64)))
     assert [row for block in blocks for row in range(len(widths))[block]] == list(range(len(widths)))
 
 
 def test_one_long_reference_among_many_short_ones_stays_alone():
     widths = np.ones(200_000, np.int64)
     widths[70_000] = 5_000
-    for block in matching._blocks(widths):
-        assert len(widths[block]) * widths[block].max() <= matching.BLOCK_CELLS
+    for block in hits._blocks(widths):
+        assert len(widths[block]) * widths[block].max() <= hits.BLOCK_CELLS

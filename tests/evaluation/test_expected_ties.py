@@ -13,7 +13,7 @@ from rankdev import DataError, MeasureError, UsageError
 from rankdev.core.ordering import Ordering
 from rankdev.core.run_builder import RunBuilder
 from rankdev.core.runs import Run
-from rankdev.evaluation import matching
+from rankdev.evaluation import hits
 from rankdev.measures import REGISTRY
 from rankdev.measures import ties as tied
 from tests.common import draws, plain
@@ -75,7 +75,7 @@ def test_a_measure_alone_looks_no_deeper_than_its_cutoff(world, text):
 
 @pytest.mark.parametrize("cells", [1, 7])
 def test_blocks_change_nothing(monkeypatch, cells):
-    monkeypatch.setattr(matching, "BLOCK_CELLS", cells)
+    monkeypatch.setattr(hits, "BLOCK_CELLS", cells)
     monkeypatch.setattr(tied, "CELLS", cells)
     examples(15)(given(worlds())(lambda world: check(*world, AVERAGED)))()
 

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.io.native_qrels import read_qrels_natively
+from rankdev.io.native_input import read_qrels_natively
 from tests.fuzz.files import FILES, IDS, NO_NUMBERS, NUMBERS, SLOW, seeds
 from tests.native.compiled import check, reading
 

@@ -7,7 +7,7 @@ import pytest
 
 import rankdev as rd
 from rankdev.integrations.lightgbm import Metric, Objective
-from rankdev.learning.position_gains import training_labels
+from rankdev.learning.gains import training_labels
 
 lgb = pytest.importorskip("lightgbm")
 SETTINGS = {"num_threads": 1, "verbosity": -1, "num_leaves": 7, "deterministic": True}

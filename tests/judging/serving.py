@@ -44,10 +44,22 @@ def written(path, rows=ROWS):
 
 
 @contextmanager
-def serving(folder, rows=ROWS, *, repeats=1, database="judgments.sqlite", least=0, host="127.0.0.1", port=0, **options):
+def serving(
+    folder,
+    rows=ROWS,
+    *,
+    repeats=1,
+    database="judgments.sqlite",
+    least=0,
+    host="127.0.0.1",
+    port=0,
+    team=None,
+    **options,
+):
     items = read_items(written(folder / "items.jsonl", rows))
     store = Store(folder / database)
-    session = Session(items, store, OrderStrategy(items.pool, Rule(), repeats=repeats, seed=0), least=least)
+    strategy = OrderStrategy(items.pool, Rule(), repeats=repeats, seed=0)
+    session = Session(items, store, strategy, least=least, **(team or {}))
     server = JudgeServer(session, host, port, Tokens.kept(store), **options)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

@@ -17,10 +17,11 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
+from rankdev.judging._owner import EXPORTS
 from rankdev.judging._questions import AWAY, LOOKING
 from rankdev.judging.collect import strategy_for
 from rankdev.judging.items import Pool, read_items
-from rankdev.judging.server import EXPORTS, JudgeServer
+from rankdev.judging.server import JudgeServer
 from rankdev.judging.sessions import LEAST, Session
 from rankdev.judging.store import Store, StoredAnswer
 from rankdev.judging.strategies import DecisionStrategy, Rule, SystemScores

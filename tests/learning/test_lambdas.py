@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.learning import training as lambdas
-from rankdev.learning.position_gains import PositionGains, trainable, training_labels
+from rankdev.learning.gains import PositionGains, trainable, training_labels
 from rankdev.learning.training import Lambdas, MeanScore
 from tests.common.examples import examples
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import rankdev as rd
-from rankdev.learning._click_log import ClickLog
-from rankdev.learning._click_models import examination_by_em, relative_weights
+from rankdev.learning._examination import examination_by_em, relative_weights
+from rankdev.learning._log import ClickLog
 from rankdev.learning.position_weights import never_increasing
 from tests.learning.simulate import cascade_log, position_based_log, table
 

@@ -11,7 +11,8 @@ from rankdev import preferences
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Preferences, judge_agreement, position_bias, strengths, tiers
 from rankdev.preferences.annotators import bootstrap_alpha, krippendorff_alpha
-from rankdev.preferences.position_bias import _Integral, correct_order, fit_order_effect
+from rankdev.preferences.order_effect import correct_order, fit_order_effect
+from rankdev.preferences.position_bias import _Integral
 
 NAN = float("nan")
 # Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), example C: four observers, twelve units

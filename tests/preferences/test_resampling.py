@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rankdev.preferences import Preferences, strengths
-from rankdev.preferences._fitting import resampled_strengths
+from rankdev.preferences._uncertainty import resampled_strengths
 from rankdev.preferences.models import Options
 from rankdev.preferences.strengths import fit_model
 

@@ -13,8 +13,8 @@ from scipy.stats import spearmanr
 from rankdev.errors import DataError, UsageError
 from rankdev.io.preferences import read_preferences
 from rankdev.preferences import Preferences, strengths
-from rankdev.preferences import _fitting as uncertainty
 from rankdev.preferences import _pairs as pairs
+from rankdev.preferences import _uncertainty as uncertainty
 from rankdev.preferences.models.rank_centrality import rank_centrality
 from tests.common.examples import examples
 

@@ -7,8 +7,8 @@ from scipy.stats import norm
 
 from rankdev.errors import UsageError
 from rankdev.preferences import Preferences, strengths, tiers, tiers_from_preferences
-from rankdev.preferences import _fitting as uncertainty
 from rankdev.preferences import _separation as separation
+from rankdev.preferences import _uncertainty as uncertainty
 from rankdev.preferences._separation import Close, _problem, likelihood_ratios, likelihood_separation
 from rankdev.preferences.rules import RULES, by_leader, cheapest_cut, partition
 from tests.common.examples import examples

@@ -7,7 +7,7 @@ import pytest
 
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
-from rankdev.statistics.anytime import BETS
+from rankdev.statistics.paired import BETS
 
 
 def scored(values, measures=("P@5",)):

@@ -10,7 +10,7 @@ import rankdev as rd
 from rankdev.errors import UsageError
 from rankdev.statistics import paired
 from rankdev.statistics.bounded_mean import CAUTIOUS, WEIGHT, Unseen, most_common, sparse_limits, upper, widened
-from rankdev.statistics.panels import Family
+from rankdev.statistics.contrasts import Family
 
 
 def family_of(*rows, span=1.0):

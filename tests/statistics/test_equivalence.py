@@ -4,8 +4,8 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import rankdev as rd
+from rankdev.statistics.contrasts import Family
 from rankdev.statistics.equivalence import interval
-from rankdev.statistics.panels import Family
 
 
 def scores_of(*systems):

@@ -10,9 +10,8 @@ from scipy import stats
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.statistics.corrections import holm
-from rankdev.statistics.groups import letter_groups, neighbours
+from rankdev.statistics.groups import letter_groups, neighbours, points, ranks
 from rankdev.statistics.means import mean_intervals
-from rankdev.statistics.ranks import points, ranks
 
 SYSTEMS = tuple("abcdef")
 PAIRS = list(combinations(SYSTEMS, 2))

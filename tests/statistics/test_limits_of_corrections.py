@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from rankdev.errors import DataError, RankdevWarning
-from rankdev.statistics.panels import agreeing
+from rankdev.statistics.contrasts import agreeing
 from rankdev.statistics.significance import significance
 
 

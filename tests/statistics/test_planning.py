@@ -4,7 +4,8 @@ from scipy import stats
 
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.planning import bounded_effect, heaviness, plan
+from rankdev.statistics.pilot import bounded_effect, heaviness
+from rankdev.statistics.planning import plan
 from rankdev.statistics.power.student import (
     detectable_effect,
     power_of,

@@ -7,8 +7,7 @@ from scipy import stats
 import rankdev as rd
 from rankdev.errors import UsageError
 from rankdev.statistics.power.student import queries_for
-from rankdev.statistics.replicate_plan import Spread
-from rankdev.statistics.replicates import between_runs
+from rankdev.statistics.replicates import Spread, between_runs
 
 RUNS = {"a": ["a-1", "a-2", "a-3"], "b": ["b-1", "b-2"]}
 NAMES = ("a-1", "b-1", "a-2", "c", "b-2", "a-3")

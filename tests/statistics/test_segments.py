@@ -14,8 +14,8 @@ from rankdev.display.dispatch import report_of
 from rankdev.errors import DataError, UsageError
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics import segments as module
+from rankdev.statistics.contrasts import Family
 from rankdev.statistics.corrections import holm
-from rankdev.statistics.panels import Family
 from rankdev.statistics.segments import interaction, named_segments
 from tests.common.examples import examples
 

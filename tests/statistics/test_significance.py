@@ -10,10 +10,10 @@ from scipy import stats
 
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
+from rankdev.statistics.contrasts import Family
 from rankdev.statistics.corrections import benjamini_hochberg, holm
 from rankdev.statistics.equivalence import equivalence
 from rankdev.statistics.flips.exact import flip_words, scale_for, stream_keys
-from rankdev.statistics.panels import Family
 from rankdev.statistics.randomization import Flips, enumerated, tilted_p
 from rankdev.statistics.significance import significance
 from tests.common.examples import examples

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from rankdev.measures import parse_all
 from rankdev.studies import maps as map_study
 from rankdev.studies import poi
 from rankdev.studies._published import published
-from rankdev.studies.poi import Protocol, poi_report, power_table, run_poi, save_poi_figures, system_grid
+from rankdev.studies.poi import Protocol, _extreme, poi_report, power_table, run_poi, save_poi_figures, system_grid
 from rankdev.studies.simulation import simulate
 
 SMALL_MAP = map_study.Protocol((0.0, 0.1, 0.3), 3, 100, 10, 60)
@@ -73,7 +74,18 @@ def test_statements_compare_with_the_paper(study):
     statements = {row[0]: row for row in poi_report(study).tables[-2].shown.iter_rows()}
     assert statements["highest median power"][1] == "RDQ@5 0.353"
     assert statements["power grows with reference size"][1] == "13 of 13"
-    assert {row[3] for row in statements.values()} <= {"yes", "no"}
+    assert {row[3] for row in statements.values()} <= {"yes", "no", "tied"}
+
+
+def test_measures_that_tie_do_not_decide_a_statement(study):
+    paper = published("poi")
+    table = power_table(study, paper)
+    alike = replace(table, ours={measure: [0.5] * 8 for measure in table.ours})
+    assert _extreme("highest", alike, "p50", max)[3] is None
+    alone = replace(alike, ours={**alike.ours, "RDQ@5": [0.6] * 8})
+    assert _extreme("highest", alone, "p50", max)[2:] == ("RDQ@5 0.600", True)
+    other = replace(alike, ours={**alike.ours, "AP@5": [0.6] * 8})
+    assert _extreme("highest", other, "p50", max)[3] is False
 
 
 def test_a_bucket_that_is_too_small_is_left_out_and_said_so(study):

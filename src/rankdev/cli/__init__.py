@@ -28,8 +28,8 @@ GROUPS = {
         "explain": ("evaluate", "Show where a query's score was lost, position by position."),
         "report": ("report", "Write a whole comparison as one HTML page."),
         "gate": ("gate", "Decide whether a candidate may replace a baseline."),
-        "history": ("history", "Show means over time, and what gates decided."),
-        "table": ("compare", "Write the table of a paper, with marks of significance."),
+        "history": ("gate", "Show means over time, and what gates decided."),
+        "table": ("leaderboard", "Write the table of a paper, with marks of significance."),
     },
     "References": {
         "refs": ("refs", "Build references from grades, lists or preferences."),
@@ -46,7 +46,7 @@ GROUPS = {
         "ppi": ("compare", "Combine a few human-judged queries with many LLM-judged ones."),
     },
     "Measures": {
-        "measures": ("evaluate", "List the measures and their parameters."),
+        "measures": ("measures", "List the measures, or find one with most power."),
         "sensitivity": ("meta", "Show how a measure's parameters change its power."),
         "tune": ("meta", "Choose a measure's parameters from user preferences or clicks."),
         "weights": ("judge", "Estimate position weights from clicks."),

@@ -22,10 +22,12 @@ SHARED = {
     "tables": ("--columns", "--duplicates", "--collapse", "--ranks"),
     "output": ("--format", "-o", "--figure", "--safe-csv", "--history"),
     "simulation": ("--seed", "--engine", "--threads", "--permutations"),
+    "judging": ("--guidelines", "--language", "--list-size"),
     "models": (
         *("--parallel", "--questions", "--both-orders", "--instructions"),
         *("--price", "--budget-cost", "--budget-tokens"),
     ),
+    "teams": ("--judges", "--gold", "--self-repeats", "--limit", "--share"),
 }
 
 

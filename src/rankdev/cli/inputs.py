@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankdev.cli.designs import Found, analyse_segments, segments_option
 from rankdev.cli.help import RegisteredChoice, SharedOption
 from rankdev.cli.options import (
-    Found,
-    analyse_segments,
     empty_option,
     like_option,
     measure_option,
@@ -19,7 +18,6 @@ from rankdev.cli.options import (
     order_options,
     refuse_unused,
     seed_option,
-    segments_option,
     with_like,
 )
 from rankdev.cli.outputs import output_options, reading_progress

@@ -220,6 +220,42 @@ reports how far they agree, and with --run and -m which system is better.
 
 Example: rankdev judge items.jsonl --db judgments.sqlite --check small"""
 
+JUDGING = """\
+What assessors see on the page of rankdev judge:
+
+  --guidelines FILE    Markdown, shown next to the items. Images are links, and
+                       HTML is text: the page loads nothing from elsewhere.
+  --query-texts FILE   A table with the column query and one or more of text,
+                       description and narrative. ITEMS may have them, too, as
+                       query_text, query_description and query_narrative.
+  --language CODE      Language of the page: en or de. Default: that of each
+                       browser, or English.
+  --list-size N        Items per list to order. Default: 6.
+
+Example: rankdev judge items.jsonl --db judgments.sqlite --guidelines guide.md"""
+
+
+TEAMS = """\
+Several assessors judge the items of rankdev judge:
+
+  --judges NAME,...      A link for each, and none for everybody. Answers are
+                         kept under the name of the link. The owner's page
+                         makes further links, and revokes them.
+  --gold FILE            A table with query, first, second and outcome (first,
+                         second or tie): pairs whose answer is known. One
+                         question in ten is one of them.
+  --self-repeats SHARE   This share of the questions was answered before by the
+                         same assessor, and is asked the other way round.
+  --limit N              Ask each assessor for at most so many answers.
+  --share SHARE          Ask each assessor with a link about this share of the
+                         queries: different ones, until every query has one.
+
+--repeats N is how many assessors judge a pair at most. Answers to gold pairs
+and repeated answers are no judgments; the owner's page shows what they say
+about each assessor.
+
+Example: rankdev judge items.jsonl --db judgments.sqlite --judges ann,bob"""
+
 
 def _ties() -> str:
     width = max(map(len, TIE_RULES))
@@ -235,7 +271,9 @@ TOPICS = {
     "simulation": ("Seeds and resampling: --seed --engine --threads --permutations.", SIMULATION),
     "ties": ("How items with equal scores are ordered.", _ties()),
     "statistics": ("Tests, power and planning: which command answers what.", STATISTICS),
+    "judging": ("The page of rankdev judge: --guidelines --query-texts --language.", JUDGING),
     "models": ("Language models as judges: rankdev judge --model.", MODELS),
+    "teams": ("Several assessors: rankdev judge --judges --gold --limit --share.", TEAMS),
     "files": ("What can be read, and in which formats.", FILES),
 }
 

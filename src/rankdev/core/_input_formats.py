@@ -20,7 +20,8 @@ from rankdev._common.tables import (
     text_column,
     text_series,
 )
-from rankdev.core.columns import check_once, group, item_series
+from rankdev.core.columns import group, item_series
+from rankdev.core.row_checks import check_once
 from rankdev.errors import DataError, shown
 
 

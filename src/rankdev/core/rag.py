@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankdev._common.lazy import pl
+from rankdev._common.names import KNOWN_NAMES
 from rankdev._common.reading import reading
-from rankdev._common.tables import KNOWN_NAMES
 from rankdev.errors import DataError, shown
 
 QUESTIONS = (*KNOWN_NAMES["query"], "user_input", "question", "input")

@@ -13,6 +13,7 @@ from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.cautions import caution
 from rankdev._common.files_in_use import PathLike
 from rankdev._common.ids import integer_ids, is_integer, with_integers
+from rankdev._common.names import is_interactions, unrated, unrated_note
 from rankdev._common.reading import reading
 from rankdev._common.tables import (
     OfRanx,
@@ -22,29 +23,16 @@ from rankdev._common.tables import (
     check_mapping,
     check_no_records,
     from_ranx,
-    is_interactions,
     is_table,
     number_column,
     tabled,
     truth_column,
-    unrated,
-    unrated_note,
 )
 from rankdev.core._input_formats import names_of, rows_of_grades, rows_of_lists, rows_of_ranks, rows_of_tiers
-from rankdev.core.columns import (
-    ByQuery,
-    Groups,
-    Items,
-    Nonrelevant,
-    check_ranks,
-    check_unique,
-    dense_ranks,
-    group,
-    last_of_each,
-    tier_ranks,
-)
+from rankdev.core.columns import ByQuery, Groups, Items, Nonrelevant, group, last_of_each
 from rankdev.core.rag import RIGHT, records_in
 from rankdev.core.ratings import grades_of
+from rankdev.core.row_checks import check_ranks, check_unique, dense_ranks, tier_ranks
 from rankdev.core.single import Reference
 from rankdev.errors import DataError, counted, shown
 

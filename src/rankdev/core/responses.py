@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from rankdev._common.cautions import caution
+from rankdev._common.names import KNOWN_NAMES
 from rankdev._common.reading import reading
-from rankdev._common.tables import KNOWN_NAMES
 from rankdev.core.rag import is_retrieved, question_of, retrieved
 from rankdev.errors import DataError, counted, shown
 

@@ -10,8 +10,9 @@ import polars as pl
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.cautions import caution
 from rankdev._common.reading import reading
-from rankdev.core.columns import Groups, check_unique, documents_of, group, kept_once
+from rankdev.core.columns import Groups, group
 from rankdev.core.ordering import Ordering
+from rankdev.core.row_checks import check_unique, documents_of, kept_once
 from rankdev.errors import DataError, counted, shown
 
 FEW = 1000  # rows that usually tell whether scores and ranks agree

@@ -14,6 +14,7 @@ from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
 from rankdev._common.checks import is_list
 from rankdev._common.files_in_use import PathLike
 from rankdev._common.ids import as_given, integer_ids, is_integer, with_integers
+from rankdev._common.names import ranked_names
 from rankdev._common.reading import Duplicates, Ranks, reading, reading_with
 from rankdev._common.tables import (
     OfRanx,
@@ -27,15 +28,15 @@ from rankdev._common.tables import (
     is_table,
     number_column,
     number_series,
-    ranked_names,
     tabled,
     text_column,
     text_series,
 )
-from rankdev.core.columns import ByQuery, check_once, documents_of, item_names, item_series, kept_once, repeated_rows
+from rankdev.core.columns import ByQuery, item_names, item_series
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.core.rag import RETRIEVED, records_in
 from rankdev.core.responses import is_answer, items_of, lists_of, of_one_input
+from rankdev.core.row_checks import check_once, documents_of, kept_once, repeated_rows
 from rankdev.core.run_builder import RunBuilder, warn_of_repeats
 from rankdev.errors import DataError, UsageError, counted, shown
 

@@ -15,10 +15,10 @@ from rankdev.display.report import Report, Table, best_cells, intervals, made_wi
 from rankdev.display.significance import exact_p_values
 from rankdev.display.style import COLOURS, PAGE, draw_intervals, figure, looks, shortened, styled, titled
 from rankdev.errors import counted, printable
-from rankdev.statistics.discriminative_power import DiscriminativePower
 from rankdev.statistics.equivalence import VERDICTS, Equivalence
 from rankdev.statistics.meta_analysis import MetaAnalysis
 from rankdev.statistics.prediction_powered import PredictionPowered
+from rankdev.statistics.significance.discrimination import DiscriminativePower
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

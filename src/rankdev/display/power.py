@@ -1,22 +1,20 @@
-"""Reports and figures of power, stability, planning and variance components."""
+"""Reports and figures of power, stability and variance components."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from rankdev.display.cells import count, number, percent
+from rankdev.display.cells import count, number
 from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table, count_intervals, intervals, made_with, result_report
 from rankdev.display.style import (
     COLOURS,
     COLUMN,
     HATCHES,
-    MARKERS,
     PAGE,
     figure,
     looks,
@@ -26,11 +24,8 @@ from rankdev.display.style import (
     titled,
 )
 from rankdev.errors import counted
-from rankdev.statistics.planning import Plan
 from rankdev.statistics.power.result import Power
-from rankdev.statistics.replicate_plan import ReplicatePlan
 from rankdev.statistics.stability import Stability
-from rankdev.statistics.topic_set_size import TopicSetSize
 from rankdev.statistics.variance import Variance
 
 if TYPE_CHECKING:
@@ -89,103 +84,6 @@ def _curves(
     axis.set(xlabel=f"{found.unit} n", ylabel=label, ylim=(span[0] - 0.02, span[1] + 0.02))
     drawn.legend(loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2, labelspacing=0.25)
     return drawn
-
-
-TICKS = [step * 10**power for power in range(8) for step in (1, 2, 5)]
-SHARED = {"same": "all systems on the same queries", "different": "each system on its own queries"}
-
-
-@reports(TopicSetSize)
-def topic_set_size_report(found: TopicSetSize) -> Report:
-    """Show the queries needed for each requirement, and the variance that they follow from."""
-    rows, summary = found.to_polars(), found.summary()
-    frame = rows.select(
-        "measure", *_requirement(), "same", *_limits(found, "same"), "different", *_limits(found, "different")
-    )
-    if len(found.spreads) == 1:
-        frame, summary = frame.drop("measure"), summary.drop("measure")
-    notes = [f"{way}: {text}{' (queries per system)' if way == 'different' else ''}" for way, text in SHARED.items()]
-    right = [name for name in frame.columns if "95%" in name]
-    table = Table(frame, _title(found), notes=notes, formats=dict.fromkeys(SHARED, count), right=right)
-    known = summary.select(name for name in summary.columns if summary[name].null_count() < summary.height)
-    shown = Table(known, "Variance of scores over queries, and correlation between systems")
-    return result_report(found, "design", [table, shown])
-
-
-def _title(found: TopicSetSize) -> str:
-    powered = f"power {percent(found.power)}, " if found.difference else ""
-    return f"Queries needed ({powered}level {found.alpha:g})"
-
-
-def _requirement() -> list[pl.Expr]:
-    what = (
-        pl.when(pl.col("method") == "interval")
-        .then(pl.format("a width of {}", "target"))
-        .when(pl.col("method") == "t")
-        .then(pl.format("{} between 2 systems", "target"))
-        .otherwise(pl.format("{} among {} systems", "target", "systems"))
-    )
-    return [what.alias("to detect")]
-
-
-def _limits(found: TopicSetSize, way: str) -> list[pl.Expr]:
-    if found.spreads[0].pilot is None:
-        return []
-    return [count_intervals(f"{way}_low", f"{way}_high").alias(f"{way}, 95%")]
-
-
-@draws(TopicSetSize)
-@styled
-def plot_topic_set_size(found: TopicSetSize) -> Figure:
-    """Draw the queries needed against the difference, or the width, with 95% bands given the pilot."""
-    curves = _size_curves(found)
-    drawn, axes = figure(PAGE, 2.6 + 0.1 * len(curves), columns=2, sharey=True)
-    targets = found.difference or found.width
-    along = np.unique(np.concatenate([np.geomspace(min(targets) / 2, max(targets) * 2, 25), targets]))
-    asked = np.flatnonzero(np.isin(along, targets)).tolist()
-    seen = []
-    for i, (axis, (way, text)) in enumerate(zip(axes[0], SHARED.items(), strict=True)):
-        for label, spread, method, systems, look in curves:
-            needed = found.curve(spread, method, systems, along.tolist())[:, :, i]
-            needed[np.isinf(needed)] = np.nan
-            axis.plot(along, needed[:, 0], label=label if way == "same" else None, markevery=asked, **look)
-            axis.fill_between(along, needed[:, 1], needed[:, 2], color=look["color"], alpha=0.15, linewidth=0)
-            seen.append(needed)
-        axis.set(xscale="log", yscale="log", xlabel=_along(found))
-        ticks = sorted({*along[[0, -1]].tolist(), *targets})
-        axis.set_xticks(ticks, [f"{tick:.3g}" for tick in ticks])
-        axis.set_title(text[0].upper() + text[1:], loc="left")
-        axis.minorticks_off()
-    named = [tick for tick in TICKS if np.nanmin(seen) <= tick <= np.nanmax(seen)]
-    axes[0, 0].set_yticks(named, [f"{tick:,}" for tick in named])
-    axes[0, 0].set_ylabel("queries needed")
-    drawn.legend(loc="outside lower center", ncols=4, frameon=False)
-    return titled(drawn, "The smaller the difference that matters, the more queries a collection needs")
-
-
-def _along(found: TopicSetSize) -> str:
-    if not found.difference:
-        return f"width of the {percent(1 - found.alpha)} interval"
-    return f"difference to detect with {percent(found.power)} power"
-
-
-def _size_curves(found: TopicSetSize) -> list[tuple[str, Any, str, int, dict[str, Any]]]:
-    """One curve per measure or, where there is one measure, per number of systems."""
-    methods = [("anova", m) for m in found.systems] if found.difference else [("interval", 2)]
-    if len(found.spreads) > 1:
-        look = looks([spread.measure or "" for spread in found.spreads])
-        many = f", {methods[-1][1]} systems" if len(methods) > 1 else ""
-        return [(f"{s.measure}{many}", s, *methods[-1], look[s.measure or ""]) for s in found.spreads]
-    return [
-        (
-            f"{m} systems" if method == "anova" else found.spreads[0].measure or "an interval",
-            found.spreads[0],
-            method,
-            m,
-            {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]},
-        )
-        for i, (method, m) in enumerate(methods)
-    ]
 
 
 @reports(Variance)
@@ -317,118 +215,3 @@ def stability_report(found: Stability) -> Report:
         made_with(found, "sizes", "clusters"),
     ]
     return result_report(found, "stability", [table], (), closing)
-
-
-@reports(Plan)
-def plan_report(found: Plan) -> Report:
-    """State how many queries are needed, with the power at numbers around it, and the details."""
-    table = Table(found.to_polars(), f"Power by number of {found.unit}", digits=3)
-    tables = [] if math.isnan(found.queries) else [table]
-    return result_report(found, "plan", tables, [plan_in_short(found)], [plan_in_detail(found)])
-
-
-def plan_in_short(found: Plan) -> str:
-    """State how many queries are needed, and how rough that estimate is."""
-    unit = found.unit
-    what = f"confirm a difference of {found.difference:.4g} in {found.measure} between {found.a} and {found.b}"
-    if math.isnan(found.queries):
-        return (
-            f"Your {found.pilot:,} {unit} cannot tell how many would {what}: the systems differ on too few of"
-            f" them. You need at least {_queries(found.low)}."
-        )
-    known = "" if found.queries > found.pilot else "may be" if found.high > found.pilot else "is"
-    enough = f", which {known} enough" if known else ""
-    rough = "The estimate is rough: anywhere" if found.high > 2 * found.low else "The estimate may be off: it can be"
-    return (
-        f"To {what}, you need about {_queries(found.queries)} {unit}; you have {found.pilot:,}{enough}."
-        f" {rough} from {_queries(found.low)} to {_queries(found.high)} (95% interval)."
-    )
-
-
-def plan_in_detail(found: Plan) -> str:
-    """State the level and power of a plan, and what the pilot shows."""
-    level = f"{percent(found.power)} power at level {found.alpha:g}"
-    seen = f"the observed difference {found.a} − {found.b} is {found.observed:.4g}"
-    if math.isnan(found.queries):
-        return f"For {level}; the lower limit has 95% confidence, and there is no upper one; {seen}."
-    resampled = "" if found.resampled is None else f" Resampling the pilot gives {_queries(found.resampled)}."
-    return (
-        f"For {level}; {_queries(found.assured)} {found.unit} reach that power with 90% confidence.{resampled}"
-        f" The {found.pilot} {found.unit} of the pilot detect differences of {found.detectable:.4g} or more; {seen}."
-    )
-
-
-def _or_infinite(n: float) -> str:
-    return "∞" if math.isinf(n) else count(n)
-
-
-def _queries(n: float) -> str:
-    return "more than ten million" if math.isinf(n) else count(n)
-
-
-@reports(ReplicatePlan)
-def replicate_plan_report(found: ReplicatePlan) -> Report:
-    """Show the queries needed for some numbers of runs, and whether more queries can replace runs."""
-    rows = found.to_polars()
-    frame = rows.select("runs", "queries", count_intervals("low", "high").alias("95% interval"))
-    opening = (
-        f"To detect a difference of {found.difference:.4g} in {found.measure} between {found.a} and {found.b} with"
-        f" {percent(found.power)} power at level {found.alpha:g}: means of runs of a system vary by"
-        f" {found.run_deviation:.4g} (standard deviation) beyond what {found.pilot} queries explain."
-    )
-    none = rows.filter(pl.col("queries").is_infinite())["runs"].to_list()
-    closing = [f"with {none[-1]} runs of each system or fewer, no number of queries is enough"] if none else []
-    table = Table(
-        frame, "Queries needed, by runs of each system", right=("95% interval",), formats={"queries": _or_infinite}
-    )
-    return result_report(found, "plan", [table], [opening], closing)
-
-
-@draws(ReplicatePlan)
-@styled
-def plot_replicate_plan(found: ReplicatePlan) -> Figure:
-    """Draw the queries needed against the runs of each system, with their 95% interval, as far as they are finite."""
-    rows = found.to_polars()
-    finite = rows.filter(pl.col("queries").is_finite())
-    drawn, axes = figure(PAGE, 3.2)
-    axis: Any = axes[0, 0]
-    axis.plot(finite["runs"], finite["queries"], "o-", color=COLOURS[0])
-    for runs, low, high in rows.select("runs", "low", "high").iter_rows():
-        top = 10 * max(finite["queries"].max(), low) if math.isinf(high) and finite.height else high
-        if math.isfinite(low) and math.isfinite(top):
-            axis.plot([runs, runs], [low, top], color=COLOURS[0], linewidth=1.2, linestyle="-" if top == high else ":")
-    if finite.height:
-        axis.set_yscale("log")
-    axis.set_xscale("log")
-    axis.set(xlabel="runs of each system", ylabel="queries needed")
-    axis.set_xticks(rows["runs"].to_list(), [str(runs) for runs in rows["runs"]])
-    axis.minorticks_off()
-    axis.set_title("lines: 95% interval; dotted: without an upper limit", loc="left")
-    return titled(drawn, f"Queries needed to detect a difference of {found.difference:.4g} in {found.measure}")
-
-
-@draws(Plan)
-@styled
-def plot_plan(found: Plan) -> Figure:
-    """Draw power against the number of queries, with the number that is needed and its 95% interval as a band."""
-    sizes, analytic, resampled = found.curve
-    drawn, axes = figure(PAGE, 3.2)
-    axis: Any = axes[0, 0]
-    axis.plot(sizes, analytic, "o-", color=COLOURS[0], label="analytic")
-    axis.plot(sizes, resampled, "s--", color=COLOURS[1], label="resampling the pilot")
-    axis.axhline(found.power, color="#777777", linewidth=0.8)
-    if np.isfinite(found.queries):
-        axis.axvline(found.queries, color="#777777", linewidth=0.8, linestyle=":")
-    if np.isfinite(found.low):
-        last = max(sizes[-1], found.high) if np.isfinite(found.high) else 2 * sizes[-1]
-        label = f"{found.unit} needed, 95%: {count(found.low)} to {count(found.high)}"
-        axis.axvspan(found.low, min(last, found.high), color=COLOURS[0], alpha=0.1, linewidth=0, label=label)
-        over_queries(axis, [int(min(sizes[0], found.low)), int(last)])
-    axis.set(xlabel=f"{found.unit} n", ylabel=f"power to detect {found.difference:.4g}", ylim=(-0.02, 1.02))
-    axis.legend(frameon=False)
-    pair = " and ".join(shortened(name) for name in (found.a, found.b))
-    if np.isnan(found.queries):
-        return titled(drawn, f"The pilot cannot tell how many {found.unit} {pair} need in {found.measure}")
-    enough = count(found.queries) if np.isfinite(found.queries) else "More than ten million"
-    powered = f"{percent(found.power)} power to distinguish {pair} in {found.measure}"
-    return titled(drawn, f"{enough} {found.unit} give {powered}")

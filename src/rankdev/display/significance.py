@@ -1,4 +1,4 @@
-"""Reports and figures of significance tests and of differences by query."""
+"""Reports and figures of significance tests."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice
 from rankdev.display.cells import interval, number, p_value, percent
 from rankdev.display.dispatch import draws, reports
@@ -25,12 +23,8 @@ from rankdev.display.style import (
     titled,
 )
 from rankdev.errors import counted, printable
-from rankdev.evaluation.differences import QueryDifferences
-from rankdev.evaluation.scores import Scores
-from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.groups import differences_to_best, grouped, has_all_pairs
-from rankdev.statistics.pair_by_query import PairByQuery, pair_by_query
-from rankdev.statistics.pair_tests import Significance
+from rankdev.statistics.significance.result import Significance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -222,81 +216,6 @@ def _better_first(found: Significance, row: dict[str, Any]) -> tuple[str, str]:
 
 def _equals(p: float | None) -> str:
     return p_value(p).replace("<", "< ") if p is not None and p < 0.0001 else f"= {p_value(p)}"
-
-
-@reports(QueryDifferences)
-def query_differences_report(found: QueryDifferences) -> Report:
-    """Show the scores of two systems for every query, where the first did worst on top."""
-    rows = found.to_polars().cast({"query": pl.String})
-    tables = [
-        Table(
-            rows.filter(measure=measure).select("query", "a", "b", pl.col("difference").alias("a − b")),
-            f"{measure}, worst for a first: a is {found.a}, b is {found.b}",
-        )
-        for measure in found.measures
-    ]
-    return result_report(found, "compare", tables, [], ())
-
-
-LABELLED = 40  # queries up to which each bar carries its query's name
-
-
-@draws(QueryDifferences)
-def plot_query_differences(found: QueryDifferences, measure: str | None = None) -> Figure:
-    """Draw the differences under one measure, the first unless named."""
-    kinds = [
-        MeasureInfo(name, higher_is_better=False if name in found.lower_is_better else None) for name in found.measures
-    ]
-    scores = Scores((found.a, found.b), found.queries, found.measures, found.values, kinds=tuple(kinds))
-    return plot_differences(scores, found.a, found.b, measure or found.measures[0])
-
-
-@styled
-def plot_differences(scores: Any, a: str, b: str, measure: str) -> Figure:
-    """Draw two systems query by query: their differences, largest first, and each query's two scores as a point."""
-    pair = pair_by_query(scores, a, b, measure)
-    drawn, (left, right) = _panels()
-    _bars(left, pair)
-    left.set_ylabel(f"difference in {measure}")
-    _points(right, *pair.scores)
-    one, other = (shortened(printable(name)) for name in (a, b))
-    right.set(xlabel=other, ylabel=one)
-    counts = f"beats {other} on {pair.wins}, ties on {pair.ties} and loses on {pair.losses}"
-    return titled(drawn, f"{one} {counts} of {len(pair.queries)} queries")
-
-
-def _panels() -> tuple[Figure, Any]:
-    drawn, axes = figure(PAGE, 3.1, columns=2, width_ratios=[1.5, 1])
-    return drawn, axes[0]
-
-
-def _bars(axis: Any, pair: PairByQuery) -> None:
-    """Draw the differences in their order, with their mean as a line."""
-    apart, mean = pair.differences, pair.mean
-    colours = np.where(apart >= 0, COLOURS[0], COLOURS[1])
-    axis.bar(range(len(apart)), apart, width=1.0 if len(apart) > 60 else 0.8, color=colours)
-    axis.axhline(0, color="black", linewidth=0.6)
-    axis.axhline(mean, color="#555555", linewidth=0.8, linestyle=(0, (4, 2)))
-    axis.set(xlim=(-0.6, len(apart) - 0.4))
-    axis.set_title(f"by difference; dashed: mean {mean:+.3f}".replace("-", "−"), loc="left")
-    axis.grid(visible=False, axis="x")
-    if len(apart) <= LABELLED:
-        labels = [shortened(printable(name), 22) for name in pair.queries]
-        axis.set_xticks(range(len(apart)), labels, rotation=90, fontsize=6)
-    else:
-        axis.set_xlabel(f"{len(apart):,} queries")
-
-
-def _points(axis: Any, first: Floats, second: Floats) -> None:
-    """Draw a point per query: the first system's score over the second's; on the line they are equal."""
-    low, high = float(min(first.min(), second.min())), float(max(first.max(), second.max()))
-    axis.plot([low, high], [low, high], color="#777777", linewidth=0.8)
-    for side, sign, colour in ((first >= second, "o", COLOURS[0]), (first < second, "x", COLOURS[1])):
-        axis.plot(second[side], first[side], sign, color=colour, markersize=4, alpha=0.6 if len(first) > 60 else 0.9)
-    margin = 0.04 * (high - low) or 0.1
-    axis.set(xlim=(low - margin, high + margin), ylim=(low - margin, high + margin))
-    axis.set_aspect("equal")
-    axis.set_title("below the line: lost", loc="left")
 
 
 @styled

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import re
 import textwrap
+import warnings
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 import numpy as np
 import polars as pl
 
-from rankdev.errors import MissingExtraError, UsageError, printable
+from rankdev.errors import MissingExtraError, RankdevWarning, UsageError, printable
 from rankdev.io.writing import writing
 
 if TYPE_CHECKING:
@@ -22,28 +24,53 @@ if TYPE_CHECKING:
 
 
 P = ParamSpec("P")
+GLYPH = re.compile(r"Glyph (\d+) .*missing from font")  # matplotlib's warning
 NOTEBOOK = 110  # pixels an inch has in a notebook; drawn twice as fine, for screens that are
 COLUMN, PAGE = 3.35, 7.0  # inches: one column, and both, of a two-column paper
 FORMATS = (".png", ".svg", ".pdf")
 # Okabe and Ito's colours without yellow, which is too light for lines on white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-FAMILIES = {"RDQ": 0, "RBP": 1, "nDCG": 2, "Compat": 3, "P": 4, "R": 5, "AP": 6, "Tau": 5}
-# lighter and darker for the configurations of a family that are seen together
-SHADES = {
-    "RDQ(alpha=4)": "#5CB0E0",
-    "RDQ(penalty=m1)": "#003A5C",
-    "RBP(p=0.9)": "#8A3C00",
-    "RBP(p=0.5)": "#FF9C57",
-    "nDCG(dcg=exp-log2)": "#003D2D",
-    "nDCG(gains=binary)": "#6FCFB0",
-    "nDCG(gains=linear,dcg=exp-log2)": "#00664B",
-    "Compat(p=0.95)": "#7D3560",
-    "Compat(p=0.8)": "#E9B9D3",
-    "Rho": "#A87400",
+# Fourteen families, then configurations that are seen together: no two of either set are closer than 9 in CIEDE2000
+# to people with protanopia, deuteranopia or tritanopia (tests/display/test_colours.py); others take their
+# family's. The order gives similar colours of the two sets different markers
+MEASURES = {
+    "RDQ": "#0072B2",
+    "nDCG": "#009E73",
+    "AP": "#000000",
+    "RBP": "#D55E00",
+    "Compat": "#CC79A7",
+    "P": "#56B4E9",
+    "R": "#E69F00",
+    "RR": "#C00D01",
+    "Success": "#7F7AFF",
+    "ERR": "#6E2C28",
+    "RBO": "#974E6D",
+    "Tau": "#4622AA",
+    "Bpref": "#7A654C",
+    "Judged": "#A8BE83",
+    "RDQ(penalty=m1)": "#5EAAD7",
+    "RBP(p=0.5)": "#816B46",
+    "Compat(p=0.9)": "#8D1F3E",
+    "RBP(p=0.9)": "#CAA430",
+    "nDCG(gains=linear,dcg=exp-log2)": "#4ED383",
+    "nDCG(dcg=exp-log2)": "#0A5E54",
+    "Compat(p=0.8)": "#FFA0B9",
+    "RDQ(alpha=4)": "#8474FF",
+    "Rho": "#3E3A5F",
+    "nDCG(gains=binary)": "#194808",
 }
+FAMILIES = tuple(MEASURES)[:14]
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")  # distinguish areas in grayscale
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+VARIANTS = [(MARKERS[i % 10], DASHES[(i + i // 10) % 4]) for i in range(40)]  # every marker with every dash
+# fonts with characters that matplotlib's own lacks, where installed (not bitmaps, such as Noto Color Emoji)
+FALLBACKS = (
+    *("Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans JP", "Noto Sans SC", "Noto Sans KR", "Source Han Sans"),
+    *("Hiragino Sans", "Yu Gothic", "Meiryo", "PingFang SC", "Microsoft YaHei", "Malgun Gothic", "Apple SD Gothic Neo"),
+    *("WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "IPAexGothic", "Droid Sans Fallback", "Arial Unicode MS"),
+    *("Noto Emoji", "Segoe UI Emoji", "Segoe UI Symbol", "Symbola", "Noto Sans Devanagari", "Noto Sans Thai"),
+)
 SETTINGS: Any = {
     "font.size": 8,
     "axes.labelsize": 8,
@@ -73,10 +100,42 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
             import matplotlib as mpl
         except ImportError:
             raise MissingExtraError("matplotlib", "plot", "a figure") from None
-        with mpl.rc_context(SETTINGS):
+        with mpl.rc_context(SETTINGS | {"font.family": _fonts()}):
             return draw(*args, **options)
 
     return drawing
+
+
+@cache
+def _fonts() -> list[str]:
+    """Return the names of fonts to draw with; a later one draws the characters that the earlier ones lack."""
+    from matplotlib.font_manager import fontManager
+
+    installed = {font.name for font in fontManager.ttflist}
+    return ["DejaVu Sans", *(name for name in FALLBACKS if name in installed)]
+
+
+@contextmanager
+def _one_warning_of_glyphs(reported: set[str]) -> Iterator[None]:
+    """Warn once of all characters of a figure that no font has, instead of once for each in each text."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    missing = set()
+    for entry in caught:
+        if found := GLYPH.match(str(entry.message)):
+            missing.add(chr(int(found[1])))
+        else:
+            warnings.warn_explicit(entry.message, entry.category, entry.filename, entry.lineno)
+    if missing - reported:
+        shown = " ".join(sorted(missing - reported)[:10])
+        reported |= missing
+        warnings.warn(
+            f"no installed font has {shown}, which are drawn as boxes; install one that has them, such as Noto Sans CJK"
+            " or Noto Emoji",
+            RankdevWarning,
+            stacklevel=4,
+        )
 
 
 def figure(
@@ -101,6 +160,15 @@ def _notebook_figure() -> type[Figure]:
     class NotebookFigure(Figure):
         """A figure without a window manager that displays itself in a notebook."""
 
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            self.without_font: set[str] = set()
+
+        def draw(self, renderer: Any) -> None:
+            """Draw the figure, with one warning of characters that no font has."""
+            with _one_warning_of_glyphs(self.without_font):
+                super().draw(renderer)
+
         def _repr_png_(self) -> tuple[bytes, dict[str, Any]]:
             content = io.BytesIO()
             self.savefig(content, format="png", dpi=2 * NOTEBOOK)
@@ -113,9 +181,11 @@ def titled(drawn: Figure, text: str) -> Figure:
     """Put a title on top of a figure, in as many lines as it takes."""
     title = drawn.suptitle("", x=0.01, ha="left", fontsize=9, fontweight="bold")
     letters = int(14 * drawn.get_figwidth())
-    while letters > 10 and (not title.get_text() or title.get_window_extent().x1 > 0.99 * drawn.bbox.width):
-        title.set_text("\n".join(textwrap.wrap(printable(text), letters)))
-        letters -= 2
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", GLYPH.pattern)  # drawing the figure warns
+        while letters > 10 and (not title.get_text() or title.get_window_extent().x1 > 0.99 * drawn.bbox.width):
+            title.set_text("\n".join(textwrap.wrap(printable(text), letters)))
+            letters -= 2
     return drawn
 
 
@@ -165,27 +235,39 @@ def colour_of(measure: str) -> str:
     >>> colour_of("RDQ@5") == colour_of("RDQ@10")
     True
     """
-    name = measure.rpartition("@")[0] or measure
-    family = re.split(r"[(@]", measure)[0]
-    return SHADES.get(name) or COLOURS[FAMILIES.get(family, zlib.crc32(family.encode()) % len(COLOURS))]
+    name, family = _named(measure)
+    own = FAMILIES[zlib.crc32(family.encode()) % len(FAMILIES)]
+    return MEASURES.get(name) or MEASURES.get(family) or MEASURES[own]
+
+
+def _named(measure: str) -> tuple[str, str]:
+    """Return a measure without its cutoff, and without its parameters."""
+    return measure.rpartition("@")[0] or measure, re.split(r"[(@]", measure)[0]
 
 
 def looks(measures: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the style of each measure: its colour, and dash and marker that distinguish it without colour."""
+    """Return the style of each measure: its colour, and a marker and a dash that distinguish it without colour.
+
+    A measure whose colour another one of the figure has takes one that is left.
+    """
     found: dict[str, dict[str, Any]] = {}
-    taken: dict[str, set[int]] = {}
-    for measure in measures:
-        variant = zlib.crc32(measure.encode()) % len(MARKERS)
-        siblings = taken.setdefault(re.split(r"[(@]", measure)[0], set())
-        while variant in siblings and len(siblings) < len(MARKERS):
-            variant = (variant + 1) % len(MARKERS)
-        siblings.add(variant)
-        found[measure] = {
-            "color": colour_of(measure),
-            "linestyle": DASHES[variant % len(DASHES)],
-            "marker": MARKERS[variant],
-        }
-    return found
+    known = list(MEASURES)
+    taken = {colour_of(measure) for measure in measures}
+    free = [MEASURES[family] for family in FAMILIES if MEASURES[family] not in taken]
+    colours: set[str] = set()
+    variants: set[int] = set()
+    for measure in sorted(measures, key=lambda text: _named(text)[0] not in known):
+        name, colour = _named(measure)[0], colour_of(measure)
+        if colour in colours and free:
+            colour = free.pop(0)
+        variant = known.index(name) if name in known else zlib.crc32(measure.encode()) % len(VARIANTS)
+        while variant in variants and len(variants) < len(VARIANTS):
+            variant = (variant + 1) % len(VARIANTS)
+        colours.add(colour)
+        variants.add(variant)
+        marker, dash = VARIANTS[variant]
+        found[measure] = {"color": colour, "linestyle": dash, "marker": marker}
+    return {measure: found[measure] for measure in measures}
 
 
 def check_name(path: str | Path) -> None:

@@ -2,7 +2,7 @@
 
 Limits of each list are ``[limit, list]``, those of differences ``[limit, pair]``. They are exact, or outer limits that
 no completion leaves: where there are few completions, all are scored. P, R, RBP and nDCG on grades have a closed form;
-AP has one for single lists. RDQ's outer limits are in :mod:`._rdq_extremes`.
+AP has one for single lists. RDQ's outer limits are in :mod:`._rdq_limits`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.errors import MeasureError
 from rankdev.evaluation._completions import FAR, Case, all_completions, extremes_of, one_more
-from rankdev.evaluation._rdq_extremes import rdq_extremes
+from rankdev.evaluation._rdq_limits import rdq_extremes
 from rankdev.measures import Measure
 from rankdev.measures.graded import NDCG, RBP
 from rankdev.measures.overlap import Compat

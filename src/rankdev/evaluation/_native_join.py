@@ -13,7 +13,8 @@ from rankdev._common.work import Progress
 from rankdev.core.columns import Items, Nonrelevant, packed_names
 from rankdev.core.ordering import TREC_EVAL, Ordering
 from rankdev.evaluation.coverage import Coverage
-from rankdev.evaluation.matching import Hits, MatchedRuns, Matcher, with_ties
+from rankdev.evaluation.hits import Hits, MatchedRuns, with_ties
+from rankdev.evaluation.matching import Matcher
 from rankdev.io.native_input import read_whole_queries
 from rankdev.io.streams import PathLike
 from rankdev.measures.ties import MixedTies

@@ -38,7 +38,7 @@ class QueryDifferences(Result):
     """
 
     made_with: ClassVar = ("a", "b")
-    display: ClassVar = "rankdev.display.significance"
+    display: ClassVar = "rankdev.display.differences"
 
     a: str
     b: str

@@ -27,9 +27,10 @@ from rankdev.errors import MeasureError, UsageError
 from rankdev.evaluation._native_join import FileMatcher, joins
 from rankdev.evaluation.conventions import Choices, choose
 from rankdev.evaluation.coverage import Coverage, check_coverage
-from rankdev.evaluation.matching import MatchedRuns, Matcher
-from rankdev.evaluation.order import order_notes
+from rankdev.evaluation.hits import MatchedRuns
+from rankdev.evaluation.matching import Matcher
 from rankdev.evaluation.scores import Scores, info_of
+from rankdev.evaluation.strictness import order_notes
 from rankdev.io.loading import Faults, error_context, load_references, load_run, named_systems, where
 from rankdev.io.streams import size_of
 from rankdev.io.trec import PLAIN

@@ -84,11 +84,22 @@ class Losses(Result):
         return pl.DataFrame({"system": list(self.scores.systems), **columns})
 
     @cached_property
-    def _means(self) -> Floats:
-        """Means over the queries where the measure is available: ``[system, (score, first, returned, ideal)]``."""
+    def by_query(self) -> Floats:
+        """Score and losses of every list: ``[system, query, (score, retrieval, cutoff, order)]``; NaN where unknown."""
+        score, first, returned, ideal = np.moveaxis(self._values, 2, 0)
+        return np.stack([score, ideal - returned, returned - first, first - score], axis=2)
+
+    @cached_property
+    def _values(self) -> Floats:
         values = self.scores.values.copy()
         if self.scores.kinds[0].range[1] == 1:  # the best score, which no list has where nothing is relevant
             values[:, :, 3] = np.where(values[:, :, 3] > 0, values[:, :, 3], 1.0)
+        return values
+
+    @cached_property
+    def _means(self) -> Floats:
+        """Means over the queries where the measure is available: ``[system, (score, first, returned, ideal)]``."""
+        values = self._values
         known: Bools = np.isfinite(values.sum(axis=2))
         means = np.where(known[:, :, None], values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)[:, None]
         means[~known.any(axis=1)] = np.nan

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev.html_report.comparison import REFERENCE_ITEMS, Comparison, Lists
+from rankdev.evaluation.first_positions import REFERENCE_ITEMS, Lists
+from rankdev.html_report.comparison import Comparison
 from rankdev.measures.match import Ideals
 from rankdev.statistics.equivalence import VERDICTS
 from rankdev.statistics.power.result import Power
@@ -66,6 +67,8 @@ def _score_arrays(found: Comparison) -> Arrays:
         "means": (found.scores.averages, SHOWN),
         "lows": (low, SHOWN),
         "highs": (high, SHOWN),
+        "ranks": ([np.stack([one.rank, one.low, one.high], axis=1) for one in found.places], 0),
+        "query_losses": (found.losses.by_query[:, found.shown], SHOWN),
         "losses": (lost.drop("system").to_numpy(), SHOWN),
     }
     if found.segments:
@@ -111,7 +114,7 @@ def _list_arrays(lists: Lists, places: Ints) -> Arrays:
     columns = [
         lists.ranks,
         ideal,
-        lists.why,
+        lists.kinds,
         *(np.rint(part * 10**SHOWN) for part in (lists.credit, lists.earned, lists.lost)),
     ]
     code = np.zeros(lists.items.size, np.int64)

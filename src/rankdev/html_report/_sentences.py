@@ -2,89 +2,75 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from rankdev.display.cells import number
-from rankdev.display.power import plan_in_detail, plan_in_short
+from rankdev.display.planning import plan_in_detail, plan_in_short
 from rankdev.display.significance import by_segment_in_short
 from rankdev.errors import counted
+from rankdev.evaluation.first_positions import REFERENCE_ITEMS
+from rankdev.evaluation.health import Check
 from rankdev.evaluation.placings import ROUNDING
-from rankdev.html_report.comparison import REFERENCE_ITEMS, Comparison
+from rankdev.html_report.comparison import Comparison
 from rankdev.statistics.panels import carried
 from rankdev.statistics.planning import Plan
 from rankdev.statistics.replicates import in_words
+from rankdev.statistics.verdict import listed, queries_check
 
 REMEDIES = {
     "retrieval": "The retriever has most to gain.",
     "cutoff": "Most is to be gained by handing more items to a reranker.",
     "order": "The reranker has most to gain.",
 }
-NAMED = 4  # systems that a sentence names; more are counted
 
 
-def title(found: Comparison) -> str:
-    """Name the comparison."""
+def compared(found: Comparison) -> str:
+    """State how much is compared."""
     return f"{counted(len(found.scores.systems), 'system')} on {counted(len(found.scores.queries), 'query')}"
 
 
-def conclusion(found: Comparison) -> str:
-    """State whether one of two systems may replace the other, or which of several is best in the first measure."""
+def verdict(found: Comparison) -> str:
+    """State the conclusion about the first measure; for two systems also that about all measures."""
+    whole = overall(found)
+    return f"{found.verdicts[0].sentence}{design(found)}{f' {whole}' if whole else ''}"
+
+
+def overall(found: Comparison) -> str:
+    """Conclude from all measures, where two systems have several and nothing is wrong with the data."""
+    tested = found.significance
+    if tested is None or len(found.scores.measures) == 1 or found.has_problems or not tested.conclusion:
+        return ""
+    return f"By all measures: {tested.conclusion}"
+
+
+def design(found: Comparison) -> str:
+    """State what the test allows for besides queries."""
     tested = found.significance
     if tested is None:
-        return _best(found)
+        return ""
     clusters = f" The test flips whole clusters of queries: {tested.clusters:,} of them." if tested.clusters else ""
     runs = f" The test allows for how far runs vary: {in_words(tested.replicates)}." if tested.replicates else ""
-    return f"{_best(found)}{clusters}{runs}"
+    return f"{clusters}{runs}"
 
 
-def _best(found: Comparison) -> str:
-    scores, measure, best = found.scores, found.headline, found.best
-    if found.significance is None:
-        mean = number(float(scores.averages[0, 0]))
-        return f"{scores.systems[0]} scores {mean} on {measure}. A comparison needs a second system."
-    queries, systems = counted(len(scores.queries), "query"), len(scores.systems)
-    p = max(found.p_values_of_best.values())
-    if systems == 2:
-        return found.significance.conclusion
-    if len(found.groups[0][0]) == systems:
-        return (
-            f"No clear winner. With {queries}, no two of the {systems} systems differ significantly on {measure};"
-            f" {best} has the highest mean."
-        )
-    if found.ties_for_best:
-        return (
-            f"{best} has the highest mean {measure} of {systems} systems,"
-            f" but does not differ significantly from {listed(found.ties_for_best)}."
-        )
-    beaten, all_of = ("both other systems", "both") if systems == 3 else (f"all {systems - 1} other systems", "all")
-    return (
-        f"{best} wins. It beats {beaten} on {measure}, and {all_of} differences are statistically significant"
-        f" ({_p('≤', p)})."
-    )
-
-
-def _p(sign: str, p: float) -> str:
-    """Write a p-value with two significant digits, or an upper bound of several with one."""
-    if math.isnan(p):
-        return "p is undefined"
-    return "p < 0.0001" if p < 0.0001 else f"p {sign} {_rounded_up(p) if sign == '≤' else f'{p:.2g}'}"
-
-
-def _rounded_up(p: float) -> str:
-    """Write an upper bound of a p-value with one significant digit: rounded to nearest it may be no bound."""
-    unit = 10.0 ** math.floor(math.log10(p))
-    return f"{math.ceil(p / unit - 1e-9) * unit:.1g}"
+def checks(found: Comparison) -> Iterator[list[Check]]:
+    """List what was checked, for each measure; how many queries are needed is known for the first."""
+    tested = found.significance
+    unit = "cluster" if tested is not None and tested.clusters else "query"
+    number = (tested and tested.clusters) or len(found.scores.queries)
+    for m, (seen, outcome) in enumerate(zip(found.checks, found.verdicts, strict=True)):
+        yield [*seen, queries_check(outcome, None if m else found.plan, number, unit)]
 
 
 def next_steps(found: Comparison) -> list[tuple[str, str]]:
     """Recommend what to do next: sentences, each with its details or an empty text."""
     steps = []
-    if isinstance(found.plan, Plan):
+    if found.has_problems:
+        steps.append(("Mend the data first, then compare: until then, more queries would not help.", ""))
+    elif isinstance(found.plan, Plan):
         steps.append((plan_in_short(found.plan), plan_in_detail(found.plan)))
     elif isinstance(found.plan, str):
         steps.append((f"The number of queries needed to separate the best systems is undetermined: {found.plan}.", ""))
-    elif found.significance is not None and not found.ties_for_best:
+    elif found.verdicts[0].level == "winner":
         steps.append((f"No more queries are needed to show that {found.best} is best on {found.headline}.", ""))
     row = found.losses.to_polars().filter(system=found.best).row(0, named=True)
     lost = {remedy: row[f"lost_by_{cause}"] for cause, remedy in REMEDIES.items()}
@@ -119,15 +105,7 @@ def facts(found: Comparison) -> list[tuple[str, str]]:
             "References",
             f"{counted(items, 'relevant item')}{in_tiers} ({items / max(1, len(references)):.1f} per query)",
         ),
-        *([("Difference", _difference(found))] if len(found.scores.systems) == 2 else []),
     ]
-
-
-def _difference(found: Comparison) -> str:
-    """State how far two systems are apart in the first measure."""
-    (other, p), *_ = found.p_values_of_best.items()
-    by = number(abs(float(found.scores.averages[0, 0] - found.scores.averages[1, 0])))
-    return f"{found.best} is ahead of {other} on {found.headline} by {by} ({_p('=', p)})"
 
 
 def notes(found: Comparison) -> Iterator[str]:
@@ -151,14 +129,3 @@ def notes(found: Comparison) -> Iterator[str]:
         )
     if int(found.references.sizes.max(initial=0)) > REFERENCE_ITEMS:
         yield f"Of longer references, the first {REFERENCE_ITEMS} items are shown."
-
-
-def listed(systems: Sequence[str]) -> str:
-    """Name a few systems, and count the others.
-
-    >>> listed(["a", "b", "c"]), listed(list("abcdefg"))
-    ('a, b and c', 'a, b, c, d and 3 others')
-    """
-    if len(systems) > NAMED + 1:
-        return f"{', '.join(systems[:NAMED])} and {counted(len(systems) - NAMED, 'other')}"
-    return " and ".join([", ".join(systems[:-1]), systems[-1]]) if len(systems) > 1 else systems[0]

@@ -9,139 +9,38 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev._common.tables import places_in
+from rankdev._common.arrays import Floats, Ints
 from rankdev._common.work import Progress
 from rankdev.core.ordering import Order, Ties, check_one_order
 from rankdev.core.references import References, ReferencesLike
-from rankdev.core.runs import Run, RunLike
+from rankdev.core.runs import RunLike
 from rankdev.errors import RankdevError, RankdevWarning, UsageError
 from rankdev.evaluation.evaluate import Empty, evaluate
-from rankdev.evaluation.explain import DISPLACED, MISSING, NONRELEVANT, NOT_IN_REFERENCE, REPEATED, UNJUDGED
+from rankdev.evaluation.first_positions import Lists, first_positions
+from rankdev.evaluation.health import Check, health
 from rankdev.evaluation.losses import Losses, losses
-from rankdev.evaluation.matching import MatchedRuns, Matcher
-from rankdev.evaluation.placings import ROUNDING
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import load_references, load_runs, named_systems
 from rankdev.measures import parse_all
 from rankdev.measures.base import MeasureLike
-from rankdev.measures.match import Ideals
 from rankdev.measures.rdq import RDQ
 from rankdev.statistics.agreement import Agreement, agreement
 from rankdev.statistics.equivalence import Equivalence, equivalence
 from rankdev.statistics.groups import groups
+from rankdev.statistics.leaderboard import Places, places
 from rankdev.statistics.means import mean_intervals
-from rankdev.statistics.pair_tests import Significance
 from rankdev.statistics.planning import Plan, plan
 from rankdev.statistics.replicates import replicated
 from rankdev.statistics.segments import named_segments
 from rankdev.statistics.significance import significance
-
-WHY = ("", NOT_IN_REFERENCE, DISPLACED, MISSING, REPEATED, NONRELEVANT, UNJUDGED)
-
-
-@dataclass(frozen=True, eq=False)
-class Lists:
-    """What :func:`rankdev.explain` returns for every list, as arrays over [system, query, position].
-
-    ``items`` index ``names``, -1 where nothing was returned; ``ranks`` are 0 for items outside the reference; ``why``
-    indexes ``WHY``. ``ideal_ranks`` are those of [query, position]. ``found_at`` has the position, from 1, at which
-    each list returns each of the first items of the reference, [system, query, item]; 0 where it does not.
-    """
-
-    measure: str
-    names: pl.Series = field(repr=False)
-    items: Ints = field(repr=False)
-    ranks: Ints = field(repr=False)
-    credit: Floats = field(repr=False)
-    earned: Floats = field(repr=False)
-    lost: Floats = field(repr=False)
-    why: Ints = field(repr=False)
-    ideal_ranks: Ints = field(repr=False)
-    found_at: Ints = field(repr=False)
-    weights: Floats = field(repr=False)
-
-
-def first_positions(references: References, runs: Mapping[str, Run], measure: RDQ, depth: int) -> Lists:
-    """Explain the first ``depth`` positions of each run, for all queries of the references."""
-    shape = (len(runs), len(references), depth)
-    sizes = references.sizes
-    ideal = Ideals(references.offsets, references.ranks).ideal_ranks(depth)
-    counted = np.minimum(sizes, measure.cutoff or sizes.max(initial=1))
-    relative = measure.position_weights.relative(max(depth, int(counted.max(initial=1))))
-    fractions = relative[:depth] / np.cumsum(relative)[np.maximum(counted, 1) - 1][:, None]
-    first = (run.item_ids.gather(np.flatnonzero(run.positions < depth)) for run in runs.values())
-    names = pl.concat([references.item_ids, *first]).unique(maintain_order=True)
-    items, ranks = np.full(shape, -1), np.zeros(shape, np.int64)
-    scored, poor = np.zeros(shape, bool), np.zeros(shape, bool)
-    found_at = np.zeros((*shape[:2], REFERENCE_ITEMS), np.int64)
-    for s, run in enumerate(runs.values()):
-        items[s] = _returned(references, run, names, depth)
-        if run.queries.is_in(references.queries.implode()).any():
-            matched = Matcher.of(references).match(run, None)[0]
-            ranks[s], scored[s], poor[s] = _judgments(references, run, matched, depth)
-            found_at[s] = _found_at(references, matched)
-    outside = UNJUDGED if references.nonrelevant is not None else NOT_IN_REFERENCE
-    credit = np.where(scored, measure.credit(ideal, ranks, np.maximum(sizes, 1)[:, None]), 0.0)
-    attainable = np.where(np.arange(depth) < counted[:, None], fractions, 0.0)
-    earned = fractions * credit
-    lost = attainable - earned
-    why = np.select(
-        [np.abs(lost) <= ROUNDING, items < 0, poor, ranks == 0, scored],
-        [WHY.index(text) for text in ("", MISSING, NONRELEVANT, outside, DISPLACED)],
-        WHY.index(REPEATED),
-    )
-    weights = measure.position_weights.first(depth)
-    return Lists(str(measure), names, items, ranks, credit, earned, lost, why, ideal, found_at, weights)
-
-
-def _returned(references: References, run: Run, names: pl.Series, depth: int) -> Ints:
-    """Find the item at [query, position]; -1 where there is none."""
-    table = np.full((len(references), depth), -1)
-    rows = np.flatnonzero(run.positions < depth)
-    query = places_in(references.queries, run.queries)[run.codes[rows]]
-    rows, query = rows[query >= 0], query[query >= 0]
-    table[query, run.positions[rows]] = places_in(names, run.item_ids.gather(rows))
-    return table
-
-
-def _judgments(references: References, run: Run, matched: MatchedRuns, depth: int) -> tuple[Ints, Bools, Bools]:
-    """Find ranks at [query, position], 0 outside the reference, whether they count, and what was judged nonrelevant.
-
-    An item counts once.
-    """
-    shape = (len(references), depth)
-    ranks, poor = np.zeros(shape, np.int64), np.zeros(shape, bool)
-    hits, rejected = (part.take(part.position < depth) for part in (matched.hits, matched.nonrelevant))
-    ranks[hits.query, hits.position] = references.ranks[hits.place]
-    poor[rejected.query, rejected.position] = True
-    scored = ranks > 0
-    if run.repeats is not None:
-        for row in np.flatnonzero(run.repeats & (run.positions < depth)).tolist():
-            query, item = run.queries[int(run.codes[row])], run.item_ids[row]
-            if query in references:
-                at = references.queries.index_of(query), run.positions[row]
-                ranks[at] = references[query].get(item, 0)
-                poor[at] = item in (references[query].nonrelevant or ())
-    return ranks, scored, poor
-
-
-def _found_at(references: References, matched: MatchedRuns) -> Ints:
-    """Find where the first items of each reference are returned, [query, item], from 1; 0 where they are not."""
-    found = np.zeros((len(references), REFERENCE_ITEMS), np.int64)
-    nth = matched.hits.place - references.offsets[matched.hits.query]
-    hits = matched.hits.take(nth < REFERENCE_ITEMS)
-    found[hits.query, nth[nth < REFERENCE_ITEMS]] = hits.position + 1
-    return found
-
+from rankdev.statistics.significance.result import Significance
+from rankdev.statistics.verdict import Verdict, verdicts
 
 MOST_SYSTEMS = 150  # on one page: it shows all their pairs
 MOST_LISTS = 2_000_000  # systems × queries of one page
 MOST_NUMBERS = 1_000_000  # scores and positions that one page holds; with more queries it holds a sample
 MOST_POSITIONS = 20
-REFERENCE_ITEMS = 20  # shown of each query
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -164,6 +63,7 @@ class Comparison:
     agreement: Agreement | None = None
     segments: Mapping[str, Ints] = field(default_factory=dict)
     clusters: Mapping[str, Any] | None = None
+    checks: Sequence[Sequence[Check]] = ()  # of the data, for each measure
     single: Scores | None = None  # of the runs, where systems have several
     replicates: Mapping[str, Sequence[str]] | None = None
     by_segment: Significance | None = None
@@ -186,41 +86,35 @@ class Comparison:
         return [groups(self.scores, self.significance, measure) for measure in self.scores.measures]
 
     @cached_property
+    def places(self) -> list[Places]:
+        """For each measure, ranks with intervals, and the letters of groups."""
+        return [places(self.scores, self.significance, measure) for measure in self.scores.measures]
+
+    @cached_property
     def orders(self) -> list[tuple[str, ...]]:
         """For each measure, the systems by their means, best first."""
         return [self.scores.sorted_by(measure).systems for measure in self.scores.measures]
 
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """What each measure shows."""
+        return verdicts(self.scores, self.significance, self.checks, self.clusters)
+
     @property
     def best(self) -> str:
-        """The system with the highest mean in the first measure."""
-        return self.orders[0][0]
+        """The system with the best mean in the first measure."""
+        return self.verdicts[0].best
 
-    @cached_property
-    def p_values_of_best(self) -> dict[str, float]:
-        """Adjusted p-value of the best system against each other system, in the first measure."""
-        if self.significance is None:
-            return {}
-        columns = self.significance.columns
-        pairs = len(self.scores.systems) * (len(self.scores.systems) - 1) // 2  # those of the first measure come first
-        rows = list(zip(columns["a"], columns["b"], columns["p_adjusted"], strict=True))[:pairs]
-        return {b if a == self.best else a: float(p) for a, b, p in rows if self.best in (a, b)}
-
-    @cached_property
-    def ties_for_best(self) -> list[str]:
-        """The systems that do not differ significantly from the best in the first measure, best first.
-
-        They need not be a group: the best may differ from the second, and not from a third that varies more.
-        """
-        if self.significance is None:
-            return []
-        level, p = self.significance.alpha, self.p_values_of_best
-        return [name for name in self.orders[0][1:] if not p[name] <= level]  # NaN is not significant
+    @property
+    def has_problems(self) -> bool:
+        """Whether the data allow no conclusion about the first measure."""
+        return self.verdicts[0].level == "problem"
 
     @cached_property
     def plan(self) -> Plan | str | None:
         """Queries needed to separate the best system from the first that ties with it, or why that is undetermined."""
-        tied = [name for name in self.ties_for_best if name not in self.same_as_best]
-        if not tied or self.replicates is not None:  # runs or queries: that depends on the difference that matters
+        tied = [name for name in self.verdicts[0].open_rivals if name not in self.same_as_best]
+        if not tied or self.has_problems or self.replicates is not None:  # which of runs or queries, is a choice
             return None
         try:
             with warnings.catch_warnings():
@@ -273,6 +167,7 @@ def compare(
     positions = min(explained.cutoff or MOST_POSITIONS, MOST_POSITIONS)
     sampled = _shown(scores, positions, seed)
     held = known if len(sampled) == len(known) else known.of_queries(sampled)
+    checks = health(known, loaded, scores, wanted, empty=empty, k=positions)
     single, lost = scores, losses(known, loaded, explained, empty=empty)
     if replicates is not None:
         repeated = replicated(scores, replicates)
@@ -290,6 +185,7 @@ def compare(
         lists=first_positions(held, loaded, explained, positions),
         references=held,
         all_references=known,
+        checks=checks,
         significance=significance(single, clusters=clusters, replicates=replicates, seed=seed) if several else None,
         equivalence=equivalence(scores, margin=margin, clusters=clusters) if several and margin is not None else None,
         agreement=agreement(scores) if several and len(wanted) > 1 else None,

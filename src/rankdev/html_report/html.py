@@ -50,7 +50,7 @@ def _hash(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-SCRIPTS = ("page.js", "drag.js", "arithmetic.js", "playground.js")
+SCRIPTS = ("page.js", "drag.js", "arithmetic.js", "playground_figures.js", "playground_tour.js", "playground.js")
 CAVEATS: list[dict[str, Any]] = [
     {
         "name": "Caveat: M1 gives 1 to a list that is not ideal",
@@ -91,8 +91,26 @@ def playground() -> str:
         "playground.html",
         styles=["page.css", "playground.css"],
         scripts=SCRIPTS,
-        data={"examples": [_judged(example) for example in (*_published(), *CAVEATS)]},
+        data={"examples": [_opening(), *(_judged(example) for example in (*_published(), *CAVEATS))]},
     )
+
+
+def _opening() -> dict[str, Any]:
+    """Return an answer of the demo: the first two items are swapped, and one does not belong."""
+    demo = files("rankdev").joinpath("data/demo")
+    judged = map(json.loads, demo.joinpath("judged.jsonl").read_text(encoding="utf-8").splitlines())
+    known = next(entry for entry in judged if entry["query"] == "museums")
+    lines = map(str.split, demo.joinpath("popular.run").read_text(encoding="utf-8").splitlines())
+    return {
+        "name": "Museums: a swap at the top",
+        "story": "A search for museums in the demo's town: the first two are swapped, and a gift shop is among them.",
+        "state": {
+            "tiers": known["tiers"],
+            "nonrelevant": known["nonrelevant"],
+            "ranking": [line[2] for line in lines if line[0] == "museums"],
+        },
+        "pool": [],
+    }
 
 
 def _judged(example: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import warnings
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,10 @@ from rankdev.core.runs import RunLike
 from rankdev.display.cells import percent
 from rankdev.errors import RankdevWarning, UsageError, printable
 from rankdev.evaluation.evaluate import Empty
+from rankdev.evaluation.first_positions import KINDS
 from rankdev.html_report._arrays import PowerMap, arrays_of, pools_of
-from rankdev.html_report._sentences import conclusion, facts, next_steps, notes, title
-from rankdev.html_report.comparison import WHY, Comparison, compare
+from rankdev.html_report._sentences import checks, compared, design, facts, next_steps, notes, overall, verdict
+from rankdev.html_report.comparison import Comparison, compare
 from rankdev.html_report.html import self_contained
 from rankdev.io.tables import check_page_name
 from rankdev.io.writing import writing
@@ -73,7 +74,10 @@ def _whole(values: npt.NDArray[np.float64], digits: int) -> tuple[str, bytes]:
 
 
 FRACTIONS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of the queries, at which power is simulated
-SCRIPTS = ("page.js", "unpacking.js", "report_figures.js", "report_queries.js", "report.js")
+SCRIPTS = (
+    *("page.js", "unpacking.js", "report_names.js", "report_tables.js", "report_figures.js", "report_queries.js"),
+    "report.js",
+)
 TEXT = 300  # characters of a text that a page holds
 
 
@@ -84,9 +88,10 @@ class ReportPage:
     Attributes
     ----------
     title : str
-        What is compared, such as "3 systems on 10 queries".
+        The title given, or what is compared, such as "3 systems on 10 queries".
     verdict : str
-        The conclusion in a sentence or two: about the first measure, and for two systems about all of them.
+        The conclusion in a sentence or two: about the first measure, and for two systems also about all of them; or
+        the problem with the data that allows none.
     html : str
         Content of the file.
 
@@ -138,6 +143,9 @@ def report(
     replicates: Mapping[str, Sequence[str]] | None = None,
     query_texts: Mapping[str, str] | None = None,
     item_texts: Mapping[str, str] | Callable[[set[str]], Mapping[str, str]] | None = None,
+    title: str = "",
+    author: str = "",
+    date: str = "",
     public: bool = False,
     seed: int = 0,
     command: str = "",
@@ -178,6 +186,8 @@ def report(
         Text of each query.
     item_texts : dict of str to str or callable, optional
         Text of each item, or a function that returns the texts of a set of items: those on the page.
+    title, author, date : str, optional
+        What the page is called, who made it and when; without a title it is what is compared.
     public : bool, default False
         Leave the texts of items out.
     seed : int, default 0
@@ -199,7 +209,9 @@ def report(
     (True, '1 system on 1 query')
     """
     seed = check_seed(seed)
-    _check(public, command, power, power_map)
+    _check(public, power, power_map)
+    for name, text in (("title", title), ("author", author), ("date", date), ("command", command)):
+        check_kind(name, text, str, "it is shown as it is")
     if clusters is not None and replicates is not None:
         raise UsageError("clusters and replicates cannot be combined; give one of them")
     for name, given in (("margin", margin), ("power", True if power is True else None), ("judgments", judgments)):
@@ -229,6 +241,7 @@ def report(
     known = {} if public else of_items({item for pool in pools for item in pool}) if callable(of_items) else of_items
     header = {
         **_sentences(found, uncertain),
+        **_heading(compared(found), title, author, date),
         **_names(found),
         "query_texts": _cut(of_queries, (found.scores.queries[i] for i in found.shown)),
         "texts": _cut(known, dict.fromkeys(item for pool in pools for item in pool)),
@@ -240,12 +253,11 @@ def report(
     }
     data = packed(header, arrays_of(found, places, curves, power_map))
     html = self_contained(header["title"], "report.html", styles=["page.css", "report.css"], scripts=SCRIPTS, data=data)
-    return ReportPage(header["title"], header["conclusion"], html)
+    return ReportPage(header["title"], verdict(found), html)
 
 
-def _check(public: object, command: object, power: object, power_map: object) -> None:
+def _check(public: object, power: object, power_map: object) -> None:
     check_flag("public", public)
-    check_kind("command", command, str, "it is the command that made the page")
     if power is not None and not isinstance(power, bool):
         check_kind("power", power, Power, "it is what rankdev.power returns, or True")
     if power_map is not None and not isinstance(power_map, PowerMap):
@@ -261,9 +273,10 @@ def _names(found: Comparison) -> dict[str, Any]:
         "queries": [scores.queries[i] for i in found.shown],
         "orders": [[scores.systems.index(name) for name in order] for order in found.orders],
         "groups": _groups(found),
+        "letters": [one.letters for one in found.places],
         "segments": _segments(found),
         "explained": found.lists.measure,
-        "why": WHY,
+        "kinds": KINDS,
     }
 
 
@@ -291,17 +304,30 @@ def _uncertain(
     return [first, *([f"{'; '.join(beats[:10])}."] if beats else []), *result.remarks]
 
 
+def _heading(what: str, title: str, author: str, date: str) -> dict[str, str]:
+    under = [*([what] if title.strip() else []), author, date]
+    return {
+        "title": printable(title.strip() or what),
+        "subtitle": " · ".join(printable(text.strip()) for text in under if text.strip()),
+    }
+
+
 def _sentences(found: Comparison, more: list[str]) -> dict[str, Any]:
     return {
-        "title": title(found),
-        "conclusion": conclusion(found),
+        "verdicts": [
+            {"level": one.level, "sentence": one.sentence, "by": one.by, "best": found.scores.systems.index(one.best)}
+            for one in found.verdicts
+        ],
+        "design": design(found).strip(),
+        "overall": overall(found),
+        "checks": [[astuple(check) for check in of_measure] for of_measure in checks(found)],
         "next": next_steps(found),
         "facts": facts(found),
         "notes": [*more, *notes(found)],
         "confidence": 1 - found.alpha,
         "correction": "" if found.significance is None else found.significance.correction.capitalize(),
         "margin": 0.0 if found.equivalence is None else found.equivalence.margin,
-        "verdicts": VERDICTS,
+        "equivalences": VERDICTS,
         "level": 0.0 if found.significance is None else found.significance.alpha,
     }
 

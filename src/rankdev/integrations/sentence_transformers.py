@@ -17,7 +17,7 @@ from rankdev.core.runs import Run
 from rankdev.errors import DataError, MissingExtraError, UsageError, shown
 from rankdev.evaluation.evaluate import evaluate
 from rankdev.io.loading import load_references
-from rankdev.learning.position_gains import trainable
+from rankdev.learning.gains import trainable
 from rankdev.measures import Measure, parse_all
 
 try:

@@ -21,7 +21,7 @@ from rankdev.measures import Measure, parse_all
 try:
     from pyspark.sql import functions
 
-    from rankdev.integrations._spark_tasks import COUNTS, Task, add_up, apply
+    from rankdev.integrations._executors import COUNTS, Task, add_up, apply
 except ImportError as error:
     raise MissingExtraError(error.name or "pyspark", "spark", "scoring on Spark") from None
 

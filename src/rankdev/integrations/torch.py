@@ -10,7 +10,7 @@ from rankdev._common.tables import as_id
 from rankdev.core.references import ReferencesLike
 from rankdev.errors import DataError, MissingExtraError, UsageError, shown
 from rankdev.io.loading import load_references
-from rankdev.learning.position_gains import trainable
+from rankdev.learning.gains import trainable
 from rankdev.measures import Measure
 from rankdev.measures.rdq import RDQ
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev.errors import UsageError
-from rankdev.learning.position_gains import training_labels
+from rankdev.learning.gains import training_labels
 from rankdev.learning.training import Lambdas, MeanScore
 
 __all__ = ["Metric", "Objective", "training_labels"]

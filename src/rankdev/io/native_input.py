@@ -1,4 +1,4 @@
-"""Pieces of files for the compiled reader, each with all lines of some queries."""
+"""Input for the compiled reader: pieces of files with all lines of some queries, and qrels."""
 
 from __future__ import annotations
 
@@ -8,19 +8,34 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
+from rankdev._common.arrays import offsets_of
 from rankdev._common.checks import check_path
+from rankdev._common.names import ALIASES, is_beir
 from rankdev._common.reading import reading
-from rankdev._common.tables import ALIASES, is_beir
 from rankdev._common.work import Progress, cores
+from rankdev.core.columns import Items, Nonrelevant, column_of_lines
+from rankdev.core.references import References
 from rankdev.errors import RankdevError
 from rankdev.io.streams import PathLike, Source
 from rankdev.io.table_formats import TABLE_FORMATS
 from rankdev.io.table_formats.delimited import Delimited
-from rankdev.native.library import PADDING, Columns, Piece, Table, UnsupportedInputError
+from rankdev.native.library import (
+    PADDING,
+    Columns,
+    PackedNames,
+    Piece,
+    Table,
+    UnsupportedInputError,
+    check_gathered,
+    library,
+    read_graded,
+)
 
 _HEADER = re.compile(rb"([^\r\n]*)(\r?\n)")
 _BLANK = rb"[ \t]*"
@@ -151,3 +166,27 @@ def _filled(
             yield piece, whole
         else:
             pieces.append(piece)
+
+
+def read_qrels_natively(path: PathLike, progress: Progress | None) -> References | None:
+    """Read references from qrels by compiled code; None where the general reader has to do it."""
+    compiled = library()
+    if compiled is None:
+        return None
+    try:
+        columns = read_whole_queries(compiled, path, partial(read_graded, compiled), progress)
+        check_gathered(columns.take("group_hash"))
+    except UnsupportedInputError:
+        return None
+    return References(
+        column_of_lines("query", columns.take("queries")),
+        offsets_of(columns.take("good_count")),
+        Items(PackedNames(columns.take("good_items"), offsets_of(columns.take("good_bytes")))),
+        columns.take("good_ranks").astype(np.int64),
+        columns.take("good_grades"),
+        Nonrelevant(
+            offsets_of(columns.take("nonrelevant_count")),
+            Items(PackedNames(columns.take("nonrelevant_items"), offsets_of(columns.take("nonrelevant_bytes")))),
+            columns.take("nonrelevant_grades"),
+        ),
+    )

@@ -41,7 +41,16 @@ CREATE TABLE IF NOT EXISTS answers (
   UNIQUE (request, part)
 ) STRICT
 """
-COLUMNS = ("query", "first", "second", "outcome", "worker", "weight", "comment", "at")
+FIRST_COLUMNS = ("query", "first", "second", "outcome", "worker", "weight", "comment", "at")
+ADDED = {  # since the first version: a database without them can be read, and gets them when it is written to
+    "seconds": "REAL",  # from question to answer; null where that is not known
+    "kind": "TEXT NOT NULL DEFAULT ''",  # 'gold': the owner knows the answer; 'repeat': the judge had answered before
+    "program": "INTEGER NOT NULL DEFAULT 0",  # 1 where no person answered
+    "ended": "TEXT",  # when it was taken back or changed, UTC
+    "replaced_by": "INTEGER",  # id of the answer that it was changed to
+}
+COLUMNS = (*FIRST_COLUMNS, "seconds", "kind", "program")
+TYPES = {"weight": pl.Float64, "seconds": pl.Float64, "program": pl.Int64, "undone": pl.Int64}
 
 
 def is_database(path: PathLike) -> bool:
@@ -59,27 +68,44 @@ def is_database(path: PathLike) -> bool:
         return False
 
 
-def read_answers(path: PathLike) -> pl.DataFrame:
-    """Read the answers that were not taken back, skipped pairs included, in the order given."""
+def missing_columns(connection: sqlite3.Connection) -> dict[str, str]:
+    """Return the columns that a database of an earlier version lacks."""
+    there = {row[1] for row in connection.execute("PRAGMA table_info(answers)")}
+    return {name: kind for name, kind in ADDED.items() if name not in there}
+
+
+def read_answers(path: PathLike, *, ended: bool = False) -> pl.DataFrame:
+    """Read the answers, skipped pairs included, in the order given.
+
+    Those that were taken back or changed are left out, unless ``ended``: then they are marked ``undone``.
+    """
+    names = (*COLUMNS, *(("undone", "ended") if ended else ()))
     try:
         connection = sqlite3.connect(f"{Path(str(path)).absolute().as_uri()}?mode=rw", uri=True)
     except sqlite3.Error as error:
         raise FileFormatError(path, f"the database cannot be opened ({error})") from None
     try:
-        rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM answers WHERE NOT undone ORDER BY id").fetchall()
+        lacking = missing_columns(connection)
+        empty = {"kind": "''", "program": "0"}
+        wanted = ", ".join(empty.get(name, "NULL") if name in lacking else name for name in names)
+        which = "" if ended else "WHERE NOT undone"
+        rows = connection.execute(f"SELECT {wanted} FROM answers {which} ORDER BY id").fetchall()
     except sqlite3.Error as error:
         if error.sqlite_errorname.startswith("SQLITE_BUSY"):
             raise FileFormatError(path, "another program has locked the database; close that program") from None
         raise FileFormatError(path, f"this is not a database of judgments ({error}); rankdev judge makes one") from None
     finally:
         connection.close()
-    types = {name: pl.Float64 if name == "weight" else pl.String for name in COLUMNS}
-    return pl.DataFrame(rows, schema=types, orient="row")
+    return pl.DataFrame(rows, schema={name: TYPES.get(name, pl.String) for name in names}, orient="row")
 
 
 def as_judgments(answers: pl.DataFrame) -> pl.DataFrame:
-    """Return answers as judgments: query, winner, loser, tie, worker, first, and weight where lists were ordered."""
-    judged = answers.filter(pl.col("outcome") != "skip")
+    """Return answers as judgments: query, winner, loser, tie, worker, first, and weight where lists were ordered.
+
+    Answers to pairs that were asked to learn about the judge are none: gold pairs, and those that the judge had
+    answered before, of which the first answer counts.
+    """
+    judged = answers.filter(pl.col("outcome") != "skip", pl.col("kind") == "")
     lost = pl.col("outcome") == "second"
     table = judged.select(
         "query",
@@ -202,9 +228,13 @@ def _from_database(path: PathLike, items: Mapping[Any, Iterable[Any]] | None) ->
     judged = as_judgments(answers)
     if judged.is_empty():
         raise FileFormatError(path, "nothing was judged yet")
-    skipped = len(answers) - len(judged)
-    aside = counted(skipped, "answer", "was")
-    remarks = (f"{aside} left out: the judges could not decide.",) if skipped else ()
+    why = {
+        "the judges could not decide": (pl.col("outcome") == "skip") & (pl.col("kind") == ""),
+        "they are about gold pairs": pl.col("kind") == "gold",
+        "the judges had answered these pairs before": pl.col("kind") == "repeat",
+    }
+    counts = {reason: len(answers.filter(which)) for reason, which in why.items()}
+    remarks = [f"{counted(n, 'answer', 'was')} left out: {reason}." for reason, n in counts.items() if n]
     found = Preferences.from_table(judged, items=items)
     return replace(found, remarks=(*found.remarks, *remarks))
 

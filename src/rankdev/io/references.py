@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, TypeVar
 
-import numpy as np
 import polars as pl
 
 from rankdev._common.cautions import caution
 from rankdev._common.checks import check_kind
+from rankdev._common.names import is_interactions, known_names, ranked_names, unrated, unrated_note
 from rankdev._common.reading import Ranks, reading, reading_with
-from rankdev._common.tables import (
-    is_interactions,
-    known_names,
-    listed,
-    ranked_names,
-    text_column,
-    unrated,
-    unrated_note,
-)
+from rankdev._common.tables import listed
 from rankdev._common.work import Progress
-from rankdev.core.columns import check_once
 from rankdev.core.rag import RETRIEVED, RIGHT
 from rankdev.core.ratings import grades_of
 from rankdev.core.references import References
 from rankdev.core.responses import is_answer
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.io._tiers import tier_records, tier_rows
 from rankdev.io.json_documents import read_json
-from rankdev.io.native_qrels import read_qrels_natively
+from rankdev.io.native_input import read_qrels_natively
 from rankdev.io.responses import ratings_in, ratings_in_array
 from rankdev.io.runs import run_from_source, run_from_table
 from rankdev.io.streams import PathLike, Source, plain_suffix
@@ -118,7 +109,7 @@ def read_lists(path: PathLike) -> References:
     table = replace(table, frame=ranked_names(table.frame))
     names = set(table.frame.columns)
     if {"tiers", "items"} & names:
-        references = _build(_tier_rows(table))
+        references = _build(tier_rows(table))
         return references if "nonrelevant" in names else replace(references, nonrelevant=None)
     if "rank" in names and reading().ranks == "competition":
         return _guarded(table, References.from_ranks)
@@ -161,7 +152,7 @@ def encode_references(references: References, path: PathLike) -> bytes:
     if suffix == ".json":
         return _json(references)
     if suffix == ".jsonl" or str(path) == "-":
-        return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in _records(references))
+        return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in tier_records(references))
     if suffix in ENDINGS:
         return encode_table(references.to_polars(nonrelevant=True), path)
     check_trec_name(path)
@@ -184,7 +175,7 @@ def _read(source: Source, dialect: Dialect = PLAIN) -> References:
         table = replace(table, frame=table.frame.with_columns(rank=pl.lit(1)))
     if "tiers" not in table.frame.columns:
         return _build(table)
-    references = _build(_tier_rows(table))
+    references = _build(tier_rows(table))
     return references if "nonrelevant" in table.frame.columns else replace(references, nonrelevant=None)
 
 
@@ -257,129 +248,12 @@ def _from_run(name: str, run: Run) -> References:
     return References.from_ranks(run.to_polars())
 
 
-def _tier_rows(table: Table) -> Table:
-    """Turn records of query and tiers (or items, each a tier) into rows of query, item and rank."""
-    try:
-        query = text_column(table.frame, "query", "references")
-        check_once(query, "query {} appears on two lines; give all its tiers on one")
-    except DataError as error:
-        table.fail(error)
-    kept = ~_without_tiers(table)
-    record = kept.arg_true()
-    ranked = Table(table.name, table.frame.filter(kept), lambda row: table.line_of(record[row]))
-    tiers = pl.DataFrame({"record": record, "query": query.filter(kept), "item": _tiers(ranked)})
-    tiers = tiers.with_columns(rank=pl.int_ranges(1, pl.col("item").list.len() + 1))
-    each = ["item", "rank"]
-    if "grades" in table.frame.columns:
-        tiers, each = tiers.with_columns(grade=_tier_grades(ranked, tiers["item"])), [*each, "grade"]
-    rows = tiers.explode(each).explode("item")
-    if "nonrelevant" in table.frame.columns:
-        rows = pl.concat([rows, _nonrelevant_rows(table, query)], how="diagonal_relaxed")
-    records = rows["record"].to_numpy()
-    return Table(table.name, rows.drop("record"), lambda row: table.line_of(int(records[row])))
-
-
-def _without_tiers(table: Table) -> pl.Series:
-    """Mark records that hold nonrelevant items and no tiers."""
-    frame = table.frame
-    nothing = pl.repeat(False, frame.height, dtype=pl.Boolean, eager=True)
-    if not all(name in frame.columns and _list_depth(frame[name].dtype) for name in ("tiers", "nonrelevant")):
-        return nothing
-    return ((frame["tiers"].list.len() == 0) & (frame["nonrelevant"].list.len() > 0)).fill_null(False)
-
-
-def _nonrelevant_rows(table: Table, query: pl.Series) -> pl.DataFrame:
-    """One row per nonrelevant item: with its grade where there are grades, with a mark where there are none."""
-    frame = table.frame
-    rows = pl.DataFrame({"record": np.arange(len(query)), "query": query, "item": frame["nonrelevant"]})
-    if _list_depth(rows["item"].dtype) != 1:
-        raise FileFormatError(table.name, "nonrelevant must be [item, …] on every line")
-    rows = rows.with_columns(pl.col("item").cast(pl.List(pl.String)), record=pl.col("record").cast(pl.UInt32))
-    if "grades" not in frame.columns:
-        return rows.explode("item").drop_nulls("item").with_columns(nonrelevant=pl.lit(True))
-    zeros = pl.col("item").list.eval(pl.element().is_null().cast(pl.Float64))
-    rows = rows.with_columns(grade=zeros if "nonrelevant_grades" not in frame.columns else _nonrelevant_grades(table))
-    rows = rows.with_columns(pl.col("grade").fill_null(zeros)).filter(pl.col("item").list.len() > 0)
-    return rows.explode("item", "grade")
-
-
-def _nonrelevant_grades(table: Table) -> pl.Series:
-    grades = table.frame["nonrelevant_grades"]
-    if _list_depth(grades.dtype) != 1:
-        raise FileFormatError(table.name, "nonrelevant_grades must be [number, …], one for each nonrelevant item")
-    wrong = (grades.list.len() != table.frame["nonrelevant"].list.len()) | (grades.list.max() > 0)
-    if wrong.any():
-        line = table.line_of(int(wrong.arg_max() or 0))
-        raise FileFormatError(table.name, "there must be one grade of 0 or less for each nonrelevant item", line)
-    return grades.cast(pl.List(pl.Float64))
-
-
-def _tiers(table: Table) -> pl.Series:
-    """The tiers of each record; items that are listed without them are a tier each."""
-    if not table.frame.height:
-        return pl.Series(dtype=pl.List(pl.List(pl.String)))
-    name, expected, depth = ("items", "[item, …]", 1)
-    if "tiers" in table.frame.columns:
-        name, expected, depth = ("tiers", "[[item, …], …]", 2)
-    values = table.frame[name]
-    if _list_depth(values.dtype) != depth:
-        raise FileFormatError(table.name, f"{name} must be {expected} on every line")
-    tiers = values if depth == 2 else pl.select(pl.lit(values).list.eval(pl.concat_list(pl.element()))).to_series()
-    sizes = pl.select(pl.lit(tiers).list.eval(pl.element().list.drop_nulls().list.len().fill_null(0))).to_series()
-    empty = ~(sizes.list.min() > 0).fill_null(False)  # the least of no sizes at all is null
-    if empty.any():
-        line = table.line_of(int(empty.arg_max() or 0))
-        raise FileFormatError(table.name, "a tier is empty or missing; every rank needs an item", line)
-    return tiers
-
-
-def _tier_grades(table: Table, tiers: pl.Series) -> pl.Series:
-    grades = table.frame["grades"]
-    if not table.frame.height:
-        return pl.Series(dtype=pl.List(pl.Float64))
-    if not isinstance(grades.dtype, pl.List) or not grades.dtype.inner.is_numeric():
-        raise FileFormatError(table.name, "grades must be [number, …] on every line, one for each tier")
-    wrong = (grades.list.len() != tiers.list.len()).fill_null(True)
-    wrong |= (grades.list.diff(null_behavior="drop").list.max() >= 0).fill_null(False)
-    wrong |= ~(grades.list.min() > 0).fill_null(False)
-    if wrong.any():
-        line = table.line_of(int(wrong.arg_max() or 0))
-        raise FileFormatError(table.name, "there must be one positive grade for each tier, highest first", line)
-    return grades
-
-
-def _list_depth(dtype: Any) -> int:
-    depth = 0
-    while isinstance(dtype, pl.List):
-        depth, dtype = depth + 1, dtype.inner
-    return depth
-
-
-def _records(references: References) -> Iterator[dict[str, Any]]:
-    """One record per query: its tiers, the grade of each where there are grades, and the nonrelevant items."""
-    new_tier = np.append(np.diff(references.ranks) != 0, True)
-    items = references.item_ids.to_list()
-    bounds_of_each = zip(references.queries, references.offsets[:-1], references.offsets[1:], strict=True)
-    for place, (query, begin, end) in enumerate(bounds_of_each):
-        ends = begin + np.flatnonzero(new_tier[begin : end - 1]) + 1
-        bounds = [int(begin), *ends.tolist(), int(end)] if end > begin else [int(begin)]
-        record = {"query": query, "tiers": [items[a:b] for a, b in pairwise(bounds)]}
-        if references.grades is not None:
-            record["grades"] = references.grades[bounds[:-1]].tolist()
-        if references.nonrelevant is not None:
-            nonrelevant = references.nonrelevant.of_query(place)
-            record["nonrelevant"] = list(nonrelevant)
-            if any(nonrelevant.values()):
-                record["nonrelevant_grades"] = list(nonrelevant.values())
-        yield record
-
-
 def _json(references: References) -> bytes:
     if references.grades is not None:
         raise DataError("a .json file holds tiers without their grades; write graded references as .jsonl")
     if references.nonrelevant is not None and len(references.nonrelevant.grades):
         raise DataError("a .json file holds tiers and no nonrelevant items; write these references as .jsonl")
-    return json.dumps({record["query"]: record["tiers"] for record in _records(references)}).encode()
+    return json.dumps({record["query"]: record["tiers"] for record in tier_records(references)}).encode()
 
 
 def _qrels(references: References) -> bytes:

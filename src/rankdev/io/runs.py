@@ -15,16 +15,14 @@ import polars as pl
 
 from rankdev._common.checks import check_kind, check_path, check_whole
 from rankdev._common.ids import integer_ids
+from rankdev._common.names import POSITIONS, SYSTEMS, ranked_names
 from rankdev._common.reading import Duplicates, Ranks, reading, reading_with
 from rankdev._common.tables import (
-    POSITIONS,
-    SYSTEMS,
     as_id,
     by_system,
     check_one_system,
     number_column,
     number_series,
-    ranked_names,
     text_column,
     text_series,
 )
@@ -34,12 +32,11 @@ from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.core.run_builder import RunBuilder
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, FileFormatError, shown
-from rankdev.io.folders import folder_batches
 from rankdev.io.json_documents import json_entries
 from rankdev.io.responses import holds_responses, lists_in_array, lists_in_entries, lists_in_lines
 from rankdev.io.streams import PathLike, Source, plain_suffix
 from rankdev.io.table_formats.base import Table
-from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, table_batches
+from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, folder_batches, table_batches
 from rankdev.io.trec import PLAIN, RUN, Dialect, read_trec, write_trec
 from rankdev.io.writing import writing
 

@@ -7,7 +7,7 @@ several, since on a busy machine a fit may take longer than an answer.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from threading import Condition, Lock, Thread
 from time import monotonic
@@ -15,6 +15,7 @@ from typing import Any
 
 from rankdev.judging.collect import leading
 from rankdev.judging.items import Pair, sorted_pair
+from rankdev.judging.probes import APART, GOLD_SHARE, Probes
 from rankdev.judging.result import Better
 from rankdev.judging.store import StoredAnswer
 from rankdev.judging.strategies import Strategy
@@ -27,10 +28,31 @@ MANY = 1000  # open pages to remember; beyond, those that were left long ago are
 
 @dataclass
 class _Judge:
-    """What one judge has answered; the pairs are not asked again."""
+    """What one judge has answered; the pairs are not asked again, except a few of those ``given`` as judgments."""
 
+    name: str
     answered: int = 0
     done: set[Pair] = field(default_factory=set)
+    given: list[Pair] = field(default_factory=list)  # as shown, in this order
+    repeated: set[Pair] = field(default_factory=set)
+
+    def note(self, answer: StoredAnswer, times: int) -> None:
+        """Count an answer, or take it back."""
+        pair = sorted_pair(answer.pair)
+        if answer.kind == "repeat":
+            (self.repeated.add if times > 0 else self.repeated.discard)(pair)
+            return
+        (self.done.add if times > 0 else self.done.discard)(pair)
+        if answer.kind or answer.outcome == "skip" or answer.weight < 1:
+            return
+        if times > 0:
+            self.given.append(answer.pair)
+        elif answer.pair in self.given:
+            self.given.remove(answer.pair)
+
+    def repeatable(self) -> list[Pair]:
+        """List the pairs that can be asked again, as they were shown: not lately, and once."""
+        return [pair for pair in self.given[:-APART] if sorted_pair(pair) not in self.repeated]
 
 
 @dataclass
@@ -61,10 +83,19 @@ class _Desk:
 
 
 class Questions:
-    """Chooses pairs for any number of judges at once, and updates the strategy; ``before`` are earlier answers."""
+    """Chooses pairs for any number of judges at once, and updates the strategy; ``before`` are earlier answers.
 
-    def __init__(self, strategy: Strategy, before: Iterable[StoredAnswer]) -> None:
-        self.strategy = strategy
+    ``probes`` are mixed in. ``assigned`` has the queries that a judge is asked about, None for all.
+    """
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        before: Iterable[StoredAnswer],
+        probes: Probes | None = None,
+        assigned: Callable[[str], Collection[str] | None] = lambda name: None,
+    ) -> None:
+        self.strategy, self.probes, self._assigned = strategy, probes or Probes(), assigned
         self._random = random.SystemRandom()
         self._judges: dict[str, _Judge] = {}
         self._desks: dict[tuple[str, str], _Desk] = {}  # by judge and page
@@ -96,12 +127,12 @@ class Questions:
         """Return the pair to be compared now on a judge's page; None where there is nothing to ask."""
         with self._work:
             desk = self._desk(name, page)
-            desk.turn()
+            self._turn(desk)
             self._work.notify()
         if desk.asked is None:
             self._prepare(desk, 1)
             with self._work:
-                desk.turn()
+                self._turn(desk)
                 self._work.notify()
         with self._lock:
             return desk.asked
@@ -113,10 +144,40 @@ class Questions:
             desk.ready = [desk.asked, *desk.ready] if desk.asked else desk.ready
             desk.show(pair)
 
-    def leave(self, name: str, page: str) -> None:
-        """Take a page that was closed off the list: its questions go to others."""
+    def _turn(self, desk: _Desk) -> None:
+        """Put the next question on an empty screen; now and then one about the judge, while there are others."""
+        if desk.asked is None and desk.ready and (probe := self._probe(desk)) is not None:
+            desk.show(probe)
+        desk.turn()
+
+    def _probe(self, desk: _Desk) -> Pair | None:
+        """Draw whether it is time for a question about the judge, and which: nobody can tell it from the others."""
+        probes, judge, draw = self.probes, desk.judge, self._random.random()
+        if draw >= probes.repeats + (GOLD_SHARE if probes.gold else 0):
+            return None
+        screens = {sorted_pair(other.asked) for other in self._desks.values() if other.judge is judge and other.asked}
+        queries = self._assigned(judge.name)
+        if draw < probes.repeats:  # the other way round, so that a preference for a side shows
+            open_ = [(query, b, a) for query, a, b in judge.repeatable()]
+        else:
+            open_ = [_sided(pair, self._random) for pair in probes.gold if pair not in judge.done]
+        open_ = [p for p in open_ if sorted_pair(p) not in screens and (queries is None or p[0] in queries)]
+        return self._random.choice(open_) if open_ else None
+
+    def kind(self, name: str, pair: Pair) -> str:
+        """Return whether an answer to a pair now is a judgment (""), about a gold pair, or a repetition."""
         with self._lock:
-            self._desks.pop((name, page), None)
+            judge = self._judge(name)
+            if sorted_pair(pair) in self.probes.gold:
+                return "gold"
+            again = sorted_pair(pair) in judge.done and self.probes.repeats
+            return "repeat" if again and sorted_pair(pair) in map(sorted_pair, judge.repeatable()) else ""
+
+    def leave(self, name: str, page: str | None = None) -> None:
+        """Take a page that was closed, or all of a judge, off the list: the questions go to others."""
+        with self._lock:
+            for key in [key for key in self._desks if key[0] == name and page in (None, key[1])]:
+                del self._desks[key]
 
     def seconds_shown(self, name: str, page: str, pair: Pair) -> float | None:
         """Return how long a pair has been on a page's screen; None where that is not known, as after a restart."""
@@ -149,7 +210,8 @@ class Questions:
             judge = self._desk(answers[0].worker, page, used=True).judge
             judge.answered += times
             pairs = {sorted_pair(answer.pair) for answer in answers}
-            (judge.done.update if times > 0 else judge.done.difference_update)(pairs)
+            for answer in answers:
+                judge.note(answer, times)
             for desk in self._desks.values():
                 if desk.judge is judge:
                     if desk.asked is not None and sorted_pair(desk.asked) in pairs:
@@ -158,8 +220,17 @@ class Questions:
                     desk.fresh = False
                 desk.fresh &= len(desk.ready) > 0  # there may be something to ask again
             self._total += times
-            self._pending += [(answer, times) for answer in answers]
+            self._pending += [(answer, times) for answer in answers if not answer.kind]
             self._work.notify()
+
+    def change(self, old: StoredAnswer, new: StoredAnswer) -> None:
+        """Queue that an answer was changed."""
+        if not old.kind:
+            with self._work:
+                self._pending += [(old, -1), (new, 1)]
+                for desk in self._desks.values():
+                    desk.fresh = False
+                self._work.notify()
 
     def close(self) -> None:
         """Stop choosing questions."""
@@ -172,16 +243,17 @@ class Questions:
         """Queue earlier answers; the pairs of one list, which have one time, count as one answer."""
         lists: set[tuple[str, str]] = set()
         for answer in before:
-            judge = self._judges.setdefault(answer.worker, _Judge())
-            judge.done.add(sorted_pair(answer.pair))
+            judge = self._judge(answer.worker)
+            judge.note(answer, 1)
             if answer.weight == 1 or (answer.worker, answer.at) not in lists:
                 judge.answered += 1
                 self._total += 1
             lists.add((answer.worker, answer.at))
-            self._pending.append((answer, 1))
+            if not answer.kind:
+                self._pending.append((answer, 1))
 
     def _judge(self, name: str) -> _Judge:
-        return self._judges.setdefault(name, _Judge())
+        return self._judges.setdefault(name, _Judge(name))
 
     def _desk(self, name: str, page: str, *, used: bool = False) -> _Desk:
         """Find a judge's page; what it had may have gone to others since it was last seen."""
@@ -203,12 +275,13 @@ class Questions:
                 desk.fresh = number == AHEAD  # unless an answer comes meanwhile
                 theirs = {sorted_pair(pair) for other in self._others(desk) for pair in other.ready}
                 taken = self._taken(desk)
-            chosen = self._choose(taken | theirs, number)
+            queries = self._assigned(desk.judge.name)
+            chosen = self._choose(taken | theirs, number, queries)
             with self._lock:
                 taken = self._taken(desk)
                 desk.ready = [pair for pair in chosen if sorted_pair(pair) not in taken]
                 if not desk.ready and theirs:  # the last pairs go to the page that asks first
-                    desk.ready = self._choose(taken, 1)
+                    desk.ready = self._choose(taken, 1, queries)
                     mine = {sorted_pair(pair) for pair in desk.ready}
                     for other in self._desks.values():
                         if other is not desk:
@@ -225,18 +298,17 @@ class Questions:
         """Pairs on a screen, answered since the last update, or known to the judge."""
         mine = {sorted_pair(desk.asked)} if desk.asked is not None else set()
         pending = {sorted_pair(answer.pair) for answer, _ in self._pending}
-        return self._screens(desk) | mine | pending | desk.judge.done
+        return self._screens(desk) | mine | pending | desk.judge.done | self.probes.gold.keys()
 
-    def _choose(self, taken: set[Pair], number: int) -> list[Pair]:
+    def _choose(self, taken: set[Pair], number: int, queries: Collection[str] | None) -> list[Pair]:
         chosen: list[Pair] = []
         if not self.strategy.unsettled():
             return chosen
         while len(chosen) < number:
-            pair = self.strategy.ask(taken | {sorted_pair(other) for other in chosen})
+            pair = self.strategy.ask(taken | {sorted_pair(other) for other in chosen}, within=queries)
             if pair is None:
                 break
-            query, a, b = pair
-            chosen.append((query, a, b) if self._random.random() < 0.5 else (query, b, a))
+            chosen.append(_sided(pair, self._random))
         return chosen
 
     def _learn(self) -> None:
@@ -283,3 +355,9 @@ class Questions:
         """List the pages to choose for, those with the fewest questions ready first."""
         waiting = [desk for desk in self._desks.values() if desk.asked is not None and not desk.fresh and desk.open]
         return sorted(waiting, key=lambda desk: len(desk.ready))
+
+
+def _sided(pair: Pair, rng: random.Random) -> Pair:
+    """Put the items of a pair left and right at random."""
+    query, a, b = pair
+    return (query, a, b) if rng.random() < 0.5 else (query, b, a)

@@ -134,7 +134,8 @@ class AnswerDatabase:
         self._store.close()
 
     def _write(self, query: str, first: str, second: str, outcome: str, comment: str) -> None:
-        self._store.add(uuid4().hex, [StoredAnswer(query, first, second, outcome, self.name, comment=comment)])
+        answer = StoredAnswer(query, first, second, outcome, self.name, comment=comment, program=1)
+        self._store.add(uuid4().hex, [answer])
 
 
 def _order(answer: StoredAnswer) -> tuple[str, str]:

@@ -32,11 +32,17 @@ class CheckStrategy:
         rng = np.random.default_rng(seed)
         self._asked = {queries[k]: by_query[queries[k]] for k in rng.permutation(len(queries))}
 
-    def ask(self, skip: Collection[Pair] = (), under_way: Collection[Pair] = ()) -> Pair | None:
+    def ask(
+        self,
+        skip: Collection[Pair] = (),
+        under_way: Collection[Pair] = (),
+        *,
+        within: Collection[str] | None = None,
+    ) -> Pair | None:
         """Return the first pair that lacks answers, other than those to skip."""
         taken = {sorted_pair(pair) for pair in [*skip, *under_way]}
-        for pairs in self._asked.values():
-            for pair, count in pairs.items():
+        for query, pairs in self._asked.items():
+            for pair, count in pairs.items() if within is None or query in within else ():
                 if count < self.repeats and pair not in taken:
                     return pair
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from rankdev._common.tables import as_id, as_polars, is_table
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.io.streams import PathLike, Source
 from rankdev.io.table_formats.base import Table
-from rankdev.io.tables import read_table
+from rankdev.io.tables import read_table, read_texts
 from rankdev.judging._addresses import origin_of
 from rankdev.preferences import Preferences
 
@@ -98,8 +98,9 @@ def _listed(frame: pl.DataFrame) -> dict[Any, Any]:
 
 
 SHOWN = ("title", "text", "url")
-OPTIONAL = (*SHOWN, "image", "grade", "query_text")
-EXPECTED = "expected a table with the columns query and item, and perhaps title, text, url, image, grade, query_text"
+ABOUT = ("text", "description", "narrative")  # of a query: in a table of items, after query_
+OPTIONAL = (*SHOWN, "image", "grade", *(f"query_{name}" for name in ABOUT))
+EXPECTED = f"expected a table with the columns query and item, and perhaps {', '.join(OPTIONAL)}"
 LONGEST_POLICY = 1500  # characters: proxies refuse long headers
 IMAGE_TYPES = {
     ".png": "image/png",
@@ -117,11 +118,16 @@ class Items:
     pool: Pool
     content: Mapping[tuple[str, str], dict[str, str]]
     images: Mapping[tuple[str, str], Path]
-    query_text: Mapping[str, str]
+    about: Mapping[str, Mapping[str, str]]  # text, description and narrative of queries
 
     def query(self, query: str) -> dict[str, str]:
         """Return what the page shows of a query."""
-        return {"id": query, "text": self.query_text.get(query, query)}
+        return {"id": query, "text": query, **self.about.get(query, {})}
+
+    @property
+    def query_text(self) -> dict[str, str]:
+        """Texts of queries that have one."""
+        return {query: entry["text"] for query, entry in self.about.items() if "text" in entry}
 
     def shown(self, query: str, item: str) -> dict[str, Any]:
         """Return what the page shows of an item; an image file by its number."""
@@ -147,8 +153,11 @@ class Items:
         return sorted({f"{server.partition(':')[0]}:" for server in servers})
 
 
-def read_items(path: PathLike) -> Items:
-    """Read JSONL, CSV, TSV or Parquet with the columns query and item, and optional ones to show."""
+def read_items(path: PathLike, query_texts: PathLike | None = None) -> Items:
+    """Read JSONL, CSV, TSV or Parquet with the columns query and item, and optional ones to show.
+
+    ``query_texts`` is a table of queries, whose texts replace those of the items' table.
+    """
     with Source(path) as source:
         if source.kind in ("trec", "json"):
             raise FileFormatError(source.name, EXPECTED)
@@ -159,7 +168,7 @@ def read_items(path: PathLike) -> Items:
     content: dict[tuple[str, str], dict[str, str]] = {}
     images: dict[tuple[str, str], Path] = {}
     grades: dict[str, dict[str, float]] = {}
-    texts: dict[str, str] = {}
+    about: dict[str, dict[str, str]] = {}
     for row, values in enumerate(frame.iter_rows(named=True)):
         entry = _Row(table, row, values)
         query, item = entry.needed("query"), entry.needed("item")
@@ -169,11 +178,38 @@ def read_items(path: PathLike) -> Items:
         if image := entry.image(Path(str(path)).absolute().parent):
             images[query, item] = image
         grades.setdefault(query, {})[item] = entry.grade()
-        if text := entry.text("query_text"):
-            texts[query] = text
+        for name in ABOUT:
+            text = entry.text(f"query_{name}")
+            if text and about.setdefault(query, {}).setdefault(name, text) != text:
+                entry.fail(f"query {shown(query)} has two texts in the column query_{name}; keep one")
     graded = "grade" in frame.columns
     items: dict[str, Any] = {query: entries if graded else list(entries) for query, entries in grades.items()}
-    return Items(Pool.of(items), content, images, texts)
+    if query_texts is not None:
+        about |= {query: about.get(query, {}) | texts for query, texts in read_queries(query_texts, items).items()}
+    return Items(Pool.of(items), content, images, about)
+
+
+def read_queries(path: PathLike, wanted: Collection[str]) -> dict[str, dict[str, str]]:
+    """Read what queries are about: a table with query and some of :data:`ABOUT`, or a .tsv of ids and texts."""
+    with Source(path) as source:
+        columns: Collection[str] = ()
+        if source.kind not in ("trec", "json", "tsv"):
+            table = read_table(source, source.kind)
+            columns = [name for name in ABOUT if name in table.frame.columns]
+    if not columns or "query" not in table.frame.columns:
+        found = {query: {"text": text} for query, text in read_texts(path, "query", wanted).items() if text}
+    else:
+        found = {}
+        for row, values in enumerate(table.frame.select("query", *columns).iter_rows(named=True)):
+            entry = _Row(table, row, values)
+            query = entry.needed("query")
+            if query in found:
+                entry.fail(f"query {shown(query)} appears twice; keep one row")
+            found[query] = {name: entry.text(name) for name in columns if entry.text(name)}
+    mine = {query: texts for query, texts in found.items() if query in wanted}
+    if not mine:
+        raise FileFormatError(path, "it has none of the queries of the items; are the ids the same?")
+    return mine
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,7 @@ def _read(judgments: Any) -> tuple[Preferences, set[tuple[str, str, str]]]:
         if table.is_empty():
             raise DataError(f"{judgments}: nothing was judged yet")
         found = Preferences.from_table(table)
-        left = answers.filter(pl.col("outcome") == "skip").select("query", "first", "second")
+        left = answers.filter(pl.col("outcome") == "skip", pl.col("kind") == "").select("query", "first", "second")
         skipped = {(query, min(a, b), max(a, b)) for query, a, b in left.rows()}
     else:
         from rankdev.io.preferences import read_preferences

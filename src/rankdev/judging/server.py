@@ -7,69 +7,43 @@ JSON with the token in a header.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-import secrets
 import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from ipaddress import IPv6Address, ip_address
 from socketserver import TCPServer
+from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
-from rankdev.errors import RankdevError, UsageError
-from rankdev.io.preferences import as_judgments, encode_preferences
-from rankdev.io.tables import ENDINGS
+from rankdev.errors import RankdevError, UsageError, shown
 from rankdev.judging._addresses import ip_of, origin_of
+from rankdev.judging._links import Caller, Tokens, same
+from rankdev.judging._owner import CALLS
 from rankdev.judging.items import IMAGE_TYPES
+from rankdev.judging.page import Page
 from rankdev.judging.sessions import Session, TooSoonError
-from rankdev.judging.store import Store, StoreError
-from rankdev.preferences import Preferences
+from rankdev.judging.store import StoreError
 
 LARGEST = 1 << 20
 LONGEST_PAGE = 40
 STATIC = {
-    "/": ("rankdev.judging", "judge.html", "text/html"),
+    "/texts.js": ("rankdev.judging", "texts.js", "text/javascript"),
+    "/guide.js": ("rankdev.judging", "guide.js", "text/javascript"),
     "/judge.js": ("rankdev.judging", "judge.js", "text/javascript"),
+    "/history.js": ("rankdev.judging", "history.js", "text/javascript"),
+    "/owner.js": ("rankdev.judging", "owner.js", "text/javascript"),
     "/judge.css": ("rankdev.judging", "judge.css", "text/css"),
     "/page.js": ("rankdev.html_report", "page.js", "text/javascript"),
     "/drag.js": ("rankdev.html_report", "drag.js", "text/javascript"),
     "/page.css": ("rankdev.html_report", "page.css", "text/css"),
 }
-EXPORTS = (*ENDINGS, ".txt")
-
-
-def _secret() -> str:
-    return secrets.token_urlsafe(16)
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """Secrets in the links: one for judges, one for the owner, who may do all that judges may."""
-
-    judge: str = field(default_factory=_secret)
-    owner: str = field(default_factory=_secret)
-
-    @classmethod
-    def kept(cls, store: Store) -> Tokens:
-        """Return those of last time, so that links stay valid; new ones the first time."""
-        before = store.remembered()
-        known = {name: before[name] for name in ("judge", "owner") if re.fullmatch(r"[\w-]{22}", str(before.get(name)))}
-        tokens = cls(**known)
-        store.remember({**before, "judge": tokens.judge, "owner": tokens.owner})
-        return tokens
-
-    @property
-    def images(self) -> str:
-        """What addresses of images carry: unlike the others, they are sent in addresses, and land in logs."""
-        return hashlib.sha256(f"images {self.judge}".encode()).hexdigest()[:32]
 
 
 def check_public_url(address: str) -> None:
@@ -105,9 +79,12 @@ class JudgeServer(ThreadingHTTPServer):
         tokens: Tokens,
         *,
         public_url: str | None = None,
+        page: Page | None = None,
         warn: Callable[[str], object] = print,
     ) -> None:
         self.session, self.tokens, self._warn, self._warned = session, tokens, warn, ""
+        self.page = page or Page()
+        self._changing, session.places = Lock(), tokens.places
         self.public_url, self.origin = public_url, None if public_url is None else origin_of(public_url)
         name = socket.gethostname().lower()
         self.names = {"localhost", host.lower(), name, f"{name.partition('.')[0]}.local"}
@@ -155,6 +132,16 @@ class JudgeServer(ThreadingHTTPServer):
             self._warned = message
             self._warn(message)
 
+    def change(self, changed: Callable[[Tokens], Tokens]) -> None:
+        """Use other links from now on, also after a restart; the questions of judges without one go to others."""
+        with self._changing:
+            before, self.tokens = self.tokens, changed(self.tokens)
+            self.tokens.keep(self.session.store)
+            self.session.places = self.tokens.places
+        for name, secret in before.personal.items():
+            if secret and not self.tokens.personal.get(name):
+                self.session.questions.leave(name)
+
     def link(self, token: str) -> str:
         """Return the address of the page; what follows # is never sent over a network.
 
@@ -199,7 +186,7 @@ class Handler(BaseHTTPRequestHandler):
         except StoreError as error:
             self.server.warn(str(error))
             status, kind = HTTPStatus.SERVICE_UNAVAILABLE, "application/json"
-            content = _json({"error": f"Your answer was not saved. {error}"})
+            content = _json({"error": str(error)})
         except TooSoonError as error:
             status, content, kind = HTTPStatus.TOO_EARLY, _json({"error": str(error)}), "application/json"
         except RankdevError as error:
@@ -237,28 +224,29 @@ class Handler(BaseHTTPRequestHandler):
         if self.headers.get("Content-Length", "0") != "0":
             raise RefusedError(HTTPStatus.BAD_REQUEST, "a request for a page has no body")
         path = self.path.partition("?")[0]
+        if path == "/":
+            return self.server.page.html(self.headers.get("Accept-Language", "")), "text/html"
         if path in STATIC:
             package, name, kind = STATIC[path]
             return files(package).joinpath("assets", name).read_bytes(), kind
         asked = re.fullmatch(r"/image/([^/]+)/([0-9]{1,9})", path)
         images = self.server.images
-        if asked and _same(asked[1], self.server.tokens.images) and int(asked[2]) < len(images):
+        if asked and same(asked[1], self.server.tokens.images) and int(asked[2]) < len(images):
             image = images[int(asked[2])]
             with suppress(OSError):  # it was deleted
                 return image.read_bytes(), IMAGE_TYPES[image.suffix.lower()]
         raise RefusedError(HTTPStatus.NOT_FOUND, "not found")
 
-    def _knows(self, token: str, *, owner: bool = False) -> bool:
-        tokens = self.server.tokens
-        known = (tokens.owner,) if owner else (tokens.owner, tokens.judge)
-        return any(_same(token, each) for each in known)
-
     def _post(self) -> tuple[bytes, str]:
         if self.headers.get_content_type() != "application/json":
             raise RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "requests must be JSON")
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
-        if not self._knows(token):
-            raise RefusedError(HTTPStatus.UNAUTHORIZED, "the link is incomplete: open it exactly as printed")
+        caller = self.server.tokens.caller(token)
+        if caller is None:
+            raise RefusedError(
+                HTTPStatus.UNAUTHORIZED,
+                "the link is incomplete, or no longer valid: open it exactly as it was given, or ask for another",
+            )
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit()) or int(length) > LARGEST:
             raise RefusedError(HTTPStatus.BAD_REQUEST, f"a request may have at most {LARGEST:,} bytes")
@@ -271,28 +259,34 @@ class Handler(BaseHTTPRequestHandler):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "the request is not valid JSON") from None
         if not isinstance(asked, dict):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "a request must be a JSON object")
-        if self.path in ("/api/overview", "/api/export"):
-            if not self._knows(token, owner=True):
+        if self.path in CALLS:
+            if not caller.owner:
                 raise RefusedError(HTTPStatus.FORBIDDEN, "this needs the owner's link")
-            return self._owner(asked)
-        return _json(
-            self._call(asked) | {"owner": self._knows(token, owner=True), "images": self.server.tokens.images}
-        ), "application/json"
+            return CALLS[self.path](self.server, asked)
+        reply = self._reply(caller, asked)
+        return _json({**reply, "owner": caller.owner, "images": self.server.tokens.images}), "application/json"
 
-    def _owner(self, asked: dict[str, Any]) -> tuple[bytes, str]:
-        session = self.server.session
-        if self.path == "/api/overview":
-            return _json(session.overview(asked.get("query"))), "application/json"
-        form = asked.get("form")
-        if form not in EXPORTS:
-            raise RefusedError(HTTPStatus.BAD_REQUEST, f"the formats are {', '.join(EXPORTS)}")
-        judged = as_judgments(session.store.answers())
-        if judged.is_empty():
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "there are no judgments yet")
-        return encode_preferences(Preferences.from_table(judged), f"judgments{form}"), "application/octet-stream"
+    def _reply(self, caller: Caller, asked: dict[str, Any]) -> dict[str, Any]:
+        if self.path == "/api/hello":
+            return {"judge": caller.judge}
+        if self.path == "/api/page":
+            return {"guidelines": self.server.page.guidelines}
+        judge = self._name(caller, asked)
+        return PAST[self.path](self.server.session, judge, asked) if self.path in PAST else self._call(asked, judge)
 
-    def _call(self, asked: dict[str, Any]) -> dict[str, Any]:
-        session, judge, page = self.server.session, _text(asked, "judge"), asked.get("page", "")
+    def _name(self, caller: Caller, asked: dict[str, Any]) -> str:
+        """Return the name under which answers are kept: that of the link, or else one that is nobody's."""
+        if caller.judge is not None:
+            return caller.judge
+        name = _text(asked, "judge")
+        if (known := self.server.tokens.taken(name)) is not None:
+            raise RefusedError(
+                HTTPStatus.FORBIDDEN, f"{shown(known)} has a link of their own: use that link, or choose another name"
+            )
+        return name
+
+    def _call(self, asked: dict[str, Any], judge: str) -> dict[str, Any]:
+        session, page = self.server.session, asked.get("page", "")
         if not isinstance(page, str) or len(page) > LONGEST_PAGE:
             raise RefusedError(HTTPStatus.BAD_REQUEST, f"page must be a text of at most {LONGEST_PAGE} characters")
         match self.path:
@@ -314,6 +308,18 @@ class Handler(BaseHTTPRequestHandler):
         raise RefusedError(HTTPStatus.NOT_FOUND, "unknown request")
 
 
+def _history(session: Session, judge: str, asked: dict[str, Any]) -> dict[str, Any]:
+    return session.history(judge)
+
+
+def _change(session: Session, judge: str, asked: dict[str, Any]) -> dict[str, Any]:
+    number, outcome, comment = (asked.get(key) for key in ("answer", "outcome", "comment"))
+    return session.change(judge, _text(asked, "request"), number, outcome, comment)
+
+
+PAST = {"/api/history": _history, "/api/change": _change}
+
+
 def _text(asked: dict[str, Any], name: str) -> str:
     value = asked.get(name)
     if not isinstance(value, str) or not value:
@@ -329,10 +335,6 @@ def _items(value: Any) -> list[str]:
 
 def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode()
-
-
-def _same(given: str, secret: str) -> bool:
-    return secrets.compare_digest(given.encode(errors="replace"), secret.encode())
 
 
 def _name_of(host: str) -> str:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 import polars as pl
 
-from rankdev.errors import UsageError
+from rankdev._common.checks import check_number, check_whole
+from rankdev.errors import UsageError, counted
 from rankdev.io.preferences import as_judgments
 from rankdev.judging._questions import Questions
 from rankdev.judging.items import Items, sorted_pair
+from rankdev.judging.probes import Probes
 from rankdev.judging.store import Store, StoredAnswer, check_name
 from rankdev.judging.strategies import Strategy
 from rankdev.preferences import Preferences, tiers_from_preferences
@@ -21,6 +25,7 @@ from rankdev.preferences import Preferences, tiers_from_preferences
 OUTCOMES = ("first", "second", "tie", "skip")
 AT_ANY_TIME = "One may look after every answer: a posterior probability does not depend on when one stops."
 LONGEST_COMMENT = 2000
+HISTORY = 50  # answers that a judge can look at again
 LEAST = 0.4  # seconds: the second click of a double click comes sooner, and nobody reads a pair in less
 
 
@@ -45,18 +50,27 @@ class Session:
         list_size: int = 6,
         checked: str | None = None,
         least: float = LEAST,
+        probes: Probes | None = None,
+        limit: int | None = None,
+        share: float = 1.0,
     ) -> None:
         self.items, self.store, self.list_size, self.least = items, store, list_size, least
+        self.limit = None if limit is None else check_whole("limit", limit, 1)
+        self.places: Mapping[str, int] = {}  # of judges with a link of their own
+        self._share = check_share(share)
         self._random = random.SystemRandom()
         answers = [StoredAnswer(*row) for row in store.answers().iter_rows()]
         before = [answer for answer in answers if self._knows(answer)]
         self.unmatched = len(answers) - len(before)
-        self.questions = Questions(strategy, [answer for answer in before if answer.worker != checked])
+        others = [answer for answer in before if answer.worker != checked]
+        self.questions = Questions(strategy, others, probes, self.assigned)
 
     def question(self, name: str, page: str = "") -> dict[str, Any]:
         """Return the question that a judge is to answer now."""
         check_name(name)
         self.store.check()  # nobody should read a pair in vain
+        if self._full(name):
+            return {"question": None, "progress": self._progress(name), "message": self._thanks()}
         pair = self.questions.ask(name, page)
         if pair is None:
             return {"question": None, "progress": self._progress(name)}
@@ -70,10 +84,14 @@ class Session:
         An answer to a pair that the judge has answered on another page is not kept: ``saved`` is False.
         """
         answer = self._checked(name, reply)
+        self._check_assigned(name, answer.query, request)
         shown = self.questions.seconds_shown(name, page, answer.pair)
         if shown is not None and shown < self.least:
             raise TooSoonError(f"a pair can be answered when it has been shown for {self.least:g} seconds")
-        twice = sorted_pair(answer.pair) in self.questions.compared(name) and not self.store.has(request)
+        kind = self.questions.kind(name, answer.pair)
+        again = sorted_pair(answer.pair) in self.questions.compared(name) and kind != "repeat"
+        twice = again and not self.store.has(request)
+        answer = replace(answer, kind=kind, seconds=None if shown is None else round(shown, 3))
         if not twice and self.store.add(request, [answer]):
             self.questions.note([answer], 1, page)
         return {**self.question(name, page), "saved": not twice}
@@ -101,9 +119,12 @@ class Session:
         if len(shown) < 2 or sorted(shown) != sorted(item for tier in tiers for item in tier) or len(rank) < len(shown):
             raise UsageError("a ranking must have the two or more items that were shown, each once")
         self.items.pool.check(query, *shown)
+        self._check_assigned(name, query, request)
+        gold = self.questions.probes.gold
         answers = [
-            StoredAnswer(query, a, b, _outcome(rank[a], rank[b]), name, 2 / len(shown))
+            StoredAnswer(query, a, b, _outcome(rank[a], rank[b]), name, 2 / len(shown), kind=kind)
             for a, b in combinations(shown, 2)
+            for kind in ["gold" if sorted_pair((query, a, b)) in gold else ""]
         ]
         if self.store.add(request, answers):
             self.questions.note(answers, 1, page)
@@ -112,13 +133,18 @@ class Session:
     def next_list(self, name: str) -> dict[str, Any]:
         """Return items of one query to put in order: those that the judge has compared least."""
         check_name(name)
+        if self._full(name):
+            return {"query": None, "items": [], "progress": self._progress(name), "message": self._thanks()}
         counts = Counter((query, item) for query, a, b in self.questions.compared(name) for item in (a, b))
         pool = self.items.pool.items
 
         def seen(query: str) -> float:
             return sum(counts[query, item] for item in pool[query]) / len(pool[query])
 
-        queries = [query for query, items in pool.items() if len(items) > 1]
+        mine = self.assigned(name)
+        queries = [query for query, items in pool.items() if len(items) > 1 and (mine is None or query in mine)]
+        if not queries:
+            return {"query": None, "items": [], "progress": self._progress(name)}
         self._random.shuffle(queries)
         query = min(queries, key=seen)
         items = self._random.sample(pool[query], len(pool[query]))
@@ -129,14 +155,75 @@ class Session:
             "progress": self._progress(name),
         }
 
+    def assigned(self, name: str) -> frozenset[str] | None:
+        """Return the queries of a judge with a link, all different ones until every query has a judge; None for all."""
+        place, queries = self.places.get(name), self._drawn
+        if place is None or self._share == 1:
+            return None
+        size = max(1, round(self._share * len(queries)))
+        return frozenset(queries[(place * size + k) % len(queries)] for k in range(size))
+
+    @cached_property
+    def _drawn(self) -> list[str]:
+        """The queries in an order that has nothing to do with what they are about, the same at every start."""
+        queries = sorted(self.items.pool.items)
+        random.Random(0).shuffle(queries)
+        return queries
+
+    def _full(self, name: str) -> bool:
+        return self.limit is not None and self.questions.progress(name)["mine"] >= self.limit
+
+    def _thanks(self) -> str:
+        return f"You have given the {counted(self.limit or 0, 'answer')} that you were asked for. Thank you!"
+
+    def _check_assigned(self, name: str, query: str, request: str) -> None:
+        """Refuse an answer beyond a judge's limit, or about a query that is not the judge's."""
+        mine = self.assigned(name)
+        if mine is not None and query not in mine:
+            raise UsageError(f"query {query!r} is not among those that you are asked about")
+        if self._full(name) and not self.store.has(request):
+            raise UsageError(self._thanks())
+
     def undo(self, name: str, page: str = "") -> dict[str, Any]:
         """Take back the judge's last answer, and ask it again."""
         check_name(name)
-        taken = self.store.undo(name, self._knows)
+        taken, again = self.store.undo(name, self._knows)
+        if again:  # the last one had been changed: it is what it was before
+            self.questions.change(taken[0], again[0])
+            return {**self.question(name, page), "undone": True}
         self.questions.note(taken, -1, page)
         if len(taken) == 1:
             self.questions.ask_again(name, page, taken[0].pair)
         return {**self.question(name, page), "undone": len(taken) > 0}
+
+    def history(self, name: str) -> dict[str, Any]:
+        """Return the last answers of a judge, the newest first; a list has its number of items only."""
+        check_name(name)
+        found = [
+            (number, answers) for number, answers in self.store.last(name, HISTORY) if all(map(self._knows, answers))
+        ]
+        return {"history": [self._past(number, answers) for number, answers in found]}
+
+    def change(self, name: str, request: str, number: object, outcome: object, comment: object) -> dict[str, Any]:
+        """Change an earlier answer of a judge, on disk when this returns; the one before is kept, marked."""
+        check_name(name)
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 1 << 62:
+            raise UsageError("a change needs answer, the number of one that was listed")
+        if outcome not in OUTCOMES or not isinstance(comment, str):
+            raise UsageError(f"a change needs outcome, one of {', '.join(OUTCOMES)}, and comment, a text")
+        _check_comment(comment)
+        changed = self.store.change(request, number, name, str(outcome), comment)
+        if changed and self._knows(changed[0]):
+            self.questions.change(*changed)
+        return {**self.history(name), "progress": self._progress(name), "saved": True}
+
+    def _past(self, number: int, answers: Sequence[StoredAnswer]) -> dict[str, Any]:
+        given = answers[0]
+        entry = {"answer": number, "query": self.items.query(given.query), "at": given.at}
+        if len(answers) > 1:
+            return {**entry, "items": len({item for answer in answers for item in (answer.first, answer.second)})}
+        sides = [self.items.shown(given.query, item) for item in (given.first, given.second)]
+        return {**entry, "sides": sides, "outcome": given.outcome, "comment": given.comment}
 
     def overview(self, query: object) -> dict[str, Any]:
         """Return what the owner sees: the number of judgments of each judge, and the tiers of one query."""
@@ -186,10 +273,19 @@ class Session:
         query, first, second, outcome, comment = (str(value) for value in values)
         if outcome not in OUTCOMES or first == second:
             raise UsageError(f"an answer must be one of {', '.join(OUTCOMES)} about two items")
-        if len(comment) > LONGEST_COMMENT:
-            raise UsageError(f"a comment may have at most {LONGEST_COMMENT:,} characters; shorten it")
+        _check_comment(comment)
         self.items.pool.check(query, first, second)
         return StoredAnswer(query, first, second, outcome, name, 1.0, comment)
+
+
+def check_share(share: float) -> float:
+    """Return the share of the queries that each judge is asked about."""
+    return share if share == 1 else check_number("share", share, 0, 1)
+
+
+def _check_comment(comment: str) -> None:
+    if len(comment) > LONGEST_COMMENT:
+        raise UsageError(f"a comment may have at most {LONGEST_COMMENT:,} characters; shorten it")
 
 
 def _outcome(first: int, second: int) -> str:

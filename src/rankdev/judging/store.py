@@ -7,7 +7,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import IO, Any
 import polars as pl
 
 from rankdev.errors import DataError, FileFormatError, UsageError
-from rankdev.io.preferences import COLUMNS, SCHEMA, is_database, read_answers
+from rankdev.io.preferences import COLUMNS, FIRST_COLUMNS, SCHEMA, is_database, missing_columns, read_answers
 from rankdev.judging.items import Pair
 
 try:
@@ -72,6 +72,9 @@ class StoredAnswer:
     weight: float = 1.0
     comment: str = ""
     at: str = ""
+    seconds: float | None = None
+    kind: str = ""
+    program: int = 0
 
     @property
     def pair(self) -> Pair:
@@ -119,6 +122,8 @@ class Store:
             self._connection.execute("PRAGMA journal_mode=DELETE")
             self._connection.execute("PRAGMA synchronous=EXTRA")
             self._connection.execute(SCHEMA)
+            for name, kind in missing_columns(self._connection).items():
+                self._connection.execute(f"ALTER TABLE answers ADD COLUMN {name} {kind}")
             self._connection.execute("PRAGMA user_version=1")  # a disk that cannot be written to is noticed here
             self._last = self._newest()
         except (OSError, sqlite3.Error) as error:
@@ -126,19 +131,14 @@ class Store:
 
     def add(self, request: str, answers: Sequence[StoredAnswer]) -> bool:
         """Keep the answers of one request, all or none; False if the same request was kept before."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        rows = [
-            (request, part, a.query, a.first, a.second, a.outcome, a.worker, a.weight, a.comment, now)
-            for part, a in enumerate(answers)
-        ]
+        now = _now()
         with self._writing() as connection:
             before = connection.execute(
                 "SELECT query, first, second, outcome, worker FROM answers WHERE request = ? ORDER BY part", (request,)
             ).fetchall()
             if not before:
-                connection.executemany(
-                    f"INSERT INTO answers (request, part, {', '.join(COLUMNS)}) VALUES (?,?,?,?,?,?,?,?,?,?)", rows
-                )
+                for part, answer in enumerate(answers):
+                    _insert(connection, request, part, replace(answer, at=now))
             elif before != [(a.query, a.first, a.second, a.outcome, a.worker) for a in answers]:
                 raise DataError("this request was made before, with another answer; load the page again")
         return not before
@@ -148,27 +148,71 @@ class Store:
         with self._writing() as connection:
             return connection.execute("SELECT 1 FROM answers WHERE request = ?", (request,)).fetchone() is not None
 
-    def undo(self, worker: str, known: Callable[[StoredAnswer], bool]) -> list[StoredAnswer]:
-        """Take back the last request of a judge, unless its items are unknown; nothing is deleted."""
+    def undo(self, worker: str, known: Callable[[StoredAnswer], bool]) -> tuple[list[StoredAnswer], list[StoredAnswer]]:
+        """Take back the last request of a judge, unless its items are unknown; nothing is deleted.
+
+        Returns what was taken back, and what is valid again: if an answer was changed, what it was before.
+        """
         with self._writing() as connection:
             last = connection.execute(
-                "SELECT request FROM answers WHERE worker = ? AND NOT undone ORDER BY id DESC LIMIT 1", (worker,)
+                "SELECT request, id FROM answers WHERE worker = ? AND NOT undone ORDER BY id DESC LIMIT 1", (worker,)
             ).fetchone()
             if last is None:
-                return []
-            rows = connection.execute(
-                f"SELECT {', '.join(COLUMNS)} FROM answers WHERE request = ? ORDER BY part", last
-            ).fetchall()
-            answers = [StoredAnswer(*row) for row in rows]
+                return [], []
+            request, number = last
+            answers = _select(connection, "request = ? ORDER BY part", request)
             if not all(map(known, answers)):
-                return []
-            connection.execute("UPDATE answers SET undone = 1 WHERE request = ?", last)
-        return answers
+                return [], []
+            connection.execute("UPDATE answers SET undone = 1, ended = ? WHERE request = ?", (_now(), request))
+            again = _select(connection, "replaced_by = ?", number)
+            connection.execute(
+                "UPDATE answers SET undone = 0, ended = NULL, replaced_by = NULL WHERE replaced_by = ?", (number,)
+            )
+        return answers, again
+
+    def change(self, request: str, number: int, worker: str, outcome: str, comment: str) -> list[StoredAnswer]:
+        """Change an answer of a judge; the one before is kept, marked. Returns both; nothing if it was done before."""
+        with self._writing() as connection:
+            before = _select(connection, "request = ?", request)
+            if before:
+                if [(a.worker, a.outcome, a.comment) for a in before] == [(worker, outcome, comment)]:
+                    return []
+                raise DataError("this request was made before, with another answer; load the page again")
+            found = _select(connection, "id = ? AND worker = ? AND NOT undone", number, worker)
+            if not found:
+                raise DataError("this answer is not there any more: it was taken back or changed; open the list again")
+            (alone,) = connection.execute(
+                "SELECT count(*) = 1 FROM answers WHERE request = (SELECT request FROM answers WHERE id = ?)", (number,)
+            ).fetchone()
+            if not alone:
+                raise DataError(
+                    "a list cannot be changed pair by pair; take it back with Undo while it is the last answer"
+                )
+            changed = replace(found[0], outcome=outcome, comment=comment, at=_now())
+            new = _insert(connection, request, 0, changed)
+            connection.execute(
+                "UPDATE answers SET undone = 1, ended = ?, replaced_by = ? WHERE id = ?", (changed.at, new, number)
+            )
+        return [found[0], changed]
+
+    def last(self, worker: str, most: int) -> list[tuple[int, list[StoredAnswer]]]:
+        """Return the last answers of a judge, the newest first: number and pairs, of which a list has several."""
+        with self._writing() as connection:
+            requests = connection.execute(
+                "SELECT id, request FROM answers WHERE worker = ? AND NOT undone AND part = 0 ORDER BY id DESC LIMIT ?",
+                (worker, most),
+            ).fetchall()
+            return [(number, _select(connection, "request = ? ORDER BY part", name)) for number, name in requests]
 
     def answers(self) -> pl.DataFrame:
-        """Return all answers that were not taken back."""
+        """Return all answers that were not taken back or changed."""
         self.check()
         return read_answers(self.path)
+
+    def everything(self) -> pl.DataFrame:
+        """Return all answers; those that were taken back or changed are marked."""
+        self.check()
+        return read_answers(self.path, ended=True)
 
     def check(self) -> None:
         """Raise :class:`StoreError` where the file was moved, deleted or replaced: answers would go nowhere."""
@@ -191,9 +235,11 @@ class Store:
     def remembered(self) -> dict[str, Any]:
         """Return what :meth:`remember` was given, by this process or the one before."""
         assert self._own is not None
-        self._own.seek(0)
+        with self._lock:
+            self._own.seek(0)
+            content = self._own.read()
         try:
-            found = json.loads(self._own.read())
+            found = json.loads(content)
         except ValueError:
             return {}
         return found if isinstance(found, dict) else {}
@@ -203,10 +249,14 @@ class Store:
         assert self._own is not None
         if hasattr(os, "fchmod"):
             os.fchmod(self._own.fileno(), PRIVATE)
-        self._own.seek(0)
-        self._own.truncate()
-        self._own.write(json.dumps(what).encode())
-        self._own.flush()
+        content = json.dumps(what).encode()
+        with self._lock:
+            before = self._own.seek(0, os.SEEK_END)
+            self._own.seek(0)
+            self._own.write(content.ljust(before))  # in one piece: a process that is killed here loses no link
+            self._own.flush()
+            self._own.truncate(len(content))
+            os.fsync(self._own.fileno())
 
     def close(self) -> None:
         """Close the database."""
@@ -257,7 +307,9 @@ class Store:
         tables = [name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         try:
             if tables:
-                self._connection.execute(f"SELECT request, part, undone, {', '.join(COLUMNS)} FROM answers LIMIT 1")
+                self._connection.execute(
+                    f"SELECT request, part, undone, {', '.join(FIRST_COLUMNS)} FROM answers LIMIT 1"
+                )
         except sqlite3.OperationalError as error:
             raise FileFormatError(
                 self.path, f"this is not a database of judgments ({error}); choose another name"
@@ -299,3 +351,20 @@ class Store:
             handle.close()
             raise StoreError(f"{self.path}: another process has it open; end it first, or use its page")
         self._own = handle
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _insert(connection: sqlite3.Connection, request: str, part: int, answer: StoredAnswer) -> int | None:
+    """Write one row; return its number."""
+    names = ("request", "part", *COLUMNS)
+    values = (request, part, *(getattr(answer, name) for name in COLUMNS))
+    marks = ", ".join("?" * len(names))
+    return connection.execute(f"INSERT INTO answers ({', '.join(names)}) VALUES ({marks})", values).lastrowid
+
+
+def _select(connection: sqlite3.Connection, where: str, *values: object) -> list[StoredAnswer]:
+    rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM answers WHERE {where}", values).fetchall()
+    return [StoredAnswer(*row) for row in rows]

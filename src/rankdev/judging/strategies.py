@@ -31,10 +31,17 @@ PER_ITEM = 0.8  # judgments per query, of n log₂ n, before any query is finish
 class Strategy(Protocol):
     """Chooses questions towards a goal and is updated with the answers."""
 
-    def ask(self, skip: Collection[Pair] = (), under_way: Collection[Pair] = ()) -> Pair | None:
+    def ask(
+        self,
+        skip: Collection[Pair] = (),
+        under_way: Collection[Pair] = (),
+        *,
+        within: Collection[str] | None = None,
+    ) -> Pair | None:
         """Return the pair whose answer is most useful, other than those to skip; None where no pair is left.
 
         Pairs ``under_way`` are asked and not answered yet: they are skipped too, and other queries come first.
+        ``within`` are the only queries to ask about; a decision between systems is about all.
         """
 
     def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
@@ -304,12 +311,19 @@ class OrderStrategy:
             state.learn(self.repeats)
         return self._queries
 
-    def ask(self, skip: Collection[Pair] = (), under_way: Collection[Pair] = ()) -> Pair | None:
+    def ask(
+        self,
+        skip: Collection[Pair] = (),
+        under_way: Collection[Pair] = (),
+        *,
+        within: Collection[str] | None = None,
+    ) -> Pair | None:
         """Return the pair whose answer is most useful; see :class:`Strategy`."""
         skipped: dict[str, list[tuple[int, int]]] = {}
         for query, a, b in [*skip, *under_way]:
             skipped.setdefault(query, []).append(self._pair(query, a, b))
         names = self.unsettled() or list(self._queries)  # settled queries only once all are settled
+        names = [query for query in names if within is None or query in within]
         waiting = Counter(query for query, _, _ in under_way)
         if self.spread:
             states = self._queries
@@ -386,7 +400,13 @@ class DecisionStrategy:
         self.decision = Decision(pool.start(), scores, seed=seed)
         self.asked: dict[Pair, float] = {}
 
-    def ask(self, skip: Collection[Pair] = (), under_way: Collection[Pair] = ()) -> Pair | None:
+    def ask(
+        self,
+        skip: Collection[Pair] = (),
+        under_way: Collection[Pair] = (),
+        *,
+        within: Collection[str] | None = None,
+    ) -> Pair | None:
         """Return the most informative pair; see :class:`Strategy`."""
         skipped = [pair for pair in [*skip, *under_way] if self.asked.get(sorted_pair(pair), 0) < self.repeats]
         for pair in skipped:

@@ -15,7 +15,7 @@ from rankdev._common.tables import as_frame, check_mapping, text_column
 from rankdev.display.dispatch import reports
 from rankdev.display.report import Report, Table
 from rankdev.errors import DataError
-from rankdev.learning._click_log import click_column, named_columns, positions_of
+from rankdev.learning._log import click_column, named_columns, positions_of
 
 OUTCOMES = {
     "clicks": "the number of clicks",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from scipy import special
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_names, check_number, check_seed, check_whole
@@ -19,81 +18,25 @@ from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table
 from rankdev.display.style import COLOURS, PAGE, figure, styled, titled
 from rankdev.errors import DataError, UsageError
-from rankdev.learning._click_log import ClickLog, sums
-from rankdev.learning._click_models import (
+from rankdev.learning._examination import (
     Cascade,
     MatchedClicks,
     examination_by_em,
     examination_by_regression,
-    groups_of_positions,
     relative_weights,
 )
+from rankdev.learning._goodness_of_fit import (
+    check_connected,
+    listed_positions,
+    model_fits,
+    remarks_on_log,
+    trust_in_the_top,
+)
+from rankdev.learning._log import ClickLog, sums
 from rankdev.measures.rdq import PRESETS, PositionWeights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-UNITS = 20_000  # items are sampled down to so many
-DRAWS = 199
-
-
-def model_fits(log: ClickLog, examination: Floats, seed: int) -> float:
-    """Return the p-value of the position-based model.
-
-    Logs are simulated from the fitted model and compared with this one by Pearson's statistic.
-    """
-    rng = np.random.default_rng([seed, 2])
-    unit, place, _ = log.cells
-    shown, clicked = log.counts()
-    several = np.flatnonzero(np.bincount(unit, minlength=log.units) > 1)
-    chosen = np.isin(unit, several if len(several) <= UNITS else rng.choice(several, UNITS, replace=False))
-    unit, place = np.unique(unit[chosen], return_inverse=True)[1], place[chosen]
-    clicked, trials = clicked[chosen], shown[chosen].astype(np.int64)
-    exposure = sums(unit, trials * examination[place])
-
-    def lack_of_fit(clicks: Floats) -> tuple[float, Floats]:
-        rate = sums(unit, clicks) / exposure
-        chance = np.clip(rate[unit] * examination[place], 1e-12, 1 - 1e-12)
-        return float(
-            (((clicks - trials * chance) ** 2) / (trials * chance * (1 - chance)))[rate[unit] > 0].sum()
-        ), chance
-
-    observed, chance = lack_of_fit(clicked)
-    drawn = [lack_of_fit(rng.binomial(trials, chance).astype(np.float64))[0] for _ in range(DRAWS)]
-    return (1 + sum(value >= observed for value in drawn)) / (DRAWS + 1)
-
-
-def trust_in_the_top(log: ClickLog, examination: Floats, seed: int) -> float:
-    """Return the p-value, one-sided, of trust bias: unattractive items lose more clicks further down than others.
-
-    Users who trust the top click on whatever is there; then positions differ more for unattractive items than for
-    attractive ones, and no single weight of a position is true. Each impression goes into one of two halves at random:
-    items are ordered by their click rates in one half, and the clicks of each in the other half compared with those
-    that the model expects, given how many it has.
-    """
-    rng = np.random.default_rng([seed, 3])
-    unit, place, _ = log.cells
-    shown, clicked = (np.rint(part).astype(np.int64) for part in log.counts())
-    half = shown // 2 + (shown % 2 > rng.integers(0, 2, len(shown)))
-    hits = rng.hypergeometric(clicked, shown - clicked, half)
-    depth = np.log(np.maximum(examination, 1e-9))
-    found = np.zeros(log.units)
-    halves = ((half, hits), (shown - half, clicked - hits))
-    for (n, c), (others, seen) in (halves, halves[::-1]):
-        exposure = sums(unit, others * examination[place], log.units)
-        rate = sums(unit, seen, log.units) / np.maximum(exposure, 1e-9)
-        clicks = sums(unit, c, log.units)
-        known = (exposure > 0) & (clicks > 0)
-        rank = np.zeros(log.units)
-        rank[known] = np.argsort(np.argsort(rate[known], kind="stable"), kind="stable")
-        # centred by clicks, so that weights that are a little off do not count
-        rank -= rank @ (clicks * known) / max(float((clicks * known).sum()), 1.0)
-        expected = sums(unit, n * examination[place], log.units)
-        apart = c - clicks[unit] * n * examination[place] / np.maximum(expected[unit], 1e-9)
-        found += np.where(known, rank, 0.0) * sums(unit, apart * depth[place], log.units)
-    size = float(np.sqrt((found**2).sum()))
-    return 1.0 if size == 0 else float(special.ndtr(found.sum() / size))
 
 
 def never_increasing(values: Floats, weights: Floats) -> Floats:
@@ -220,7 +163,7 @@ class ClickWeights(Result):
         'RDQ(weights=[1,0.7525],tail=0.7525)@5'
         """
         if self.positions != tuple(range(1, len(self.positions) + 1)):
-            raise UsageError(f"the log has no impressions at some positions: it has {_named(self.positions)}")
+            raise UsageError(f"the log has no impressions at some positions: it has {listed_positions(self.positions)}")
         head = np.maximum(never_increasing(self.weight, np.ones(len(self.weight))), SMALLEST).round(digits)
         weights = PositionWeights(tuple(head.tolist()), float(head[-1]))
         text = ",".join(f"{value:g}" for value in weights.head)
@@ -313,7 +256,7 @@ def weights_from_clicks(
         resamples=resamples,
         alpha=alpha,
         seed=seed,
-        notes=tuple(_remarks(counted, _relative(raw), low, high, fit, trust, method)),
+        notes=tuple(remarks_on_log(counted, _relative(raw), low, high, fit, trust, method)),
     )
 
 
@@ -330,7 +273,7 @@ def _estimator(counted: ClickLog, method: str, features: Sequence[str]) -> Calla
         return lambda weights: examination_by_regression(counted, table, weights)
     matched = MatchedClicks(counted)
     whole = matched.won()
-    _check_connected(whole, counted.positions)
+    check_connected(whole, counted.positions)
     if method == "em":
         fitted = examination_by_em(counted)
         return lambda again: fitted if again is None else examination_by_em(counted, again, fitted)
@@ -396,58 +339,6 @@ def _features(counted: ClickLog, features: Sequence[str]) -> Floats:
         raise UsageError(f"features: there is no column {unknown[0]!r}; found {', '.join(counted.rows.columns)}")
     first = counted.rows.group_by(counted.keys).agg(pl.col(name).first() for name in features).sort(*counted.keys)
     return np.column_stack([number_column(first, name, "a click log").to_numpy() for name in features])
-
-
-def _check_connected(won: Floats, positions: Sequence[int]) -> None:
-    labels = groups_of_positions(won)
-    if labels.max() == 0:
-        return
-    groups = [[positions[i] for i in np.flatnonzero(labels == label).tolist()] for label in np.unique(labels)]
-    raise DataError(
-        "no clicked item was shown at positions of different groups, so that the effect of positions cannot be"
-        f" separated from that of items: {'; '.join(map(_named, groups[:6]))}{' …' if len(groups) > 6 else ''}."
-        " Shuffle some of the results, use logs of several rankers, or add features of the items (regression-em)"
-    )
-
-
-def _named(positions: Sequence[int]) -> str:
-    names = ", ".join(map(str, positions[:8]))
-    return f"{names}, …" if len(positions) > 8 else names
-
-
-def _remarks(
-    counted: ClickLog, raw: Floats, low: Floats, high: Floats, fit: float | None, trust: float, method: str
-) -> Iterator[str]:
-    if "query" not in counted.keys:
-        yield "the log has no column query: an item counts as the same item wherever it was shown"
-    if counted.sessions is None:
-        yield "the log has no column session: impressions are taken as independent"
-    wide = np.flatnonzero(high - low > 0.5)
-    if len(wide):
-        at = counted.positions[wide[0]]
-        yield (
-            f"{counted.clicks:,} clicks are few: the interval at position {at} is"
-            f" {low[wide[0]]:.2f} to {high[wide[0]]:.2f}"
-        )
-    if counted.grid is None and raw.max() > 1.2:
-        at = int(np.argmax(raw))
-        yield (
-            f"position {counted.positions[at]} drew {raw[at]:.2f} times the attention of the first, as far as clicks"
-            " show; RDQ's weights never increase"
-        )
-    if trust < 0.01:
-        yield (
-            f"unattractive items lose more clicks further down than attractive ones (p = {trust:.2g}): users seem to"
-            " trust the top results (trust bias), so that these weights mix trust with attention, and their intervals"
-            " do not hold; count views instead of clicks, by eye-tracking or what is on screen (method='rates')"
-        )
-    if fit is not None and fit < 0.01:
-        yield (
-            f"click rates do not factor into positions and items (p = {fit:.3f}): users may stop after a click, or"
-            " trust the top results; try method='cascade' too"
-        )
-    if method == "rates" and not counted.weighted:
-        yield "rates are position weights only where positions were randomised, or where views were counted"
 
 
 @reports(ClickWeights)

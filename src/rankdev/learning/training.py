@@ -13,7 +13,7 @@ from rankdev._common.checks import check_flag, check_number, check_seed
 from rankdev.core.references import ReferencesLike
 from rankdev.errors import DataError, counted
 from rankdev.io.loading import load_references
-from rankdev.learning.position_gains import PositionGains, trainable
+from rankdev.learning.gains import PositionGains, trainable
 from rankdev.measures import Measure
 
 CELLS = 200_000  # pairs of positions per block

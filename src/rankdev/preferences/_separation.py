@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev.preferences._fitting import EXACT_UP_TO, conjugate_gradients, safe_length
+from rankdev.preferences._fitting import conjugate_gradients, safe_length
 from rankdev.preferences._pairs import moments, sums
+from rankdev.preferences._uncertainty import EXACT_UP_TO
 
 if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths

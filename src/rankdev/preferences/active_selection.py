@@ -16,7 +16,7 @@ from rankdev._common.checks import check_choice, check_number, check_whole
 from rankdev._common.result import Result
 from rankdev._common.tables import check_mapping
 from rankdev.errors import DataError, UsageError, shown
-from rankdev.preferences._fitting import generator
+from rankdev.preferences._uncertainty import generator
 from rankdev.preferences.decision import Decision, Scorer
 from rankdev.preferences.judgments import Preferences
 from rankdev.preferences.models import Options

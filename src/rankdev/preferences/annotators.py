@@ -12,8 +12,9 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number, check_whole
 from rankdev._common.result import Result
 from rankdev.errors import DataError
-from rankdev.preferences._fitting import generator, maximise
+from rankdev.preferences._fitting import maximise
 from rankdev.preferences._pairs import Pairs, moments
+from rankdev.preferences._uncertainty import generator
 from rankdev.preferences.models import Options
 from rankdev.preferences.position_bias import PositionBias, position_bias
 from rankdev.preferences.strengths import fit_model

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev.errors import DataError, UsageError, shown
-from rankdev.preferences._fitting import generator
+from rankdev.preferences._uncertainty import generator
 from rankdev.preferences.expectation_propagation import chances
 from rankdev.preferences.judgments import Preferences
 from rankdev.preferences.posterior import Mixture, Posteriors

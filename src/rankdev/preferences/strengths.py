@@ -15,12 +15,13 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_kind, check_number, is_number
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, counted, shown
-from rankdev.preferences._fitting import centred, clustered_factors, factors, inflation, levelled
+from rankdev.preferences._fitting import centred
 from rankdev.preferences._pairs import Pairs
+from rankdev.preferences._uncertainty import clustered_factors, factors, inflation, levelled
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
 from rankdev.preferences.models import MODELS, Options
+from rankdev.preferences.order_effect import check_order
 from rankdev.preferences.pooling import Relations, learn_relations
-from rankdev.preferences.position_bias import check_order
 from rankdev.preferences.workers import WorkerQuality, counted_once, flipped
 
 METHODS = tuple(MODELS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,9 +12,9 @@ from rankdev._common.arrays import Bools, Floats
 from rankdev.errors import counted
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.bounded_mean import most_common
+from rankdev.statistics.contrasts import Family
 from rankdev.statistics.corrections import holm
-from rankdev.statistics.dependence import remarks_on_dependence
-from rankdev.statistics.panels import Family, Indices
+from rankdev.statistics.panels import Indices
 from rankdev.statistics.skewed import skewed_interval, skewness
 
 EQUAL = 0.6  # fraction of equal differences from which on a pair is called sparse
@@ -157,3 +158,82 @@ def _named(part: Mapping[str, Any], chosen: Bools, verb: str = "has", plural: st
 
 def _percent(fraction: float) -> str:
     return f"{100 * fraction:.2g}%" if fraction < 0.1 else f"{fraction:.0%}"
+
+
+ALARM = 0.025  # level over all measures, so that a note on independent queries stays below .05
+PERMUTATIONS = (199, 999)  # of many queries, and of few
+AT_MOST = 2 * 10**7  # values permuted in all, with more than the fewest permutations
+GROUPS = 5  # groups of two queries or more
+LARGEST = 0.2  # of the queries in one group: what is larger is a collection
+ID = re.compile(r"(.+)[-_/:.#|][^-_/:.#|]+")
+
+
+def remarks_on_dependence(scores: Scores, families: Sequence[Family]) -> Iterator[str]:
+    """Note the measures whose differences are more alike on queries with ids that begin alike than on others."""
+    for measure, family in zip(scores.measures, families, strict=True):
+        names = np.array([scores.queries[i] for i in family.queries])
+        groups = groups_by_id(names.tolist())
+        if groups is None:
+            continue
+        order = np.argsort(names)  # so that the order of queries changes nothing
+        alike, p = within(family.values[order], groups[order])
+        if p > ALARM / len(families) or alike <= 0:
+            continue
+        sizes = np.bincount(groups)
+        one, other = names[groups == int(np.argmax(sizes > 1))][:2]
+        times = np.sqrt(1 + ((sizes**2).sum() / len(groups) - 1) * alike)
+        yield (
+            f"{measure}: queries such as {one} and {other}, whose ids begin alike ({len(sizes)} groups), are not"
+            f" independent: their differences correlate by {alike:.2f}, so that standard errors are about"
+            f" {times:.1f} times too small; give the group of each query as clusters"
+        )
+
+
+def groups_by_id(queries: Sequence[str]) -> Indices | None:
+    """Number the groups of queries whose ids differ in their last part only, such as 12-1 and 12-2.
+
+    None where there are fewer than five such groups, or they hold less than half of the queries, or one is large.
+
+    >>> ids = [f"{topic}-{variant}" for topic in range(6) for variant in range(2)]
+    >>> groups_by_id(ids).tolist(), groups_by_id([str(i) for i in range(12)])
+    ([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5], None)
+    """
+    number: dict[str, int] = {}
+    found = []
+    for query in queries:
+        parts = ID.fullmatch(query)
+        found.append(number.setdefault(parts[1] if parts else query, len(number)))
+    sizes = np.bincount(found)
+    several = sizes[sizes > 1]
+    if len(several) < GROUPS or 2 * several.sum() < len(found) or several.max() > LARGEST * len(found):
+        return None
+    return np.array(found)
+
+
+def within(values: Floats, groups: Indices) -> tuple[float, float]:
+    """Return the correlation of differences of systems within groups of queries, ``values[query, system]``, and p.
+
+    The correlation is that of the analysis of variance, over all pairs of systems together; p is the fraction of
+    random groups of the same sizes between which differences vary as much, which is exact for independent queries.
+    """
+    queries = len(values)
+    apart = values - values.mean(axis=1, keepdims=True)
+    apart = apart - apart.mean(axis=0)
+    sizes = np.bincount(groups)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    total = float((apart**2).sum())
+    if total <= 1e-18 * max(1.0, float((values**2).sum())):
+        return 0.0, 1.0
+
+    def between(order: Indices) -> float:
+        sums = np.add.reduceat(apart[order], starts, axis=0)
+        return float((sums**2 / sizes[:, None]).sum())
+
+    own = between(np.argsort(groups, kind="stable"))
+    generator = np.random.Generator(np.random.Philox(21))
+    count = int(np.clip(AT_MOST // values.size, *PERMUTATIONS))
+    p = (1 + sum(between(generator.permutation(queries)) >= own * (1 - 1e-9) for _ in range(count))) / (1 + count)
+    free = len(sizes) - 1
+    usual = (queries - (sizes**2).sum() / queries) / free  # size of a group, for unequal ones
+    among, inside = own / free, (total - own) / (queries - len(sizes))
+    return (among - inside) / (among + (usual - 1) * inside), p

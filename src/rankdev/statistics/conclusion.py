@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from rankdev._common.arrays import Floats
-from rankdev.errors import counted, printable
+from rankdev.errors import counted, listed, printable
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.panels import Family
+from rankdev.statistics.contrasts import Family
 
 COLLAPSE = 0.5  # of a measure's range: a query that loses as much collapses
 TOLERATED = 0.01  # fraction of queries that may collapse
@@ -191,7 +191,7 @@ def _named(shown: Sequence[_Shown]) -> str:
     names = [one.measure for one in shown]
     if len(names) > 3:
         return f"{names[0]}, {names[1]} and {len(names) - 2} other measures"
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+    return listed(names)
 
 
 def _every(measures: Sequence[Any]) -> str:

@@ -7,7 +7,8 @@ from scipy import special
 
 from rankdev._common.arrays import Floats
 from rankdev.statistics.bounded_mean import SPARSE, most_common
-from rankdev.statistics.panels import Family, summed
+from rankdev.statistics.contrasts import Family
+from rankdev.statistics.panels import summed
 
 FEWEST = 5  # queries from which on an effect size has an interval
 

@@ -59,7 +59,7 @@ class History(Result):
     history : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.history"
+    display: ClassVar = "rankdev.display.gate"
 
     frame: pl.DataFrame = field(repr=False)
     notes: tuple[str, ...] = ()

@@ -16,14 +16,15 @@ from rankdev._common.result import Result
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
+from rankdev.statistics.contrasts import families_of
 from rankdev.statistics.corrections import holm
+from rankdev.statistics.groups import RULES, group_letters, points, rank_limits, ranks, shares_of_best
 from rankdev.statistics.means import Sample, as_uncertain_as_t, complete_queries, members_of
-from rankdev.statistics.pair_tests import Significance
-from rankdev.statistics.panels import Indices, alike, as_scores, families_of, is_several
-from rankdev.statistics.ranks import RULES, group_letters, points, rank_limits, ranks, shares_of_best
+from rankdev.statistics.panels import Indices, alike, as_scores, is_several
 from rankdev.statistics.replicates import replicated
 from rankdev.statistics.risk import risk_among, risk_to
 from rankdev.statistics.significance import significance
+from rankdev.statistics.significance.result import Significance
 from rankdev.statistics.skewed import skewed_p
 
 
@@ -353,6 +354,36 @@ def _risks(aversion: float, baseline: int | None, table: Floats, kind: MeasureIn
     if kind.higher_is_better is False or table.min() < 0:
         return found | dict.fromkeys(("zrisk", "georisk"), np.full(table.shape[1], np.nan))
     return found | risk_among(table, aversion)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Ranks of systems by one measure, the first and last that the tests leave, and the letters of their groups."""
+
+    rank: Indices
+    low: Indices
+    high: Indices
+    letters: tuple[str, ...]
+
+
+def places(scores: Scores, found: Significance | None, measure: str) -> Places:
+    """Rank systems as :func:`leaderboard` does, from tests of all pairs that are made already."""
+    means = scores.select(measures=[measure]).oriented.averages[:, 0]
+    rank = ranks(np.where(np.isnan(means), -np.inf, means))
+    if found is None:
+        return Places(rank, rank, rank, ("",) * len(rank))
+    better = better_pairs(scores, found, measure)
+    low, high = rank_limits(len(rank), better)
+    return Places(rank, low, high, tuple(group_letters(better, np.argsort(-means, kind="stable"))))
+
+
+def better_pairs(scores: Scores, found: Significance, measure: str) -> list[tuple[int, int]]:
+    """Return the pairs behind the ranks of a measure: significant also if skewness is allowed for, the better first."""
+    sign = -1.0 if measure in found.lower_is_better else 1.0
+    rows = np.asarray(found.columns["measure"], dtype=object) == measure
+    columns = {name: np.asarray(column)[rows] for name, column in found.columns.items()}
+    tests = replace(found, columns={**columns, "difference": sign * columns["difference"]})
+    return _better(tests, scores.select(measures=[measure]).oriented)
 
 
 def _ranks_on_new(tasks: Scores, alpha: float) -> tuple[Indices, Indices]:

@@ -15,7 +15,8 @@ from rankdev._common.checks import check_number
 from rankdev.errors import DataError
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.bounded_mean import mean_limits
-from rankdev.statistics.panels import Family, Indices, numbered
+from rankdev.statistics.contrasts import Family
+from rankdev.statistics.panels import Indices, numbered
 from rankdev.statistics.randomization import USUAL, Flips, inverted
 from rankdev.statistics.replicates import Replicated, between_runs, replicated
 

@@ -14,11 +14,12 @@ from rankdev._common.checks import check_flag, check_whole
 from rankdev._common.result import Result
 from rankdev.errors import UsageError, counted
 from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.statistics.contrasts import wanted_pairs
 from rankdev.statistics.means import mean_intervals
-from rankdev.statistics.pair_tests import Significance
-from rankdev.statistics.panels import alike, as_scores, is_several, wanted_pairs
+from rankdev.statistics.panels import alike, as_scores, is_several
 from rankdev.statistics.replicates import Replicated, in_words, replicated
 from rankdev.statistics.significance import significance
+from rankdev.statistics.significance.result import Significance
 
 DAGGERS = "†‡§¶"
 
@@ -55,7 +56,7 @@ class PaperTable(Result):
     table : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.paper_table"
+    display: ClassVar = "rankdev.display.leaderboard"
 
     frame: pl.DataFrame = field(repr=False)
     marks: dict[str, str]

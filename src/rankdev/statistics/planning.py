@@ -8,30 +8,24 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 import polars as pl
-from scipy import special
 
 from rankdev._common.arrays import Floats
 from rankdev._common.cautions import warn
 from rankdev._common.checks import FINEST, check_number, check_seed, is_number
-from rankdev.errors import DataError, UsageError, counted, shown
+from rankdev.errors import DataError, UsageError, shown
 from rankdev.evaluation.scores import ScoresLike
-from rankdev.statistics.bounded_mean import CAUTIOUS, SPARSE, Unseen, most_common, upper
-from rankdev.statistics.panels import Family, OfDrawnQueries, about_clusters, as_scores, carried, families_of
-from rankdev.statistics.power.student import LIMIT, detectable_effect, queries_for, smallest, t_power
-from rankdev.statistics.replicate_plan import ReplicatePlan, plan_with_runs
+from rankdev.statistics.contrasts import families_of
+from rankdev.statistics.panels import OfDrawnQueries, about_clusters, as_scores, carried
+from rankdev.statistics.pilot import Resampling, bounded_effect, cannot_tell, pilot_differences, remarks_on_pilot
+from rankdev.statistics.power.student import LIMIT, detectable_effect, queries_for
+from rankdev.statistics.replicates import ReplicatePlan, plan_with_runs
 from rankdev.statistics.topic_set_size import TopicSetSize, topic_set_size
 
-RESAMPLED_LIMIT = 10_000  # queries up to which resampling is tried
-RESAMPLES = 2000
 SUMMARY = (
     *("a", "b", "measure", "pilot", "observed", "deviation", "difference"),
     *("queries", "low", "high", "assured", "resampled", "detectable"),
 )
-SMALLEST = 10  # queries of a pilot from which its interval holds in simulations
 ASSURANCE = 0.07  # level whose lower limit holds in 90% of pilots, skewed ones such as those of AP@5 included
-HEAVY = 8.0  # kurtosis above which its coverage is below the nominal level in simulations
-ROUNDING = 1e-12  # spread up to which differences are equal
-TELLING = 5  # queries with another difference than most from which on a pilot can tell
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,7 +75,7 @@ class Plan(OfDrawnQueries):
     plan : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.power"
+    display: ClassVar = "rankdev.display.planning"
 
     a: str
     b: str
@@ -314,7 +308,7 @@ def _of_pair(
     pair = as_scores(scores, [measure]).select(systems=[a, b])
     first, second = np.array([0]), np.array([1])
     rows = families_of(pair, first, second, clusters)[0].flipped
-    apart = _pilot(rows)
+    apart = pilot_differences(rows)
     observed, deviation = float(apart.mean()), float(apart.std(ddof=1))
     if difference is not None:
         difference = check_number("difference", difference, 0, 1e9)
@@ -325,7 +319,7 @@ def _of_pair(
     low, high = bounded_effect(apart, difference, reach=reach)
     assured, _ = bounded_effect(apart, difference, ASSURANCE, reach)
     open_ended = cannot_tell(apart)
-    remarks = _remarks(apart, a, b, clusters is not None)
+    remarks = remarks_on_pilot(apart, a, b, clusters is not None)
     for remark in remarks:
         warn(remark)
     effect = target / deviation if deviation > 1e-12 * target else np.inf
@@ -335,7 +329,7 @@ def _of_pair(
     # and widened, because a sample's spread around its own mean is too small by (n − 1)/n
     wider = np.sqrt(len(apart) / (len(apart) - 1)) * (-1.0 if observed < 0 else 1.0)
     shifted = target + (apart - observed) * wider
-    draws = _Resampling(shifted, alpha, seed)
+    draws = Resampling(shifted, alpha, seed)
     unknown = np.array([min(least, LIMIT)]), np.array([np.nan]), np.array([np.nan])
     return Plan(
         a=a,
@@ -358,148 +352,3 @@ def _of_pair(
         remarks=(*remarks, *about_clusters(pair, clusters), *carried(pair)),
         clusters=None if clusters is None else len(apart),
     )
-
-
-def _remarks(apart: Floats, a: str, b: str, clustered: bool) -> tuple[str, ...]:
-    one, several = ("cluster", "clusters") if clustered else ("query", "queries")
-    if cannot_tell(apart):
-        others = counted(len(apart) - round(float(most_common(apart[None])[1][0]) * len(apart)), one)
-        return (
-            f"the pilot cannot tell how many {several} are needed: {a} and {b} have the same difference on all but"
-            f" {others} of {len(apart)}; a pilot with at least {TELLING} such {several} can",
-        )
-    kurtosis = heaviness(apart) if np.ptp(apart) > ROUNDING else 0.0
-    if kurtosis <= HEAVY:
-        return ()
-    return (
-        f"the pilot's differences have heavy tails (kurtosis {kurtosis:.1f}; normal ones have 3): the interval may be"
-        f" too narrow; a pilot with more {several} would be safer",
-    )
-
-
-def _pilot(rows: Family) -> Floats:
-    """Return the differences of a pilot's queries, or of its clusters."""
-    if len(rows.values) < SMALLEST:
-        several = "queries" if rows.sizes is None else "clusters"
-        raise DataError(f"a pilot needs at least {SMALLEST} {several} that both systems answer; got {len(rows.values)}")
-    apart: Floats = rows.values[:, 0] - rows.values[:, 1]
-    return apart
-
-
-def cannot_tell(apart: Floats) -> bool:
-    """Check whether almost all differences are the same, so that their spread is unknown."""
-    share = float(most_common(apart[None])[1][0])
-    return share > SPARSE[0] and len(apart) * (1 - share) < TELLING - 0.5
-
-
-def bounded_effect(
-    apart: Floats, difference: float | None, alpha: float = 0.05, reach: float | None = None
-) -> tuple[float, float]:
-    """Return an interval of the standardised effect at that level; its lower limit is 0 where the sign is uncertain.
-
-    For a stated difference by Bonett's interval for the deviation, with a floor under the kurtosis because few
-    queries underestimate it; for the observed one by the effect's standard error, skewness and kurtosis included.
-    ``reach`` is the largest possible difference: with it, sparse differences may hide larger ones.
-    """
-    usual = (np.inf, np.inf) if apart.std(ddof=1) <= ROUNDING else _usual_effect(apart, difference, alpha)
-    if reach is None or most_common(apart[None])[1][0] <= SPARSE[0]:
-        return usual
-    low, high = _sparse_effect(apart, difference, alpha, reach)
-    return (0.0, high) if cannot_tell(apart) else (min(low, usual[0]), max(high, usual[1]))
-
-
-def _sparse_effect(apart: Floats, difference: float | None, alpha: float, reach: float) -> tuple[float, float]:
-    """Bound the effect by the mean square that unseen differences allow, and by how few queries may differ."""
-    n, common = len(apart), float(most_common(apart[None])[0][0])
-    moved = int((apart != common).sum())
-    often = float(special.betaincinv(moved + 1, n - moved, 1 - alpha / 2)) if moved < n else 1.0
-    # a mean that comes from so few queries is at most so large in deviations: all of them equal
-    largest = np.sqrt(often / (1 - often)) if common == 0 and often < 1 else np.inf
-    unseen = Unseen.of(apart[None], -reach, reach)
-    if difference is None:
-        low, high = (float(limit[0]) for limit in unseen.limits(apart[None], alpha, CAUTIOUS))
-        nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-    else:
-        nearest = difference
-    squares = (apart[None] - common) ** 2
-    furthest = np.maximum(np.abs(unseen.above - common), np.abs(unseen.below - common)) ** 2
-    most, least = (
-        sign * upper(sign * np.append(squares, end, 1), np.append(np.ones((1, n)), weight, 1), alpha / 2)[0]
-        for sign, end, weight in (
-            (1.0, furthest[:, None], CAUTIOUS * unseen.weight[:, None]),
-            (-1.0, np.zeros((1, 1)), np.ones((1, 1))),
-        )
-    )
-    if difference is not None and least > difference**2:
-        largest = min(largest, difference / np.sqrt(least - difference**2))
-    return nearest / np.sqrt(most), largest
-
-
-def _usual_effect(apart: Floats, difference: float | None, alpha: float) -> tuple[float, float]:
-    n, spread = len(apart), float(apart.std(ddof=1))
-    if difference is not None:
-        low, high = _deviation(apart, alpha)
-        return difference / high, difference / low
-    score = (apart - apart.mean()) / spread
-    effect = abs(float(apart.mean())) / spread
-    skew = float((score**3).mean()) * (1 if apart.mean() > 0 else -1)
-    inflation = max(1 - skew * effect + effect**2 * (float((score**4).mean()) - 1) / 4, 0.1)
-    reach = special.stdtrit(n - 1, 1 - alpha / 2) * np.sqrt(inflation / n)
-    centre = (1 - 3 / (4 * n - 5)) * effect
-    return max(centre - reach, 0.0), centre + reach
-
-
-def _deviation(apart: Floats, alpha: float) -> tuple[float, float]:
-    n, z = len(apart), special.ndtri(1 - alpha / 2)
-    factor = n / (n - z)
-    kurtosis = max(heaviness(apart), 3 + 2 * float(np.clip((n - 10) / 15, 0, 1)))
-    middle = np.log(factor * apart.var(ddof=1))
-    reach = z * factor * np.sqrt((kurtosis - (n - 3) / n) / (n - 1))
-    low, high = np.exp((middle - reach) / 2), np.exp((middle + reach) / 2)
-    return float(low), float(high)
-
-
-def heaviness(apart: Floats) -> float:
-    """Return the kurtosis (3 for normal differences) around a mean without the largest and smallest few."""
-    n = len(apart)
-    cut = int(n / (2 * np.sqrt(n - 4)))
-    centre = np.sort(apart)[cut : n - cut].mean()
-    return float(n * ((apart - centre) ** 4).sum() / ((apart - apart.mean()) ** 2).sum() ** 2)
-
-
-@dataclass
-class _Resampling:
-    """Power by resampling the pilot's differences, moved to the difference that matters."""
-
-    shifted: Floats
-    alpha: float
-    seed: int
-
-    def power(self, n: int) -> float:
-        from scipy import stats
-
-        generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([self.seed, 1, n])))
-        critical = stats.t.ppf(1 - self.alpha / 2, n - 1)
-        step = max(1, 2**22 // n)
-        constant = np.ptp(self.shifted) <= ROUNDING
-        hits = 0
-        for start in range(0, RESAMPLES, step):
-            picks = generator.integers(0, len(self.shifted), (min(step, RESAMPLES - start), n))
-            drawn = self.shifted[picks]
-            spread = drawn.std(axis=1, ddof=1)
-            # a few equal differences of a pilot that varies are chance, not certainty
-            rejected = np.abs(drawn.mean(axis=1)) > critical * spread / np.sqrt(n)
-            hits += int((rejected & (constant | (spread > ROUNDING))).sum())
-        return hits / RESAMPLES
-
-    def queries_for(self, power: float, analytic: float) -> float | None:
-        if analytic > RESAMPLED_LIMIT:
-            return None
-        return smallest(lambda n: self.power(n) >= power, 2, 4 * RESAMPLED_LIMIT)
-
-    def curve(self, effect: float, queries: float) -> tuple[Floats, Floats, Floats]:
-        middle = min(queries, LIMIT)
-        sizes = np.unique(np.maximum(2, np.rint(np.array([0.25, 0.5, 0.75, 1, 1.5, 2]) * middle)))
-        analytic = np.array([t_power(n, effect, self.alpha) for n in sizes])
-        resampled = [self.power(int(n)) if n <= RESAMPLED_LIMIT else np.nan for n in sizes]
-        return sizes, analytic, np.array(resampled)

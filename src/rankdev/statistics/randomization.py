@@ -19,9 +19,10 @@ import numpy.typing as npt
 
 from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import check_choice
+from rankdev.statistics.contrasts import Family
 from rankdev.statistics.flips import Sampling, count_extremes, lag_order, open_engine, spread
 from rankdev.statistics.flips.exact import flip_balances, flip_words, hashed, slack, stream_keys
-from rankdev.statistics.panels import Family, Indices
+from rankdev.statistics.panels import Indices
 
 TILTS = np.array([2.5, 4.0, 5.5, 7.5])  # about the standard scores around which each quarter of the flips lies
 DRAWS = 1200  # flips per pair; a multiple of the number of tilts

@@ -6,8 +6,8 @@ import numpy as np
 from scipy import special
 
 from rankdev._common.arrays import Floats
+from rankdev.statistics.contrasts import Family
 from rankdev.statistics.equivalence import interval
-from rankdev.statistics.panels import Family
 
 
 def risk_to(baseline: int, values: Floats, aversion: float, span: float, alpha: float) -> dict[str, Floats]:

@@ -19,7 +19,7 @@ from rankdev._common.checks import is_list
 from rankdev._common.tables import by_id
 from rankdev.errors import UsageError, counted, shown
 from rankdev.statistics.bounded_mean import most_common
-from rankdev.statistics.panels import Family
+from rankdev.statistics.contrasts import Family
 
 ALL = "all"  # the name of all queries
 DRAWS = 9_999  # permutations, and resamples

@@ -15,8 +15,9 @@ from rankdev._common.tables import Tabular, as_frame, text_column
 from rankdev.errors import DataError, counted, shown, suggestion
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.bounded_mean import fraction_limits, widened
+from rankdev.statistics.contrasts import Family
 from rankdev.statistics.corrections import simultaneous
-from rankdev.statistics.panels import Family, as_scores, described, numbered
+from rankdev.statistics.panels import as_scores, described, numbered
 from rankdev.statistics.randomization import USUAL, Flips, inverted
 
 if TYPE_CHECKING:

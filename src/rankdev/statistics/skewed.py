@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from rankdev._common.arrays import Floats
-from rankdev.statistics.panels import Family
+from rankdev.statistics.contrasts import Family
 
 MORE_SKEW = 8.0  # few queries show too little of the skewness; this much ÷ n is added, by simulation
 

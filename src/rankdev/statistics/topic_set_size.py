@@ -72,7 +72,7 @@ class TopicSetSize(Result):
     plan : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.power"
+    display: ClassVar = "rankdev.display.planning"
 
     spreads: tuple[Spread, ...] = field(repr=False)
     difference: tuple[float, ...]

@@ -44,6 +44,7 @@ class Protocol:
     sizes: Sequence[int] = PAPER_SIZES
     subsamples: int = 300
     permutations: int = 1000
+    resamples: int = 0  # of the queries, for intervals
 
 
 FULL = Protocol()
@@ -76,13 +77,14 @@ def run_poi(
     runs: Mapping[str, Any] | None = None,
     *,
     quick: bool = False,
+    protocol: Protocol | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Poi:
     """Run the experiment on references and runs, or without them on the built-in simulation."""
     if (references is None) != (runs is None):
         raise rd.UsageError("references and runs belong together; give both, or neither for the built-in data")
-    protocol = QUICK if quick else FULL
+    protocol = protocol or (QUICK if quick else FULL)
     simulated = references is None
     if simulated:
         made = simulate(protocol.queries, seed=seed)
@@ -96,7 +98,8 @@ def run_poi(
         if len(known) < LEAST:
             raise rd.DataError(f"power at {LEAST} queries needs at least as many; the references have {len(known)}")
         scores = rd.evaluate(known, loaded, MEASURES)
-        found = power(scores, sizes=protocol.sizes, buckets=True, progress=part_of(progress, 0, 0.75), **testing)
+        whole = {"buckets": True, "resamples": protocol.resamples, "progress": part_of(progress, 0, 0.75), **testing}
+        found = power(scores, sizes=protocol.sizes, **whole)
         if not found.complete:
             raise KeyboardInterrupt
         stable = stability(scores, sizes=protocol.sizes, **drawing)
@@ -144,7 +147,7 @@ def save_poi_figures(study: Poi, folder: str | Path) -> list[Path]:
     return [save(figure, target / name) for name, figure in figures.items()]
 
 
-Statement = tuple[str, str, str, bool]
+Statement = tuple[str, str, str, bool | None]  # None: others are as extreme, so it cannot be told
 
 WHY = (
     "Why simulated values differ: errors of the built-in rankers are normal and alike at all ranks. How far apart the"
@@ -211,7 +214,7 @@ def _grid_report(study: Poi, paper: dict[str, Any]) -> Report:
     found = study.sensitivity
     cells = dict(zip(found.measures, found.power.tolist(), strict=True))
     records = [fact("Figure 1", text, "p50", value, paper["sensitivity"].get(text)) for text, value in cells.items()]
-    values = _grid_values(study)
+    values = grid_values(study)
     records += [fact("Figure 1", "grid", name, values[name], paper["grid"][name]) for name in values]
     frame = found.to_polars().pivot("lam", index="alpha", values="power", maintain_order=True)
     display = frame.rename({name: f"lam={float(name):g}" for name in frame.columns[1:]})
@@ -223,7 +226,8 @@ def _grid_report(study: Poi, paper: dict[str, Any]) -> Report:
     return Report(facts(records), [table])
 
 
-def _grid_values(study: Poi) -> dict[str, float]:
+def grid_values(study: Poi) -> dict[str, float]:
+    """Return what the paper states about Figure 1: its range, and how many cells beat other measures."""
     cells = study.sensitivity.power
     medians = dict(study.power.summary(study.sensitivity.n).select("measure", "p50").iter_rows())
     other = max(value for measure, value in medians.items() if not measure.startswith("RDQ"))
@@ -279,10 +283,17 @@ def _place_report(place: PaperPlace) -> Report:
     return Report(facts(records), [Table(frame, title, notes, digits=3, right=("95%",))])
 
 
+def statements_of(study: Poi) -> list[Statement]:
+    """Return the paper's statements, its value, ours, and whether each holds here."""
+    paper = published("poi")
+    return list(_statements(study, power_table(study, paper), stability_table(study, paper)))
+
+
 def _statements_report(study: Poi, power: Comparison, stability: Comparison) -> Report:
     rows = list(_statements(study, power, stability))
     names = ("statement", "paper", "rankdev", "holds here")
-    display = pl.DataFrame([(*row[:3], "yes" if row[3] else "no") for row in rows], schema=list(names), orient="row")
+    said = {True: "yes", False: "no", None: "tied"}
+    display = pl.DataFrame([(*row[:3], said[row[3]]) for row in rows], schema=list(names), orient="row")
     title = "Statements of the paper, and whether they hold on these data"
     return Report.of_table(display, title, prose=names[:3])
 
@@ -305,7 +316,7 @@ def _statements(study: Poi, power: Comparison, stability: Comparison) -> Iterato
             ", ".join(sorted(ours)) or "none",
             paper == ours,
         )
-    above = _grid_values(study)["above the best other"]
+    above = grid_values(study)["above the best other"]
     yield ("most of 25 cells beat the best other measure", "16", str(above), above > 12)
 
 
@@ -314,9 +325,11 @@ def _extreme(text: str, table: Comparison, column: str, pick: Any, family: str =
     found = []
     for rows in (table.published, table.ours):
         values = {m: row[at] for m, row in rows.items() if m.startswith(family) and row[at] is not None}
-        found.append(pick(values.items(), key=lambda entry: entry[1]))
-    (paper, value), (ours, mine) = found
-    return (text, f"{paper} {_written(value)}", f"{ours} {_written(mine)}", paper == ours)
+        extreme = pick(values.values())
+        found.append(([m for m, value in values.items() if value == extreme], extreme))
+    ((paper, *_), value), (ours, mine) = found
+    holds = None if paper in ours and len(ours) > 1 else paper in ours
+    return (text, f"{paper} {_written(value)}", f"{' = '.join(ours)} {_written(mine)}", holds)
 
 
 def _grows(values: Any) -> bool:

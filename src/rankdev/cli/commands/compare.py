@@ -1,4 +1,4 @@
-"""The commands that test differences: ``compare``, ``table`` and, with human and model judgments, ``ppi``."""
+"""The commands that test differences: ``compare`` and, with human and model judgments, ``ppi``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from rankdev.cli.designs import (
+    analyse_segments,
+    clusters_option,
+    matching_runs,
+    read_clusters,
+    read_segments,
+    replicates_option,
+)
 from rankdev.cli.help import Command, RegisteredChoice, SharedOption
 from rankdev.cli.inputs import (
-    analyse_source,
     collection_option,
     load_collections,
     load_scores,
@@ -17,26 +24,13 @@ from rankdev.cli.inputs import (
     score_options,
     score_runs,
 )
-from rankdev.cli.options import (
-    analyse_segments,
-    clusters_option,
-    empty_option,
-    matching_runs,
-    measure_option,
-    name_option,
-    order_options,
-    read_clusters,
-    read_segments,
-    refuse_unused,
-    replicates_option,
-)
+from rankdev.cli.options import empty_option, measure_option, name_option, order_options, refuse_unused
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from rankdev._common.result import Result
     from rankdev.evaluation.scores import Scores
-    from rankdev.statistics.paper_table import PaperTable
 
 
 test_option = click.option(
@@ -112,8 +106,8 @@ def compare_command(
     """Test all pairs of systems, or all against baselines, for each measure.
     Give REFERENCES and RUNs, or --scores, or more than one --collection.
     """
+    from rankdev.display.differences import plot_differences
     from rankdev.display.dispatch import report_of
-    from rankdev.display.significance import plot_differences
     from rankdev.evaluation.scores import Scores
     from rankdev.statistics.equivalence import equivalence
     from rankdev.statistics.meta_analysis import meta_analysis
@@ -200,56 +194,6 @@ def _check(
         refuse_unused("test", "family", "permutations", "replicates", "anytime", why=own)
         if correction != "none":
             refuse_unused("correction", why="can only be none with --margin, which uses its own interval")
-
-
-@click.command(
-    "table",
-    cls=Command,
-    epilog="Example: rankdev table places.jsonl nearest.run popular.run blended.run -m RDQ@5 --baseline nearest",
-)
-@score_options
-@collection_option
-@click.option("--baseline", "baselines", multiple=True, help="Mark differences from this system; repeat.")
-@test_option
-@correction_option
-@click.option("--alpha", default=0.05, show_default=True, help="Level of the tests.")
-@clusters_option
-@click.option("--intervals", is_flag=True, help="Show the interval of each mean over queries.")
-@replicates_option
-@click.option("--digits", default=4, show_default=True, type=click.IntRange(min=0, max=15), help="Decimals.")
-def table_command(
-    collections: tuple[str, ...],
-    baselines: tuple[str, ...],
-    form: str | None,
-    output: str | None,
-    segments: str | None,
-    test: str | None,
-    correction: str | None,
-    alpha: float,
-    clusters: str | None,
-    intervals: bool,
-    replicates: tuple[str, ...],
-    digits: int,
-    seed: int,
-    **source: Any,
-) -> None:
-    """Tabulate systems and measures: the best in bold, significant differences marked, with a caption.
-
-    With --baseline, daggers mark differences from it; else letters name the systems that a value exceeds. Use
-    --format latex or -o table.tex for LaTeX.
-    """
-    from rankdev.statistics.paper_table import table
-
-    testing: dict[str, Any] = {"alpha": alpha, "digits": digits, "seed": seed, "intervals": intervals}
-    testing |= {"test": test, "correction": correction or "holm", "clusters": read_clusters(clusters)}
-
-    def analyse(scores: Any) -> PaperTable:
-        first = next(iter(scores.values())) if isinstance(scores, dict) else scores
-        repeated = matching_runs(replicates, first.systems)
-        return table(scores, baselines=baselines or None, replicates=repeated, **testing)
-
-    _, report = analyse_source(analyse, collections, segments, **source)
-    deliver(report, form, output)
 
 
 @click.command(

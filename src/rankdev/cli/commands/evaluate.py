@@ -1,4 +1,4 @@
-"""The commands that score runs: ``eval``, ``explain``, ``bounds``, and ``measures``, which lists what they take."""
+"""The commands that score runs: ``eval``, ``explain`` and ``bounds``."""
 
 from __future__ import annotations
 
@@ -6,23 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankdev.cli.designs import analyse_segments, clusters_option, read_clusters, segments_option
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import digest_of, losses_of_runs, score_runs
 from rankdev.cli.options import (
-    analyse_segments,
-    clusters_option,
     empty_option,
-    import_option,
     like_option,
     measure_option,
     name_option,
     named_runs,
     one_measure_option,
     order_options,
-    read_clusters,
     refuse_unused,
     seed_option,
-    segments_option,
     with_like,
 )
 from rankdev.cli.outputs import deliver, draw, figure_option, history_option, output_options
@@ -32,7 +28,6 @@ from rankdev.errors import DataError, UsageError, suggestion
 if TYPE_CHECKING:
     from rankdev.core.ordering import Order, Ties
     from rankdev.evaluation.evaluate import Empty
-    from rankdev.measures import Measure
     from rankdev.statistics.judgment_uncertainty import UncertainScores
 
 
@@ -192,37 +187,6 @@ def explain_command(
     found = {name: explain(known[query], run.get(query, []), measure=measure) for name, run in loaded.items()}
     single = report_of(next(iter(found.values())), query=query)
     deliver(single if len(found) == 1 else side_by_side(found, query), form, output)
-
-
-@click.command("measures", cls=Command, epilog="Example: rankdev measures")
-@import_option
-@output_options
-def measures_command(form: str | None, output: str | None) -> None:
-    """List every measure with its parameters, their defaults and their possible values."""
-    import polars as pl
-
-    from rankdev.display.report import Report
-    from rankdev.measures import REGISTRY, load_installed
-
-    load_installed()
-    table = pl.DataFrame([row for kind in REGISTRY.values() for row in _rows(kind)])
-    deliver(Report.of_table(table, prose=("meaning",)), form, output)
-
-
-def _rows(kind: type[Measure]) -> list[dict[str, str]]:
-    source = f" ({kind.source})" if kind.source else ""
-    first = {"measure": kind.name, "parameter": "", "default": "", "meaning": f"{kind.meaning()}{source}"}
-    return [first, *({"measure": "", **_row(entry)} for entry in kind.parameters())]
-
-
-def _row(entry: Any) -> dict[str, str]:
-    default = (
-        "" if entry.default is None else f"{entry.default:g}" if isinstance(entry.default, float) else entry.default
-    )
-    rule = {"help": "", "number": None, "choices": (), **entry.metadata}
-    allowed = ", ".join(rule["choices"]) or (rule["number"].text if rule["number"] else "")
-    meaning = f"{rule['help']} ({allowed})" if allowed else rule["help"]
-    return {"parameter": entry.name, "default": str(default), "meaning": meaning}
 
 
 @click.command(

@@ -1,4 +1,4 @@
-"""The command that decides about a release: ``gate``."""
+"""The commands of releases: ``gate`` decides about one, and ``history`` shows means over time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import click
 from click.core import ParameterSource
 
 from rankdev._common.files_in_use import is_special
+from rankdev.cli.designs import clusters_option, read_clusters, read_segments
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import load_scores, source_options
-from rankdev.cli.options import clusters_option, read_clusters, read_segments, refuse_unused
-from rankdev.cli.outputs import deliver, file_option, history_option
+from rankdev.cli.options import refuse_unused
+from rankdev.cli.outputs import deliver, draw, figure_option, file_option, history_option, output_options
 from rankdev.errors import DataError, FileFormatError, UsageError
 
 if TYPE_CHECKING:
@@ -248,3 +249,34 @@ def _save(scores: Scores, path: str | None) -> None:
         from rankdev.display.encodings import choose_format
 
         _write(path, choose_format(None, path).encode(report_of(scores, per_query=True)))
+
+
+@click.command(
+    "history",
+    cls=Command,
+    epilog="Example: rankdev history quality.jsonl -m nDCG@10 --figure quality.svg",
+)
+@click.argument("path", metavar="FILE", type=click.Path())
+@click.option("-m", "--measure", "measures", multiple=True, metavar="TEXT", help="Show this measure only; repeat.")
+@click.option("--system", "systems", multiple=True, metavar="NAME", help="Show this system only; repeat.")
+@output_options
+@figure_option
+def history_command(
+    path: str,
+    measures: tuple[str, ...],
+    systems: tuple[str, ...],
+    form: str | None,
+    output: str | None,
+    figure: str | None,
+) -> None:
+    """Show means over time, with intervals, what gates decided, and where references or parameters changed.
+
+    FILE is what rankdev eval --history FILE and rankdev gate --history FILE append to.
+    """
+    from rankdev.display.dispatch import report_of
+    from rankdev.display.gate import plot_history
+    from rankdev.statistics.history import history
+
+    found = history(path, measures=measures, systems=systems)
+    deliver(report_of(found), form, output)
+    draw(figure, plot_history, found)

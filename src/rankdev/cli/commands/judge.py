@@ -6,8 +6,9 @@ import gc
 import os
 import sys
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ import click
 
 from rankdev.cli.help import Command, RegisteredChoice, SharedOption
 from rankdev.cli.options import (
+    each_once,
     named_runs,
     names_and_values,
     one_measure_option,
@@ -40,10 +42,13 @@ if TYPE_CHECKING:
     from rankdev.core.ordering import Order, Ties
     from rankdev.judging.chat import ChatJudge, Usage
     from rankdev.judging.items import Items
+    from rankdev.judging.page import Page
     from rankdev.judging.server import JudgeServer
     from rankdev.judging.sessions import Session
 
 MODEL_OPTIONS = ("parallel", "questions", "both_orders", "instructions", "price", "budget_cost", "budget_tokens")
+
+PAGE_OPTIONS = ("check", "list_size", "host", "port", "public_url", "no_browser", "guidelines", "language")
 
 
 def model_options(command: Any) -> Any:
@@ -68,6 +73,33 @@ def model_options(command: Any) -> Any:
     return command
 
 
+def page_options(command: Any) -> Any:
+    """Add the options of the page, which ``rankdev help judging`` explains."""
+    for option in (
+        click.option("--list-size", cls=SharedOption, default=6, show_default=True, help="Items per list to order."),
+        click.option("--language", cls=SharedOption, metavar="CODE", help="Language of the page: en, de."),
+        click.option("--guidelines", cls=SharedOption, metavar="FILE", help="Markdown to show next to the items."),
+    ):
+        command = option(command)
+    return command
+
+
+TEAM_OPTIONS = ("judges", "gold", "self_repeats", "limit", "share")
+
+
+def team_options(command: Any) -> Any:
+    """Add the options for several assessors, which ``rankdev help teams`` explains."""
+    for option in (
+        click.option("--share", cls=SharedOption, default=1.0, help="Share of the queries of each link."),
+        click.option("--limit", cls=SharedOption, type=int, help="Most answers of an assessor."),
+        click.option("--self-repeats", cls=SharedOption, default=0.0, help="Share of questions asked again."),
+        click.option("--gold", cls=SharedOption, metavar="FILE", help="Pairs whose answer is known."),
+        click.option("--judges", cls=SharedOption, metavar="NAME,...", help="A link for each, and none for all."),
+    ):
+        command = option(command)
+    return command
+
+
 @click.command(
     "judge",
     cls=Command,
@@ -86,14 +118,16 @@ def model_options(command: Any) -> Any:
 @one_measure_option(None, "With --goal decide: the measure.")
 @click.option("--repeats", default=1, show_default=True, help="Assessors per pair at most.")
 @click.option("--error", type=float, help="Accepted fraction of errors. Default .05; top .1.")
-@click.option("--list-size", default=6, show_default=True, help="Items per list to order.")
+@click.option("--query-texts", metavar="FILE", help="A table with query and text, description, ...")
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: the network.")
 @click.option("--port", default=0, help="Port. Default: that of last time.")
 @click.option("--public-url", metavar="URL", help="Address of a proxy in front of it.")
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
 @click.option("--model", nargs=2, metavar="URL NAME", help="Ask a language model: rankdev help models.")
 @click.option("--check", metavar="NAME", help="Ask people what this model was asked.")
+@page_options
 @model_options
+@team_options
 def judge_command(
     items: str,
     database: str,
@@ -104,6 +138,9 @@ def judge_command(
     list_size: int,
     model: tuple[str, str] | None,
     check: str | None,
+    guidelines: str | None,
+    query_texts: str | None,
+    language: str | None,
     **options: Any,
 ) -> None:
     """Ask assessors in a browser, or a model, which of two items is better.
@@ -116,48 +153,86 @@ def judge_command(
     from rankdev._common.checks import check_whole
     from rankdev.judging.checking import CheckStrategy
     from rankdev.judging.items import read_items
+    from rankdev.judging.page import Page, read_guidelines
     from rankdev.judging.server import check_public_url
     from rankdev.judging.sessions import Session
     from rankdev.judging.store import Store, StoredAnswer
 
     if public_url is not None:
         check_public_url(public_url)
-    shown = read_items(items)
+    page = Page(language, None if guidelines is None else read_guidelines(guidelines))
+    team = {name: options.pop(name) for name in TEAM_OPTIONS}
+    names = _names(team.pop("judges"))
+    shown = read_items(items, query_texts)
     asked = {name: options.pop(name) for name in MODEL_OPTIONS}
     goal = _goal(**options)
     if model is not None:
-        page = ("check", "list_size", "host", "port", "public_url", "no_browser")
-        refuse_unused(*page, why="belongs to the page, without --model")
+        refuse_unused(*PAGE_OPTIONS, *TEAM_OPTIONS, why="belongs to the page, without --model")
         _ask_model(shown, database, model, goal, **asked)
         return
     refuse_unused(*MODEL_OPTIONS, why="needs --model")
     size = check_whole("list-size", list_size, 2)
+    taking = _team(shown.pool, **team)
     if check is not None:
-        refuse_unused("goal", "top", "runs", "measure", "error", why="does not go with --check")
+        refuse_unused("goal", "top", "runs", "measure", "error", "gold", why="does not go with --check")
         repeats = check_whole("repeats", goal["repeats"], 1)
         store = Store(database)
         before = [StoredAnswer(*row) for row in store.answers().iter_rows()]
         strategy = CheckStrategy(shown.pool, check, before, repeats=repeats)
     else:
+        if goal["goal"] == "decide":
+            refuse_unused("share", why="does not go with --goal decide, which asks about all queries")
         strategy = _strategy(shown.pool, **goal)
         store = Store(database)
-    session = Session(shown, store, strategy, list_size=size, checked=check)
+    session = Session(shown, store, strategy, list_size=size, checked=check, **taking)
     if session.unmatched:
         count = counted(session.unmatched, "answer")
         write_line(f"{count} in {database} ignored: about other items than those in {items}")
-    _serve(_started(session, host, port, public_url), browser=not no_browser)
+    try:
+        server = _started(session, host, port, public_url, page, names)
+    except BaseException:
+        session.close()
+        store.close()
+        raise
+    _serve(server, browser=not no_browser)
 
 
-def _started(session: Session, host: str, port: int, public_url: str | None) -> JudgeServer:
+def _team(pool: Any, *, gold: str | None, self_repeats: float, limit: int | None, share: float) -> dict[str, Any]:
+    """Check what several assessors are asked, before a database is opened."""
+    from rankdev._common.checks import check_whole
+    from rankdev.judging.probes import Probes, read_gold
+    from rankdev.judging.sessions import check_share
+
+    probes = Probes({} if gold is None else read_gold(gold, pool), self_repeats)
+    limit = None if limit is None else check_whole("limit", limit, 1)
+    return {"probes": probes, "limit": limit, "share": check_share(share)}
+
+
+def _names(text: str | None) -> list[str]:
+    """Read the names of judges; refuse one that is given twice."""
+    names = [] if text is None else [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise UsageError(f"--judges is {text!r}; expected names with commas between them, such as ann,bob")
+    return [*each_once(((name, None) for name in names), "--judges")]
+
+
+def _started(
+    session: Session, host: str, port: int, public_url: str | None, page: Page, names: Sequence[str]
+) -> JudgeServer:
     """Start a server with the links of last time, and on its port where it is free."""
-    from rankdev.judging.server import JudgeServer, Tokens
+    from rankdev.judging._links import Tokens
+    from rankdev.judging.server import JudgeServer
 
     store = session.store
-    tokens, before = Tokens.kept(store), store.remembered().get("port")
+    tokens = Tokens.kept(store)
+    if names:
+        tokens = replace(tokens.with_links(names), common=False)
+        tokens.keep(store)
+    before = store.remembered().get("port")
     before = before if isinstance(before, int) and 0 < before < 1 << 16 else 0
 
     def start(number: int) -> JudgeServer:
-        return JudgeServer(session, host, number, tokens, public_url=public_url, warn=write_line)
+        return JudgeServer(session, host, number, tokens, public_url=public_url, page=page, warn=write_line)
 
     try:
         try:
@@ -182,7 +257,11 @@ def _serve(server: JudgeServer, *, browser: bool) -> None:
     """Serve until it is stopped, and note what was collected."""
     session, store, owner = server.session, server.session.store, server.link(server.tokens.owner)
     try:
-        click.echo(f"judges: {server.link(server.tokens.judge)}\nowner:  {owner}")
+        tokens = server.tokens
+        personal = [(f"judge {name}", secret) for name, secret in tokens.personal.items() if secret]
+        for name, secret in [*([("judges", tokens.judge)] if tokens.common else []), *personal]:
+            click.echo(f"{f'{name}:':<7} {server.link(secret)}")
+        click.echo(f"owner:  {owner}")
         sys.stdout.flush()
         if browser:
             webbrowser.open(owner)

@@ -1,15 +1,20 @@
-"""The command ``leaderboard``."""
+"""The commands that order systems: ``leaderboard``, and ``table`` for papers."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankdev.cli.commands.compare import correction_option, test_option
+from rankdev.cli.designs import clusters_option, matching_runs, read_clusters, replicates_option
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import analyse_source, collection_option, score_options
-from rankdev.cli.options import clusters_option, matching_runs, read_clusters, refuse_unused, replicates_option
+from rankdev.cli.options import refuse_unused
 from rankdev.cli.outputs import deliver, draw, figure_option
+
+if TYPE_CHECKING:
+    from rankdev.statistics.paper_table import PaperTable
 
 
 @click.command(
@@ -69,3 +74,53 @@ def leaderboard_command(
     found, report = analyse_source(analyse, collections, segments, **source)
     deliver(report, form, output)
     draw(figure, found.plot)
+
+
+@click.command(
+    "table",
+    cls=Command,
+    epilog="Example: rankdev table places.jsonl nearest.run popular.run blended.run -m RDQ@5 --baseline nearest",
+)
+@score_options
+@collection_option
+@click.option("--baseline", "baselines", multiple=True, help="Mark differences from this system; repeat.")
+@test_option
+@correction_option
+@click.option("--alpha", default=0.05, show_default=True, help="Level of the tests.")
+@clusters_option
+@click.option("--intervals", is_flag=True, help="Show the interval of each mean over queries.")
+@replicates_option
+@click.option("--digits", default=4, show_default=True, type=click.IntRange(min=0, max=15), help="Decimals.")
+def table_command(
+    collections: tuple[str, ...],
+    baselines: tuple[str, ...],
+    form: str | None,
+    output: str | None,
+    segments: str | None,
+    test: str | None,
+    correction: str | None,
+    alpha: float,
+    clusters: str | None,
+    intervals: bool,
+    replicates: tuple[str, ...],
+    digits: int,
+    seed: int,
+    **source: Any,
+) -> None:
+    """Tabulate systems and measures: the best in bold, significant differences marked, with a caption.
+
+    With --baseline, daggers mark differences from it; else letters name the systems that a value exceeds. Use
+    --format latex or -o table.tex for LaTeX.
+    """
+    from rankdev.statistics.paper_table import table
+
+    testing: dict[str, Any] = {"alpha": alpha, "digits": digits, "seed": seed, "intervals": intervals}
+    testing |= {"test": test, "correction": correction or "holm", "clusters": read_clusters(clusters)}
+
+    def analyse(scores: Any) -> PaperTable:
+        first = next(iter(scores.values())) if isinstance(scores, dict) else scores
+        repeated = matching_runs(replicates, first.systems)
+        return table(scores, baselines=baselines or None, replicates=repeated, **testing)
+
+    _, report = analyse_source(analyse, collections, segments, **source)
+    deliver(report, form, output)

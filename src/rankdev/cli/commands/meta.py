@@ -8,22 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankdev.cli.designs import analyse_segments, clusters_option, matching_runs, read_clusters, replicates_option
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import analyse_source, collection_option, load_scores, score_options, simulation_options
 from rankdev.cli.options import (
-    analyse_segments,
-    clusters_option,
     each_once,
-    matching_runs,
     name_option,
     named_runs,
     names_and_values,
     one_measure_option,
     order_options,
-    read_clusters,
     read_named_table,
     refuse_unused,
-    replicates_option,
     run_options,
     seed_option,
 )

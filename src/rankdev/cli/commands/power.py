@@ -6,17 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankdev.cli.designs import analyse_segments, clusters_option, matching_runs, read_clusters, replicates_option
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import analyse_source, collection_option, load_scores, score_options, simulation_options
-from rankdev.cli.options import (
-    analyse_segments,
-    clusters_option,
-    matching_runs,
-    read_clusters,
-    refuse_unused,
-    replicates_option,
-    whole_numbers,
-)
+from rankdev.cli.options import refuse_unused, whole_numbers
 from rankdev.cli.outputs import deliver, draw, figure_option, working_progress
 from rankdev.errors import UsageError
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import shlex
 import tempfile
 import webbrowser
@@ -11,21 +12,16 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rankdev.cli.help import Command
-from rankdev.cli.options import (
+from rankdev.cli.designs import (
     clusters_option,
-    empty_option,
     matching_runs,
-    measure_option,
-    name_option,
-    named_runs,
-    order_options,
     read_clusters,
     read_segments,
     replicates_option,
-    seed_option,
     segments_option,
 )
+from rankdev.cli.help import Command
+from rankdev.cli.options import empty_option, measure_option, name_option, named_runs, order_options, seed_option
 from rankdev.cli.outputs import page_option, reading_progress
 
 if TYPE_CHECKING:
@@ -43,6 +39,10 @@ if TYPE_CHECKING:
 @page_option(default="report.html", show_default=True, help="Write the page here.")
 @click.option("--query-texts", metavar="FILE", type=click.Path(), help="A table with query and text.")
 @click.option("--item-texts", metavar="FILE", type=click.Path(), help="A table with item and text.")
+@click.option("--dataset", metavar="NAME", help="Texts that no file has, from ir_datasets.")
+@click.option("--title", default="", help="Title of the page.")
+@click.option("--author", default="", help="Who made it.")
+@click.option("--date", metavar="TEXT", help="When; '' for none.  [default: today]")
 @click.option("--margin", type=float, help="Also test equivalence within this difference.")
 @click.option("--judgments", metavar="FILE", type=click.Path(), help="Judgments behind REFERENCES: uncertainty.")
 @click.option("--power", is_flag=True, help="Also estimate the power for n queries.")
@@ -61,6 +61,8 @@ def report_command(
     output: str,
     query_texts: str | None,
     item_texts: str | None,
+    dataset: str | None,
+    date: str | None,
     public: bool,
     segments: str | None,
     clusters: str | None,
@@ -68,19 +70,28 @@ def report_command(
     names: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Compare the RUNs on one HTML page: a single file that needs no network and no server.
+    """Compare the RUNs on one HTML page, a file that needs no network.
 
-    The conclusions at the top are about the first measure. The page shows each query's lists side by side.
+    It opens on the verdict by the first measure, and on the health of the data.
     """
     from rankdev.html_report.page import report
+    from rankdev.io.ir_datasets_texts import DatasetTexts
     from rankdev.io.references import read_references
     from rankdev.io.tables import read_texts
 
     systems = named_runs(references, runs, names)
     known = read_references(references)
 
+    texts = None if dataset is None else DatasetTexts(dataset)
+
     def items(wanted: set[str]) -> Mapping[str, str]:
-        return {} if item_texts is None else read_texts(item_texts, "item", wanted)
+        given = {} if item_texts is None else read_texts(item_texts, "item", wanted)
+        return given if texts is None else {**texts.of_items(wanted - set(given)), **given}
+
+    asked = set(known)
+    of_queries = {} if query_texts is None else read_texts(query_texts, "query", asked)
+    if texts is not None and asked - set(of_queries):
+        of_queries = {**texts.of_queries(asked), **of_queries}
 
     with reading_progress(runs) as progress:
         page = report(
@@ -90,8 +101,9 @@ def report_command(
             segments=None if segments is None else read_segments(segments),
             clusters=read_clusters(clusters),
             replicates=matching_runs(replicates, list(systems)),
-            query_texts=None if query_texts is None else read_texts(query_texts, "query", set(known)),
+            query_texts=of_queries,
             item_texts=items,
+            date=datetime.date.today().isoformat() if date is None else date,
             public=public,
             command=_written(click.get_current_context(), public),
             progress=progress,
@@ -125,9 +137,9 @@ def _written(ctx: click.Context, public: bool) -> str:
 )
 @page_option(help="Write the page here (.html) instead of opening it.")
 def playground_command(output: str | None) -> None:
-    """Open a page to drag items in and out of a ranking and a reference, and see what each position gains.
+    """Open a page on which to drag items and weights, and see how RDQ changes and what each position gains.
 
-    The page is one file that works without a network.
+    The page is one file that works without a network. It begins with a short tour.
     """
     from rankdev.html_report.html import playground
     from rankdev.io.writing import writing

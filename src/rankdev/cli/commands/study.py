@@ -9,13 +9,24 @@ import click
 
 from rankdev.cli.help import Group
 from rankdev.cli.options import each_once, fractions, measure_option, read_pairs, seed_option, whole_numbers
-from rankdev.cli.outputs import deliver, draw, figure_option, figures_option, output_options, working_progress
+from rankdev.cli.outputs import (
+    deliver,
+    draw,
+    encoded_table,
+    figure_option,
+    figures_option,
+    output_options,
+    table_option,
+    working_progress,
+)
 from rankdev.cli.terminal import write_line
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
     from rankdev._common.result import Result
     from rankdev.studies.trec_dl.pipeline import Pipeline
+
+BUILT_IN = "<built-in city>"
 
 
 @click.group("study", cls=Group, epilog="Example: rankdev study poi --quick")
@@ -153,6 +164,16 @@ def map_command(
 )
 @click.option("--references", metavar="FILE", help="Your references, in any format; see help files.")
 @click.option("--runs", metavar="DIR", help="Your runs, one file per system.")
+@click.option(
+    "--real",
+    is_flag=False,
+    flag_value=BUILT_IN,
+    metavar="[PLACES]",
+    help="Train rerankers for a city's places: a table or GeoJSON with name, category, address, lat and lon."
+    " Without a file, for a built-in city. Needs LightGBM; 15 minutes.",
+)
+@click.option("--world", "worlds", multiple=True, metavar="NAME", help="With --real: A, B, AC or C. Default: all.")
+@table_option("--pairs", help="With --real: write what each pair of systems differs in.")
 @click.option("--quick", is_flag=True, help="Smaller simulations: seconds, not minutes.")
 @seed_option
 @figures_option("figure1.png (sensitivity), power.png and stability.png")
@@ -160,6 +181,9 @@ def map_command(
 def poi_command(
     references: str | None,
     runs: str | None,
+    real: str | None,
+    worlds: tuple[str, ...],
+    pairs: str | None,
     quick: bool,
     seed: int,
     figures: str | None,
@@ -168,8 +192,16 @@ def poi_command(
 ) -> None:
     """Tables 2 and 3, Figure 1 and the pair counts: points of interest.
 
-    Without --references and --runs, on simulated data like the published. Runs named MODEL-SETTING form a grid.
+    Without --references and --runs, on simulated data like the published. Runs named MODEL-SETTING form a grid. With
+    --real, on queries about a city's places, answered by rerankers that are trained here, in several worlds.
     """
+    if real is not None:
+        if references is not None or runs is not None:
+            raise UsageError("--real makes references and runs of its own; leave out --references and --runs")
+        _real_poi(None if real == BUILT_IN else real, worlds, pairs, quick, seed, figures, form, output)
+        return
+    if worlds or pairs is not None:
+        raise UsageError("--world and --pairs belong to --real; add it, or leave them out")
     from rankdev.io.tables import runs_in
     from rankdev.studies.poi import poi_report, run_poi
 
@@ -181,6 +213,33 @@ def poi_command(
 
         save_poi_figures(study, figures)
     deliver(poi_report(study), form, output)
+
+
+def _real_poi(
+    places: str | None,
+    worlds: tuple[str, ...],
+    pairs: str | None,
+    quick: bool,
+    seed: int,
+    figures: str | None,
+    form: str | None,
+    output: str | None,
+) -> None:
+    from rankdev.io.writing import writing
+    from rankdev.studies.real_poi.output import save_worlds_figures, worlds_report
+    from rankdev.studies.real_poi.worlds import run_worlds
+
+    with working_progress("points of interest") as progress:
+        found = run_worlds(places, worlds, quick=quick, seed=seed, progress=progress)
+    if pairs is not None:
+        content = encoded_table(found.pairs, pairs)
+        with writing(pairs) as stream:
+            stream.write(content)
+    if figures is not None:
+        save_worlds_figures(found, figures)
+    deliver(worlds_report(found), form, output)
+    if not found.complete:
+        raise KeyboardInterrupt("only what was finished is shown")
 
 
 @study_command.command("trec", epilog="Example: rankdev study trec qrels.txt runs/ --quick --figures figures/")

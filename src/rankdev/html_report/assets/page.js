@@ -11,6 +11,14 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** Part of a figure. @param {string} tag @param {Record<string, string | number>} [attributes] @param {...(Node|string)} children */
+function svg(tag, attributes = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+  made.append(...children);
+  return made;
+}
+
 /** A number with its decimals, never −0. @param {number} value @param {number} [digits] */
 function written(value, digits = 4) {
   return value.toFixed(digits).replace(/^-(0\.0+)$/, "$1");

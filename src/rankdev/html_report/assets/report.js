@@ -34,13 +34,16 @@ const head = (text, kind = "") => element("th", { scope: "col", class: kind }, .
 const cell = (content, kind = "") => element("td", kind ? { class: kind } : {}, content);
 
 /** @param {number} system */
-const rowHead = (system) => element("th", { scope: "row", class: "text", "data-system": String(system) }, named(report.systems[system]));
+const rowHead = (system) => element("th", { scope: "row", class: "text", "data-system": String(system) }, labelled(report.systems, system));
 
 /** Highlight the two systems that are compared, wherever they are named. */
 function markChosen() {
   const compared = report.systems.length > 1 ? [state.a, state.b] : [];
-  for (const made of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("th[data-system]")))
-    made.classList.toggle("chosen", compared.includes(Number(made.dataset.system)));
+  for (const made of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-system]"))) {
+    const side = compared.indexOf(Number(made.dataset.system));
+    made.classList.toggle("a", side === 0);
+    made.classList.toggle("b", side === 1);
+  }
   const table = byId("matrix");
   const before = table.querySelector("td.chosen");
   before?.classList.remove("chosen");
@@ -77,7 +80,7 @@ function pairOf(measure, a, b) {
   const found = {
     difference: value("difference"), low: value("low"), high: value("high"), p: value("p"), significant: value("significant") === 1,
     wins: value("wins"), ties: value("ties"), losses: value("losses"),
-    verdict: arrays.pair_verdict ? report.verdicts[value("verdict") ?? 0] : "",
+    verdict: arrays.pair_verdict ? report.equivalences[value("verdict") ?? 0] : "",
   };
   if (!reversed) return found;
   const verdict = found.verdict === "better" ? "worse" : found.verdict === "worse" ? "better" : found.verdict;
@@ -91,42 +94,89 @@ const pText = (p) => (p === 0 ? "p < 0.0001" : `p = ${shown(p)}`);
 /** Systems by their mean, best first. @param {number} measure */
 const ordered = (measure) => /** @type {number[]} */ (report.orders[measure]);
 
+/** What each level of a verdict or a check is called, and its sign: colour is never alone. @type {Record<string, [string, string]>} */
+const LEVELS = {
+  winner: ["✓", "Clear winner"], open: ["≈", "No clear winner"], single: ["•", "One system"], problem: ["✗", "Problem with the data"],
+  good: ["✓", "fine"], unknown: ["?", "unknown"], caution: ["!", "look at this"],
+};
+
+/** @param {string} level @param {string} [text] */
+const sign = (level, text = LEVELS[level][1]) => [element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]), element("span", { class: "word" }, text)];
+
+/** The verdict by the selected measure, and what was checked for it. */
+function showVerdict() {
+  const found = report.verdicts[state.measure];
+  byId("card").className = `card ${found.level}`;
+  byId("level").replaceChildren(...sign(found.level));
+  byId("conclusion").textContent = withShortNames(found.sentence);
+  byId("by").textContent = withShortNames([found.by, report.design].filter(Boolean).join(" "));
+  byId("overall").textContent = withShortNames(report.overall);
+  byId("health").replaceChildren(...report.checks[state.measure].map((/** @type {string[]} */ [name, level, value, text]) =>
+    element("li", { class: level }, element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]),
+      element("span", {}, element("span", { class: "name" }, name, element("span", { class: "apart" }, `, ${LEVELS[level][1]}: `)), element("b", {}, value), element("small", {}, withShortNames(text))))));
+  for (const button of byId("by-measure").querySelectorAll("button"))
+    button.setAttribute("aria-pressed", String(Number(button.dataset.measure) === state.measure));
+}
+
+/** A button for each measure, with its verdict. */
+function makeByMeasure() {
+  byId("by-measure").hidden = report.measures.length < 2;
+  const clear = report.verdicts.filter((/** @type {any} */ { level }) => level === "winner").length;
+  byId("by-measure").append(`A clear winner by ${clear} of ${counted(report.measures.length, "measure")}:`, ...report.measures.map((/** @type {string} */ text, /** @type {number} */ measure) => {
+    const { level, best } = report.verdicts[measure];
+    const made = element("button", { type: "button", class: `chip ${level}`, "data-measure": String(measure) }, element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]),
+      element("span", {}, text, level === "winner" ? `: ${systemName(best, 24)}` : element("span", { class: "apart" }, `: ${LEVELS[level][1]}`)));
+    made.addEventListener("click", () => choose({ measure }));
+    return made;
+  }));
+}
+
 function showSentences() {
   document.title = report.title;
   byId("title").textContent = report.title;
-  byId("conclusion").textContent = prose(report.conclusion);
+  byId("subtitle").textContent = report.subtitle;
   const terms = (/** @type {[string, string][]} */ entries) => entries.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, prose(text))]);
   byId("facts").replaceChildren(...terms(report.facts));
   byId("making").replaceChildren(...terms(report.made));
   byId("next").replaceChildren(element("h3", {}, "What to do next"), ...report.next.flatMap(step));
-  byId("notes").replaceChildren(...report.notes.map((/** @type {string} */ text) => element("li", {}, prose(text))));
-  byId("notes").hidden = !report.notes.length;
+  byId("next").hidden = !report.next.length;
+  byId("notes").replaceChildren(...report.notes.map((/** @type {string} */ text) => element("li", {}, withShortNames(text))));
+  byId("limits").hidden = !report.notes.length;
 }
 
 /** A next step, with its details to unfold. @param {[string, string]} texts */
-const step = ([text, details]) => [element("p", {}, prose(text)), ...(details ? [element("details", {}, element("summary", {}, "Details"), element("p", {}, prose(details)))] : [])];
+const step = ([text, details]) => [element("p", {}, withShortNames(text)), ...(details ? [element("details", {}, element("summary", {}, "Details"), element("p", {}, withShortNames(details)))] : [])];
 
-function showOrder() {
+/** The leaderboard of the selected measure: ranks with intervals, means with intervals, letters of groups. */
+function showBoard() {
   const m = state.measure;
-  const order = ordered(m);
-  const rows = order.map((/** @type {number} */ s) => {
-    const mean = arrays.means.at(s, m) ?? 0;
-    return { name: report.systems[s], mean, low: arrays.lows.at(s, m) ?? mean, high: arrays.highs.at(s, m) ?? mean };
-  });
-  /** @type {number[][]} */ const groups = report.groups[m].filter((/** @type {number[]} */ members) => members.length > 1);
-  const spans = groups.map((members) => /** @type {[number, number]} */ ([order.indexOf(members[0]), order.indexOf(members[members.length - 1])]));
   const several = report.systems.length > 1;
+  const rows = ordered(m).map((s) => {
+    const mean = arrays.means.at(s, m) ?? 0;
+    return { s, mean, low: arrays.lows.at(s, m) ?? mean, high: arrays.highs.at(s, m) ?? mean, known: arrays.means.at(s, m) !== null };
+  });
+  const from = Math.min(...rows.map((row) => row.low));
+  const to = Math.max(...rows.map((row) => row.high), from + 1e-6);
+  const level = Math.round(100 * report.confidence);
+  const made = rows.map(({ s, mean, low, high, known }) => {
+    const [rank, first, last] = [0, 1, 2].map((part) => String(arrays.ranks.at(m, s, part)));
+    const interval = known ? `[${shown(low)}, ${shown(high)}]` : "–";
+    const drawn = cell(drawInterval({ mean, low, high }, from, to, `${shown(mean)} ${interval}`), "text span-cell");
+    drawn.dataset.tip = `${systemName(s, 60)}: ${shown(mean)} ${interval}`;
+    return element("tr", {}, cell(rank), rowHead(s), cell(known ? shown(mean) : "–"), drawn, cell(interval),
+      ...(several ? [cell(first === last ? first : `${first}–${last}`), cell(report.letters[m][s], "text letters")] : []));
+  });
+  const heads = [head("Rank"), head("System", "text"), head("Mean"), axisHead(from, to), head(`${level}% interval`), ...(several ? [head("Possible ranks"), head("Groups", "text")] : [])];
+  const letters = several ? "; systems that share a letter do not differ significantly, also if skewness is allowed for; possible ranks hold for all systems together" : "";
+  byId("board").className = isSmall() ? "small" : "";
+  fillTable("board", `${report.measures[m]}: means over queries${letters}`, heads, made);
   const pairs = several ? arrays.pair_significant.shape[1] : 0;
   const significant = several ? significantPairs(m) : 0;
-  const summary = significant === pairs ? "All differences are significant." : !significant ? "No difference is significant." : `${significant} of ${counted(pairs, "difference")} ${significant === 1 ? "is" : "are"} significant.`;
-  const sets = groups.map((members) => `{${names(members)}}`).join(", ");
-  const text = !several ? "" : groups.length ? `${summary} Groups with no significant difference inside: ${sets}. Groups may overlap.` : summary;
-  const level = Math.round(100 * report.confidence);
-  byId("order-title").textContent = `Systems by ${report.measures[m]}, with ${level}% intervals${groups.length ? "; a bar joins a group with no significant difference inside" : ""}`;
-  const label = `${report.measures[m]}: ${rows.slice(0, 20).map((/** @type {any} */ row) => `${brief(row.name, 30)} ${written(row.mean)}`).join(", ")}. ${text}`;
-  byId("order").replaceChildren(drawOrder(rows, spans, widthOf("order"), label));
-  byId("groups").textContent = text;
+  byId("groups").textContent = !several ? "" : significant === pairs ? "All differences are significant." : !significant ? "No difference is significant." : `${significant} of ${counted(pairs, "difference")} ${significant === 1 ? "is" : "are"} significant.`;
 }
+
+/** The heading of the intervals: the ends of their axis. @param {number} from @param {number} to */
+const axisHead = (from, to) => element("th", { scope: "col", class: "span-cell" }, element("span", { class: "ends" }, element("span", {}, written(from, 2)), element("span", {}, written(to, 2))));
 
 /** How many differences are significant in a measure. @param {number} measure */
 function significantPairs(measure) {
@@ -134,9 +184,6 @@ function significantPairs(measure) {
   for (let pair = 0; pair < arrays.pair_significant.shape[1]; pair++) count += arrays.pair_significant.at(measure, pair) ?? 0;
   return count;
 }
-
-/** @param {number[]} members */
-const names = (members) => (members.length > 6 ? `${members.length} systems from ${brief(report.systems[members[0]], 30)} to ${brief(report.systems[members[members.length - 1]], 30)}` : members.map((s) => brief(report.systems[s], 30)).join(", "));
 
 /** @param {string} id */
 const widthOf = (id) => Math.max(300, Math.min(1060, byId(id).clientWidth || 700));
@@ -167,6 +214,7 @@ function makeMatrix() {
     element("tr", {}, element("th", { scope: "row", class: "text" }),
       ...places.map((/** @type {number} */ j) => (i === j ? cell("–", "self") : element("td", {}, ...inside())))));
   fillTable("matrix", "Differences between all systems, best first", [head("", "text"), ...places.map(() => element("th", { scope: "col" }))], rows);
+  byId("pairs").classList.toggle("many", isSmall());
   byId("matrix").className = isSmall() ? "small" : "";
   byId("matrix").style.width = isSmall() ? `${11 + 2.5 * places.length}rem` : "";
 }
@@ -183,11 +231,11 @@ function showMatrix() {
     const name = report.systems[s];
     const top = table.tHead.rows[0].cells[i + 1];
     top.title = visible(name);
-    top.replaceChildren(isSmall() ? String(i + 1) : named(name, 14));
-    if (isSmall()) top.setAttribute("aria-label", brief(name));
+    top.replaceChildren(isSmall() ? String(i + 1) : labelled(report.systems, s, 16));
+    if (isSmall()) top.setAttribute("aria-label", systemName(s, 48));
     const row = table.tBodies[0].rows[i];
     row.cells[0].dataset.system = String(s);
-    row.cells[0].replaceChildren(isSmall() ? `${i + 1} ` : "", named(name, isSmall() ? 22 : 30));
+    row.cells[0].replaceChildren(isSmall() ? `${i + 1} ` : "", labelled(report.systems, s, isSmall() ? 22 : 30));
   });
   clearTimeout(waiting);
   if (!isSmall()) return fillMatrix(order, () => true);
@@ -218,7 +266,7 @@ function fillMatrix(order, wanted) {
       const value = pair_difference.at(state.measure, index);
       const difference = value !== null && reversed ? -value : value;
       const significant = pair_significant.at(state.measure, index) === 1 && difference !== null;
-      const same = pair_verdict && report.verdicts[pair_verdict.at(state.measure, index) ?? 0] === "same" ? " same" : "";
+      const same = pair_verdict && report.equivalences[pair_verdict.at(state.measure, index) ?? 0] === "same" ? " same" : "";
       const p = isSmall() ? "" : pText(pair_p.at(state.measure, index));
       if (above) fillMatrixCell(cells[i][j + 1], difference, significant, same, p);
       if (below) fillMatrixCell(cells[j][i + 1], difference === null ? null : -difference, significant, same, p);
@@ -248,7 +296,7 @@ function pairAtCell(target) {
 
 function showPair() {
   const { a, b } = state;
-  byId("pair-title").replaceChildren(named(report.systems[a]), " minus ", named(report.systems[b]), ", by every measure");
+  byId("pair-title").replaceChildren(element("span", { class: "a" }, labelled(report.systems, a)), " minus ", element("span", { class: "b" }, labelled(report.systems, b)), ", by every measure");
   const heads = [head("Measure", "text"), head("A"), head("B"), head("Difference"), head(`${Math.round(100 * report.confidence)}% interval`), head("A wins / ties / loses"), head(`p, ${report.correction}`), head("Significant", "text"), ...(report.margin ? [head(`Within ±${report.margin}`, "text")] : [])];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => {
     const found = pairOf(m, a, b);
@@ -256,7 +304,7 @@ function showPair() {
     return element("tr", {}, element("th", { scope: "row", class: m === state.measure ? "text chosen" : "text" }, text),
       cell(shown(arrays.means.at(a, m))), cell(shown(arrays.means.at(b, m))), cell(signed(found.difference)),
       cell(`[${shown(found.low)}, ${shown(found.high)}]`), cell(`${found.wins} / ${found.ties} / ${found.losses}`),
-      cell(pText(found.p).replace("p = ", "").replace("p ", "")), cell(found.significant ? element("span", {}, named(report.systems[better], 24), " is better") : "no", "text"), ...(report.margin ? [cell(found.verdict, "text")] : []));
+      cell(pText(found.p).replace("p = ", "").replace("p ", "")), cell(found.significant ? element("span", { class: better === a ? "a" : "b" }, labelled(report.systems, better, 24), " is better") : "no", "text"), ...(report.margin ? [cell(found.verdict, "text")] : []));
   });
   fillTable("pair", `p-values (${report.correction}) and intervals are adjusted for all pairs of one measure`, heads, rows);
 }
@@ -268,16 +316,22 @@ function showLosses() {
   const score = (/** @type {number} */ s) => arrays.losses.at(s, 0) ?? 0;
   const rows = [...ordered(0)].sort((s, t) => score(t) - score(s)).map((/** @type {number} */ s) => {
     const [earned, retrieval, cutoff, order] = [0, 1, 2, 3].map((part) => arrays.losses.at(s, part) ?? 0);
-    const bar = element("span", { class: "stack", role: "img", "aria-label": `score ${written(earned)}, order ${written(order)}, cutoff ${written(cutoff)}, retrieval ${written(retrieval)}` });
-    for (const [tag, fraction] of /** @type {[string, number][]} */ ([["i", earned], ["b", order], ["s", cutoff], ["u", retrieval]])) {
-      const part = element(tag);
-      part.style.width = `${100 * fraction}%`;
-      bar.append(part);
-    }
-    return element("tr", {}, rowHead(s), cell(bar, "text"), ...[earned, order, cutoff, retrieval].map((part) => cell(written(part))));
+    return element("tr", {}, rowHead(s), cell(lossBar(earned, retrieval, cutoff, order), "text"), ...[earned, order, cutoff, retrieval].map((part) => cell(written(part))));
   });
   const heads = ["Score", "Lost by order", "Lost by the cutoff", "Lost by retrieval"];
   fillTable("losses", "The score and the losses add up to 1", [head("System", "text"), head("", "text"), ...heads.map((text) => head(text))], rows);
+}
+
+/** A bar of a score and what is lost. @param {number} earned @param {number} retrieval @param {number} cutoff @param {number} order */
+function lossBar(earned, retrieval, cutoff, order) {
+  const label = `score ${written(earned)}, order ${written(order)}, cutoff ${written(cutoff)}, retrieval ${written(retrieval)}`;
+  const made = element("span", { class: "stack", role: "img", "aria-label": label, "data-tip": label });
+  for (const [tag, fraction] of /** @type {[string, number][]} */ ([["i", earned], ["b", order], ["s", cutoff], ["u", retrieval]])) {
+    const part = element(tag);
+    part.style.width = `${100 * fraction}%`;
+    made.append(part);
+  }
+  return made;
 }
 
 /** @param {string} tag */
@@ -329,7 +383,8 @@ function showMeasures() {
 /** Update everything that depends on the measure. */
 function show() {
   byId("measure").value = String(state.measure);
-  showOrder();
+  showVerdict();
+  showBoard();
   if (report.systems.length > 1) showMatrix();
   showPower();
   showMap();
@@ -340,9 +395,9 @@ function show() {
 function showPairChosen() {
   byId("a").value = String(state.a);
   byId("b").value = String(state.b);
-  markChosen();
   if (report.systems.length > 1) showPair();
   showSegments();
+  markChosen();
   showQueries();
 }
 
@@ -392,13 +447,12 @@ function nested(array, ...place) {
 
 function download() {
   const everything = { ...report, arrays: Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, nested(array)])) };
-  const link = element("a", { href: URL.createObjectURL(new Blob([JSON.stringify(everything)], { type: "application/json" })), download: "report.json" });
-  link.click();
+  save("report.json", JSON.stringify(everything), "application/json");
 }
 
 /** @param {string} id @param {string[]} texts @param {(at: number) => void} pick */
 function fillSelect(id, texts, pick) {
-  byId(id).replaceChildren(...texts.map((text, i) => element("option", { value: String(i) }, brief(text, 40))));
+  byId(id).replaceChildren(...texts.map((_, i) => element("option", { value: String(i) }, label(texts, i))));
   byId(id).addEventListener("change", () => pick(Number(byId(id).value)));
 }
 
@@ -416,8 +470,9 @@ function listen() {
     const pair = pairAtCell(event.target);
     if (!pair) return;
     const { difference, p } = pairOf(state.measure, pair.a, pair.b);
-    pair.found.title = `${brief(report.systems[pair.a])} − ${brief(report.systems[pair.b])}: ${signed(difference)}, ${pText(p)}`;
+    pair.found.title = `${systemName(pair.a, 48)} − ${systemName(pair.b, 48)}: ${signed(difference)}, ${pText(p)}`;
   });
+  window.addEventListener("beforeprint", () => { for (const part of document.querySelectorAll("details")) part.open = true; });
   window.addEventListener("hashchange", () => {
     follow(location.hash);
     if (location.hash.includes("=")) show();
@@ -426,10 +481,10 @@ function listen() {
   window.addEventListener("resize", () => {
     if (window.innerWidth === width) return;
     width = window.innerWidth;
-    showOrder();
     showQueries();
   });
   listenToQueries();
+  listenToTips();
 }
 
 /** @param {EventTarget|null} target */
@@ -471,6 +526,8 @@ async function start() {
   follow(location.hash);
   listen();
   showSentences();
+  makeByMeasure();
+  addTableTools();
   showMeasures();
   showLosses();
   if (report.systems.length > 1) makeMatrix();

@@ -1,14 +1,6 @@
 // @ts-check
 // Figures as SVG. Each has a text label, and its numbers are in a table next to it.
 
-/** @param {string} tag @param {Record<string, string | number>} [attributes] @param {...(Node|string)} children */
-function svg(tag, attributes = {}, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
-  made.append(...children);
-  return made;
-}
-
 /** @param {number} from @param {number} to a few round numbers between */
 function ticks(from, to) {
   const rough = (to - from) / 5;
@@ -19,43 +11,20 @@ function ticks(from, to) {
   return found;
 }
 
-/** Systems with their intervals, best first, and a bar next to each group with no significant difference inside.
- *  @param {{name: string, mean: number, low: number, high: number}[]} rows @param {[number, number][]} groups first and last row
- *  @param {number} width @param {string} label */
-function drawOrder(rows, groups, width, label) {
-  const labels = Math.min(190, width * 0.36);
-  const right = width - 10 - 9 * groups.length;
-  const line = rows.length > 30 ? 16 : 20;
-  const height = rows.length * line + 26;
-  const from = Math.min(...rows.map((row) => row.low));
-  const to = Math.max(...rows.map((row) => row.high), from + 1e-6);
-  const x = (/** @type {number} */ value) => labels + 8 + ((value - from) / (to - from)) * (right - labels - 16);
-  const drawn = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
-  for (const at of ticks(from, to)) {
-    drawn.append(
-      svg("line", { class: "axis", x1: x(at), x2: x(at), y1: 0, y2: height - 20 }),
-      svg("text", { class: "dim", x: x(at), y: height - 6, "text-anchor": "middle" }, String(at)),
-    );
-  }
-  rows.forEach((row, i) => {
-    const y = i * line + line / 2;
-    drawn.append(
-      svg("text", { x: labels, y: y + 4, "text-anchor": "end" }, brief(row.name, Math.floor(labels / 7))),
-      svg("line", { class: "span", x1: x(row.low), x2: x(row.high), y1: y, y2: y }),
-      svg("circle", { class: "dot", cx: x(row.mean), cy: y, r: 4 }),
-    );
-  });
-  groups.forEach(([first, last], i) => {
-    const at = right + 9 * (i + 1);
-    drawn.append(svg("line", { class: "group", x1: at, x2: at, y1: first * line + 5, y2: (last + 1) * line - 5 }));
-  });
-  return drawn;
+/** A mean with its interval, on an axis that all rows share.
+ *  @param {{mean: number, low: number, high: number}} row @param {number} from @param {number} to @param {string} label */
+function drawInterval(row, from, to, label) {
+  const x = (/** @type {number} */ value) => 6 + ((value - from) / (to - from)) * 188;
+  return svg("svg", { class: "interval", viewBox: "0 0 200 16", preserveAspectRatio: "none", role: "img", "aria-label": label },
+    svg("line", { class: "axis", x1: 6, x2: 194, y1: 8, y2: 8 }),
+    svg("line", { class: "span", x1: x(row.low), x2: x(row.high), y1: 8, y2: 8 }),
+    svg("rect", { class: "dot", x: x(row.mean) - 3, y: 2, width: 6, height: 12, rx: 2 }));
 }
 
 /** Differences of two systems, largest first, as one line per query.
  *  @param {number[]} values @param {number} chosen the line to mark, or -1 @param {number} width @param {string} label
- *  @param {(index: number) => void} pick */
-function drawDifferences(values, chosen, width, label, pick) {
+ *  @param {(index: number) => void} pick @param {(index: number) => string} tipOf */
+function drawDifferences(values, chosen, width, label, pick, tipOf) {
   const [left, right, height] = [48, width - 8, 190];
   const most = Math.max(1e-6, ...values.map(Math.abs));
   const step = (right - left) / Math.max(1, values.length);
@@ -74,12 +43,16 @@ function drawDifferences(values, chosen, width, label, pick) {
     const path = mine.map(([i, value]) => `M${x(i).toFixed(2)} ${y(0)}V${y(value).toFixed(2)}`).join("");
     drawn.append(svg("path", { class: side, d: path, "stroke-width": Math.max(0.6, Math.min(14, step * 0.75)), fill: "none" }));
   }
-  drawn.addEventListener("click", (event) => {
+  const indexAt = (/** @type {MouseEvent} */ event) => {
     const inside = drawn.getBoundingClientRect();
-    const at = ((event.clientX - inside.left) / inside.width) * width;
-    const index = Math.floor((at - left) / step);
-    if (index >= 0 && index < values.length) pick(index);
+    const index = Math.floor((((event.clientX - inside.left) / inside.width) * width - left) / step);
+    return index >= 0 && index < values.length ? index : -1;
+  };
+  drawn.addEventListener("click", (event) => {
+    if (indexAt(event) >= 0) pick(indexAt(event));
   });
+  drawn.addEventListener("mousemove", (event) => showTip(indexAt(event) < 0 ? "" : tipOf(indexAt(event)), event.clientX, event.clientY));
+  drawn.addEventListener("mouseleave", () => showTip("", 0, 0));
   return drawn;
 }
 
@@ -98,7 +71,29 @@ function drawCurves(sizes, curves, chosen, width, label) {
   const behind = [...curves].sort((one, other) => Number(one.name === chosen) - Number(other.name === chosen));
   for (const { name, values } of behind) {
     const points = sizes.flatMap((n, i) => (values[i] === null ? [] : [`${x(n)},${y(/** @type {number} */ (values[i]))}`]));
-    drawn.append(svg("polyline", { class: name === chosen ? "curve a" : "curve", points: points.join(" ") }));
+    const tip = `${name}: ${sizes.map((n, i) => `${n} → ${values[i]?.toFixed(2) ?? "–"}`).join(", ")}`;
+    drawn.append(svg("polyline", { class: name === chosen ? "curve front" : "curve", points: points.join(" "), "data-tip": tip }));
   }
   return drawn;
+}
+
+/** A text next to the pointer; none where it is empty. @param {string} text @param {number} x @param {number} y */
+function showTip(text, x, y) {
+  const tip = byId("tip");
+  tip.hidden = !text;
+  if (!text) return;
+  tip.textContent = text;
+  const { width, height } = tip.getBoundingClientRect();
+  tip.style.left = `${Math.max(4, Math.min(x + 12, window.innerWidth - width - 4))}px`;
+  tip.style.top = `${y + 16 + height > window.innerHeight ? y - height - 8 : y + 16}px`;
+}
+
+/** Show the texts that parts of charts have. */
+function listenToTips() {
+  document.addEventListener("mousemove", (event) => {
+    const target = event.target instanceof Element ? event.target : null;
+    if (target?.closest("#differences")) return; // it has a text for each query
+    showTip(target?.closest("[data-tip]")?.getAttribute("data-tip") ?? "", event.clientX, event.clientY);
+  });
+  document.addEventListener("keydown", () => showTip("", 0, 0));
 }

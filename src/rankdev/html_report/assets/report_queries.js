@@ -50,17 +50,20 @@ function chosenQueries() {
   return found.sort((x, y) => sign * compare(keys.get(x), keys.get(y)) || x - y);
 }
 
+/** @type {string[]} */ let NAMES_OF_SEGMENTS = [];
+const segmentNames = () => (NAMES_OF_SEGMENTS.length ? NAMES_OF_SEGMENTS : (NAMES_OF_SEGMENTS = report.segments.map((/** @type {any} */ part) => part.name)));
+
 function showSegments() {
   byId("segments-part").hidden = byId("segment-label").hidden = !report.segments.length;
   if (!report.segments.length) return;
   const order = ordered(state.measure);
   const some = order.slice(0, 12);
   for (const system of [state.a, state.b]) if (!some.includes(system)) some.push(system);
-  const heads = [head("Segment", "text"), head("Queries"), ...some.map((/** @type {number} */ s) => element("th", { scope: "col", class: "measure" }, named(report.systems[s], 30)))];
+  const heads = [head("Segment", "text"), head("Queries"), ...some.map((/** @type {number} */ s) => element("th", { scope: "col", class: "measure", "data-system": String(s) }, labelled(report.systems, s, 30)))];
   const rows = report.segments.map((/** @type {any} */ part, /** @type {number} */ i) => {
     const means = some.map((s) => arrays.segment_means.at(i, s, state.measure));
     const best = Math.max(...means.map((mean) => mean ?? -Infinity));
-    return element("tr", {}, element("th", { scope: "row", class: "text" }, named(part.name)), cell(String(part.size)),
+    return element("tr", {}, element("th", { scope: "row", class: "text" }, labelled(segmentNames(), i)), cell(String(part.size)),
       ...means.map((mean) => cell(shown(mean), mean === best && means.length > 1 ? "best" : "")));
   });
   const left = order.length > some.length ? `; ${some.length} of ${order.length} systems` : "";
@@ -83,26 +86,38 @@ function showQueries() {
   showQuery(found);
 }
 
-/** @param {number[]} queries */
-function showRows(queries) {
-  const [a, b] = [report.systems[state.a], report.systems[state.b]].map((name) => brief(name, 24));
+/** The headings and rows of some queries. @param {number[]} queries */
+function rowsOf(queries) {
+  const [a, b] = [systemName(state.a, 24), systemName(state.b, 24)];
   const texts = Object.keys(report.query_texts).length > 0;
   const several = report.systems.length > 1;
   const by = (/** @type {string} */ text, /** @type {string} */ sort, kind = "") =>
     sorter(text, state.sort === sort, state.down, () => choose({ sort, down: state.sort === sort ? !state.down : sort !== "query", page: 0 }), kind);
-  const heads = [by("Query", "query", "text"), ...(texts ? [head("Text", "text")] : []), by(several ? `A: ${a}` : a, several ? "a" : "difference"), ...(several ? [by(`B: ${b}`, "b"), by("A − B", "difference")] : []), by("Reference items", "size")];
+  const heads = [by("Query", "query", "text"), ...(texts ? [head("Text", "text")] : []), by(several ? `A: ${a}` : a, several ? "a" : "difference", several ? "of-a" : ""), ...(several ? [by(`B: ${b}`, "b", "of-b"), by("A − B", "difference")] : []), by("Reference items", "size")];
   const rows = queries.map((query) => {
     const scores = (several ? [state.a, state.b] : [state.a]).map((s) => cell(shown(arrays.scores.at(state.measure, s, query))));
     const text = textOf(report.query_texts, report.queries[query]);
-    return element("tr", query === state.query ? { class: "open" } : {}, element("th", { scope: "row", class: "text" }, queryLink(query)),
+    return element("tr", query === state.query ? { class: "open-query" } : {}, element("th", { scope: "row", class: "text" }, queryLink(query)),
       ...(texts ? [cell(element("bdi", {}, prose(text)), "prose")] : []), ...scores, ...(several ? [cell(signed(differenceOf(query)))] : []), cell(String(arrays.reference_sizes.at(query, 1))));
   });
-  fillTable("rows", `Scores on ${report.measures[state.measure]}; select a query to see its lists`, heads, rows);
+  return { caption: `Scores on ${report.measures[state.measure]}; select a query to see its lists`, heads, rows };
+}
+
+/** @param {number[]} queries */
+function showRows(queries) {
+  const { caption, heads, rows } = rowsOf(queries);
+  fillTable("rows", caption, heads, rows);
+}
+
+/** All queries that pass the filters, as one table. */
+function wholeRows() {
+  const { caption, heads, rows } = rowsOf(chosenQueries());
+  return /** @type {HTMLTableElement} */ (element("table", {}, element("caption", {}, caption.split(";")[0]), element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows)));
 }
 
 /** @param {number} query */
 function queryLink(query) {
-  const made = element("button", { type: "button", class: "link" }, named(report.queries[query]));
+  const made = element("button", { type: "button", class: "link" }, labelled(report.queries, query, 48));
   made.addEventListener("click", () => openQuery(query));
   return made;
 }
@@ -122,10 +137,14 @@ function showDifferences(found) {
   const values = sorted.map(value);
   const better = values.filter((difference) => difference > 1e-6).length;
   const worse = values.filter((difference) => difference < -1e-6).length;
-  const [a, b] = [brief(report.systems[state.a], 30), brief(report.systems[state.b], 30)];
+  const [a, b] = [systemName(state.a), systemName(state.b)];
   byId("differences-title").textContent = `${a} is better on ${better}, ${b} on ${worse} of ${counted(values.length, "query")} on ${report.measures[state.measure]}`;
-  const label = `Differences ${a} minus ${b}, largest first, from ${signed(values[0] ?? 0)} to ${signed(values[values.length - 1] ?? 0)}; the numbers are in the table below`;
-  byId("differences").replaceChildren(better + worse ? drawDifferences(values, sorted.indexOf(state.query), widthOf("differences"), label, (i) => openQuery(sorted[i])) : "");
+  const described = `Differences ${a} minus ${b}, largest first, from ${signed(values[0] ?? 0)} to ${signed(values[values.length - 1] ?? 0)}; the numbers are in the table below`;
+  const tipOf = (/** @type {number} */ i) => {
+    const [mine, other] = [state.a, state.b].map((system) => shown(arrays.scores.at(state.measure, system, sorted[i])));
+    return `${label(report.queries, sorted[i], 60)}: A ${mine}, B ${other}, difference ${signed(values[i])}`;
+  };
+  byId("differences").replaceChildren(better + worse ? drawDifferences(values, sorted.indexOf(state.query), widthOf("differences"), described, (i) => openQuery(sorted[i]), tipOf) : "");
   const links = (/** @type {number[]} */ some) => some.flatMap((query, i) => [i ? ", " : "", queryLink(query)]);
   const most = sorted.slice(0, 3).filter((query) => value(query) > 1e-6);
   const least = sorted.slice(-3).reverse().filter((query) => value(query) < -1e-6);
@@ -141,36 +160,60 @@ function showQuery(found) {
   byId("query").hidden = query < 0;
   if (query < 0) return;
   const id = report.queries[query];
-  byId("query-title").replaceChildren("Query ", named(id, 80));
+  byId("query-title").replaceChildren("Query ", labelled(report.queries, query, 80));
   byId("query-text").replaceChildren(element("bdi", {}, prose(textOf(report.query_texts, id))));
   const at = found.indexOf(query);
   byId("query-before").disabled = at <= 0;
   byId("query-after").disabled = at < 0 || at >= found.length - 1;
-  const systems = report.systems.length > 1 ? [state.a, state.b] : [state.a];
+  const several = report.systems.length > 1;
+  const systems = several ? [state.a, state.b] : [state.a];
   byId("query-scores").replaceChildren(scoresOfQuery(query, systems));
-  byId("lists").replaceChildren(referenceOf(query), ...systems.map((system) => listOf(query, system)));
+  byId("lists").replaceChildren(referenceOf(query), ...systems.map((system, i) => listOf(query, system, several ? "ab"[i] : "")));
+  byId("where").textContent = "Point at an item, or select one with the arrow keys, to see where it is in each list.";
 }
 
 /** @param {number} query @param {number[]} systems */
 function scoresOfQuery(query, systems) {
-  const heads = [head("Measure", "text"), ...systems.map((s) => element("th", { scope: "col" }, named(report.systems[s], 24)))];
+  const heads = [head("Measure", "text"), ...systems.map((s, i) => element("th", { scope: "col", class: systems.length > 1 ? "ab"[i] : "" }, labelled(report.systems, s, 24)))];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => element("tr", {}, element("th", { scope: "row", class: "text" }, text), ...systems.map((s) => cell(shown(arrays.scores.at(m, s, query))))));
   const table = element("table", {}, element("caption", {}, "Scores of this query"), element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scores of this query" }, table);
+  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scores of this query" }, table, tableTools(() => /** @type {HTMLTableElement} */ (table), "query-scores"));
 }
 
-/** @param {string} title @param {string} caption @param {Node[]} heads @param {Node[]} rows */
-function listTable(title, caption, heads, rows) {
-  const table = element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
-  return element("div", { tabindex: "0", role: "region", "aria-label": brief(title) }, element("h4", {}, named(title)), table);
+/** What can be said of an item in a list, and its sign. @type {Record<string, string>} */
+const SIGNS = { "in its place": "✓", displaced: "↕", nonrelevant: "✗", unjudged: "?", "not in the reference": "✗", repeated: "↻", missing: "∅", "not returned": "∅", "below the positions shown": "↓" };
+
+/** @param {string} kind */
+const signOf = (kind) => element("span", { class: `kind ${kind.replaceAll(" ", "-")}`, "aria-hidden": "true", "data-sign": SIGNS[kind] ?? "" });
+
+function showLegend() {
+  const seen = new Set(Array.from({ length: arrays.outcomes.shape[1] }, (_, code) => report.kinds[arrays.outcomes.at(2, code) ?? 0]));
+  const present = report.kinds.filter((/** @type {string} */ kind) => seen.has(kind) && kind !== "missing");
+  byId("legend").replaceChildren(...[...present, "not returned"].flatMap((/** @type {string} */ kind) => [element("span", {}, signOf(kind), ` ${kind}`), " "]));
 }
 
-/** An item by its id, and its text where there is one. @param {number} query @param {number} place */
-function itemOf(query, place) {
+/** @param {(Node|string)[]} title @param {string} called @param {string} caption @param {Node[]} heads @param {Node[][]} bodies */
+function listTable(title, called, caption, heads, bodies) {
+  const parts = bodies.map((rows, i) => element("tbody", i ? { class: "elsewhere" } : {}, ...rows));
+  const table = element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), ...parts);
+  const first = table.querySelector("tr[data-item]");
+  first?.setAttribute("tabindex", "0");
+  return element("div", { tabindex: "0", role: "region", "aria-label": brief(called) }, element("h4", {}, ...title), table, tableTools(() => /** @type {HTMLTableElement} */ (table), fileName(called)));
+}
+
+/** @param {string} text */
+const fileName = (text) => `query-${text.replace(/[^\w.-]+/g, "-").slice(0, 40)}`;
+
+/** A row about an item, which can be pointed at. @param {number} place @param {...Node} cells */
+const itemRow = (place, ...cells) => element("tr", place < 0 ? {} : { "data-item": String(place), tabindex: "-1" }, ...cells);
+
+/** An item by its id, its text where there is one, and what is to be said of it. @param {number} query @param {number} place @param {string} [kind] */
+function itemOf(query, place, kind = "") {
   const id = report.pools[query][place];
-  const made = element("td", { class: "item" }, named(id, 60));
+  const made = element("td", { class: "item" }, ...(kind ? [signOf(kind)] : []), labelled(report.pools[query], place, 60));
   const text = textOf(report.texts, id);
   if (text) made.append(element("small", {}, element("bdi", {}, prose(text))));
+  if (kind) made.append(element("small", { class: "state" }, kind));
   return made;
 }
 
@@ -178,46 +221,84 @@ function itemOf(query, place) {
 function referenceOf(query) {
   const [count, all] = [arrays.reference_sizes.at(query, 0) ?? 0, arrays.reference_sizes.at(query, 1) ?? 0];
   const ranks = arrays.reference_ranks;
-  const rows = Array.from({ length: count }, (_, i) => element("tr", {}, element("th", { scope: "row" }, String(ranks.at(query, i))), itemOf(query, i)));
+  const rows = Array.from({ length: count }, (_, i) => itemRow(i, element("th", { scope: "row" }, String(ranks.at(query, i))), itemOf(query, i)));
   if (all > count) rows.push(element("tr", {}, cell(""), cell(`and ${all - count} more`, "item")));
-  return listTable("Reference", "Relevant items, best first; items with the same rank are tied", [head("Rank", "text"), head("Item", "text")], rows);
+  return listTable(["Reference"], "Reference", "Relevant items, best first; items with the same rank are tied", [head("Rank", "text"), head("Item", "text")], [rows]);
 }
 
-/** @param {number} query @param {number} system */
-function listOf(query, system) {
-  const positions = Array.from({ length: arrays.items.shape[2] }, (_, i) => {
+/** The positions of a list. @param {number} query @param {number} system */
+function positionsOf(query, system) {
+  return Array.from({ length: arrays.items.shape[2] }, (_, i) => {
     const code = arrays.outcome.at(system, query, i) ?? 0;
-    const [rank, ideal, why, ...parts] = [0, 1, 2, 3, 4, 5].map((part) => arrays.outcomes.at(part, code) ?? 0);
+    const [rank, ideal, kind, ...parts] = [0, 1, 2, 3, 4, 5].map((part) => arrays.outcomes.at(part, code) ?? 0);
     const [credit, earned, lost] = parts.map((part) => part / 1e4);
-    return { place: arrays.items.at(system, query, i) ?? -1, rank, ideal, why, credit, earned, lost, attainable: earned + Math.max(0, lost), weight: arrays.weights.at(i) ?? 0 };
+    return { place: arrays.items.at(system, query, i) ?? -1, rank, ideal, kind: report.kinds[kind], credit, earned, lost, attainable: earned + Math.max(0, lost), weight: arrays.weights.at(i) ?? 0 };
   });
+}
+
+/** @param {number} query @param {number} system @param {string} side "a", "b" or empty */
+function listOf(query, system, side) {
+  const positions = positionsOf(query, system);
   const most = Math.max(1e-9, ...positions.map((entry) => entry.attainable));
   const rows = positions.flatMap((entry, i) => {
     if (entry.place < 0 && entry.lost === 0) return [];
-    const item = entry.place < 0 ? element("td", { class: "item" }, "(nothing)") : itemOf(query, entry.place);
-    if (report.why[entry.why]) item.append(element("small", {}, report.why[entry.why]));
+    const item = entry.place < 0 ? element("td", { class: "item" }, signOf("missing"), "(nothing)") : itemOf(query, entry.place, entry.kind);
     const label = `${written(entry.earned)} of ${written(entry.attainable)}`;
-    return [element("tr", {}, element("th", { scope: "row" }, String(i + 1)), item, cell(`${entry.rank || "–"} / ${entry.ideal}`), cell(String(entry.weight)),
+    return [itemRow(entry.place, element("th", { scope: "row" }, String(i + 1)), item, cell(`${entry.rank || "–"} / ${entry.ideal}`), cell(String(entry.weight)),
       cell(written(entry.credit, 2)), cell(bar(entry.earned / most, entry.attainable / most, label)), cell(written(entry.lost)))];
   });
   const heads = [head("#"), head("Item", "text"), head("Rank / ideal"), head("Weight"), head("Credit"), head("Earned", "text"), head("Lost")];
-  const made = listTable(report.systems[system], `${report.explained} position by position. Ideal: the rank that belongs at this position`, heads, rows);
-  made.append(...elsewhere(query, system, positions.length));
+  const caption = `${report.explained} position by position. Ideal: the rank that belongs at this position`;
+  const name = element("span", { class: side }, labelled(report.systems, system));
+  const made = listTable([name], report.systems[system], caption, heads, [rows, elsewhere(query, system, positions.length)]);
+  made.classList.add(...(side ? [side] : []));
+  const [earned, retrieval, cutoff, order] = [0, 1, 2, 3].map((part) => arrays.query_losses.at(system, query, part));
+  if (earned !== null && retrieval !== null && cutoff !== null && order !== null) {
+    const texts = [["Lost by order", order], ["the cutoff", cutoff], ["retrieval", retrieval]].map(([text, value]) => `${text} ${written(Number(value))}`);
+    made.insertBefore(element("p", { class: "hint losses" }, lossBar(earned, retrieval, cutoff, order), texts.join(", ")), made.querySelector("table"));
+  }
   return made;
 }
 
-/** Where a list returns reference items below the positions that are shown, and which it does not return.
+/** Reference items that a list returns below the positions that are shown, or not at all.
  *  @param {number} query @param {number} system @param {number} depth */
 function elsewhere(query, system, depth) {
-  const items = Array.from({ length: arrays.reference_sizes.at(query, 0) ?? 0 }, (_, i) => ({ id: report.pools[query][i], rank: arrays.reference_ranks.at(query, i), at: arrays.found_at.at(system, query, i) ?? 0 }));
-  const deep = items.filter((item) => item.at > depth);
-  const missing = items.filter((item) => !item.at);
-  /** @type {(some: typeof items, text: (item: typeof items[0]) => string) => (Node|string)[]} */
-  const listed = (some, text) => some.flatMap((item, i) => [i ? ", " : "", named(item.id, 60), text(item)]);
-  return [
-    ...(deep.length ? [element("p", { class: "hint" }, "Below: ", ...listed(deep, (item) => ` (rank ${item.rank}) returned at position ${item.at}`))] : []),
-    ...(missing.length ? [element("p", { class: "hint" }, "Not returned: ", ...listed(missing, (item) => ` (rank ${item.rank})`))] : []),
-  ];
+  const items = Array.from({ length: arrays.reference_sizes.at(query, 0) ?? 0 }, (_, i) => ({ i, rank: arrays.reference_ranks.at(query, i), at: arrays.found_at.at(system, query, i) ?? 0 }));
+  const row = (/** @type {typeof items[0]} */ { i, rank, at }) =>
+    itemRow(i, element("th", { scope: "row" }, at ? String(at) : "–"), itemOf(query, i, at ? "below the positions shown" : "not returned"), cell(String(rank)), element("td", { colspan: "4" }));
+  return [...items.filter((item) => item.at > depth), ...items.filter((item) => !item.at)].map(row);
+}
+
+/** Mark an item in the reference and in both lists, and state where it is. @param {EventTarget|null} target */
+function markItem(target) {
+  const row = /** @type {HTMLElement|null} */ (/** @type {Element} */ (target).closest("#lists tr[data-item]"));
+  if (!row) return;
+  const place = Number(row.dataset.item);
+  for (const other of /** @type {NodeListOf<HTMLElement>} */ (byId("lists").querySelectorAll("tr[data-item]"))) other.classList.toggle("marked", Number(other.dataset.item) === place);
+  const { query } = state;
+  const inside = place < (arrays.reference_sizes.at(query, 0) ?? 0);
+  const systems = report.systems.length > 1 ? [state.a, state.b] : [state.a];
+  const listed = systems.map((system, i) => {
+    const shownAt = positionsOf(query, system).findIndex((entry) => entry.place === place) + 1;
+    const at = shownAt || (inside ? arrays.found_at.at(system, query, place) ?? 0 : 0);
+    const where = at ? `position ${at}` : inside ? "not returned" : `not in the first ${arrays.items.shape[2]}`;
+    return report.systems.length > 1 ? `${"AB"[i]}, ${where}` : where;
+  });
+  const rank = inside ? `rank ${arrays.reference_ranks.at(query, place)} in the reference` : "not in the reference";
+  byId("where").replaceChildren(labelled(report.pools[query], place, 80), `: ${[rank, ...listed].join("; ")}`);
+}
+
+/** @param {KeyboardEvent} event */
+function moveInList(event) {
+  const row = /** @type {HTMLElement|null} */ (/** @type {Element} */ (event.target).closest("tr[data-item]"));
+  if (!row || (event.key !== "ArrowDown" && event.key !== "ArrowUp")) return;
+  const rows = /** @type {HTMLElement[]} */ ([.../** @type {Element} */ (row.closest("table")).querySelectorAll("tr[data-item]")]);
+  const next = rows[rows.indexOf(row) + (event.key === "ArrowDown" ? 1 : -1)];
+  if (!next) return;
+  event.preventDefault();
+  row.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
 }
 
 function listenToQueries() {
@@ -228,6 +309,9 @@ function listenToQueries() {
     showQueries();
     remember();
   });
+  showLegend();
+  for (const kind of ["mouseover", "focusin", "click"]) byId("lists").addEventListener(kind, (/** @type {Event} */ event) => markItem(event.target));
+  byId("lists").addEventListener("keydown", moveInList);
   byId("filters").addEventListener("submit", (/** @type {Event} */ event) => event.preventDefault());
   byId("before").addEventListener("click", () => choose({ page: state.page - 1 }));
   byId("after").addEventListener("click", () => choose({ page: state.page + 1 }));

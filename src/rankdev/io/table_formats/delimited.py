@@ -11,7 +11,8 @@ from typing import ClassVar
 
 import polars as pl
 
-from rankdev._common.tables import our_name, text_series
+from rankdev._common.names import our_name
+from rankdev._common.tables import text_series
 from rankdev.core.columns import BYTE_ORDER_MARK
 from rankdev.errors import DataError, FileFormatError, counted, shown
 from rankdev.io.table_formats.base import Part, TableFormat, begins_json, check_header

@@ -12,7 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from rankdev._common.tables import ALIASES, as_id, mixed_series
+from rankdev._common.names import ALIASES
+from rankdev._common.tables import as_id, mixed_series
 from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.io.table_formats.base import Part, TableFormat, begins_json
 

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Iterator
 
 import polars as pl
 
-from rankdev._common.tables import first_line, our_name
+from rankdev._common.names import our_name
+from rankdev._common.tables import first_line
 from rankdev.errors import FileFormatError
 from rankdev.io.table_formats.base import Part, TableFormat
 

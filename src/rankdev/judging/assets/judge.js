@@ -2,7 +2,7 @@
 // The judging page: one question at a time, answered by key or pointer; shows "saved" only once the server has it on disk.
 
 /** @typedef {{item: string, title?: string, text?: string, url?: string, image?: string, picture?: number}} Side */
-/** @typedef {{id: string, text: string}} Query */
+/** @typedef {{id: string, text: string, description?: string, narrative?: string}} Query */
 /** @typedef {{mine: number, all: number, queries: number, open: number, given_up: number, error: number | null, left: number, low: number, high: number}} Progress */
 
 const token = location.hash.slice(1);
@@ -34,22 +34,30 @@ async function call(path, asked = {}) {
   });
   if (path === "export" && response.ok) return response.blob();
   const reply = await response.json();
-  if (!response.ok) throw new Error(reply.error);
+  if (!response.ok) throw new Error(wrong(response.status, reply.error));
   state.images = reply.images ?? state.images;
   return reply;
 }
 
-/** Do one thing at a time; show errors. @param {() => Promise<void>} work */
+/** What went wrong, in words for judges; details are the server's. @param {number} status @param {string} details */
+function wrong(status, details) {
+  if (status === 401) return text("wrong_link");
+  return status === 503 ? `${text("not_saved")} ${details}` : details;
+}
+
+/** Do one thing at a time; show errors; give whether it was done. @param {() => Promise<void>} work */
 async function once(work) {
-  if (state.busy) return;
+  if (state.busy) return false;
   state.busy = true;
   try {
     await work();
     byId("problem").textContent = "";
+    return true;
   } catch (error) {
     const lost = error instanceof TypeError;
-    byId("problem").textContent = lost ? "The server does not respond. Your last answer was not saved; please try again." : String(/** @type {any} */ (error).message);
+    byId("problem").textContent = lost ? text("no_response") : String(/** @type {any} */ (error).message);
     byId("saved").textContent = "";
+    return false;
   } finally {
     state.busy = false;
   }
@@ -58,15 +66,15 @@ async function once(work) {
 // stop words of English questions
 const COMMON = new Set("an and are as at be by can did do does for from had has have how if in into is it its no not of on or so that the their there they this to was were what when where which who why will with you your".split(" "));
 
-/** Text with the query terms marked, as text nodes. @param {string} text @param {string} query */
-function marked(text, query) {
+/** Text with the query terms marked, as text nodes. @param {string} given @param {string} query */
+function marked(given, query) {
   const all = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])];
   const specific = all.filter((word) => !COMMON.has(word));
   const words = specific.length ? specific : all;
   const made = document.createDocumentFragment();
-  if (!words.length) return made.append(text), made;
+  if (!words.length) return made.append(given), made;
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${words.join("|")})(?![\\p{L}\\p{N}])`, "giu");
-  text.split(pattern).forEach((part, i) => made.append(i % 2 ? element("mark", {}, part) : part));
+  given.split(pattern).forEach((part, i) => made.append(i % 2 ? element("mark", {}, part) : part));
   return made;
 }
 
@@ -101,15 +109,15 @@ const wasSeen = () => !document.hidden && performance.now() - state.since >= LEA
 
 /** What is open, and about how many judgments it needs. @param {Omit<Progress, "mine"|"all">} state */
 function openOf(state) {
-  const lost = state.given_up ? `; ${counted(state.given_up, "query")} given up: no number of answers will do` : "";
-  if (!state.open) return `${state.given_up ? "the rest" : "all queries"} settled${lost}`;
-  const left = `about ${counted(state.left, "judgment")} left (${state.low} to ${state.high})`;
-  return `${state.open} of ${counted(state.queries, "query")} unsettled, ${left}${lost}`;
+  const lost = state.given_up ? many("given_up", state.given_up) : "";
+  if (!state.open) return `${text(state.given_up ? "rest_settled" : "all_settled")} ${lost}`.trim();
+  const left = state.low === state.high ? many("left", state.left) : many("about_left", state.left, { low: state.low, high: state.high });
+  return `${many("unsettled", state.queries, { open: state.open })} ${left} ${lost}`.trim();
 }
 
 /** @param {Progress} progress */
 function showProgress(progress) {
-  byId("progress").textContent = `${progress.mine} by you, ${progress.all} in total; ${openOf(progress)}`;
+  byId("progress").textContent = `${many("yours", progress.mine, { all: progress.all })} ${openOf(progress)}`;
 }
 
 /** @param {any} reply */
@@ -119,9 +127,10 @@ function showQuestion(reply) {
   showProgress(reply.progress);
   byId("pairs").hidden = !reply.question;
   byId("done").hidden = Boolean(reply.question);
+  if (reply.message) byId("done").firstElementChild.textContent = reply.message;
   document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !reply.owner);
   if (!reply.question) return;
-  byId("query").textContent = reply.question.query.text;
+  showQuery("query", reply.question.query);
   showSide(byId("first"), reply.question.sides[0], reply.question.query);
   showSide(byId("second"), reply.question.sides[1], reply.question.query);
   byId("comment").value = "";
@@ -136,7 +145,7 @@ const answer = (outcome) =>
     if (!asked || !wasSeen()) return;
     const [first, second] = asked.sides.map((side) => side.item);
     const reply = await call("answer", { request: requestOf(asked), query: asked.query.id, first, second, outcome, comment: byId("comment").value });
-    byId("saved").textContent = reply.saved ? "saved" : "you have answered this pair before";
+    byId("saved").textContent = text(reply.saved ? "saved" : "answered_before");
     showQuestion(reply);
   });
 
@@ -155,7 +164,7 @@ const undo = () =>
     if (performance.now() - state.undone < LEAST) return; // a double click takes one answer back
     state.undone = performance.now();
     const reply = await call("undo");
-    byId("saved").textContent = reply.undone ? "undone" : "nothing to undo";
+    byId("saved").textContent = text(reply.undone ? "undone" : "nothing_to_undo");
     if (state.mode === "pairs") showQuestion(reply);
     else showProgress(reply.progress);
   });
@@ -164,10 +173,14 @@ const undo = () =>
 
 /** @param {any} reply */
 function showList(reply) {
+  byId("list").hidden = !reply.query;
+  byId("done").hidden = Boolean(reply.query);
+  if (reply.message) byId("done").firstElementChild.textContent = reply.message;
+  if (!reply.query) return showProgress(reply.progress);
   state.list = reply;
   state.question = null;
   state.tiers = reply.items.map((/** @type {Side} */ side) => [side.item]);
-  byId("list-query").textContent = reply.query.text;
+  showQuery("list-query", reply.query);
   showProgress(reply.progress);
   showTiers();
   seen("tiers");
@@ -216,50 +229,13 @@ const saveList = () =>
   once(async () => {
     if (!state.list || !wasSeen()) return;
     const reply = await call("ranking", { request: requestOf(state.list), query: state.list.query.id, shown: state.list.items.map((side) => side.item), tiers: state.tiers });
-    byId("saved").textContent = "saved";
+    byId("saved").textContent = text("saved");
     showList(reply);
   });
 
 letDrag(byId("tiers"), ".card", "#tiers > li", (held, to) => {
   if (to) place(held.dataset.item ?? "", Number(to.dataset.between ?? to.dataset.tier), to.dataset.between !== undefined);
 });
-
-// the owner's view
-
-const showOwner = () =>
-  once(async () => {
-    const reply = await call("overview", { query: byId("which").value || null });
-    byId("which").replaceChildren(
-      ...reply.queries.map((/** @type {any} */ entry) =>
-        element("option", { value: entry.id }, `${entry.text}: ${counted(entry.items, "item")}, ${counted(entry.judgments, "judgment")}`),
-      ),
-    );
-    byId("which").value = reply.query;
-    const text = openOf({ ...reply, queries: reply.queries.length });
-    const wrong = reply.error === null ? "" : `About ${Math.round(100 * reply.error)}% of what is asked for is expected to be wrong.`;
-    byId("state").textContent = `${text[0].toUpperCase()}${text.slice(1)}. ${reply.verdict ?? wrong}`.trim();
-    byId("found").replaceChildren(
-      ...reply.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, entry.title || entry.item)))),
-    );
-    if (!reply.tiers.length) byId("found").append(element("li", {}, "no judgments yet"));
-    byId("judges").tBodies[0].replaceChildren(
-      ...Object.entries(reply.judges).map(([name, count]) =>
-        element("tr", {}, element("th", { scope: "row", class: "text" }, name), element("td", {}, String(count))),
-      ),
-    );
-  });
-
-for (const form of [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".txt"]) {
-  const button = element("button", { type: "button" }, form);
-  button.addEventListener("click", () =>
-    once(async () => {
-      const address = URL.createObjectURL(/** @type {Blob} */ (await call("export", { form })));
-      element("a", { href: address, download: `judgments${form}` }).click();
-      setTimeout(() => URL.revokeObjectURL(address), 1000);
-    }),
-  );
-  byId("exports").append(button);
-}
 
 // modes, keys and buttons
 
@@ -268,12 +244,12 @@ function enter(mode) {
   state.mode = mode;
   for (const id of ["who", "pairs", "list", "done", "owner"]) byId(id).hidden = true;
   byId("modes").hidden = false;
+  byId("history").hidden = mode === "owner";
   for (const button of document.querySelectorAll("[data-mode]")) button.setAttribute("aria-pressed", String(button.getAttribute("data-mode") === mode));
-  byId("title").textContent = { pairs: "Which is better?", list: "Put them in order", owner: "Results so far" }[mode] ?? "";
+  byId("title").textContent = text({ pairs: "which_is_better", list: "put_in_order", owner: "results_so_far" }[mode] ?? "");
   byId("saved").textContent = "";
   if (mode === "pairs") once(async () => showQuestion(await call("next")));
   if (mode === "list") {
-    byId("list").hidden = false;
     once(async () => showList(await call("list")));
   }
   if (mode === "owner") {
@@ -308,15 +284,17 @@ byId("comment").addEventListener("keydown", (/** @type {KeyboardEvent} */ event)
 byId("undo").addEventListener("click", undo);
 byId("undo-list").addEventListener("click", undo);
 byId("save").addEventListener("click", saveList);
-byId("refresh").addEventListener("click", showOwner);
-byId("which").addEventListener("input", showOwner);
 byId("who").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
   event.preventDefault();
   state.judge = byId("name").value.trim();
   if (!state.judge) return;
   localStorage.setItem("judge", state.judge);
-  enter("pairs");
+  begin();
 });
+
+async function begin() {
+  if (await once(async () => showGuidelines((await call("page")).guidelines))) enter("pairs");
+}
 
 // a page out of sight, closed, or without a question
 
@@ -339,6 +317,20 @@ addEventListener("pagehide", () => state.judge && byId("who").hidden && call("le
 addEventListener("pageshow", (event) => event.persisted && again());
 setInterval(() => !byId("done").hidden && again(), CHECK);
 
-byId("name").value = state.judge;
-byId("who").hidden = false;
-byId("name").focus();
+/** A link of one's own says who one is; with another, one gives a name. */
+async function arrive() {
+  let mine = null;
+  await once(async () => {
+    mine = (await call("hello")).judge;
+  });
+  if (mine) {
+    state.judge = mine;
+    begin();
+    return;
+  }
+  byId("name").value = state.judge;
+  byId("who").hidden = false;
+  byId("name").focus();
+}
+
+arrive();

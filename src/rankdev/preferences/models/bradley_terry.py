@@ -10,7 +10,7 @@ import numpy as np
 from rankdev.preferences._fitting import Fit, maximise
 from rankdev.preferences._pairs import Pairs, moments, residuals, sums
 from rankdev.preferences.models.base import Fitted, Model, Options
-from rankdev.preferences.position_bias import correct_order
+from rankdev.preferences.order_effect import correct_order
 
 if TYPE_CHECKING:
     from rankdev.preferences.judgments import Preferences

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev.preferences._fitting import centred, levelled, maximise
+from rankdev.preferences._fitting import centred, maximise
 from rankdev.preferences._pairs import Pairs, sums
 from rankdev.preferences._separation import Close
+from rankdev.preferences._uncertainty import levelled
 from rankdev.preferences.diagnostics import cyclic_groups, losers_of, majorities
 from rankdev.preferences.models.base import Fitted, Model, Options
 

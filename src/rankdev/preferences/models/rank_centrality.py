@@ -9,9 +9,10 @@ import numpy as np
 
 from rankdev._common.arrays import Floats
 from rankdev.errors import UsageError
-from rankdev.preferences._fitting import EXACT_UP_TO, centred, resampled_strengths
+from rankdev.preferences._fitting import centred
 from rankdev.preferences._pairs import Pairs, sums
 from rankdev.preferences._separation import Close, bootstrap_separation
+from rankdev.preferences._uncertainty import EXACT_UP_TO, resampled_strengths
 from rankdev.preferences.models.base import Fitted, Model, Options
 from rankdev.preferences.workers import workers_by_query
 

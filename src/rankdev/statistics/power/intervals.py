@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rankdev._common.arrays import Floats
-from rankdev.statistics.panels import Family
+from rankdev.statistics.contrasts import Family
 from rankdev.statistics.power.student import power_of, queries_by_table
 
 LEVELS = (0.1, 0.5, 0.9)  # percentiles over pairs in a summary

@@ -10,9 +10,10 @@ import numpy as np
 
 from rankdev._common.arrays import Floats
 from rankdev._common.work import Progress
+from rankdev.statistics.contrasts import Family
 from rankdev.statistics.flips import Engine, Sampling, count_extremes, lag_order, open_engine
 from rankdev.statistics.flips.exact import stream_keys
-from rankdev.statistics.panels import Family, Panel
+from rankdev.statistics.panels import Panel
 from rankdev.statistics.power.intervals import (
     Intervals,
     Simulated,

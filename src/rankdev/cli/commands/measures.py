@@ -1,0 +1,111 @@
+"""The command ``measures``: what there is, and which has most power for some systems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankdev.cli.designs import analyse_segments, clusters_option, read_clusters, segments_option
+from rankdev.cli.help import Command
+from rankdev.cli.inputs import load_scores, source_options
+from rankdev.cli.options import import_option, named_runs, refuse_unused
+from rankdev.cli.outputs import deliver, draw, figure_option
+
+if TYPE_CHECKING:
+    from rankdev.evaluation.losses import Losses
+    from rankdev.evaluation.scores import Scores
+    from rankdev.measures import Measure
+    from rankdev.statistics.advice import Advice
+
+CANDIDATES = ("paper@10", "P@10", "RR")  # these need no grades
+
+
+@click.command(
+    "measures",
+    cls=Command,
+    epilog="Example: rankdev measures --advise places.jsonl nearest.run popular.run blended.run -m paper@5",
+)
+@click.option("--advise", is_flag=True, help="Find the measure with most power for these systems.")
+@source_options
+@segments_option
+@clusters_option
+@click.option("--alpha", default=0.05, show_default=True, help="Level of the test and of the choice.")
+@figure_option
+@import_option
+def measures_command(
+    advise: bool,
+    segments: str | None,
+    clusters: str | None,
+    alpha: float,
+    figure: str | None,
+    form: str | None,
+    output: str | None,
+    **source: Any,
+) -> None:
+    """List every measure with its parameters, their defaults and their possible values.
+
+    With --advise, and REFERENCES and RUNs or --scores: which measure needs the fewest queries to distinguish these
+    systems, which may be as good, and which not to use.
+    """
+    if not advise:
+        given = ("references", "runs", "table", "measures", "segments", "clusters", "alpha", "figure", "names", "order")
+        refuse_unused(*given, "ties", "empty", "like", why="is for --advise")
+        _list_measures(form, output)
+        return
+    from rankdev.statistics.advice import advise as advice
+
+    together = read_clusters(clusters)
+    if source["table"] is None and not source["measures"]:
+        source["measures"] = CANDIDATES
+    scores, lost = load_scores(**source), _losses(**source)
+
+    def analyse(part: Scores) -> Advice:
+        whole = len(part.queries) == len(scores.queries)
+        return advice(part, losses=lost if whole else None, clusters=together, alpha=alpha)
+
+    found, report = analyse_segments(scores, segments, analyse)
+    deliver(report, form, output)
+    draw(figure, found.plot)
+
+
+def _losses(
+    references: str | None, runs: Any, names: Any, like: str | None, order: Any, ties: Any, empty: Any, **unused: Any
+) -> Losses | None:
+    """Split what the systems lost, where their files can be read a second time and have one order."""
+    from rankdev._common.files_in_use import is_special
+    from rankdev.core.ordering import leaves_open
+    from rankdev.evaluation.losses import losses
+
+    once = any(path == "-" or is_special(path) for path in (references or "-", *runs))
+    if once or like is not None or leaves_open(ties):
+        return None
+    named = named_runs(str(references), runs, names)
+    return losses(str(references), named, "RDQ@10", order=order, ties=ties, empty=empty)
+
+
+def _list_measures(form: str | None, output: str | None) -> None:
+    import polars as pl
+
+    from rankdev.display.report import Report
+    from rankdev.measures import REGISTRY, load_installed
+
+    load_installed()
+    table = pl.DataFrame([row for kind in REGISTRY.values() for row in _rows(kind)])
+    deliver(Report.of_table(table, prose=("meaning",)), form, output)
+
+
+def _rows(kind: type[Measure]) -> list[dict[str, str]]:
+    source = f" ({kind.source})" if kind.source else ""
+    first = {"measure": kind.name, "parameter": "", "default": "", "meaning": f"{kind.meaning()}{source}"}
+    return [first, *({"measure": "", **_row(entry)} for entry in kind.parameters())]
+
+
+def _row(entry: Any) -> dict[str, str]:
+    default = (
+        "" if entry.default is None else f"{entry.default:g}" if isinstance(entry.default, float) else entry.default
+    )
+    rule = {"help": "", "number": None, "choices": (), **entry.metadata}
+    allowed = ", ".join(rule["choices"]) or (rule["number"].text if rule["number"] else "")
+    meaning = f"{rule['help']} ({allowed})" if allowed else rule["help"]
+    return {"parameter": entry.name, "default": str(default), "meaning": meaning}

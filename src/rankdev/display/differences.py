@@ -1,0 +1,107 @@
+"""Reports and figures of two systems query by query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.arrays import Floats
+from rankdev.display.dispatch import draws, reports
+from rankdev.display.report import Report, Table, result_report
+from rankdev.display.style import COLOURS, PAGE, figure, shortened, styled, titled
+from rankdev.errors import printable
+from rankdev.evaluation.differences import QueryDifferences
+from rankdev.evaluation.scores import Scores
+from rankdev.measures.base import MeasureInfo
+from rankdev.statistics.contrasts import PairByQuery, pair_by_query
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@reports(QueryDifferences)
+def query_differences_report(found: QueryDifferences) -> Report:
+    """Show the scores of two systems for every query, where the first did worst on top."""
+    rows = found.to_polars().cast({"query": pl.String})
+    tables = [
+        Table(
+            rows.filter(measure=measure).select("query", "a", "b", pl.col("difference").alias("a − b")),
+            f"{measure}, worst for a first: a is {found.a}, b is {found.b}",
+        )
+        for measure in found.measures
+    ]
+    return result_report(found, "compare", tables, [], ())
+
+
+LABELLED = 60  # queries up to which each bar carries its query's name
+EXTREMES = 3  # best and worst queries that are named where there are more
+
+
+@draws(QueryDifferences)
+def plot_query_differences(found: QueryDifferences, measure: str | None = None) -> Figure:
+    """Draw the differences under one measure, the first unless named."""
+    kinds = [
+        MeasureInfo(name, higher_is_better=False if name in found.lower_is_better else None) for name in found.measures
+    ]
+    scores = Scores((found.a, found.b), found.queries, found.measures, found.values, kinds=tuple(kinds))
+    return plot_differences(scores, found.a, found.b, measure or found.measures[0])
+
+
+@styled
+def plot_differences(scores: Any, a: str, b: str, measure: str) -> Figure:
+    """Draw two systems query by query: their differences, largest first, and each query's two scores as a point."""
+    pair = pair_by_query(scores, a, b, measure)
+    drawn, (left, right) = _panels(len(pair.queries))
+    _bars(left, pair, f"difference in {measure}")
+    _points(right, *pair.scores)
+    one, other = (shortened(printable(name)) for name in (a, b))
+    right.set(xlabel=other, ylabel=one)
+    counts = f"beats {other} on {pair.wins}, ties on {pair.ties} and loses on {pair.losses}"
+    return titled(drawn, f"{one} {counts} of {len(pair.queries)} queries")
+
+
+def _panels(queries: int) -> tuple[Figure, Any]:
+    """Return two panels, the first high enough for the names of so many queries."""
+    height = max(3.1, 0.9 + 0.125 * queries) if queries <= LABELLED else 3.4
+    drawn, axes = figure(PAGE, height, columns=2, width_ratios=[1.5, 1])
+    return drawn, axes[0]
+
+
+def _bars(axis: Any, pair: PairByQuery, label: str) -> None:
+    """Draw the differences, largest first, with their mean as a line; each named, or the best and worst of many."""
+    apart, mean = pair.differences, pair.mean
+    colours = np.where(apart >= 0, COLOURS[0], COLOURS[1])
+    names = [shortened(printable(name), 22) for name in pair.queries]
+    at = range(len(apart))
+    dashed: Any = {"color": "#555555", "linewidth": 0.8, "linestyle": (0, (4, 2))}
+    axis.set_title(f"by difference; dashed: mean {mean:+.3f}".replace("-", "−"), loc="left")
+    if len(apart) <= LABELLED:
+        axis.barh(at, apart, height=0.8, color=colours)
+        axis.axvline(0, color="black", linewidth=0.6)
+        axis.axvline(mean, **dashed)
+        axis.set_yticks(at, names, fontsize=6)
+        axis.set(xlabel=label, ylim=(len(apart) - 0.4, -0.6))
+        axis.grid(visible=False, axis="y")
+        return
+    axis.bar(at, apart, width=1.0, color=colours)
+    axis.axhline(0, color="black", linewidth=0.6)
+    axis.axhline(mean, **dashed)
+    axis.set(xlabel=f"{len(apart):,} queries", ylabel=label, xlim=(-0.6, len(apart) - 0.4))
+    axis.grid(visible=False, axis="x")
+    named: Any = {"transform": axis.transAxes, "fontsize": 6}  # where descending bars leave space
+    axis.text(0.98, 0.98, "\n".join(["best:", *names[:EXTREMES]]), ha="right", va="top", **named)
+    axis.text(0.02, 0.02, "\n".join(["worst:", *names[: -EXTREMES - 1 : -1]]), ha="left", va="bottom", **named)
+
+
+def _points(axis: Any, first: Floats, second: Floats) -> None:
+    """Draw a point per query: the first system's score over the second's; on the line they are equal."""
+    low, high = float(min(first.min(), second.min())), float(max(first.max(), second.max()))
+    axis.plot([low, high], [low, high], color="#777777", linewidth=0.8)
+    for side, sign, colour in ((first >= second, "o", COLOURS[0]), (first < second, "x", COLOURS[1])):
+        axis.plot(second[side], first[side], sign, color=colour, markersize=4, alpha=0.6 if len(first) > 60 else 0.9)
+    margin = 0.04 * (high - low) or 0.1
+    axis.set(xlim=(low - margin, high + margin), ylim=(low - margin, high + margin))
+    axis.set_aspect("equal", anchor="N")
+    axis.set_title("below the line: lost", loc="left")

@@ -1,0 +1,198 @@
+"""The health of a comparison's data: what is missing, unjudged, tied or repeated, and whether references have order.
+
+A problem makes scores mean something else than they seem to, so that no conclusion follows from them; a caution is
+worth a look. The limits are conventions, in one place.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from rankdev.core.references import References
+from rankdev.core.runs import Run
+from rankdev.errors import RankdevWarning, counted, printable
+from rankdev.evaluation.coverage import Coverage
+from rankdev.evaluation.evaluate import Empty, evaluate_all
+from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.strictness import little_order
+from rankdev.measures import parse
+from rankdev.measures.base import Measure
+
+LACKS = 0.05  # of the queries: a run that lacks more, whatever it would have scored there, cannot be compared
+ARBITRARY = 0.5  # of the queries: where ties decide as many, the run's scores do not order it
+UNJUDGED = 0.1  # of the items looked at
+NAMED = 3  # systems that a sentence names; more are counted
+
+Level = Literal["good", "unknown", "caution", "problem"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at: what it is, how it is, a number or a few words, and a sentence."""
+
+    name: str
+    level: Level
+    value: str
+    text: str
+
+
+def health(
+    references: References,
+    runs: Mapping[str, Run],
+    scores: Scores,
+    measures: Sequence[Measure],
+    *,
+    empty: Empty,
+    k: int,
+) -> list[list[Check]]:
+    """Check the data of a comparison, for each of the measures; ``k`` is the number of positions looked at."""
+    stated = references.nonrelevant is not None and len(references.nonrelevant.item_ids) > 0
+    looked_at = [parse(text) for text in ("SetR", "NumRet", *([f"Judged@{k}"] if stated else []))]
+    with warnings.catch_warnings(action="ignore", category=RankdevWarning):  # the scores have warned
+        counts = evaluate_all(references, runs, looked_at, order=None, ties=None, empty=empty, progress=None)
+    shared = [_unjudged(counts, k) if stated else _unstated(k), _duplicates(runs, scores.coverage)]
+    first = [_missing(scores.coverage), *_unmatched(counts)]
+    last = [*_without_items(scores)]
+    return [
+        [*first, _tied(scores.coverage, str(measure)), *shared, _order(references, measure), *last]
+        for measure in measures
+    ]
+
+
+def _missing(coverage: Sequence[Coverage]) -> Check:
+    name = "Queries missing from runs"
+    lacking = [entry for entry in coverage if entry.missing]
+    if not lacking:
+        return Check(name, "good", "none", "Every run answers every query.")
+    most = max(entry.missing / max(1, entry.queries) for entry in lacking)
+    worst = max(lacking, key=lambda entry: entry.missing)
+    answers = _listed(
+        lacking,
+        lambda entry: (
+            f"{printable(entry.system)} answers only {entry.queries - entry.missing:,} of"
+            f" {counted(entry.queries, 'query')}"
+        ),
+        "run",
+    )
+    value = f"{worst.missing:,} of {worst.queries:,}" + (
+        f", {counted(len(lacking), 'run')}" if len(lacking) > 1 else ""
+    )
+    return Check(name, "problem" if most > LACKS else "caution", value, f"{answers}; missing queries count as 0.")
+
+
+def _unmatched(counts: Scores) -> Iterator[Check]:
+    """Find runs that return no relevant item at all."""
+    found = counts.values[:, :, 0].sum(axis=1)
+    known = counts.reference_sizes is None or int(counts.reference_sizes.sum()) > 0
+    without = [system for system, number in zip(counts.systems, found, strict=True) if not number and known]
+    if without:
+        who = _listed(without, printable, "run")
+        verb = "returns" if len(without) == 1 else "return"
+        yield Check(
+            "Runs without a relevant item",
+            "problem",
+            f"{len(without):,} of {len(counts.systems):,}",
+            f"{who} {verb} no relevant item for any query; do the ids of items match those of the references?",
+        )
+
+
+def _tied(coverage: Sequence[Coverage], measure: str) -> Check:
+    name = "Tied scores"
+    tied = {entry.system: (entry.tied_by.get(measure, entry.tied), entry.queries, entry.ties) for entry in coverage}
+    open_ones = {system: (n, of) for system, (n, of, ties) in tied.items() if n and ties != "expected"}
+    if not open_ones:
+        averaged = any(n for n, _, _ in tied.values())
+        text = "Scores are means over all orders of tied items." if averaged else "No tie decides a score."
+        return Check(name, "good", "averaged" if averaged else "none", text)
+    system, (most, queries) = max(open_ones.items(), key=lambda item: item[1][0] / max(1, item[1][1]))
+    runs = f" in {counted(len(open_ones), 'run', of=len(coverage))}" if len(coverage) > 1 else ""
+    problem = most >= ARBITRARY * queries
+    share = f"{most:,} of {counted(queries, 'query')}"
+    if problem:
+        text = (
+            f"In {printable(system)}, equal scores decide {share}: its order there is arbitrary. Write its scores with"
+            " more digits, or rank its items."
+        )
+    else:
+        text = f"Equal scores affect {measure}{runs}, most in {printable(system)}: {share}."
+    return Check(name, "problem" if problem else "caution", f"{most:,} of {queries:,} at most", text)
+
+
+def _unstated(k: int) -> Check:
+    text = "The references list relevant items only; all others count as nonrelevant."
+    return Check(f"Unjudged in the first {k}", "unknown", "unknown", text)
+
+
+def _unjudged(counts: Scores, k: int) -> Check:
+    name = f"Unjudged in the first {k}"
+    judged, returned = counts.values[:, :, 2], counts.values[:, :, 1] > 0
+    unjudged = (returned * (1 - judged)).sum(axis=1) / np.maximum(1, returned.sum(axis=1))
+    worst = int(np.argmax(unjudged))
+    most, several = float(unjudged[worst]), len(unjudged) > 1
+    if most < 0.0005:
+        return Check(name, "good", "none", "Every item looked at was judged.")
+    least = f", {unjudged.min():.1%} at least" if several else ""
+    text = (
+        f"{most:.1%} of the first {k} items of {printable(counts.systems[worst])} are unjudged{least}; they count as"
+        " nonrelevant."
+    )
+    value = f"{most:.1%}{' at most' if several else ''}"
+    return Check(name, "caution" if most >= UNJUDGED else "good", value, text)
+
+
+def _duplicates(runs: Mapping[str, Run], coverage: Sequence[Coverage]) -> Check:
+    name = "Repeated items"
+    left = {entry.system: entry.left_out for entry in coverage}
+    repeated = {
+        name: left.get(name, 0) + (0 if run.repeats is None else int(run.repeats.sum())) for name, run in runs.items()
+    }
+    having = {system: number for system, number in repeated.items() if number}
+    if not having:
+        return Check(name, "good", "none", "No run returns an item twice for a query.")
+    total = sum(having.values())
+    where = _listed(list(having.items()), lambda item: f"{printable(item[0])} {item[1]:,}", "run")
+    return Check(name, "caution", f"{total:,}", f"Runs return items twice for a query, which count once: {where}.")
+
+
+def _order(references: References, measure: Measure) -> Check:
+    name = "Order of the references"
+    found = little_order(references, [measure])
+    if found is None:
+        graded = references.grades is not None
+        tiers = int(references.tier_counts.max(initial=0))
+        text = "The references are graded." if graded else "The references have enough order."
+        return Check(name, "good", counted(tiers, "grade") if graded else "enough", text)
+    flat = found.one == found.several
+    text = (
+        f"No reference orders its items, so that {found.measure} cannot see the order: a reversed ranking would score"
+        f" {found.reversed_score:.2f}."
+        if flat
+        else str(found)
+    )
+    return Check(name, "problem" if flat else "caution", "none" if flat else "little", text)
+
+
+def _without_items(scores: Scores) -> Iterator[Check]:
+    kept = 0 if scores.reference_sizes is None else int((scores.reference_sizes == 0).sum())
+    if not kept:
+        return
+    queries = len(scores.queries)
+    text = (
+        f"{counted(kept, 'query', 'has', of=queries)} no relevant item, and every system scores 0 there; empty='skip'"
+        " leaves them out."
+    )
+    level: Level = "problem" if kept == queries else "caution"
+    yield Check("Queries without a relevant item", level, f"{kept:,} of {queries:,}", text)
+
+
+def _listed(entries: Sequence[Any], written: Callable[..., str], noun: str) -> str:
+    """Write a few entries, and count the others."""
+    texts = [written(entry) for entry in entries[:NAMED]]
+    if len(entries) > NAMED:
+        texts.append(counted(len(entries) - NAMED, f"more {noun}"))
+    return " and ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else texts[0]

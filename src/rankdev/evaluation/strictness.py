@@ -1,0 +1,97 @@
+"""How much order references have: what a ranking would score that is exactly wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankdev._common.arrays import Floats
+from rankdev.core.references import References
+from rankdev.core.runs import Run
+from rankdev.errors import counted
+from rankdev.evaluation.matching import Matcher
+from rankdev.evaluation.scores import info_of
+
+if TYPE_CHECKING:
+    from rankdev.evaluation.evaluate import Scorer
+
+LITTLE = 0.5  # of what reversing a strict reference of the same length costs
+ONE_TIER = 0.2  # of the queries
+MOST = 500  # queries that are reversed, if there are more
+MANY_TIES = 0.25  # of the pairs of items: with fewer, references have order enough
+
+
+@dataclass(frozen=True)
+class LittleOrder:
+    """References with little order: ``one`` of the ``several`` queries with several items are a single tier."""
+
+    measure: str
+    one: int
+    several: int
+    reversed_score: float
+
+    def __str__(self) -> str:
+        """State it in a sentence."""
+        tiers = f"{counted(self.one, 'query', 'is', of=self.several)} one tier; " if self.one else ""
+        wrong = f"a reversed ranking would score {self.reversed_score:.2f} ({self.measure})"
+        return f"The references have little order: {tiers}{wrong}."
+
+
+def order_notes(references: References, measures: Sequence[Scorer]) -> tuple[str, ...]:
+    """Note where references have little order."""
+    found = little_order(references, measures)
+    return () if found is None else (str(found),)
+
+
+def little_order(references: References, measures: Sequence[Scorer]) -> LittleOrder | None:
+    """Find whether references that were not made from grades have little order, by the first measure that looks at it.
+
+    Grades are few by nature, and a set of relevant items is a set. But an order that was asked for and did not come
+    out, as where pairs were judged too rarely, would go unnoticed: every ranking of one tier is perfect.
+    """
+    if references.grades is not None:
+        return None
+    several = references.sizes > 1
+    one = several & (references.tier_counts == 1)
+    if not several.any() or (one.sum() <= ONE_TIER * several.sum() and _tied(references)[several].mean() < MANY_TIES):
+        return None
+    step = 1 + int(several.sum()) // MOST
+    sample = references.of_queries(np.flatnonzero(several)[::step])
+    for measure in measures:
+        lost, strictly, reversed_score = _lost(sample, measure)
+        if strictly < 0.1:
+            continue  # the order hardly matters to it
+        if lost >= LITTLE * strictly and one.sum() <= ONE_TIER * several.sum():
+            return None
+        return LittleOrder(str(measure), int(one.sum()), int(several.sum()), reversed_score)
+    return None
+
+
+def _tied(references: References) -> Floats:
+    """Fraction of the pairs of items of each query that are tied."""
+    starts = np.diff(references.ranks, prepend=0) != 0
+    starts[references.offsets[:-1][references.sizes > 0]] = True
+    at = np.flatnonzero(starts)
+    length = np.diff(np.append(at, len(references.ranks)))
+    query = np.searchsorted(references.offsets, at, side="right") - 1
+    tied = np.bincount(query, length * (length - 1.0), len(references.sizes))
+    return np.asarray(tied / np.maximum(references.sizes * (references.sizes - 1.0), 1.0))
+
+
+def _lost(references: References, measure: Scorer) -> tuple[float, float, float]:
+    """Compute what reversing costs, as a fraction, with the references and with strict ones; and the reversed score."""
+    from rankdev.evaluation.evaluate import score_run
+
+    if not info_of(measure).higher_is_better:
+        return 0.0, 0.0, 0.0
+    lists = {query: list(references[query]) for query in references}
+    right, wrong = (Run.from_lists({query: items[::way] for query, items in lists.items()}) for way in (1, -1))
+    found = []
+    for known in (references, References.from_lists(lists)):
+        matcher = Matcher.of(known, skip_empty=False)
+        best, worst = (float(score_run(matcher, run, [measure])[0][:, 0].mean()) for run in (right, wrong))
+        found.append(((best - worst) / best if best > 0 else 0.0, worst))
+    return found[0][0], found[1][0], found[0][1]

@@ -1,0 +1,232 @@
+"""Work of a Spark task on the rows of its queries: the worker's side of ``rankdev.integrations.spark``."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from rankdev._common.arrays import Floats
+from rankdev.core.ordering import Ties
+from rankdev.core.references import References
+from rankdev.core.runs import Run
+from rankdev.errors import DataError, RankdevWarning, shown
+from rankdev.evaluation.coverage import Coverage
+from rankdev.evaluation.evaluate import Empty, match_run, score_matched, score_run
+from rankdev.evaluation.hits import MatchedRuns
+from rankdev.evaluation.matching import Matcher
+from rankdev.evaluation.scores import Scores
+from rankdev.io.loading import error_context
+from rankdev.measures import Measure
+
+ROWS = 200_000  # scored at once; a query is never cut, however long it is
+PILES = 256  # into which a partition is sorted; 50 million rows make piles of about ROWS
+COUNTS = ("queries", "missing", "unreferenced", "tied", "empty")
+Frames = Iterator[pl.DataFrame]
+
+
+class Quiet:
+    """Ignores our warnings: nobody reads what a worker prints, and a few queries may well have no relevant item.
+
+    Filters belong to the process, and tasks may be its threads: the first changes them, the last restores them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._filters = warnings.catch_warnings()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._filters = warnings.catch_warnings()
+                self._filters.__enter__()
+                warnings.simplefilter("ignore", RankdevWarning)
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._filters.__exit__(None, None, None)
+
+
+QUIET = Quiet()
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to score, and what a task cannot see in its own rows: all systems, and the highest grade there is."""
+
+    systems: list[str]
+    measures: list[Measure]
+    ties: Ties
+    highest_grade: float = 0.0
+    empty: Empty = "zero"
+
+    def rehearse(self, columns: list[str]) -> None:
+        """Score one item, so that a measure that needs other references is refused before any work."""
+        known = {"rank": 1.0, "grade": self.highest_grade or 1.0, "nonrelevant": False}
+        reference = pl.DataFrame([{"query": "q", "item": "d", **{name: known[name] for name in columns}}])
+        run = Run.from_table(pl.DataFrame({"query": "q", "item": "d", "score": [1.0]}), ties=self.ties)
+        score_run(Matcher(References.from_table(reference)), run, self.measures)
+
+    def score(self, frame: pl.DataFrame) -> Frames:
+        """Score some queries, for many systems at once where they are small."""
+        references, runs = self._split(frame)
+        matcher = self._matcher(references)
+        if matcher is None:
+            return
+        queries, labels = tuple(matcher.references.queries), tuple(str(measure) for measure in self.measures)
+        while systems := dict(islice(runs, max(1, ROWS // len(queries) // len(labels)))):
+            values = score_matched([self._matched(matcher, run)[0] for run in systems.values()], self.measures)
+            yield Scores(tuple(systems), queries, labels, values).to_polars()
+
+    def count(self, frame: pl.DataFrame) -> Frames:
+        """Count how the runs and the references of some queries matched."""
+        references, runs = self._split(frame)
+        matcher = self._matcher(references)
+        skipped = pl.Series([], dtype=pl.String) if references is None else references.queries
+        rows = []
+        for system, run in runs:
+            if matcher is None:
+                matched = Coverage(system, 0, unreferenced=_not_in(skipped, run), empty=len(skipped))
+            else:
+                matched = self._matched(matcher, run)[1]
+            rows.append({"system": system, **{name: getattr(matched, name) for name in COUNTS}})
+        yield pl.DataFrame(rows, schema={"system": pl.String, **dict.fromkeys(COUNTS, pl.Int64)})
+
+    def _matcher(self, references: References | None) -> Matcher | None:
+        """Prepare the references of some queries; None where none is left to be scored."""
+        skip = self.empty == "skip"
+        if references is None or (skip and references.empty == len(references)):
+            return None
+        return replace(Matcher.of(references, skip_empty=skip), highest_grade=self.highest_grade)
+
+    def _split(self, frame: pl.DataFrame) -> tuple[References | None, Iterator[tuple[str, Run]]]:
+        """Make references and each system's run of the rows of some queries."""
+        relevant, returned = frame.filter(~pl.col("is_run")), frame.filter(pl.col("is_run"))
+        _check_named(relevant, "references", "query", "item")
+        _check_named(returned, "runs", "system", "query", "item")
+        given = ["query", "item", *(name for name in ("rank", "grade", "nonrelevant") if name in frame.columns)]
+        return (References.from_table(relevant.select(given)) if len(relevant) else None), self._runs(returned)
+
+    def _runs(self, rows: pl.DataFrame) -> Iterator[tuple[str, Run]]:
+        """Yield the run of each system. All are ordered at once, as one run: ordering each takes longer."""
+        unknown = sorted(set(rows["system"].unique()) - set(self.systems))
+        if unknown:
+            raise DataError(f"runs: system {shown(unknown[0])} is not among the systems that were named; name all")
+        number = pl.col("system").cast(pl.Enum(self.systems)).to_physical().alias("number")
+        rows = rows.select(number, "system", "query", "item", "score").sort("number", maintain_order=True)
+        query = pl.concat_str(pl.col("number").cast(pl.String), "query", separator=" ")
+        try:
+            together = Run.from_table(rows.select(query.alias("query"), "item", "score"), ties=self.ties)
+        except DataError:
+            for (system,), part in rows.partition_by("system", as_dict=True).items():
+                with error_context(f"system {shown(system)}"):
+                    Run.from_table(part, ties=self.ties)
+            raise
+        names = together.queries.str.splitn(" ", 2).struct.unnest()
+        owners = names["field_0"].cast(pl.Int64).to_numpy()
+        bounds = np.searchsorted(owners, np.arange(len(self.systems) + 1)).tolist()
+        for system, begin, end in zip(self.systems, bounds[:-1], bounds[1:], strict=True):
+            yield system, _part(together, names["field_1"], begin, end)
+
+    def _matched(self, matcher: Matcher, run: Run) -> tuple[MatchedRuns, Coverage]:
+        """Match some queries of a run. It may answer none of them: an error for a whole run, but here they are few."""
+        if run.queries.is_in(matcher.references.queries.implode()).any():
+            return match_run(matcher, run, self.measures)
+        silent = replace(Run.from_lists({matcher.references.queries[0]: []}), ordering=run.ordering)
+        matched, coverage = match_run(matcher, silent, self.measures)
+        unknown = _not_in(matcher.skipped, run)
+        return matched, replace(coverage, missing=len(matcher.references), unreferenced=unknown)
+
+
+def _not_in(queries: pl.Series, run: Run) -> int:
+    """Count the queries of a run that are none of these."""
+    return int((~run.queries.is_in(queries.implode())).sum())
+
+
+def _part(run: Run, queries: pl.Series, begin: int, end: int) -> Run:
+    """Cut some queries out of a run, and restore their names."""
+    offsets = run.offsets[begin : end + 1]
+    rows = slice(int(offsets[0]), int(offsets[-1]))
+    repeats = None if run.repeats is None or not run.repeats[rows].any() else run.repeats[rows]
+    scores = None if run.scores is None else run.scores[rows]
+    return Run(queries[begin:end], offsets - offsets[0], run.item_ids[rows], scores, repeats, run.ordering, run.depth)
+
+
+def apply(batches: Iterable[Any], work: Callable[[pl.DataFrame], Frames]) -> Iterator[Any]:
+    """Do the work on the rows of a partition, some whole queries at a time."""
+    with QUIET:
+        for frame in whole_queries(pl.DataFrame(batch) for batch in batches):
+            for found in work(frame):
+                yield from as_batches(found)
+
+
+def whole_queries(frames: Frames) -> Frames:
+    """Bring the rows of each query together, in frames of about ROWS rows, in little more memory than the rows take.
+
+    Not left to Spark: an engine may leave out a sort that nothing after it asks for, and Sail does.
+    """
+    piles: list[list[pl.DataFrame]] = [[] for _ in range(PILES)]
+    for frame in _joined(frames):
+        numbered = frame.with_columns(pile=pl.col("query").hash() % PILES)
+        for (number,), part in numbered.partition_by("pile", include_key=False, as_dict=True).items():
+            piles[number].append(part)
+    yield from _joined(pl.concat(parts) for parts in _emptied(piles) if parts)
+
+
+def _emptied(piles: list[list[pl.DataFrame]]) -> Iterator[list[pl.DataFrame]]:
+    while piles:
+        yield piles.pop()
+
+
+def _joined(frames: Frames) -> Frames:
+    """Put small frames together until there are ROWS rows."""
+    waiting: list[pl.DataFrame] = []
+    rows = 0
+    for frame in frames:
+        waiting.append(frame)
+        rows += len(frame)
+        if rows >= ROWS:
+            yield pl.concat(waiting, rechunk=True)
+            waiting, rows = [], 0
+    if waiting:
+        yield pl.concat(waiting, rechunk=True)
+
+
+def as_batches(frame: pl.DataFrame) -> list[Any]:
+    """Convert a frame for Spark, which does not read large strings."""
+    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+    kinds = [pa.string() if pa.types.is_large_string(field.type) else field.type for field in table.schema]
+    return table.cast(pa.schema(zip(table.column_names, kinds, strict=True))).to_batches(max_chunksize=ROWS // 4)
+
+
+def add_up(batches: Iterable[Any]) -> Iterator[Any]:
+    """Add the values of each system and measure; sums are rounded once, so that no order changes a digit."""
+    values: dict[tuple[Any, ...], list[Floats]] = {}
+    for batch in batches:
+        for key, part in pl.DataFrame(batch).partition_by("system", "measure", as_dict=True).items():
+            values.setdefault(key, []).append(part["value"].drop_nulls().to_numpy())
+    for (system, measure), parts in values.items():
+        known = np.concatenate(parts)
+        row = {"system": system, "measure": measure, "total": math.fsum(known), "known": len(known)}
+        yield from as_batches(pl.DataFrame([row]))
+
+
+def _check_named(rows: pl.DataFrame, what: str, *names: str) -> None:
+    """Refuse a row without a name; it is known by its other names, since it has no line number here."""
+    for name in names:
+        missing = (rows[name].is_null() | (rows[name] == "")).arg_max() if len(rows) else None
+        if missing is not None and not rows[name][missing]:
+            others = ", ".join(f"{other} {shown(rows[other][missing])}" for other in names if rows[other][missing])
+            raise DataError(f"{what}: a row ({others or 'all of it empty'}) has no {name}; every row needs one")

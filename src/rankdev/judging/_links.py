@@ -1,0 +1,122 @@
+"""Links: one for the owner, one for all judges, and one for each judge who has a link of their own."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+from rankdev.errors import UsageError, shown
+from rankdev.judging.store import Store, check_name
+
+SECRET = re.compile(r"[\w-]{22}", re.ASCII)
+
+
+def _secret() -> str:
+    return secrets.token_urlsafe(16)
+
+
+def same(given: str, secret: str) -> bool:
+    """Compare secrets in a time that tells nothing about them."""
+    return secrets.compare_digest(given.encode(errors="replace"), secret.encode())
+
+
+def folded(name: str) -> str:
+    """Return what names that look alike have in common: capitals and forms of letters do not make another person."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who makes a request; ``judge`` is the name that the link belongs to, None where it is for several."""
+
+    owner: bool = False
+    judge: str | None = None
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Secrets in the links: one for judges, one for the owner, who may do all that judges may, and personal ones.
+
+    ``personal`` has a secret by name, "" where the link was revoked: the name stays taken. ``common`` is whether the
+    link for all judges may be used. ``salt`` changes when a link is revoked, so that its addresses of images end too.
+    ``places`` number the judges, for their shares of the queries; that of a revoked link is free for the next judge.
+    """
+
+    judge: str = field(default_factory=_secret)
+    owner: str = field(default_factory=_secret)
+    personal: Mapping[str, str] = field(default_factory=dict)
+    common: bool = True
+    salt: str = ""
+    places: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def kept(cls, store: Store) -> Tokens:
+        """Return those of last time, so that links stay valid; new ones the first time."""
+        before = store.remembered()
+        known: dict[str, Any] = {
+            name: before[name] for name in ("judge", "owner") if SECRET.fullmatch(str(before.get(name)))
+        }
+        personal = before.get("personal")
+        if isinstance(personal, dict):
+            known["personal"] = {
+                str(name): secret if SECRET.fullmatch(str(secret)) else "" for name, secret in personal.items()
+            }
+            places = before.get("places")
+            known["places"] = places if isinstance(places, dict) else {}
+        known["common"] = before.get("common") is not False
+        known["salt"] = str(before.get("salt", ""))
+        tokens = cls(**known)
+        tokens.keep(store)
+        return tokens
+
+    def keep(self, store: Store) -> None:
+        """Write them next to the database."""
+        mine = {name: getattr(self, name) for name in ("judge", "owner", "common", "salt")}
+        own = {"personal": dict(self.personal), "places": dict(self.places)}
+        store.remember({**store.remembered(), **mine, **own})
+
+    def caller(self, token: str) -> Caller | None:
+        """Return who has a link; None where nobody has, or no longer."""
+        if same(token, self.owner):
+            return Caller(owner=True)
+        if self.common and same(token, self.judge):
+            return Caller()
+        return next((Caller(judge=name) for name, mine in self.personal.items() if mine and same(token, mine)), None)
+
+    def taken(self, name: str) -> str | None:
+        """Return the name with a link of its own, now or before, that a name could be taken for."""
+        return next((known for known in self.personal if folded(known) == folded(name)), None)
+
+    def with_links(self, names: Iterable[str]) -> Tokens:
+        """Make a link for each name that has none; one that was revoked gets another."""
+        personal, places = dict(self.personal), dict(self.places)
+        for name in names:
+            check_name(name)
+            known = replace(self, personal=personal).taken(name)
+            if known not in (None, name):
+                raise UsageError(
+                    f"{shown(name)} could be taken for {shown(known)}, who has a link; choose another name"
+                )
+            if not personal.get(name):
+                used = {places.get(other) for other, secret in personal.items() if secret}
+                if name not in places or places[name] in used:
+                    places[name] = next(place for place in count() if place not in used)
+                personal[name] = _secret()
+        return replace(self, personal=personal, places=places)
+
+    def revoked(self, name: str) -> Tokens:
+        """End a judge's link; the name stays taken, so that nobody else can answer under it."""
+        if not self.personal.get(name):
+            raise UsageError(f"{shown(name)} has no link")
+        return replace(self, personal={**self.personal, name: ""}, salt=_secret())
+
+    @property
+    def images(self) -> str:
+        """What addresses of images carry: unlike the others, they are sent in addresses, and land in logs."""
+        return hashlib.sha256(f"images {self.judge}{self.salt}".encode()).hexdigest()[:32]

@@ -1,0 +1,52 @@
+// @ts-check
+// A judge's own earlier answers, which can be changed; the server keeps what they were before.
+
+/** @typedef {{answer: number, query: Query, at: string, sides?: Side[], outcome?: string, comment?: string, items?: number}} Past */
+
+/** @param {Side} side */
+const titleOf = (side) => brief(side.title ?? side.item, 80);
+
+/** @param {Past[]} entries */
+function showHistory(entries) {
+  byId("past").replaceChildren(...entries.map(pastRow));
+  if (!entries.length) byId("past").append(element("li", {}, "No answers yet."));
+}
+
+/** @param {Past} entry */
+function pastRow(entry) {
+  const when = element("time", { class: "hint", datetime: entry.at }, new Date(entry.at).toLocaleString());
+  const query = element("bdi", {}, brief(entry.query.text, 80));
+  if (!entry.sides) return element("li", {}, when, query, `a list of ${counted(entry.items ?? 0, "item")}`);
+  const [first, second] = entry.sides.map(titleOf);
+  const outcome = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": `Answer about ${first} and ${second}` }));
+  const names = { first: `${first} (left) is better`, tie: "equally good", second: `${second} (right) is better`, skip: "skipped" };
+  for (const [value, name] of Object.entries(names)) outcome.append(element("option", { value }, name));
+  outcome.value = entry.outcome ?? "";
+  const comment = /** @type {HTMLInputElement} */ (element("input", { type: "text", maxlength: "2000", "aria-label": `Comment about ${first} and ${second}`, placeholder: "comment" }));
+  comment.value = entry.comment ?? "";
+  const save = element("button", { type: "button" }, "Change");
+  const pair = element("span", {}, element("bdi", {}, first), " or ", element("bdi", {}, second));
+  let request = randomId();
+  for (const field of [outcome, comment]) field.addEventListener("input", () => (request = randomId()));
+  save.addEventListener("click", () =>
+    once(async () => {
+      const reply = await call("change", { request, answer: entry.answer, outcome: outcome.value, comment: comment.value });
+      byId("saved").textContent = "changed";
+      showProgress(reply.progress);
+      showHistory(reply.history);
+      byId("history").querySelector("summary").focus();
+    }),
+  );
+  return element("li", {}, when, query, pair, outcome, comment, save);
+}
+
+/** Read the list again; while something else is under way, after it. */
+async function readHistory() {
+  if (!byId("history").open || byId("history").hidden) return;
+  while (state.busy) await new Promise((done) => setTimeout(done, 20));
+  await once(async () => showHistory((await call("history")).history));
+}
+
+byId("history").addEventListener("toggle", readHistory);
+byId("history").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => event.stopPropagation()); // no key here answers the pair above
+new MutationObserver(() => !byId("past").contains(document.activeElement) && readHistory()).observe(byId("progress"), { childList: true });

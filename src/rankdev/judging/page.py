@@ -1,0 +1,83 @@
+"""The page that judges see: one template, filled with the texts of a language."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from rankdev.errors import DataError, UsageError, shown
+from rankdev.judging._markdown import Node, parsed
+
+DEFAULT = "en"
+LONGEST_GUIDELINES = 100_000  # characters
+MARK = re.compile(r"\{\{(\w+)\}\}")  # a text in the template
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """List the languages that there are texts in."""
+    folder = files("rankdev.judging").joinpath("assets", "languages")
+    return tuple(sorted(entry.name.removesuffix(".json") for entry in folder.iterdir()))
+
+
+@cache
+def texts_of(language: str) -> dict[str, Any]:
+    """Return all texts of the page by name; one that counts something has a form per grammatical number."""
+    found = files("rankdev.judging").joinpath("assets", "languages", f"{language}.json")
+    return dict(json.loads(found.read_text(encoding="utf-8")))
+
+
+def read_guidelines(path: str) -> list[Node]:
+    """Read a file of Markdown."""
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise DataError(f"--guidelines {path}: {getattr(error, 'strerror', None) or 'expected UTF-8'}") from None
+    if "\0" in text or len(text) > LONGEST_GUIDELINES:
+        raise DataError(f"--guidelines {path}: expected text of at most {LONGEST_GUIDELINES:,} characters")
+    found = parsed(text)
+    if not found:
+        raise DataError(f"--guidelines {path}: the file is empty; write what makes an item better, as Markdown")
+    return found
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the owner has set; without a ``language``, that of each browser."""
+
+    language: str | None = None
+    guidelines: list[Node] | None = None
+
+    def __post_init__(self) -> None:
+        if self.language is not None and self.language not in languages():
+            raise UsageError(f"--language {shown(self.language)}: expected one of {', '.join(languages())}")
+
+    def html(self, accepted: str) -> bytes:
+        """Return the page in the language that was set, or the first that the browser accepts."""
+        return _filled(self.language or preferred(accepted))
+
+
+@cache
+def _filled(language: str) -> bytes:
+    template = files("rankdev.judging").joinpath("assets", "judge.html").read_text(encoding="utf-8")
+    texts = texts_of(language)
+    places = {name: escape(text) for name, text in texts.items() if isinstance(text, str)}
+    places["language"], places["texts"] = language, json.dumps(texts, ensure_ascii=False).replace("<", "\\u003c")
+    return MARK.sub(lambda mark: places[mark[1]], template).encode()
+
+
+def preferred(accepted: str) -> str:
+    """Choose a language for a browser by what it accepts, such as ``de-AT, de;q=0.9, en;q=0.8``."""
+    wanted: list[tuple[float, str]] = []
+    for part in accepted[:1000].split(","):
+        name, _, weight = part.partition(";")
+        found = re.fullmatch(r"\s*q\s*=\s*(0(?:\.\d*)?|1(?:\.0*)?)\s*", weight)
+        wanted.append((float(found[1]) if found else 1.0, name.strip().lower().partition("-")[0]))
+    ranked = sorted((entry for entry in wanted if entry[0] > 0), key=lambda entry: -entry[0])
+    return next((name for _, name in ranked if name in languages()), DEFAULT)

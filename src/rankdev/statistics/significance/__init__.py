@@ -1,0 +1,201 @@
+"""Significance: test pairs of systems."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+from rankdev._common.checks import FINEST, check_choice, check_flag, check_number, check_seed, check_whole
+from rankdev.errors import RankdevWarning, UsageError
+from rankdev.evaluation.scores import ScoresLike
+from rankdev.statistics.assumptions import remarks_on
+from rankdev.statistics.conclusion import conclusion
+from rankdev.statistics.contrasts import Family, families_of, on_clusters, wanted_pairs
+from rankdev.statistics.corrections import CORRECTIONS
+from rankdev.statistics.paired import TESTS, Drawing, Tested, betting, check_ranges
+from rankdev.statistics.panels import as_scores, carried, is_several
+from rankdev.statistics.randomization import PValue
+from rankdev.statistics.replicates import over_runs, replicated
+from rankdev.statistics.significance._families import corrected, result_of, with_segments
+from rankdev.statistics.significance.result import Significance
+
+FAMILIES = ("measure", "all")
+
+
+def significance(
+    scores: ScoresLike,
+    *,
+    measures: Sequence[str] | None = None,
+    baselines: str | Sequence[str] | None = None,
+    test: str | None = None,
+    correction: str = "holm",
+    family: Literal["measure", "all"] = "measure",
+    permutations: int | None = None,
+    p_value: PValue = "plus-one",
+    alpha: float = 0.05,
+    seed: int = 0,
+    clusters: Mapping[str, Any] | None = None,
+    replicates: Mapping[str, Sequence[str]] | None = None,
+    segments: Mapping[str, Any] | None = None,
+    anytime: bool = False,
+    engine: str = "auto",
+    threads: int | None = None,
+) -> Significance:
+    """Test every pair of systems, or every system against each baseline, two-sided.
+
+    Uncorrected intervals are the test's own; corrected ones hold for all pairs together. They contain 0 exactly where
+    the adjusted p-value is above ``alpha``. Where 40% or more of a pair's differences are equal, most often 0, the
+    interval is wider: it allows for differences that were not seen, as far as the measure's range does, and may contain
+    0 although p, which tests whether the differences are symmetric, is small; a note reports it.
+
+    Parameters
+    ----------
+    scores : Scores or table
+        Scores of the systems; a table has the columns system, query, measure, value.
+    measures : sequence of str, optional
+        Measures to compare by. Default: all.
+    baselines : str or sequence of str, optional
+        Compare every other system with these only. Default: all pairs.
+    test : {"randomization", "t", "wilcoxon", "bootstrap", "bounded"}, optional
+        Paired test. Default: randomization, which enumerates all sign flips where at most 20 differences are not zero,
+        and draws ``permutations`` of them otherwise; the bootstrap draws as many resamples. With ``replicates``: t.
+        ``bounded`` assumes nothing but the measure's range, and always allows for a rare loss that was not seen: it is
+        for small differences that may hide one. Its intervals are wider: 2.4 times for 25 normal differences of .15.
+    correction : {"holm", "bh", "max-t", "tukey", "none"}
+        Correction for multiple comparisons.
+    family : {"measure", "all"}
+        Adjust p-values over the pairs of each measure, or over all measures too.
+    permutations : int, optional
+        Sign flips or resamples. Default: 100,000, or as many as the correction needs to reject anything.
+    p_value : {"plus-one", "paper"}
+        How p follows from the b extreme ones of B flips: (b + 1)/(B + 1), or b/B as in the RDQ paper.
+    alpha : float, default 0.05
+        Level of the tests; intervals have confidence 1 − alpha.
+    seed : int, default 0
+        Seed of the flips or resamples.
+    clusters : dict of str to str, optional
+        The cluster of each query, such as its user, session or topic: queries of a cluster depend on each other and
+        are flipped together. For the randomization test.
+    replicates : dict of str to list of str, optional
+        Systems with several runs, such as training with several seeds: the names of their runs among the scores. Runs
+        that are not named are systems with one run. The test then allows for how far runs vary.
+    segments : dict of str to str, or dict of str to list of str, optional
+        The segment of each query, or the queries of each segment: test each segment too, corrected over pairs and
+        segments, and whether differences depend on the segment (``interaction``).
+    anytime : bool, default False
+        Test by betting: p-values and intervals hold however often one looks while queries arrive, in the order of the
+        scores, and stops when one likes. They assume nothing but the measure's range, and are wider for it.
+    engine : {"auto", "numpy", "numba", "torch"}
+        What counts the flips; all give the same numbers.
+    threads : int, optional
+        Default: all cores.
+
+    Returns
+    -------
+    Significance
+        Difference, interval, effect size and p-values of each pair and measure.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import rankdev as rd
+    >>> table = pl.DataFrame({"system": ["a"] * 4 + ["b"] * 4, "query": list("1234") * 2, "measure": "P@1",
+    ...                       "value": [1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0]})
+    >>> rd.significance(table).to_polars().select("a", "b", "difference", "wins", "ties", "losses", "p").row(0)
+    ('a', 'b', 0.75, 3, 1, 0, 0.25)
+    """
+    usual = ("randomization" if replicates is None else "t") if test is None else test
+    _check_design(usual, correction, clusters, replicates, segments)
+    if check_flag("anytime", anytime):
+        _check_anytime(test, correction, permutations, clusters, replicates)
+        usual = "betting"
+    for what, word, known in (
+        ("test", usual, ("betting",) if anytime else TESTS),
+        ("correction", correction, CORRECTIONS),
+        ("family", family, FAMILIES),
+        ("p_value", p_value, get_args(PValue)),
+    ):
+        check_choice(what, word, known)
+    if is_several(scores):
+        raise UsageError(
+            "these are the scores of several collections; give them to meta_analysis(…), or join their queries with"
+            " Scores.pooled(…)"
+        )
+    single = scores = as_scores(scores, measures)
+    runs = None if replicates is None else replicated(scores, replicates)
+    if runs is not None:
+        scores = runs.averaged
+    if anytime or usual == "bounded":
+        check_ranges(scores, "anytime" if anytime else "test='bounded'")
+    first, second = wanted_pairs(scores, baselines)
+    families = families_of(scores, first, second, clusters)
+    numbered = list(enumerate(families))
+    groups = [numbered] if family == "all" else [[one] for one in numbered]
+    drawing = Drawing(
+        None if permutations is None else check_whole("permutations", permutations, 1),
+        p_value,
+        check_number("alpha", alpha, FINEST, 1),
+        check_seed(seed),
+        engine,
+        None if threads is None else check_whole("threads", threads, 1),
+        len(first) * len(groups[0]) if CORRECTIONS[correction].multiplies else 1,
+    )
+
+    def perform(one: Family, m: int, how: Drawing) -> Tested:
+        if anytime:
+            return betting(one)
+        if runs is None:
+            return TESTS[usual](one, how)
+        return over_runs(one, single.values[:, one.queries, m].T, list(runs.members.values()))
+
+    found = corrected(groups, perform, correction, drawing, anytime)
+    for remark in dict.fromkeys(text for one in found for text in one.warned):
+        warnings.warn(remark, RankdevWarning, stacklevel=2)
+    made: dict[str, Any] = {
+        **{"test": usual, "correction": correction, "family": family, "p_value": p_value},
+        **{"alpha": drawing.alpha, "seed": drawing.seed},
+        "clusters": None if clusters is None else len(families[0].flipped.values),
+        "replicates": None if runs is None else runs.counts,
+    }
+    whole = result_of(scores, families, (first, second), found, **made)
+    notes: list[str] = []
+    # those notes are about queries taken one by one, and about assumptions that some tests do not make
+    if clusters is None and runs is None and not anytime and usual != "bounded":
+        by_measure = correction != "none" and family == "measure"
+        notes += remarks_on(scores, families, whole.columns, drawing.alpha, by_measure=by_measure)
+    notes += [*on_clusters(families), *(() if runs is None else runs.remarks), *carried(single)]
+    whole = replace(
+        whole,
+        remarks=(*whole.remarks, *notes),
+        conclusion=conclusion(scores, families, whole.columns, drawing.alpha, baselines is not None),
+    )
+    if segments is None:
+        return whole
+    return with_segments(whole, scores, families, segments, perform, drawing, made)
+
+
+def _check_anytime(test: str | None, correction: str, permutations: int | None, clusters: Any, replicates: Any) -> None:
+    """Refuse what bets take no account of."""
+    given = {"test": test, "permutations": permutations, "clusters": clusters, "replicates": replicates}
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"{name} is not for anytime, which has a test of its own; leave it out")
+    if correction in ("max-t", "tukey"):
+        raise UsageError(f"correction={correction!r} is not for anytime; choose holm, bh or none")
+
+
+def _check_design(test: str, correction: str, clusters: Any, replicates: Any, segments: Any) -> None:
+    """Refuse tests and corrections that take queries one by one where clusters or runs are given."""
+    if segments is not None and correction in ("max-t", "tukey"):
+        raise UsageError(f"correction={correction!r} is not for segments; choose holm, bh or none")
+    if clusters is not None and replicates is not None:
+        raise UsageError("clusters and replicates cannot be combined; give one of them")
+    for what, given, only in (("clusters", clusters, "randomization"), ("replicates", replicates, "t")):
+        if given is None:
+            continue
+        if test != only:
+            raise UsageError(f"test={test!r} is not for {what}; leave it out")
+        if correction in ("max-t", "tukey"):
+            raise UsageError(f"correction={correction!r} is not for {what}; choose holm, bh or none")

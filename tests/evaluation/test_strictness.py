@@ -1,0 +1,67 @@
+"""Evaluation notes where references have little order."""
+
+import numpy as np
+import pytest
+
+import rankdev as rd
+from rankdev.evaluation.strictness import _tied
+
+ITEMS = [f"d{k}" for k in range(6)]
+
+
+def references(*tiers):
+    return rd.References.from_tiers({f"q{k}": tier for k, tier in enumerate(tiers)})
+
+
+def notes(known, *measures):
+    runs = {"mine": {query: list(known[query]) for query in known}}
+    return [note for note in rd.evaluate(known, runs, list(measures)).remarks if "little order" in note]
+
+
+STRICT, ONE, TWO = [[item] for item in ITEMS], [ITEMS], [ITEMS[:5], ITEMS[5:]]
+
+
+def test_one_tier_is_noted_with_what_its_reverse_scores():
+    assert notes(references(ONE, ONE, STRICT), "RDQ@5") == [
+        "The references have little order: 2 of 3 queries are one tier; a reversed ranking would score"
+        f" {reversed_score(ONE, ONE, STRICT):.2f} (RDQ@5)."
+    ]
+
+
+def reversed_score(*tiers):
+    known = references(*tiers)
+    wrong = {query: list(known[query])[::-1] for query in known}
+    return rd.evaluate(known, {"wrong": wrong}, "RDQ@5").means[0, 0]
+
+
+def test_a_large_tie_is_noted_though_no_query_is_one_tier():
+    assert reversed_score(TWO, TWO) > 0.8
+    (note,) = notes(references(TWO, TWO), "RDQ@5")
+    assert (
+        note
+        == f"The references have little order: a reversed ranking would score {reversed_score(TWO, TWO):.2f} (RDQ@5)."
+    )
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        references(STRICT, STRICT),
+        references([ITEMS[:2], *([i] for i in ITEMS[2:])]),
+        references(STRICT, STRICT, STRICT, STRICT, ONE),
+        references([["d1"]], [["d2"]]),
+    ],
+)
+def test_references_with_order_are_not_noted(known):
+    assert notes(known, "RDQ@5") == []
+
+
+def test_grades_and_measures_that_ignore_the_order_are_not_noted():
+    graded = rd.References.from_grades({"q": dict.fromkeys(ITEMS, 1)})
+    assert notes(graded, "RDQ@5") == []
+    assert notes(references(ONE), "P@5", "R@10") == []
+    assert len(notes(references(ONE), "P@5", "RDQ@5")) == 1
+
+
+def test_the_share_of_tied_pairs_by_hand():
+    assert np.allclose(_tied(references(ONE, STRICT, TWO, [["x"]])), [1, 0, 10 / 15, 0])

@@ -1,0 +1,69 @@
+"""Texts for a report from ir_datasets: what it has, what it lacks, and what is said where it cannot be read."""
+
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+import rankdev as rd
+from rankdev.cli import cli
+from rankdev.io.ir_datasets_texts import DatasetTexts
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    ir_datasets = pytest.importorskip("ir_datasets", reason="texts come from ir_datasets")
+    (tmp_path / "queries.tsv").write_text("q1\tWhere is it?\nq2\tWhy?\n")
+    (tmp_path / "docs.tsv").write_text("d1\tOne <b>\nd2\tTwo\n")
+    made = ir_datasets.create_dataset(
+        docs_tsv=str(tmp_path / "docs.tsv"), queries_tsv=str(tmp_path / "queries.tsv"), qrels_trec=None
+    )
+    name = f"rankdev-texts-{tmp_path.name}"
+    ir_datasets.registry.register(name, made)
+    return name
+
+
+def test_texts_of_queries_and_items(dataset):
+    found = DatasetTexts(dataset)
+    assert found.of_queries({"q1", "q9"}) == {"q1": "Where is it?"}
+    assert found.of_items({"d1", "d9"}) == {"d1": "One <b>"}
+
+
+def test_the_command_takes_what_no_file_has(dataset, tmp_path):
+    (tmp_path / "refs.jsonl").write_text('{"query": "q1", "tiers": [["d1"], ["d2"]]}\n')
+    (tmp_path / "mine.run").write_text("q1 Q0 d1 1 2 x\nq1 Q0 d2 2 1 x\n")
+    (tmp_path / "items.tsv").write_text("d2\tFrom a file\n")
+    target = tmp_path / "out.html"
+    arguments = ["report", *map(str, (tmp_path / "refs.jsonl", tmp_path / "mine.run")), "-o", str(target)]
+    arguments += ["--dataset", dataset, "--item-texts", str(tmp_path / "items.tsv"), "--date", ""]
+    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    from tests.pages.test_report import header_of
+
+    header = header_of(target.read_text(encoding="utf-8"))
+    assert header["texts"] == {"d1": "One <b>", "d2": "From a file"}
+    assert header["query_texts"] == {"q1": "Where is it?"}
+    assert header["subtitle"] == ""
+
+
+def test_what_cannot_be_read_is_one_line(dataset, monkeypatch):
+    with pytest.raises(rd.UsageError, match=r"ir_datasets knows no data set 'nope'; expected a name such as"):
+        DatasetTexts("nope")
+    found = DatasetTexts(dataset)
+
+    class Broken:
+        def has_docs(self):
+            return True
+
+        def docs_store(self):
+            raise OSError("no network\n" * 100)
+
+    found._dataset = Broken()
+    with pytest.raises(rd.DataError) as caught:
+        found.of_items({"d1"})
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+    assert "give a file with --item-texts" in str(caught.value)
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(rd.UsageError, match=r"needs ir_datasets, which is not installed: pip install ir_datasets"):
+        DatasetTexts(dataset)

@@ -1,0 +1,160 @@
+"""Earlier answers: one's own, changed without losing what they were; databases of before can still be used."""
+
+import sqlite3
+
+import pytest
+
+import rankdev as rd
+from rankdev.io.preferences import SCHEMA, read_answers
+from rankdev.judging.store import Store
+from tests.judging.serving import Client, serving
+
+
+@pytest.fixture
+def server(tmp_path):
+    with serving(tmp_path) as made:
+        yield made
+
+
+def outcomes(server):
+    return server.session.store.answers().select("worker", "outcome", "comment").rows()
+
+
+def history(client):
+    return client.post("history")[1]["history"]
+
+
+def changed(client, entry, outcome="second", comment="", request="c1"):
+    return client.post("change", request=request, answer=entry["answer"], outcome=outcome, comment=comment)
+
+
+def test_an_answer_is_changed_and_what_it_was_is_kept(server, tmp_path):
+    ann = Client(server)
+    for _ in range(2):
+        ann.answer(ann.next(), "first", "a")
+    old = history(ann)[1]
+    assert (old["outcome"], old["comment"], len(old["sides"])) == ("first", "a", 2)
+    status, reply = changed(ann, old, "second", "b")
+    assert (status, reply["saved"], reply["progress"]["mine"]) == (200, True, 2)
+    assert [(e["outcome"], e["comment"]) for e in reply["history"]] == [("second", "b"), ("first", "a")]
+    assert outcomes(server) == [("ann", "first", "a"), ("ann", "second", "b")]
+    assert changed(ann, old, "second", "b")[0] == 200  # sent again
+    assert len(outcomes(server)) == 2
+    everything = server.session.store.everything()
+    assert everything["undone"].to_list() == [1, 0, 0]
+    assert everything["ended"].to_list()[0] == everything["at"].to_list()[2]
+    assert everything["outcome"].to_list() == ["first", "first", "second"]
+    kept = sqlite3.connect(tmp_path / "judgments.sqlite").execute("SELECT id, replaced_by FROM answers").fetchall()
+    assert kept == [(1, 3), (2, None), (3, None)]
+    assert len(rd.read_preferences(tmp_path / "judgments.sqlite")) == 2
+
+
+def test_the_strategy_forgets_the_old_answer(server):
+    ann = Client(server)
+    question = ann.next()
+    ann.answer(question, "first")
+    changed(ann, history(ann)[0], "second")
+    query, winner, loser = question["query"]["id"], *(side["item"] for side in reversed(question["sides"]))
+    session = server.session
+    with session.questions._fitting:
+        session.questions._learn()
+        strategy = session.questions.strategy
+        strength = strategy.strengths()[query]
+        places = strategy.places[query]
+        assert strength[places[winner]] > strength[places[loser]]
+        assert strategy._queries[query].count == 1
+
+
+def test_undo_of_a_change_brings_back_the_answer(server):
+    ann = Client(server)
+    ann.answer(ann.next(), "first")
+    ann.answer(ann.next(), "tie")
+    changed(ann, history(ann)[1], "second")
+    status, reply = ann.post("undo")
+    assert (status, reply["undone"], reply["progress"]["mine"]) == (200, True, 2)
+    assert [row[1] for row in outcomes(server)] == ["first", "tie"]
+    assert ann.post("undo")[1]["progress"]["mine"] == 1
+    assert [row[1] for row in outcomes(server)] == ["first"]
+
+
+def test_history_is_ones_own(server):
+    ann, bob = Client(server), Client(server, "bob")
+    ann.answer(ann.next())
+    mine = history(ann)
+    assert history(bob) == []
+    status, reply = changed(bob, mine[0])
+    assert (status, "not there any more" in reply["error"]) == (400, True)
+    assert outcomes(server) == [("ann", "first", "")]
+
+
+def test_a_change_is_made_once(server):
+    ann = Client(server)
+    ann.answer(ann.next())
+    old = history(ann)[0]
+    assert changed(ann, old, request="c1")[0] == 200
+    assert changed(ann, old, request="c2")[0] == 400  # on another page, which shows what it was
+    assert changed(ann, old, "tie", request="c1")[0] == 400  # the same request, another answer
+    assert [row[1] for row in outcomes(server)] == ["second"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"answer": True, "outcome": "tie", "comment": ""},
+        {"answer": "1", "outcome": "tie", "comment": ""},
+        {"answer": 10**30, "outcome": "tie", "comment": ""},
+        {"answer": -1, "outcome": "tie", "comment": ""},
+        {"answer": 1, "outcome": "best", "comment": ""},
+        {"answer": 1, "outcome": "tie"},
+        {"answer": 1, "outcome": "tie", "comment": "x" * 2001},
+        {"answer": 1, "outcome": "tie", "comment": "", "request": ""},
+    ],
+)
+def test_wrong_changes_are_refused(asked, server):
+    ann = Client(server)
+    ann.answer(ann.next())
+    status, reply = ann.post("change", **{"request": "c", **asked})
+    assert (status, bool(reply["error"])) == (400, True)
+    assert [row[1] for row in outcomes(server)] == ["first"]
+
+
+def test_a_list_is_shown_and_not_changed_pair_by_pair(server):
+    ann = Client(server)
+    ann.post("ranking", request="l", query="q1", shown=["d1", "d2", "d3"], tiers=[["d1"], ["d2"], ["d3"]])
+    entry = history(ann)[0]
+    assert (entry["items"], "sides" in entry) == (3, False)
+    status, reply = changed(ann, entry)
+    assert (status, "a list cannot be changed" in reply["error"]) == (400, True)
+
+
+def test_answers_about_other_items_are_not_listed(tmp_path):
+    with serving(tmp_path) as server:
+        ann = Client(server)
+        ann.answer(ann.next())
+    with serving(tmp_path, [{"query": "q9", "item": f"d{k}"} for k in (1, 2, 9)]) as server:
+        assert history(Client(server)) == []
+
+
+def test_a_database_of_before_gets_the_new_columns(tmp_path):
+    path = tmp_path / "j.sqlite"
+    with sqlite3.connect(path) as before:
+        before.execute(SCHEMA)
+        before.execute("INSERT INTO answers VALUES (1, 'r', 0, 'q', 'a', 'b', 'first', 'ann', 1.0, '', 'then', 0)")
+        before.execute("INSERT INTO answers VALUES (2, 's', 0, 'q', 'a', 'c', 'tie', 'ann', 1.0, '', 'then', 1)")
+    before.close()
+    content = path.read_bytes()
+    assert len(rd.read_preferences(path)) == 1
+    assert read_answers(path, ended=True)["undone"].to_list() == [0, 1]
+    assert path.read_bytes() == content  # reading changes nothing
+    store = Store(path)
+    assert store.answers().select("seconds", "kind", "program").rows() == [(None, "", 0)]
+    assert store.change("c", 1, "ann", "tie", "")[1].outcome == "tie"
+    store.close()
+    Store(path).close()
+    assert read_answers(path)["outcome"].to_list() == ["tie"]
+
+
+def test_the_time_of_an_answer_is_kept(server):
+    ann = Client(server)
+    ann.answer(ann.next())
+    assert 0 < server.session.store.answers()["seconds"][0] < 30

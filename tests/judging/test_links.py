@@ -1,0 +1,208 @@
+"""A link per judge: a name is whose link it is, a revoked one ends at once, and answers stay."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from click.testing import CliRunner
+
+import rankdev as rd
+from rankdev.cli import cli
+from rankdev.judging._links import Tokens
+from rankdev.judging.store import Store
+from tests.judging.serving import Client, serving, written
+
+
+@pytest.fixture
+def server(tmp_path):
+    with serving(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def owner(server):
+    return Client(server, "eve", server.tokens.owner)
+
+
+def linked(server, owner, name, judge=None):
+    """A client with the link of a judge, who says to be another."""
+    _, reply = owner.post("links", make=name)
+    found = next(entry["link"] for entry in reply["personal"] if entry["name"] == name)
+    return Client(server, judge or name, found.partition("#")[2])
+
+
+def workers(server):
+    return server.session.store.answers()["worker"].to_list()
+
+
+def test_a_link_of_ones_own_is_a_name(server, owner):
+    ann = linked(server, owner, "ann", judge="bob")
+    assert ann.post("hello")[1]["judge"] == "ann"
+    ann.answer(ann.next())
+    assert workers(server) == ["ann"]
+    assert Client(server).post("hello")[1]["judge"] is None
+
+
+@pytest.mark.parametrize("name", ["ann", "Ann", "ANN", "ａｎｎ"])
+def test_nobody_else_can_use_the_name(name, server, owner):
+    ann = linked(server, owner, "ann")
+    ann.answer(ann.next())
+    for token in (server.tokens.judge, server.tokens.owner):
+        for path in ("next", "answer", "undo", "leave", "list", "ranking"):
+            status, reply = Client(server, name, token).post(path)
+            assert (status, "'ann' has a link of their own" in reply["error"]) == (403, True)
+    assert workers(server) == ["ann"]
+    assert Client(server, "anna").post("next")[0] == 200
+
+
+def test_a_revoked_link_ends_at_once_and_answers_stay(server, owner):
+    ann, bob = linked(server, owner, "ann"), Client(server, "bob")
+    ann.answer(ann.next())
+    held, images = ann.next(), ann.post("next")[1]["images"]
+    status, reply = owner.post("links", revoke="ann")
+    assert (status, reply["personal"]) == (200, [{"name": "ann", "link": None}])
+    for path in ("hello", "next", "undo"):
+        status, reply = Client(server, "ann", ann.token).post(path)
+        assert (status, "no longer valid" in reply["error"]) == (401, True)
+    assert Client(server, "ann", ann.token).answer(held)[0] == 401
+    assert workers(server) == ["ann"]
+    assert Client(server, "ann").post("next")[0] == 403  # the name stays taken
+    assert bob.post("next")[1]["images"] != images
+    pairs = set()
+    while question := bob.next():
+        pairs.add((question["query"]["id"], frozenset(side["item"] for side in question["sides"])))
+        bob.answer(question)
+    assert (held["query"]["id"], frozenset(side["item"] for side in held["sides"])) in pairs  # goes to others
+    again = linked(server, owner, "ann")
+    assert again.token != ann.token
+    assert again.post("next")[1]["progress"]["mine"] == 1
+
+
+def test_the_common_link_can_be_switched_off_and_on(server, owner):
+    assert owner.post("links", common=False)[1]["common"] is False
+    assert Client(server).post("next")[0] == 401
+    assert owner.post("next")[0] == 200
+    assert owner.post("links", common=True)[1]["common"] is True
+    assert Client(server).post("next")[0] == 200
+
+
+def test_links_survive_a_restart(tmp_path):
+    with serving(tmp_path) as server:
+        owner = Client(server, "eve", server.tokens.owner)
+        ann, bob = linked(server, owner, "ann"), linked(server, owner, "bob")
+        owner.post("links", revoke="bob", common=False)
+        before = server.tokens
+        database = (tmp_path / "judgments.sqlite").read_bytes()
+        assert not [secret for secret in before.personal.values() if secret and secret.encode() in database]
+    with serving(tmp_path) as server:
+        assert server.tokens == before
+        assert Client(server, "ann", ann.token).post("next")[0] == 200
+        assert Client(server, "bob", bob.token).post("next")[0] == Client(server).post("next")[0] == 401
+
+
+def test_links_made_at_once_are_all_kept(server, owner):
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda k: Client(server, "eve", server.tokens.owner).post("links", make=f"j{k}"), range(12)))
+    assert set(Tokens.kept(server.session.store).personal) == {f"j{k}" for k in range(12)}
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"revoke": "bob"}, "'bob' has no link"),
+        ({"make": ""}, "1 to 80 printable characters"),
+        ({"make": "x" * 81}, "1 to 80 printable characters"),
+        ({"make": "a\u202eb"}, "1 to 80 printable characters"),
+        ({"make": "a\nb"}, "1 to 80 printable characters"),
+        ({"make": "Ann"}, "'Ann' could be taken for 'ann'"),
+    ],
+)
+def test_wrong_links_are_named(asked, message, server, owner):
+    linked(server, owner, "ann")
+    status, reply = owner.post("links", **asked)
+    assert (status, message in reply["error"]) == (400, True)
+    assert set(server.tokens.personal) == {"ann"}
+
+
+def test_only_the_owner_makes_links(server, owner):
+    ann = linked(server, owner, "ann")
+    for client in (ann, Client(server)):
+        assert client.post("links", make="eve")[0] == 403
+    for name in ("O'Brien, 王 <b>", "=cmd", "judges"):
+        client = linked(server, owner, name)
+        assert client.post("hello")[1]["judge"] == name
+
+
+def test_four_judges_with_links_of_their_own_answer_at_once(tmp_path):
+    rows = [{"query": f"q{q}", "item": f"d{k}"} for q in range(4) for k in range(8)]
+    with serving(tmp_path, rows) as server:
+        owner = Client(server, "eve", server.tokens.owner)
+        clients = [linked(server, owner, name, judge="ann") for name in ("ann", "bob", "cy", "dee")]
+
+        def judge(client):
+            for _ in range(5):
+                assert client.answer(client.next())[1]["saved"]
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(judge, clients))
+        assert sorted(workers(server)) == sorted(["ann", "bob", "cy", "dee"] * 5)
+
+
+def test_a_folder_of_before_still_opens(tmp_path):
+    with serving(tmp_path) as server:
+        before = server.tokens
+    kept = tmp_path / "judgments.sqlite-judging"
+    kept.write_text(json.dumps({"judge": before.judge, "owner": before.owner, "port": 1}))
+    with serving(tmp_path) as server:
+        assert (server.tokens.judge, server.tokens.owner, server.tokens.common) == (before.judge, before.owner, True)
+    kept.write_text(json.dumps({"judge": before.judge, "owner": before.owner, "personal": ["x"], "salt": 3}))
+    with serving(tmp_path) as server:
+        assert server.tokens.personal == {}
+
+
+def test_what_is_remembered_is_valid_at_any_time(tmp_path):
+    store = Store(tmp_path / "j.sqlite")
+    for size in (300, 3, 40):
+        store.remember({"x": "y" * size})
+        kept = (tmp_path / "j.sqlite-judging").read_text()
+        assert json.loads(kept) == store.remembered() == {"x": "y" * size}
+    store.close()
+
+
+def started(tmp_path, monkeypatch, *options):
+    """What the command prints before it serves."""
+    monkeypatch.setattr("rankdev.judging.server.JudgeServer.serve_forever", lambda self, **_: None)
+    items = written(tmp_path / "items.jsonl")
+    command = ["judge", str(items), "--db", str(tmp_path / "j.sqlite"), "--no-browser", *options]
+    return CliRunner().invoke(cli, command)
+
+
+def test_the_command_makes_links(tmp_path, monkeypatch):
+    first = started(tmp_path, monkeypatch, "--judges", "ann, Bob Ü").stdout.splitlines()
+    assert [line.rpartition(":http")[0] or line.split(": ")[0] for line in first] == [
+        "judge ann",
+        "judge Bob Ü",
+        "owner",
+    ]
+    again = started(tmp_path, monkeypatch, "--judges", "cy").stdout.splitlines()
+    assert [line.rpartition("#")[2] for line in again[:2]] == [line.rpartition("#")[2] for line in first[:2]]
+    assert [line.split(": ")[0] for line in again] == ["judge ann", "judge Bob Ü", "judge cy", "owner"]
+    assert started(tmp_path, monkeypatch).stdout.splitlines()[0].startswith("judge ann: ")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("ann,ann", "--judges names ann twice"),
+        ("ann,,bob", "expected names with commas"),
+        ("", "expected names with commas"),
+        ("ann,ANN", "'ANN' could be taken for 'ann'"),
+        ("x" * 81, "1 to 80 printable characters"),
+        ("a\tb", "1 to 80 printable characters"),
+    ],
+)
+def test_wrong_names_are_refused(names, message, tmp_path, monkeypatch):
+    result = started(tmp_path, monkeypatch, "--judges", names)
+    assert isinstance(result.exception, rd.RankdevError)
+    assert message in str(result.exception)
+    assert started(tmp_path, monkeypatch).exit_code == 0  # nothing is left open

@@ -1,0 +1,116 @@
+"""The page of judges as the server sends it: its texts by language."""
+
+import json
+import re
+from importlib.resources import files
+
+import pytest
+
+from rankdev.errors import FileFormatError, UsageError
+from rankdev.judging.items import read_items
+from rankdev.judging.page import MARK, Page, languages, preferred, texts_of
+
+ASSETS = files("rankdev.judging").joinpath("assets")
+PLACE = re.compile(r"\{(\w+)\}")
+
+
+def forms(text):
+    return text.values() if isinstance(text, dict) else [text]
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_language_has_every_text_with_the_same_places(language):
+    english, texts = texts_of("en"), texts_of(language)
+    assert list(texts) == list(english)
+    for name, text in texts.items():
+        assert isinstance(text, dict) == isinstance(english[name], dict), name
+        places = {frozenset(PLACE.findall(form)) for form in forms(english[name])}
+        assert {frozenset(PLACE.findall(form)) for form in forms(text)} <= places, name
+        assert all(form.strip() for form in forms(text)), name
+        assert not isinstance(text, dict) or {"one", "other"} <= text.keys(), name
+
+
+def test_every_text_is_used_and_exists():
+    page = ASSETS.joinpath("judge.html").read_text(encoding="utf-8")
+    scripts = "".join(path.read_text(encoding="utf-8") for path in ASSETS.iterdir() if path.name.endswith(".js"))
+    marks = set(MARK.findall(page)) - {"language", "texts"}
+    called = set(re.findall(r'\b(?:text|many)\("(\w+)"', scripts))
+    known = set(texts_of("en"))
+    assert marks | called <= known
+    unused = {name for name in known - marks - called if f'"{name}"' not in scripts}
+    assert unused == set()
+
+
+@pytest.mark.parametrize(
+    ("accepted", "language"),
+    [
+        ("", "en"),
+        ("de", "de"),
+        ("de-AT, de;q=0.9, en;q=0.8", "de"),
+        ("fr-CH, fr;q=0.9, en;q=0.8, de;q=0.7, *;q=0.5", "en"),
+        ("en;q=0.3,de;q=0.4", "de"),
+        ("de;q=0, en", "en"),
+        ("xx, ;;;q=, \x00", "en"),
+        ("de;q=9", "de"),
+        ("de," * 10_000, "de"),
+    ],
+)
+def test_the_browser_chooses_the_language(accepted, language):
+    assert preferred(accepted) == language
+    sent = Page().html(accepted).decode()
+    assert f'<html lang="{language}">' in sent
+    assert not MARK.search(sent)
+    data = re.search(r'<script type="application/json" id="texts">(.*?)</script>', sent)[1]
+    assert json.loads(data) == texts_of(language)
+
+
+def test_the_owner_chooses_the_language_for_all():
+    assert b'<html lang="de">' in Page("de").html("en")
+    with pytest.raises(UsageError, match=r"--language 'fr': expected one of de, en"):
+        Page("fr")
+
+
+ITEMS = "query,item,query_text,query_description\nq,a,Roman bridge,\nq,b,Roman bridge,Which stand?\nr,c,,\nr,d,,\n"
+
+
+def about(tmp_path, items=ITEMS, queries=None, name="queries.jsonl"):
+    (tmp_path / "items.csv").write_text(items)
+    if queries is not None:
+        (tmp_path / name).write_text(queries)
+    found = read_items(tmp_path / "items.csv", None if queries is None else tmp_path / name)
+    return {query: found.query(query) for query in found.pool.items}
+
+
+def test_a_query_may_have_a_description(tmp_path):
+    assert about(tmp_path) == {
+        "q": {"id": "q", "text": "Roman bridge", "description": "Which stand?"},
+        "r": {"id": "r", "text": "r"},
+    }
+
+
+def test_a_table_of_queries_adds_to_the_items(tmp_path):
+    queries = '{"query": "q", "narrative": "n"}\n{"query": "r", "text": "t"}\n{"query": "s", "text": "u"}\n'
+    assert about(tmp_path, queries=queries) == {
+        "q": {"id": "q", "text": "Roman bridge", "description": "Which stand?", "narrative": "n"},
+        "r": {"id": "r", "text": "t"},
+    }
+    assert about(tmp_path, queries="r\tthe text\n", name="queries.tsv")["r"]["text"] == "the text"
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"items": "query,item,query_text\nq,a,one\nq,b,two\n"}, r"items\.csv.*3.*two texts in the column query_text"),
+        (
+            {"queries": '{"query": "q", "text": "a"}\n{"query": "q", "text": "a"}\n'},
+            r"jsonl.*2.*appears twice",
+        ),
+        ({"queries": '{"query": "z", "text": "a"}\n'}, "none of the queries"),
+        ({"queries": '{"query": "q", "title": "a"}\n'}, "expected the columns query and text"),
+        ({"queries": '{"query": "", "text": "a"}\n'}, "the query is empty"),
+        ({"queries": ""}, "empty"),
+    ],
+)
+def test_texts_of_queries_that_cannot_be_used(tmp_path, changed, complaint):
+    with pytest.raises(FileFormatError, match=complaint):
+        about(tmp_path, **changed)

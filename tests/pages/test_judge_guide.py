@@ -1,0 +1,99 @@
+"""What judges should know, beside what they judge: guidelines and descriptions of queries."""
+
+import pytest
+
+from rankdev.judging._markdown import parsed
+from rankdev.judging.page import Page
+from tests.judging.serving import ROWS, serving
+from tests.pages.test_judge import begin, press
+
+HOSTILE = """# What counts
+
+The **better** item answers the query. <script>document.title = 'owned'</script>
+<img src=x onerror="document.title = 'owned'"> [click](javascript:document.title='owned')
+![a picture](https://evil.example/x.png) [a page](https://example.org/a)
+
+| grade | means |
+|---|---|
+| 0 | <b>not</b> relevant |
+
+1. first
+
+```
+<style>body { display: none }</style>
+"""
+GUIDED = Page(guidelines=parsed(HOSTILE))
+ABOUT = {
+    "query_description": "Which bridges did the Romans build?",
+    "query_narrative": "Roads <b>are</b> not relevant.",
+}
+
+
+def test_guidelines_are_beside_the_pair_and_only_text(page, tmp_path):
+    with serving(tmp_path, page=GUIDED) as server:
+        begin(page, server, server.tokens.judge, "ann")
+        guide = page.locator("#guidelines")
+        assert guide.is_visible()
+        box, pair = page.locator("#guide").bounding_box(), page.locator("#second").bounding_box()
+        assert box["x"] >= pair["x"] + pair["width"]
+        assert guide.locator("h2").text_content() == "What counts"
+        assert guide.locator("script, img, style, b, iframe").count() == 0
+        assert guide.locator("a").evaluate_all("all => all.map((a) => [a.textContent, a.href, a.rel])") == [
+            ["a picture", "https://evil.example/x.png", "noopener noreferrer"],
+            ["a page", "https://example.org/a", "noopener noreferrer"],
+        ]
+        assert "<img src=x onerror=" in guide.text_content()
+        press(page, "ArrowLeft")
+        assert page.title() == "Which is better?"
+        assert not [url for url in page.requests if "evil" in url]
+        page.click("#guide summary")
+        page.wait_for_function("() => localStorage.getItem('guide') === 'folded'")
+        page.reload()
+        begin(page, server, server.tokens.judge, "ann")
+        assert not page.locator("#guidelines").is_visible()
+        assert page.troubles == []
+
+
+def test_a_tree_that_is_not_markdown_makes_nothing_else(page, tmp_path):
+    bad = [("script", {"src": "https://evil.example/x.js"}, ["x"]), ("a", {"href": "javascript:alert(1)"}, ["y"])]
+    with serving(tmp_path, page=Page(guidelines=[*bad, ("p", {"onclick": "alert(1)", "style": "x"}, ["z"])])) as server:
+        begin(page, server, server.tokens.judge, "ann")
+        assert page.evaluate("byId('guidelines').innerHTML") == "<span>x</span><a>y</a><p>z</p>"
+
+
+def test_guidelines_are_folded_on_a_phone(browser, tmp_path):
+    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    with serving(tmp_path, page=GUIDED) as server:
+        phone = begin(context.new_page(), server, server.tokens.judge, "ann")
+        assert phone.locator("#guide summary").is_visible()
+        assert not phone.locator("#guidelines").is_visible()
+        phone.tap("#guide summary")
+        assert phone.locator("#guidelines").is_visible()
+        assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    context.close()
+
+
+def test_without_guidelines_there_is_no_place_for_them(page, tmp_path):
+    with serving(tmp_path) as server:
+        begin(page, server, server.tokens.judge, "ann")
+        assert page.locator("#guide").is_hidden()
+
+
+def test_a_query_says_what_it_is_about(page, tmp_path):
+    with serving(tmp_path, [{**row, **ABOUT} for row in ROWS]) as server:
+        begin(page, server, server.tokens.judge, "ann")
+        assert page.locator("#query .about").all_text_contents() == list(ABOUT.values())
+        assert page.locator("#query b").count() == 0
+        page.click("[data-mode=list]")
+        page.wait_for_selector("#tiers .card")
+        assert page.locator("#list-query .about").all_text_contents() == list(ABOUT.values())
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_nothing_serious_stands_between_a_person_and_the_guidelines(seen, tmp_path, folded):
+    page, found = seen
+    with serving(tmp_path, [{**row, **ABOUT} for row in ROWS], page=GUIDED) as server:
+        begin(page, server, server.tokens.judge, "ann")
+        if folded:
+            page.click("#guide summary")
+        assert found() == []

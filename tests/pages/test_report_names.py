@@ -1,0 +1,125 @@
+"""Long names on a page are shortened where they agree, never to the same text; tables are saved with names in full."""
+
+import csv
+import io
+import random
+import re
+
+import pytest
+
+import rankdev as rd
+from tests.pages.test_report import DEMO, HOSTILE, LAY_OUT, MEASURES, cells, demo, html, inputs, show  # noqa: F401
+
+LONG = "bm25-rm3-then-monot5-reranked-by-duot5-with-a-very-long-description-of-every-setting-of-the-run"
+
+
+def families(rng):
+    """Draw names that share beginnings and ends, of any script and length."""
+    alphabet = rng.choice(["ab", "ab-_./", "añ漢字🙂", "a\u202e\u200bb\\u", "xyz 0123"])
+    word = lambda most: "".join(rng.choices(alphabet, k=rng.randint(0, most)))  # noqa: E731
+    start, end = word(rng.choice([0, 5, 200])), word(rng.choice([0, 5, 200]))
+    names = [start + word(rng.choice([1, 3, 60])) + end for _ in range(rng.randint(1, 70))]
+    return list(dict.fromkeys(name for name in names if name)) or ["a"]
+
+
+def test_short_names_differ_and_fit(show, html):  # noqa: F811
+    page = show(html)
+    rng = random.Random(0)
+    tried = [(families(rng), rng.choice([8, 14, 22, 30, 48])) for _ in range(400)]
+    made = page.evaluate("all => all.map(([names, most]) => shortened(names, most))", tried)
+    for (names, most), short in zip(tried, made, strict=True):
+        assert len(short) == len(names)
+        assert len(set(short)) == len(names)
+        assert all(len(text) <= most for text in short)
+    one = ["team-alpha-run-2021-dense-large", "team-alpha-run-2021-dense-small"]
+    assert page.evaluate("names => shortened(names, 14)", one) == ["…large", "…small"]
+    assert page.evaluate("names => shortened(names, 40)", one) == one
+
+
+@pytest.mark.parametrize(("width", "media"), [(390, "screen"), (1100, "screen"), (680, "print")])
+def test_no_two_systems_have_the_same_text(show, page, width, media):  # noqa: F811
+    page.set_viewport_size({"width": width, "height": 800})
+    references = {f"q{i}": list("abcd") for i in range(8)}
+    names = [f"{LONG}-{i}-of-the-same-team-in-the-same-year" for i in range(3)] + HOSTILE[:4]
+    runs = {name: {query: list("abcd")[i % 4 :] for query in references} for i, name in enumerate(names)}
+    show(rd.report(references, runs, ["RDQ@4", "AP@4"]).html, "#query=q1")
+    page.emulate_media(media=media)
+    for table in ("board", "scores", "matrix", "losses"):
+        shown = page.eval_on_selector_all(f"#{table} tbody th bdi", "all => all.map(one => one.innerText)")
+        assert len(shown) == len(set(shown)) == len(names)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert len(page.inner_text("#conclusion")) < 400
+
+
+def saved(page, button):
+    """Click, and return the name and content of the file; a browser allows a page few downloads in a row."""
+    page.evaluate("() => { save = (name, content) => { window.kept = [name, content.replace('\\ufeff', '')] } }")
+    button.click()
+    return page.evaluate("window.kept")
+
+
+def test_every_table_is_saved_as_csv_and_latex(show, inputs):  # noqa: F811
+    references, runs = inputs
+    names = {name: f"{LONG}-{name}" for name in DEMO} | {"nearest": '=1+1 "quoted", 50% & {_$'}
+    made = rd.report(references, {names[name]: run for name, run in runs.items()}, MEASURES, segments={"museums": "x"})
+    page = show(made.html, f"#query=museums&search=-&a={names['blended']}&b={names['popular']}")
+    buttons = page.locator("main button.tool:visible:has-text('CSV')")
+    tables = page.locator("main table:visible")
+    assert buttons.count() == tables.count() >= 10
+    for button in (buttons.nth(i) for i in range(buttons.count())):
+        name, text = saved(page, button)
+        rows = list(csv.reader(io.StringIO(text)))
+        assert name.endswith(".csv")
+        assert len({len(row) for row in rows}) == 1
+        assert len(rows) > 1
+    scores = rd.evaluate(references, runs, MEASURES).sorted_by("RDQ@5")
+    _, text = saved(page, page.get_by_label("Save the table scores as CSV"))
+    rows = list(csv.reader(io.StringIO(text)))
+    assert rows[0] == ["System", *MEASURES]
+    assert [row[0] for row in rows[1:]] == ["'" * (s == "nearest") + names[s] for s in scores.systems]
+    assert [row[1].split()[0] for row in rows[1:]] == [f"{value:.4f}" for value in scores.means[:, 0]]
+    _, latex = saved(page, page.get_by_label("Save the table scores as LaTeX"))
+    assert latex.count("\\\\\n") == 4
+    assert '=1+1 "quoted", 50\\% \\& \\{\\_\\$' in latex
+    assert "\\textbf{" in latex
+    assert re.search(r"\\begin\{tabular\}\{lrrr\}", latex)
+
+
+def test_all_queries_are_saved_not_a_page_of_them(show):  # noqa: F811
+    references = {f"q{i}": ["a", "b"] for i in range(60)}
+    page = show(rd.report(references, {"x": references, "y": {q: ["b", "a"] for q in references}}, "RDQ@2").html)
+    _, text = saved(page, page.get_by_label("Save the table rows as CSV"))
+    assert len(cells(page, "#rows")) == 25
+    assert len(list(csv.reader(io.StringIO(text)))) == 61
+
+
+def test_charts_have_tips(show, html):  # noqa: F811
+    page = show(html, "#a=blended&b=nearest")
+    assert not page.is_visible("#tip")
+    page.hover("#board tbody tr:first-child svg")
+    page.wait_for_selector("#tip:visible")
+    assert page.inner_text("#tip").startswith("blended: 0.")
+    page.locator("#differences svg").hover(position={"x": 60, "y": 20})
+    first = cells(page, "#rows")[0]
+    assert page.inner_text("#tip") == f"{first[0]}: A {first[1]}, B {first[2]}, difference {first[3]}"
+
+
+def test_title_author_and_date_are_text(show, inputs):  # noqa: F811
+    made = rd.report(*inputs, "RDQ@5", title="<b>Spring</b>\u202e", author="Ada & team", date="1 May 2026")
+    assert made.title == "<b>Spring</b>\\u202e"
+    page = show(made.html)
+    assert page.title() == made.title
+    assert page.inner_text("#title") == made.title
+    assert page.inner_text("#subtitle") == "3 systems on 10 queries · Ada & team · 1 May 2026"
+    with pytest.raises(rd.UsageError, match="title must be str"):
+        rd.report(*inputs, "RDQ@5", title=5)
+
+
+def test_folded_parts_are_printed(show, html):  # noqa: F811
+    page = show(html)
+    assert not page.is_visible("#facts")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    page.evaluate(LAY_OUT)
+    assert page.is_visible("#facts")
+    assert not page.locator(".tools").first.is_visible()
