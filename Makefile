@@ -21,7 +21,8 @@ demo: setup
 # the core; without tests marked slow, with few random examples; a page of docs must stay in one process
 PAGES = -n auto --dist loadfile docs README.md
 CODE = -n auto --dist worksteal tests src/rankdev
-REST = tests/judging tests/learning tests/studies tests/integrations tests/pages tests/test_notebooks.py
+ROOMS = judging learning studies integrations
+REST = $(ROOMS:%=tests/%) $(ROOMS:%=src/rankdev/%) tests/pages tests/test_notebooks.py
 test: export POLARS_MAX_THREADS = 1
 test: setup
 	@status=0; $(BIN)/python -m pytest $(PAGES) || status=1; $(BIN)/python -m pytest $(CODE) $(REST:%=--ignore %) && exit $$status

@@ -36,12 +36,21 @@ for library in ("OPENBLAS", "OMP", "MKL"):
 pytest_collect_file = PAGES.pytest()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the modules of rankdev once: pytest rewrites the asserts of every package that has a plugin."""
+    hook: Any = config.pluginmanager.rewrite_hook
+    hook._must_rewrite.discard("rankdev")
+    hook._marked_for_rewrite_cache.clear()
+
+
 @pytest.hookimpl(wrapper=True, specname="pytest_collect_file")
 def pytest_collect_optional(file_path: Path, parent: pytest.Collector) -> Iterator[Any]:
-    """Skip a module that is named on the command line, and whose library is not here."""
+    """Skip a module that is named on the command line, and whose library is not here; tests have no doctests."""
     found = yield
     if file_path in [ROOT / module for module in collect_ignore]:
         return [_Skipped.from_parent(parent, path=file_path)]
+    if ROOT / "tests" in file_path.parents:
+        return [collector for collector in found if type(collector).__name__ != "DoctestModule"]
     return found
 
 

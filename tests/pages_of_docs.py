@@ -1,13 +1,19 @@
 """Examples of README.md and docs/: Python prompts, and `$ rankdev …` commands with their output."""
 
+import contextlib
+import io
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
 from importlib.util import find_spec
 from pathlib import Path
+from unittest.mock import patch
 
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
@@ -16,15 +22,41 @@ ROOT = Path(__file__).parents[1]
 HOME = Path.cwd()
 
 
+PLAIN = re.compile(r"rankdev (?!.*--import)[^|<>;&*?$`~]*")  # nothing for a shell, and nothing that stays loaded
+
+
 def printed(command: str) -> list[str]:
-    """Run a command in a shell and return the lines it prints, without blanks at their ends."""
+    """Run a command and return the lines it prints, without blanks at their ends."""
+    run = _in_this_process if PLAIN.fullmatch(command) else _in_a_shell
+    return [line.rstrip() for line in run(command).splitlines()]
+
+
+def _in_this_process(command: str) -> str:
+    """Save the start of a process, most of whose time is for imports."""
+    from rankdev.cli import main
+
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with (
+        patch.object(sys, "argv", shlex.split(command)),
+        patch.dict(os.environ, COLUMNS="80"),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        warnings.catch_warnings(),
+        contextlib.suppress(SystemExit),
+    ):
+        warnings.simplefilter("always")
+        main()
+    return "".join(stream.buffer.getvalue().decode() for stream in (out, err))  # type: ignore[attr-defined]
+
+
+def _in_a_shell(command: str) -> str:
     environment = {
         **os.environ,
         "COLUMNS": "80",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
     done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment, check=False)
-    return [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
+    return done.stdout + done.stderr
 
 
 def run_console(example: Example) -> str | None:

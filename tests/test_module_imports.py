@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -24,13 +25,26 @@ def run_on_import(nodes: list[ast.stmt]) -> Iterator[ast.AST]:
             yield from run_on_import([child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)])
 
 
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """All statements below a node; expressions, of which there are far more, hold none."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(node, field, ()) if isinstance(getattr(node, field, None), list) else ():
+            if isinstance(child, ast.stmt):
+                yield child
+            yield from statements(child)
+
+
 def imports(everywhere: bool) -> dict[str, set[str]]:
     """Modules of ours that each imports; ``everywhere``: also inside functions."""
     found: dict[str, set[str]] = {}
     for module, path in MODULES.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
         names: set[str] = set()
-        for node in ast.walk(tree) if everywhere else run_on_import(tree.body):
+        for node in statements(tree(path)) if everywhere else run_on_import(tree(path).body):
             if isinstance(node, ast.Import):
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):

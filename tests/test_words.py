@@ -59,6 +59,7 @@ WORDS = {
 }
 PATTERNS = {better: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for better, words in WORDS.items()}
 IN_DOCSTRINGS = {"return": re.compile(r"\bGives?\b")}  # messages may ask to give something
+ANY = re.compile(rf"\b(?:{'|'.join([*WORDS.values(), 'Gives?'])})\b", re.IGNORECASE)  # most texts have none
 
 ALLOWED = {  # part of a line, by module
     "cli/commands/compare.py": ["Give REFERENCES"],  # help texts address the user
@@ -67,7 +68,7 @@ ALLOWED = {  # part of a line, by module
     "cli/commands/meta.py": ["Give REFERENCES", "verdicts.csv"],  # a file of the demo
     "cli/commands/power.py": ["Give REFERENCES"],
     "studies/maps.py": ["'rivals'"],  # a column
-    "_common/tables.py": ['"worthless"', '"worthless_grades"'],  # keys in files of older versions
+    "_common/names.py": ['"worthless"', '"worthless_grades"'],  # keys in files of older versions
 }
 CODE = re.compile(r"``[^`]*``|`[^`]*`|:\w+:`[^`]*`|(?<![\w.])--\w[\w-]*|\.?\b\w+\(\)|\.remarks\b")
 IN_BRACES = re.compile(r"\{[^{}]*\}")  # of an f-string
@@ -108,6 +109,8 @@ def found_in(source, allowed=()):
     """Return a line for each word that is not to be used."""
     problems = []
     for line, written, is_docstring in prose(source):
+        if not ANY.search(written):
+            continue
         text = without_code(written, is_docstring=is_docstring, allowed=allowed)
         for better, pattern in (PATTERNS | IN_DOCSTRINGS if is_docstring else PATTERNS).items():
             for match in pattern.finditer(text):

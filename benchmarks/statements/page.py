@@ -160,11 +160,11 @@ TABLES: dict[str, Callable[[], Iterator[Sequence[str]]]] = {
 def page(text: str) -> str:
     """Return a page with its tables brought up to date: each follows a comment such as <!-- table: worlds -->."""
     for name, make in TABLES.items():
-        marked = re.compile(rf"(<!-- table: {name} -->\n\n)(\|.*\n)*")
+        marked = re.compile(rf"(<!-- table: {name} -->\n\n)((\|.*\n)+\n)?")
         if marked.search(text):
             head, *rows = make()
             lines = [_line(head), _line(["---"] * len(head)), *(_line(row) for row in rows)]
-            text = marked.sub(lambda found, lines=lines: found[1] + "".join(lines), text)  # type: ignore[misc]
+            text = marked.sub(lambda found, lines=lines: f"{found[1]}{''.join(lines)}\n", text)  # type: ignore[misc]
     return text
 
 

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -134,12 +135,36 @@ def test_refs_preferences_names_file_and_line(rankdev, folder):
     assert not (folder / "refs.jsonl").exists()
 
 
-def test_demo_walks_through_eval_and_explain(rankdev):
+def test_the_demo_ends_with_a_report_and_fits_80_columns(rankdev, folder, monkeypatch, tmp_path_factory):
+    monkeypatch.setenv("COLUMNS", "80")
+    elsewhere = tmp_path_factory.mktemp("t")
+    monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
+    monkeypatch.setattr("webbrowser.open", lambda address: pytest.fail("nobody asked for a browser"))
+    before = {path: path.read_bytes() for path in folder.iterdir()}
     done = rankdev("demo")
     assert done.status == 0
     assert "$ rankdev eval places.jsonl" in done.out
-    assert "$ rankdev explain places.jsonl" in done.out
     assert "0.8322*" in done.out
+    (page,) = elsewhere.glob("rankdev-demo-*/report.html")
+    assert f"\n{page}\n" in done.out
+    assert "</html>" in page.read_text(encoding="utf-8")
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before  # nothing is left in the current folder
+    assert Path.cwd() == folder
+    lines = f"{done.out}\n{done.err}".replace(str(page), "report.html").splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+
+
+def test_the_demo_opens_its_report_where_asked(rankdev, monkeypatch, tmp_path_factory):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("t")))
+    monkeypatch.setattr("rankdev.cli.commands.tools.STEPS", [])
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    done = rankdev("demo", "--open")
+    assert (done.status, done.err) == (0, "rankdev: no browser could be opened\n")
+    assert opened[0].startswith("file://")
+    assert opened[0].endswith("/report.html")
+    done = rankdev("demo", "--open", "--save", "there")
+    assert (done.status, done.err.count("\n")) == (2, 1)
 
 
 def test_demo_saves_its_data(rankdev, folder):

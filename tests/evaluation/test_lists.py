@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.html_report.comparison import WHY, first_positions
+from rankdev.evaluation.first_positions import IN_PLACE, KINDS, first_positions
 from rankdev.measures import parse
 from tests.common.examples import examples
 
@@ -52,7 +52,11 @@ def test_every_list_is_explained(case):
             assert (None if item < 0 else found.names[int(item)]) == entry.item
             assert (found.ranks[0, q, i] or None) == entry.rank
             assert found.ideal_ranks[q, i] == entry.ideal_rank
-            assert WHY[found.why[0, q, i]] == entry.why
+            kind = KINDS[found.kinds[0, q, i]]
+            if entry.why:
+                assert kind == entry.why
+            else:  # nothing is lost, by what belongs there or by a position that does not count
+                assert kind == IN_PLACE if entry.credit else kind != IN_PLACE
             numbers = [part[0, q, i] for part in (found.credit, found.earned, found.lost)]
             assert numbers == pytest.approx([entry.credit, entry.earned, entry.lost], abs=1e-12)
             assert found.weights[i] == entry.weight
@@ -62,4 +66,5 @@ def test_a_run_without_any_of_the_queries_is_empty():
     references = rd.References.from_lists({"q": ["a"]})
     found = first_positions(references, {"mine": rd.Run.from_lists({"other": ["a"]})}, parse("RDQ@2"), 2)
     assert found.items.tolist() == [[[-1, -1]]]
-    assert [WHY[code] for code in found.why[0, 0]] == ["missing", ""]
+    assert [KINDS[code] for code in found.kinds[0, 0]] == ["missing", "missing"]
+    assert found.lost[0, 0].tolist() == [1, 0]

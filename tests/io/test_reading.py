@@ -119,7 +119,7 @@ def test_ties(tmp_path: Path) -> None:
 def test_batches_cut_inside_queries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, depth: int | None, spacing: bytes
 ) -> None:
-    lines = [f"q{i % 7} Q0 d{i} 1 {i * 37 % 101} t" for i in range(200)]
+    lines = [f"q{i % 7} Q0 d{i} 1 {i * 37 % 101} t" for i in range(70)]
     lines[50:50] = ["", " ", ""]
     content = "\n".join(lines).encode().replace(b" ", spacing)
     (tmp_path / "a.run").write_bytes(content)

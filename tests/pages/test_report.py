@@ -540,7 +540,7 @@ def test_a_page_is_small_enough_to_send(systems, queries, measures, most):
     assert (len(header["systems"]), len(header["queries"])) == (systems, queries)  # nothing was left out
 
 
-def test_notes_have_the_uncertainty_of_judgments(tmp_path):
+def test_scores_have_the_uncertainty_of_judgments(show, tmp_path):
     lists = {"q1": ["x", "y", "z"], "q2": ["u", "v", "w"]}
     runs = {"good": lists, "bad": {query: items[::-1] for query, items in lists.items()}}
     judged = [(query, a, b) for query, (x, y, z) in lists.items() for a, b in ((x, y), (y, z), (x, z))]
@@ -549,17 +549,39 @@ def test_notes_have_the_uncertainty_of_judgments(tmp_path):
         uncertain = rd.evaluate_with_uncertainty(judged, runs, "RDQ@3", disconnected="largest")
     path = tmp_path / "judged.csv"
     path.write_text("\n".join(["query,winner,loser", *map(",".join, judged)]))
-    for given in (judged, str(path), rd.Preferences.from_rows(judged)):
-        notes = header_of(rd.report(lists, runs, ["RDQ@3", "AP@3"], judgments=given).html)["notes"]
-        for row in uncertain.to_polars().iter_rows(named=True):
-            assert f"{row['system']} {row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]" in notes[0]
-        _, better, other, fraction = uncertain.beats().row(0)
-        assert notes[1] == f"{better} beats {other} in {fraction:.0%} of the draws."
-        assert [note for note in uncertain.remarks if note not in notes] == []
-    assert not any("uncertainty" in note for note in header_of(rd.report(lists, runs, "RDQ@3").html)["notes"])
+    pages = [rd.report(lists, runs, ["RDQ@3", "AP@3"], judgments=given).html for given in (judged, str(path))]
+    assert pages[0] == pages[1]
+    page = show(pages[0])
+    assert cells(page, "#uncertain") == [
+        [row["system"], f"{row['value']:.4f}", f"[{row['low']:.4f}, {row['high']:.4f}]"]
+        for row in uncertain.to_polars().iter_rows(named=True)
+    ]
+    _, better, other, fraction = uncertain.beats().row(0)
+    assert page.inner_text("#beats") == f"{better} beats {other} in {fraction:.0%} of the draws."
+    assert set(uncertain.remarks) <= set(header_of(pages[0])["notes"])
+    assert not show(rd.report(lists, runs, "RDQ@3").html).is_visible("#uncertain")
     for wrong, why in ((5, "expected rows"), ("none.csv", "no such file"), ([("q9", "a", "b")], "shares no query")):
         with pytest.raises(rd.RankdevError, match=why):
             rd.report(lists, runs, "RDQ@3", judgments=wrong)
+
+
+def test_segments_are_tested(show):
+    rng = np.random.default_rng(0)
+    references = {f"q{i}": list("abcd") for i in range(24)}
+    runs = {name: {q: rng.permutation(list("abcdxy"))[:4].tolist() for q in references} for name in ("one", "other")}
+    runs["best"] = references
+    segments = {query: "even" if int(query[1:]) % 2 else "odd" for query in references}
+    measures = ["RDQ@4", "AP@4"]
+    page = show(rd.report(references, runs, measures, segments=segments).html)
+    found = rd.significance(rd.evaluate(references, runs, measures), segments=segments)
+    for name, part in found.segments.items():
+        for row in part.to_polars().iter_rows(named=True):
+            for a, b, sign in ((row["a"], row["b"], 1), (row["b"], row["a"], -1)):
+                page.goto(page.url.partition("#")[0] + f"#a={a}&b={b}&measure={row['measure']}")
+                shown = {line[0]: line for line in cells(page, "#segments")}[name]
+                low, high = sorted((sign * row["low"], sign * row["high"]))
+                p = "< 0.0001" if row["p_adjusted"] < 0.0001 else f"{row['p_adjusted']:.4f}"
+                assert shown[-3:] == [f"{sign * row['difference']:+.4f}", f"[{low:.4f}, {high:.4f}]", p]
 
 
 def test_what_no_page_can_hold_is_refused():
@@ -584,7 +606,7 @@ def test_the_command(show, demo, tmp_path):
         *("--segments", str(tmp_path / "by.csv"), "-o", str(target)),
     ]
     result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
-    assert result.output == f"{target}: 3 systems on 10 queries. {BEST}\n"
+    assert " ".join(result.output.split()) == f"{target}: 3 systems on 10 queries. {BEST}"
     html = target.read_text(encoding="utf-8")
     page = show(html, "#query=museums")
     assert page.inner_text("#query-text") == "Where is a museum?"

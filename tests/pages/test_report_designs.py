@@ -64,3 +64,21 @@ def test_one_system_is_a_page_too():
 def test_what_takes_no_account_of_runs_is_refused(given):
     with pytest.raises(UsageError, match=f"{next(iter(given))} is for systems with one run each"):
         rd.report(REFERENCES, RUNS, "RDQ@3", replicates=REPLICATES, **given)
+
+
+def test_the_page_has_the_runs_of_each_system(page, tmp_path):
+    path = tmp_path / "report.html"
+    rd.report(REFERENCES, RUNS, ["RDQ@3", "P@3"], replicates=REPLICATES).save(path)
+    page.goto(path.as_uri())
+    page.wait_for_selector("body[data-ready]")
+    means = dict(rd.evaluate(REFERENCES, RUNS, "RDQ@3").mean().iter_rows())
+    rows = page.eval_on_selector_all(
+        "#runs tbody tr", "rows => rows.map(row => [...row.cells].map(c => c.textContent))"
+    )
+    for system, count, mean, low, high, names in rows:
+        own = [means[run] for run in REPLICATES[system]]
+        assert [count, low, high] == [str(len(own)), f"{min(own):.4f}", f"{max(own):.4f}"]
+        assert mean == f"{np.mean(own):.4f}"
+        assert names == ", ".join(REPLICATES[system])
+    assert {row[0] for row in rows} == set(REPLICATES)
+    assert page.troubles == []

@@ -49,7 +49,7 @@ def test_the_posterior_is_that_of_integration(seed):
     deviation, lapse = rng.choice([0.3, 1.0, 2.5]), rng.choice([0.0, 0.05, 0.15])
     tie_rate = float(rng.choice([0.0, 0.5]))
     found = propagate(answers, Prior(np.zeros((1, items)), np.array([deviation]), np.array([lapse]), tie_rate))
-    mean, covariance, evidence = by_integration(answers, deviation, lapse, tie_rate, items, 61 if items == 3 else 25)
+    mean, covariance, evidence = by_integration(answers, deviation, lapse, tie_rate, items, 41 if items == 3 else 21)
     assert found.mean[0] == pytest.approx(mean, abs=0.03 * deviation)
     assert found.covariance[0] == pytest.approx(covariance, abs=0.04 * deviation**2)
     assert found.evidence[0] == pytest.approx(evidence, abs=0.03)

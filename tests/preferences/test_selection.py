@@ -172,8 +172,9 @@ def judgments_until_decided(strategy, seed):
         verdict = decision.verdict()
         if verdict.probability >= 0.95:
             return asked, verdict.best == int(np.argmax(sum(true.values())))
-        query, a, b = decision.ask()
-        if strategy == "random":
+        if strategy == "decide":
+            query, a, b = decision.ask()
+        else:
             query = f"q{rng.integers(8)}"
             a, b = (f"d{k}" for k in rng.choice(6, 2, replace=False))
         lead = truth[query][int(a[1:])] - truth[query][int(b[1:])]

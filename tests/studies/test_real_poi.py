@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.statements import __main__ as statements
+from benchmarks.statements import page
 from click.testing import CliRunner
 
 import rankdev as rd
@@ -387,3 +389,34 @@ def test_real_places_are_read_as_they_are():
     assert found.names[0] == ["helsinki", "helsinki railway station", "helsingfors jarnvagsstation"]
     assert found.streets[0] == "kaivokatu"
     assert Asking(found, np.random.default_rng(0)).missing == []
+
+
+# --- the pages
+
+
+def test_the_pages_show_what_the_study_wrote():
+    for name in page.PAGES:
+        text = (page.DOCS / name).read_text("utf-8")
+        assert "<!-- table: " in text
+        assert page.page(text) == text, "python -m benchmarks.statements.page brings it up to date"
+
+
+def test_the_files_of_the_study_are_of_the_plan_and_agree():
+    facts, pairs = pl.read_csv(page.FACTS, infer_schema_length=None), pl.read_csv(page.PAIRS)
+    done = facts.select("world", "seed").unique()
+    assert set(done["world"]) == set(worlds.WORLDS)
+    assert set(done["seed"]) <= set(worlds.FULL.seeds)
+    assert done.height == len(worlds.WORLDS) * done["seed"].n_unique()  # all worlds, whichever way they fall
+    assert pairs.height == 66 * done.height
+    for (world, seed), mine in pairs.group_by("world", "seed"):
+        for measure in ("RDQ@5", "AP@5"):
+            row = facts.filter(world=world, seed=seed, part="Table 2", statistic="p50", measure=measure)
+            assert row["value"].item() == pytest.approx(mine[f"power {measure}"].median(), abs=2e-4)
+
+
+def test_verdicts_on_worlds_follow_from_their_file():
+    facts = pl.read_csv(page.FACTS, infer_schema_length=None)
+    content = json.loads(page.STATEMENTS.read_text("utf-8"))["statements"]
+    for name in worlds.WORLDS:
+        for text, (state, ours) in statements.world(facts, name).items():
+            assert content[text][f"real {name}"] == {"verdict": state, "found": ours}

@@ -31,9 +31,18 @@ class PowerMap(Protocol):
     n: int
 
 
+MOST_OF_SEGMENTS = 50_000  # tests of segments on one page; where there are more, the notes have what they show
+
+
 def arrays_of(found: Comparison, places: Ints, power: Power | None, power_map: PowerMap | None) -> Arrays:
     """Return all arrays of a page; ``places`` are the lists from :func:`pools_of`."""
-    arrays = _score_arrays(found) | _pair_arrays(found) | _reference_arrays(found) | _list_arrays(found.lists, places)
+    arrays = (
+        _score_arrays(found)
+        | _pair_arrays(found)
+        | _segment_arrays(found)
+        | _reference_arrays(found)
+        | _list_arrays(found.lists, places)
+    )
     if power is not None:
         medians = [power.summary(size)["p50"].to_numpy() for size in power.sizes]
         arrays["power"] = (np.stack(medians, axis=1), 3)
@@ -71,6 +80,8 @@ def _score_arrays(found: Comparison) -> Arrays:
         "query_losses": (found.losses.by_query[:, found.shown], SHOWN),
         "losses": (lost.drop("system").to_numpy(), SHOWN),
     }
+    if found.single is not None:
+        arrays["run_means"] = (found.single.averages, SHOWN)
     if found.segments:
         parts = [found.scores.select(queries=queries).averages for queries in found.segments.values()]
         arrays["segment_means"] = (np.stack(parts), SHOWN)
@@ -94,6 +105,30 @@ def _pair_arrays(found: Comparison) -> Arrays:
     if found.equivalence is not None:
         codes = [VERDICTS.index(verdict) for verdict in found.equivalence.columns["verdict"]]
         arrays["pair_verdict"] = (np.reshape(codes, shape), 0)
+    return arrays
+
+
+def tested_segments(found: Comparison) -> list[str]:
+    """Name the segments whose tests are on the page."""
+    parts = {} if found.by_segment is None else found.by_segment.segments
+    count = sum(len(part.columns["p"]) for part in parts.values())
+    return list(parts) if count <= MOST_OF_SEGMENTS else []
+
+
+def _segment_arrays(found: Comparison) -> Arrays:
+    """Return the tests of [segment, measure, pair], of the segments that were tested."""
+    names = tested_segments(found)
+    if found.by_segment is None or not names:
+        return {}
+    parts = [found.by_segment.segments[name].columns for name in names]
+    shape = (len(names), len(found.scores.measures), -1)
+    columns = {"difference": "difference", "low": "low", "high": "high", "p": "p_adjusted"}
+    arrays: Arrays = {}
+    for name, column in columns.items():
+        values = np.reshape(np.stack([np.asarray(part[column]) for part in parts]), shape)
+        arrays[f"segment_{name}"] = (np.where(values < 10**-SHOWN, 0.0, values) if name == "p" else values, SHOWN)
+    significant = np.stack([np.asarray(part["p_adjusted"]) <= found.by_segment.alpha for part in parts])
+    arrays["segment_significant"] = (np.reshape(significant, shape).astype(np.int64), 0)
     return arrays
 
 

@@ -28,17 +28,21 @@ from rankdev.display.cells import percent
 from rankdev.errors import RankdevWarning, UsageError, printable
 from rankdev.evaluation.evaluate import Empty
 from rankdev.evaluation.first_positions import KINDS
-from rankdev.html_report._arrays import PowerMap, arrays_of, pools_of
+from rankdev.evaluation.scores import Scores
+from rankdev.html_report._arrays import SHOWN, PowerMap, arrays_of, pools_of, tested_segments
 from rankdev.html_report._sentences import checks, compared, design, facts, next_steps, notes, overall, verdict
 from rankdev.html_report.comparison import Comparison, compare
 from rankdev.html_report.html import self_contained
+from rankdev.io.loading import load_runs
 from rankdev.io.tables import check_page_name
 from rankdev.io.writing import writing
 from rankdev.measures.base import MeasureLike
 from rankdev.statistics.equivalence import VERDICTS
+from rankdev.statistics.judgment_uncertainty import UncertainScores as Uncertain
 from rankdev.statistics.panels import pool_of
 from rankdev.statistics.power import power as simulate_power
 from rankdev.statistics.power.result import Power
+from rankdev.statistics.replicates import replicated
 
 TYPES = {"Int8": "<i1", "Int16": "<i2", "Int32": "<i4"}
 
@@ -174,7 +178,7 @@ def report(
     power_map : PowerMap, optional
         Result of :func:`rankdev.studies.power_map` to show.
     judgments : Preferences, path, table or list of (query, winner, loser), optional
-        Judgments behind the references: with them, a note has each score against their true order, and its interval.
+        Judgments behind the references: with them, a table has each score against their true order, and its interval.
     segments : dict of str to str, or dict of str to list of str, optional
         The segment of each query, or the queries of each segment: means of each, and notes on its tests.
     clusters : dict of str to str, optional
@@ -236,11 +240,12 @@ def report(
         progress=progress,
     )
     curves = _simulated(found) if power is True else power or None
-    uncertain = [] if judgments is None else _uncertain(judgments, runs, found, order, ties)
+    uncertain = None if judgments is None else _uncertain(judgments, runs, found, order, ties)
     pools, places = pools_of(found)
     known = {} if public else of_items({item for pool in pools for item in pool}) if callable(of_items) else of_items
     header = {
-        **_sentences(found, uncertain),
+        **_sentences(found, () if uncertain is None else uncertain.remarks),
+        "uncertain": uncertain and _uncertain_header(uncertain, found.scores.systems),
         **_heading(compared(found), title, author, date),
         **_names(found),
         "query_texts": _cut(of_queries, (found.scores.queries[i] for i in found.shown)),
@@ -275,33 +280,52 @@ def _names(found: Comparison) -> dict[str, Any]:
         "groups": _groups(found),
         "letters": [one.letters for one in found.places],
         "segments": _segments(found),
+        "tested_segments": tested_segments(found),
+        "runs": None if found.single is None else _runs(found.single, found.replicates or {}),
         "explained": found.lists.measure,
         "kinds": KINDS,
     }
 
 
+def _runs(single: Scores, replicates: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Name the runs, and which of them each system has, by place."""
+    return {"names": single.systems, "of": list(replicated(single, replicates).members.values())}
+
+
 def _uncertain(
     judgments: Any, runs: Mapping[str, RunLike], found: Comparison, order: Order | None, ties: Ties | None
-) -> list[str]:
-    """State the scores by the first measure against the true order behind judgments, and which system beats which."""
-    from rankdev.io.loading import load_runs
+) -> Uncertain:
+    """Score the systems by the first measure against the true order behind judgments."""
     from rankdev.io.preferences import read_preferences
     from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty
 
     judged = read_preferences(judgments) if isinstance(judgments, str | Path) else judgments
-    read = load_runs(runs, order, ties)
-    measure = found.scores.measures[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankdevWarning)  # they are notes below
-        result = evaluate_with_uncertainty(
-            judged, read, measure, clusters=found.clusters, seed=found.seed, disconnected="largest"
+        return evaluate_with_uncertainty(
+            judged,
+            load_runs(runs, order, ties),
+            found.headline,
+            clusters=found.clusters,
+            seed=found.seed,
+            disconnected="largest",
         )
-    rows = result.to_polars().iter_rows(named=True)
-    scores = [f"{row['system']} {row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]" for row in rows]
-    beats = [f"{a} beats {b} in {fraction:.0%} of the draws" for _, a, b, fraction in result.beats().iter_rows()]
-    level = f"{1 - result.alpha:.0%} intervals"
-    first = f"{measure} with the uncertainty of judgments and queries, {level}: {'; '.join(scores)}."
-    return [first, *([f"{'; '.join(beats[:10])}."] if beats else []), *result.remarks]
+
+
+def _uncertain_header(found: Uncertain, systems: Sequence[str]) -> dict[str, Any]:
+    """Write the scores with their intervals, and how often one system beats another."""
+    rows = found.to_polars().select("system", "value", "low", "high").rows()
+    beats = found.beats().rows()
+    return {
+        "measure": found.to_polars()["measure"][0],
+        "level": 1 - found.alpha,
+        "scores": [[systems.index(name), *map(_short, numbers)] for name, *numbers in rows],
+        "beats": [[systems.index(a), systems.index(b), _short(fraction)] for _, a, b, fraction in beats],
+    }
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None or np.isnan(value) else round(value, SHOWN)
 
 
 def _heading(what: str, title: str, author: str, date: str) -> dict[str, str]:
@@ -312,7 +336,7 @@ def _heading(what: str, title: str, author: str, date: str) -> dict[str, str]:
     }
 
 
-def _sentences(found: Comparison, more: list[str]) -> dict[str, Any]:
+def _sentences(found: Comparison, more: Sequence[str]) -> dict[str, Any]:
     return {
         "verdicts": [
             {"level": one.level, "sentence": one.sentence, "by": one.by, "best": found.scores.systems.index(one.best)}

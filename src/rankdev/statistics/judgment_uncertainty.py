@@ -83,7 +83,7 @@ class UncertainScores(Result):
         >>> import rankdev as rd
         >>> judged = [("q1", "x", "y")] * 8 + [("q2", "u", "v")] * 5 + [("q2", "v", "u")] * 3
         >>> runs = {"good": {"q1": ["x", "y"], "q2": ["u", "v"]}, "bad": {"q1": ["y", "x"], "q2": ["v", "u"]}}
-        >>> found = rd.evaluate_with_uncertainty(judged, runs, "RDQ@2")
+        >>> found = rd.evaluate_with_uncertainty(judged, runs, "RDQ@2", resamples=20)
         >>> found.to_polars()["system"].to_list()
         ['good', 'bad']
         """
@@ -105,7 +105,7 @@ class UncertainScores(Result):
         >>> import rankdev as rd
         >>> judged = [("q1", "x", "y")] * 8 + [("q2", "u", "v")] * 5 + [("q2", "v", "u")] * 3
         >>> runs = {"good": {"q1": ["x", "y"], "q2": ["u", "v"]}, "bad": {"q1": ["y", "x"], "q2": ["v", "u"]}}
-        >>> found = rd.evaluate_with_uncertainty(judged, runs, "RDQ@2")
+        >>> found = rd.evaluate_with_uncertainty(judged, runs, "RDQ@2", resamples=20)
         >>> found.differences()["difference"][0] > 0
         True
         """
@@ -141,7 +141,7 @@ class UncertainScores(Result):
         >>> import rankdev as rd
         >>> judged = [("q1", "x", "y")] * 8 + [("q2", "u", "v")] * 5 + [("q2", "v", "u")] * 3
         >>> runs = {"good": {"q1": ["x", "y"], "q2": ["u", "v"]}, "bad": {"q1": ["y", "x"], "q2": ["v", "u"]}}
-        >>> found = rd.evaluate_with_uncertainty(judged, runs, "RDQ@2")
+        >>> found = rd.evaluate_with_uncertainty(judged, runs, "RDQ@2", resamples=20)
         >>> found.beats()["a_beats_b"][0] > 0.8
         True
         """

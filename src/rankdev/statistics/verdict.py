@@ -1,4 +1,4 @@
-"""The verdict of a comparison, measure by measure: a clear winner, none, or data that allow no conclusion."""
+"""The conclusion of a comparison, measure by measure: a clear winner, none, or data that allow no conclusion."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Rival:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one measure shows: ``level``, the conclusion in a sentence, by how much, and the best system's rivals."""
+    """What one measure shows: its ``level``, a sentence, by how much, and how far other systems are behind the best."""
 
     measure: str
     level: Level
@@ -197,7 +197,7 @@ def _of_several(
 
 
 def queries_check(verdict: Verdict, plan: Plan | str | None, number: int, unit: str) -> Check:
-    """Check whether there are as many queries, or clusters of them, as the verdict needs."""
+    """Check whether there are as many queries, or clusters of them, as the conclusion needs."""
     name, there = f"{'Clusters' if unit == 'cluster' else 'Queries'} there", f"{number:,}"
     if verdict.level == "winner":
         return Check(name, "good", there, f"No more are needed to show that {printable(verdict.best)} is best.")

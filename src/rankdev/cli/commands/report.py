@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import shlex
+import sys
 import tempfile
 import webbrowser
 from pathlib import Path
@@ -72,8 +73,10 @@ def report_command(
 ) -> None:
     """Compare the RUNs on one HTML page, a file that needs no network.
 
-    It opens on the verdict by the first measure, and on the health of the data.
+    It opens on the conclusion by the first measure, and the health of the data.
     """
+    from rankdev.display.layout import paragraph
+    from rankdev.display.report import screen_width
     from rankdev.html_report.page import report
     from rankdev.io.ir_datasets_texts import DatasetTexts
     from rankdev.io.references import read_references
@@ -111,7 +114,7 @@ def report_command(
         )
     page.save(output)
     if output != "-":
-        click.echo(f"{output}: {page.title}. {page.verdict}")
+        click.echo("\n".join(paragraph(f"{output}: {page.title}. {page.verdict}", screen_width(sys.stdout))))
 
 
 def _written(ctx: click.Context, public: bool) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import sys
+import tempfile
+import webbrowser
+from contextlib import chdir
 from importlib.resources import as_file, files
 from pathlib import Path
 from textwrap import wrap
@@ -13,6 +15,7 @@ from textwrap import wrap
 import click
 
 from rankdev.cli.help import Command
+from rankdev.cli.terminal import write_line
 from rankdev.errors import UsageError, suggestion
 
 INTRODUCTION = """\
@@ -50,28 +53,47 @@ STEPS = [
         "How much is each position examined? Clicks show it.",
         "rankdev weights clicks.csv",
     ),
+    (
+        "And the comparison as one page, to look into and to send:",
+        "rankdev report places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5 --item-texts texts.jsonl",
+    ),
 ]
 CLOSING = """
-Next: `rankdev report` writes all this as one page, `rankdev playground` lets
-you drag items and watch RDQ, and `rankdev help` explains the rest."""
+Open the report in a browser:
+
+{}
+
+`rankdev playground` lets you drag items and watch RDQ, and `rankdev help`
+explains the rest."""
 
 
 @click.command("demo", cls=Command, epilog="Example: rankdev demo --save data")
 @click.option("--save", metavar="DIR", help="Copy the data there instead, to try the commands by hand.")
-def demo_command(save: str | None) -> None:
-    """Score, explain and compare three systems on built-in data, build a reference, and estimate position weights."""
+@click.option("--open", "browse", is_flag=True, help="Open the report in a browser at the end.")
+def demo_command(save: str | None, browse: bool) -> None:
+    """Score, explain and compare three systems on built-in data, up to a report on one page.
+
+    Nothing is written to the current folder; the end of the output names the report.
+    """
     with as_file(files("rankdev").joinpath("data/demo")) as folder:
         if save is not None:
+            if browse:
+                raise UsageError("--save copies the data and makes no report; leave --open out")
             _save(folder, Path(save))
             return
-        os.chdir(folder)
+        here = Path(tempfile.mkdtemp(prefix="rankdev-demo-"))
+        for source in folder.iterdir():
+            (here / source.name).write_bytes(source.read_bytes())
+    with chdir(here):
         click.echo(INTRODUCTION)
         for question, line in STEPS:
             click.secho(f"\n{question}", bold=True)
             click.secho(_folded(f"$ {line}") + "\n", dim=True)
             sys.stdout.flush()
             _run(shlex.split(line)[1:])
-        click.echo(CLOSING)
+    click.echo(CLOSING.format(here / "report.html"))
+    if browse and not webbrowser.open((here / "report.html").as_uri()):
+        write_line("no browser could be opened")
 
 
 def _run(arguments: list[str]) -> None:

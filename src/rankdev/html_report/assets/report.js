@@ -203,6 +203,32 @@ function showScores() {
   fillTable("scores", `Means over queries with ${Math.round(100 * report.confidence)}% intervals; the best of each measure in bold`, heads, rows);
 }
 
+/** How far the runs of each system lie apart. */
+function showRuns() {
+  byId("runs-part").hidden = !report.runs;
+  if (!report.runs) return;
+  const rows = ordered(state.measure).map((s) => {
+    /** @type {number[]} */ const runs = report.runs.of[s];
+    const means = runs.map((run) => arrays.run_means.at(run, state.measure)).filter((mean) => mean !== null).sort((x, y) => x - y);
+    return element("tr", {}, rowHead(s), cell(String(runs.length)), cell(shown(arrays.means.at(s, state.measure))), cell(shown(means[0] ?? null)), cell(shown(means[means.length - 1] ?? null)),
+      cell(runs.map((run) => label(report.runs.names, run, 24)).join(", "), "prose"));
+  });
+  fillTable("runs", `Mean ${report.measures[state.measure]} over queries, of single runs`, [head("System", "text"), head("Runs"), head("Mean"), head("Lowest run"), head("Highest run"), head("Names", "text")], rows);
+}
+
+/** Scores against the true order behind judgments, where these were given. */
+function showUncertain() {
+  byId("uncertain-part").hidden = !report.uncertain;
+  if (!report.uncertain) return;
+  const { measure, level, scores, beats } = report.uncertain;
+  const rows = scores.map((/** @type {number[]} */ [s, value, low, high]) => element("tr", {}, rowHead(s), cell(shown(value)), cell(`[${shown(low)}, ${shown(high)}]`)));
+  fillTable("uncertain", `${measure} against the true order behind the judgments; ${Math.round(100 * level)}% intervals are of judgments and queries`, [head("System", "text"), head("Score"), head("Interval")], rows);
+  const found = beats.find((/** @type {number[]} */ [a, b]) => (a === state.a && b === state.b) || (a === state.b && b === state.a));
+  if (!found) return;
+  const [first, second, fraction] = found;
+  byId("beats").textContent = `${systemName(first)} beats ${systemName(second)} in ${Math.round(100 * fraction)}% of the draws.`;
+}
+
 /** Whether the matrix has so many systems that numbers replace their names on top. */
 const isSmall = () => report.systems.length > 12;
 
@@ -385,6 +411,7 @@ function show() {
   byId("measure").value = String(state.measure);
   showVerdict();
   showBoard();
+  showRuns();
   if (report.systems.length > 1) showMatrix();
   showPower();
   showMap();
@@ -396,6 +423,7 @@ function showPairChosen() {
   byId("a").value = String(state.a);
   byId("b").value = String(state.b);
   if (report.systems.length > 1) showPair();
+  showUncertain();
   showSegments();
   markChosen();
   showQueries();

@@ -56,18 +56,32 @@ const segmentNames = () => (NAMES_OF_SEGMENTS.length ? NAMES_OF_SEGMENTS : (NAME
 function showSegments() {
   byId("segments-part").hidden = byId("segment-label").hidden = !report.segments.length;
   if (!report.segments.length) return;
+  const tested = report.tested_segments.length > 0;
   const order = ordered(state.measure);
-  const some = order.slice(0, 12);
+  const some = order.slice(0, tested ? 6 : 12);
   for (const system of [state.a, state.b]) if (!some.includes(system)) some.push(system);
-  const heads = [head("Segment", "text"), head("Queries"), ...some.map((/** @type {number} */ s) => element("th", { scope: "col", class: "measure", "data-system": String(s) }, labelled(report.systems, s, 30)))];
+  const heads = [head("Segment", "text"), head("Queries"), ...some.map((/** @type {number} */ s) => element("th", { scope: "col", class: "measure", "data-system": String(s) }, labelled(report.systems, s, 30))), ...(tested ? [head("A − B"), head(`${Math.round(100 * report.confidence)}% interval`), head(`p, ${report.correction}`)] : [])];
   const rows = report.segments.map((/** @type {any} */ part, /** @type {number} */ i) => {
     const means = some.map((s) => arrays.segment_means.at(i, s, state.measure));
     const best = Math.max(...means.map((mean) => mean ?? -Infinity));
     return element("tr", {}, element("th", { scope: "row", class: "text" }, labelled(segmentNames(), i)), cell(String(part.size)),
-      ...means.map((mean) => cell(shown(mean), mean === best && means.length > 1 ? "best" : "")));
+      ...means.map((mean) => cell(shown(mean), mean === best && means.length > 1 ? "best" : "")), ...(tested ? segmentTest(part.name) : []));
   });
   const left = order.length > some.length ? `; ${some.length} of ${order.length} systems` : "";
-  fillTable("segments", `Mean ${report.measures[state.measure]} by segment${left}; the best in bold`, heads, rows);
+  fillTable("segments", `Mean ${report.measures[state.measure]} by segment${left}; the best in bold${tested ? "; tests of A and B are corrected for all pairs and segments" : ""}`, heads, rows);
+}
+
+/** The test of the two systems on one segment; empty cells where it has too few queries. @param {string} name */
+function segmentTest(name) {
+  const at = report.tested_segments.indexOf(name);
+  if (at < 0) return [cell("–"), cell("–"), cell("–")];
+  const { index, reversed } = pairAt(state.a, state.b);
+  const value = (/** @type {string} */ part) => arrays[`segment_${part}`].at(at, state.measure, index);
+  const turned = (/** @type {number | null} */ number) => (number === null ? null : reversed ? -number : number);
+  const ends = [turned(value("low")), turned(value("high"))];
+  const [low, high] = reversed ? ends.reverse() : ends;
+  const significant = value("significant") === 1;
+  return [cell(signed(turned(value("difference"))), significant ? "best" : ""), cell(`[${shown(low)}, ${shown(high)}]`), cell(pText(value("p")).replace("p = ", "").replace("p ", ""), significant ? "best" : "")];
 }
 
 function showQueries() {
