@@ -20,6 +20,7 @@ from rankdev.studies.real_poi.worlds import PAIR_KINDS, WORLDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 FACTS, PAIRS, STATEMENTS = (DOCS / "data" / name for name in ("poi-worlds.csv", "poi-pairs.csv", "statements.json"))
+CHOICE = DOCS / "data" / "choice.json"
 PAGES = ("studies.md", "answers.md")
 RDQ = "RDQ@5"
 SHORT = {"nDCG(gains=inverse,dcg=exp-log2)@5": "nDCG inverse", "nDCG(gains=linear,dcg=exp-log2)@5": "nDCG linear"}
@@ -147,6 +148,15 @@ def statements() -> Iterator[Sequence[str]]:
         yield text, *(row[name]["verdict"] if name in row else "–" for name in columns)
 
 
+def choice() -> Iterator[Sequence[str]]:
+    """Mean power under the measure that each way of choosing takes."""
+    rows = json.loads(CHOICE.read_text("utf-8"))["rows"]
+    ways = ("fixed", "losses", "pilot", "pilot of the pair", "best measure", "best for each pair")
+    yield "data", "queries", *ways
+    for name, row in rows.items():
+        yield name, str(row["n"]), *(_number(row[way]) if way in row else "–" for way in ways)
+
+
 TABLES: dict[str, Callable[[], Iterator[Sequence[str]]]] = {
     "worlds": overview,
     "powers": powers,
@@ -154,6 +164,7 @@ TABLES: dict[str, Callable[[], Iterator[Sequence[str]]]] = {
     "kinds": kinds,
     "labels": labels,
     "statements": statements,
+    "choice": choice,
 }
 
 

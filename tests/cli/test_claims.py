@@ -58,7 +58,7 @@ def test_several_collections(rankdev, folder):
     assert "system × collection" in rankdev("variance", *both).out
     assert "20" in rankdev("plan", *both, "--width", "0.2").out
     assert "or every --collection" in rankdev("compare", "places.jsonl", *both).err
-    assert "uses its own test" in rankdev("compare", *both, "--margin", "0.1").err
+    assert "has its own test" in rankdev("compare", *both, "--margin", "0.1").err
 
 
 def test_ppi(rankdev, folder):

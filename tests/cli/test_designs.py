@@ -82,7 +82,7 @@ def test_a_gate_and_collections_take_clusters(rankdev, clusters):
         both = rd.meta_analysis({"one": scores, "two": scores}, clusters=clusters)
     assert rows_of(done) == both.to_polars().to_dicts()
     wrong = rankdev("eval", *given[:3], "--clusters", "users.csv")
-    assert (wrong.status, wrong.err) == (2, "rankdev: --clusters belongs to --uncertainty; leave it out\n")
+    assert (wrong.status, wrong.err) == (2, "rankdev: --clusters needs --uncertainty; leave it out\n")
     lines = [f"{query},{a},{b}" for query, (a, b, *_) in rd.read_run("blended.run").items() for _ in range(6)]
     Path("judged.csv").write_text("\n".join(["query,winner,loser", *lines]))
     done = rankdev("eval", "judged.csv", *RUNS, "-m", "RDQ@5", "--uncertainty", "--clusters", "users.csv")
@@ -113,7 +113,7 @@ def test_compare_takes_runs_of_a_system_by_their_names(rankdev, folder):
         (["--clusters", "users.csv", "--test", "t"], "--test t is not for clusters"),
         (["--clusters", "users.csv", "--correction", "max-t"], "--correction max-t is not for clusters"),
         (["--clusters", "places.jsonl"], "places.jsonl"),
-        (["--replicates", "x=z*"], "--replicates x=z*: no run is called so; the runs are nearest, popular, blended"),
+        (["--replicates", "x=z*"], "--replicates x=z*: no run matches; the runs are nearest, popular, blended"),
         (["--replicates", "x"], "--replicates is 'x'; expected a system and its runs, such as bert=bert-*"),
         (["--replicates", "x=n*", "--replicates", "x=p*"], "--replicates names x twice"),
         (["--replicates", "x=n*"], "every system has a single run"),

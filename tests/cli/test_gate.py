@@ -168,7 +168,7 @@ def test_references_in_another_order_are_the_same(files, rankdev, saved):
         ("qrels.txt good.run --save x.json --release base.json", "--release needs a baseline"),
         ("qrels.txt - --against base.json", "- can be read only once"),
         ("--scores plain.csv --against base.json", "--against is for runs"),
-        ("qrels.txt good.run bad.run --by-tag", "--by-tag is not for a gate"),
+        ("qrels.txt good.run bad.run --by-tag", "--by-tag does not apply to a gate"),
     ],
 )
 def test_wrong_baselines_are_named(files, rankdev, saved, words, said):

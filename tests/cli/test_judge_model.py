@@ -95,7 +95,7 @@ def test_failures_are_one_line(rankdev, items, script, said):
         (["--model", "http://127.0.0.1:1/v1", "m"], "the connection failed"),
         (["--model", "http://127.0.0.1:1/v1", "m", "--budget-cost", "1"], "--budget-cost needs --price"),
         (["--model", "http://127.0.0.1:1/v1", "m", "--instructions", "none.txt"], "none.txt: No such file"),
-        (["--model", "http://127.0.0.1:1/v1", "m", "--port", "80"], "--port belongs to the page"),
+        (["--model", "http://127.0.0.1:1/v1", "m", "--port", "80"], "--port is for the page"),
         (["--model", "http://127.0.0.1:1/v1", "m", "--questions", "0"], "budget must be"),
         (["--model", "http://127.0.0.1:1/v1", "m", "--parallel", "0"], "parallel must be"),
         (["--model", "http://127.0.0.1:1/v1", " m"], "a judge's name must have"),
@@ -134,7 +134,7 @@ def test_a_model_that_was_not_asked_cannot_be_checked(rankdev, folder):
     assert (done.status, done.err.count("\n")) == (1, 1)
     assert "'small' has not judged these items; ask it first, with --model" in done.err
     done = rankdev("judge", "items.jsonl", "--db", "judged.sqlite", "--check", "small", "--goal", "top")
-    assert "--goal does not go with --check; leave it out" in done.err
+    assert "--goal cannot be combined with --check; leave it out" in done.err
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX")
@@ -174,7 +174,7 @@ def test_the_command_line_reports_how_far_to_trust_it(rankdev, folder):
     for call, said in (
         (["--model", "large"], "'large' has judged nothing here"),
         (["--model", "small", "--run", "good.json"], "two or more --run and a --measure"),
-        (["--model", "small", "--resamples", "9"], "--resamples does not go with --model"),
+        (["--model", "small", "--resamples", "9"], "--resamples cannot be combined with --model"),
         (scored, "--run needs --model"),
     ):
         done = rankdev("refs", "agreement", "judged.csv", *call)

@@ -61,5 +61,5 @@ def test_scores_from_judgments_have_their_uncertainty(rankdev, folder):
     assert bad["value"] < good["value"]
     done = rankdev(*asked, "-q")
     assert done.status == 2
-    assert "--uncertainty takes no -q" in done.err
-    assert "--seed belongs to --uncertainty" in rankdev("eval", "judged.csv", "good.run", "--seed", "3").err
+    assert "--uncertainty cannot be combined with -q" in done.err
+    assert "--seed needs --uncertainty" in rankdev("eval", "judged.csv", "good.run", "--seed", "3").err

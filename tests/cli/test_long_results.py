@@ -57,7 +57,7 @@ def test_formats_for_programs_have_all_pairs(rankdev, folder):
     done = rankdev(*call, "--pairs", "--margin", "0.1")
     assert (done.status, done.err) == (
         2,
-        "rankdev: --pairs is for tests of one collection, whose pairs may be many; leave it out\n",
+        "rankdev: --pairs is for tests within one collection; leave it out\n",
     )
 
 

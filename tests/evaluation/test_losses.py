@@ -203,6 +203,6 @@ def test_the_largest_loss_tells_what_to_mend():
         "good": {"q": ["d1", "d2"]},
     }
     text = str(rd.losses({"q": ["d1", "d2"]}, runs, "RDQ@2"))
-    assert "(mend the retriever): blind" in " ".join(text.split())
-    assert "(hand more items to a reranker): late" in " ".join(text.split())
-    assert "(mend the reranker): turned" in " ".join(text.split())
+    assert "improve the retriever): blind" in " ".join(text.split())
+    assert "pass more items to the reranker): late" in " ".join(text.split())
+    assert "improve the reranker): turned" in " ".join(text.split())

@@ -3,13 +3,16 @@
 import http.client
 import json
 from contextlib import contextmanager
+from itertools import combinations
 from threading import Thread
 from uuid import uuid4
 
+from rankdev.judging.checking import CheckStrategy
 from rankdev.judging.items import read_items
-from rankdev.judging.server import JudgeServer, Tokens
+from rankdev.judging.links import Tokens
+from rankdev.judging.server import JudgeServer
 from rankdev.judging.sessions import Session
-from rankdev.judging.store import Store
+from rankdev.judging.store import Store, StoredAnswer
 from rankdev.judging.strategies import OrderStrategy, Rule
 
 ROWS = [
@@ -54,11 +57,16 @@ def serving(
     host="127.0.0.1",
     port=0,
     team=None,
+    quick=False,
     **options,
 ):
     items = read_items(written(folder / "items.jsonl", rows))
     store = Store(folder / database)
-    strategy = OrderStrategy(items.pool, Rule(), repeats=repeats, seed=0)
+    if quick:  # all pairs of a query, in turn: nothing has to be fitted
+        pairs = [(query, *pair) for query, listed in items.pool.items.items() for pair in combinations(listed, 2)]
+        strategy = CheckStrategy(items.pool, "m", [StoredAnswer(*pair, "tie", "m") for pair in pairs], repeats=repeats)
+    else:
+        strategy = OrderStrategy(items.pool, Rule(), repeats=repeats, seed=0)
     session = Session(items, store, strategy, least=least, **(team or {}))
     server = JudgeServer(session, host, port, Tokens.kept(store), **options)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

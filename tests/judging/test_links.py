@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.judging._links import Tokens
+from rankdev.judging.links import Tokens
 from rankdev.judging.store import Store
 from tests.judging.serving import Client, serving, written
 

@@ -9,6 +9,7 @@ import sys
 import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
@@ -307,9 +308,67 @@ def test_the_page_can_ask_what_decides(tmp_path):
         ("good is better than poor with probability 0.9", "good is better than poor with probability more")
     )
     assert "after every answer" in seen
+    formed = session.overview(None)["decision"]
+    assert (formed["decided"], formed["needed"]) == (True, 0.95)
+    assert [answers for answers, _, _ in formed["trail"]] == sorted(answers for answers, _, _ in formed["trail"])
+    assert formed["trail"][-1][1] == "good"
+    assert formed["trail"][-1][2] == strategy.verdict().probability
+    assert session.question("ann")["progress"]["decided"] is True
     assert "good" not in json.dumps(session.question("ann"))  # which system leads might sway a judge
     session.close()
     store.close()
+
+
+def queries_in_a_row(session, judges=("ann",), most=60):
+    """Ask judges in turn, who answer by name; the queries that the first was asked about."""
+    asked = []
+    for number in range(most):
+        name = judges[number % len(judges)]
+        question = session.question(name)["question"]
+        if question is None:
+            break
+        if name == judges[0]:
+            asked.append(question["query"]["id"])
+        first, second = (side["item"] for side in question["sides"])
+        about = {"query": question["query"]["id"], "first": first, "second": second, "comment": ""}
+        session.answer(name, f"{name}{number}", {**about, "outcome": "first" if first < second else "second"})
+    return [len(list(row)) for _, row in groupby(asked)]
+
+
+@pytest.mark.parametrize("stay", [1, 5])
+def test_a_judge_stays_within_a_query_for_a_while(tmp_path, monkeypatch, stay):
+    monkeypatch.setattr("rankdev.judging._questions.STAY", stay)
+    monkeypatch.setattr("rankdev.preferences.decision.STAYING", 0.0)
+    rows = [{"query": f"q{q}", "item": item} for q in range(6) for item in "abcdef"]
+    items = read_items(written(tmp_path / "items.jsonl", rows))
+    runs = {"one": {f"q{q}": list("bacdfe") for q in range(6)}, "two": {f"q{q}": list("abdcef") for q in range(6)}}
+    strategy = DecisionStrategy(items.pool, SystemScores.of(items.pool.items, runs, "RDQ@5"), 1e-9, repeats=1, seed=0)
+    store = Store(tmp_path / "j.sqlite")
+    session = Session(items, store, strategy, least=0)
+    rows = queries_in_a_row(session)
+    session.close()
+    store.close()
+    assert sum(rows) == 60
+    assert min(rows[:-3], default=0) >= 5 if stay == 5 else min(rows) < 5  # at the end, few pairs are left
+
+
+def test_judges_at_one_query_do_not_go_back_and_forth(tmp_path):
+    rows = [{"query": f"q{q}", "item": item} for q in range(5) for item in "abcd"]
+    with serving(tmp_path, rows) as server:
+        rows = queries_in_a_row(server.session, ("ann", "bob", "cy"))
+    assert len(rows) <= 5
+
+
+def test_progress_says_what_is_left_for_whom(server):
+    ann, bob = Client(server), Client(server, "bob")
+    first = ann.post("next")[1]["progress"]
+    assert (first["judges"], first["yours"], first["mine"]) == (1, 9, 0)
+    ann.answer(ann.next())
+    ann.answer(ann.next(), "skip")
+    bob.answer(bob.next())
+    assert [client.post("next")[1]["progress"]["judges"] for client in (ann, bob)] == [2, 2]
+    assert ann.post("next")[1]["progress"]["yours"] == 7
+    assert "decided" not in first
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="locks are of POSIX")

@@ -62,7 +62,29 @@ def test_keys_answer_and_the_page_says_saved(opened, server):
         assert (titles[query, first], titles[query, second]) == before
         assert (kept, worker, len(said(server))) == (outcome, "ann", count)
         answers = "1 answer" if count == 1 else f"{count} answers"
-        assert opened.text_content("#progress").startswith(f"{answers} by you, {count} in total. ")
+        assert opened.text_content("#progress").startswith(
+            f"{answers} by you ({count} since you opened this page), {count} by all. "
+        )
+
+
+def test_progress_counts_this_page_and_says_when_more_is_left_than_it_seemed(opened, server):
+    press(opened, "ArrowLeft")
+    assert opened.evaluate("byId('bar').value") > 0
+    opened.reload()
+    begin(opened, server, server.tokens.judge, "ann")
+    assert "1 answer by you (0 since you opened this page), 1 by all." in opened.text_content("#progress")
+    before = opened.evaluate("byId('bar').value")
+    progress = "{mine: 2, all: 2, queries: 2, open: 2, given_up: 0, error: 0, low: 20, high: 40, judges: 3, yours: 7"
+    opened.evaluate(f"showProgress({progress}, left: 30}})")
+    assert opened.evaluate("byId('bar').value") < before
+    assert "about 30 judgments left (20 to 40)." in opened.text_content("#progress")
+    assert "3 judges are at work" in opened.text_content("#progress")
+    assert "At most 7 of them are for you." in opened.text_content("#progress")
+    assert "more than it seemed before" in opened.text_content("#progress")
+    opened.evaluate(f"showProgress({progress}, left: 29}})")
+    assert "more than it seemed before" not in opened.text_content("#progress")
+    opened.evaluate(f"showProgress({progress}, left: 40}}, true)")  # after an undo, which has its own word
+    assert "more than it seemed before" not in opened.text_content("#progress")
 
 
 def test_undo_asks_again(opened, server):
@@ -333,7 +355,7 @@ def test_the_owner_sees_tiers_and_exports(page, server, tmp_path):
         press(page, "ArrowLeft")
     page.click("text=Results")
     page.wait_for_selector("#found .card")
-    assert page.text_content("#judges tbody") == "eve6"
+    assert page.locator("#judges tbody tr > *").all_text_contents()[::2][:2] == ["eve", "6"]
     with page.expect_download() as download:
         page.click("#exports >> text=.jsonl")
     path = tmp_path / "out.jsonl"
@@ -409,58 +431,3 @@ def test_a_finger_scrolls_a_list_and_drags_by_the_grip(browser, server):
     phone.wait_for_function("first => document.querySelector('#tiers .card').ariaLabel === first", arg=before[1])
     assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
     context.close()
-
-
-def test_the_owner_makes_a_link_and_revokes_it(browser, seen, server):
-    page, found = seen
-    begin(page, server, server.tokens.owner, "eve")
-    page.click("text=Results")
-    page.click("text=Links of judges")
-    page.wait_for_function(
-        "link => document.getElementById('common-link').textContent === link", arg=server.link(server.tokens.judge)
-    )
-    page.fill("#new-judge", "<b>ann</b>")
-    page.press("#new-judge", "Enter")
-    page.wait_for_selector("#links tbody code")
-    assert page.text_content("#links tbody th") == "<b>ann</b>"
-    assert found() == []
-    context = browser.new_context()
-    ann = context.new_page()
-    ann.goto(page.text_content("#links tbody code"))
-    ann.wait_for_selector("#pairs:not([hidden])")
-    assert ann.locator("#who").is_hidden()
-    press(ann, "ArrowLeft")
-    page.uncheck("#common")
-    page.wait_for_function("() => document.getElementById('common-link').textContent === ''")
-    page.click("#links button")
-    page.wait_for_selector("#links td >> text=revoked")
-    ann.wait_for_function("() => wasSeen()")
-    ann.keyboard.press("ArrowLeft")
-    ann.wait_for_function("() => document.getElementById('problem').textContent.includes('no longer valid')")
-    assert ann.text_content("#saved") == ""
-    assert [row[4] for row in said(server)] == ["<b>ann</b>"]
-    ann.reload()
-    ann.wait_for_function("() => document.getElementById('problem').textContent.includes('no longer valid')")
-    context.close()
-
-
-def test_an_earlier_answer_is_changed(seen, server):
-    page, found = seen
-    begin(page, server, server.tokens.judge, "ann")
-    for _ in range(2):
-        press(page, "ArrowLeft")
-    page.click("#history summary")
-    page.wait_for_function("() => document.querySelectorAll('#past select').length === 2")
-    assert found() == []
-    older = page.locator("#past li").nth(1)
-    older.locator("select").press("ArrowRight")  # the key belongs to the list, not to the pair above
-    older.locator("select").select_option("tie")
-    older.locator("input").fill("on second thoughts")
-    older.locator("button").click()
-    page.wait_for_function("() => document.getElementById('saved').textContent === 'changed'")
-    assert [row[3:] for row in said(server)] == [("first", "ann", ""), ("tie", "ann", "on second thoughts")]
-    page.wait_for_function("() => document.querySelector('#past select').value === 'tie'")
-    page.focus("[data-outcome=skip]")
-    page.keyboard.press("u")
-    page.wait_for_function("() => document.getElementById('saved').textContent === 'undone'")
-    assert [row[3:] for row in said(server)] == [("first", "ann", "")] * 2  # what it was before it was changed

@@ -94,7 +94,7 @@ def load_collections(
     from rankdev.io.tables import system_name
 
     if references is not None or table is not None or segments is not None:
-        raise UsageError("give REFERENCES and RUNs, or --scores, or every --collection, which has no --segments")
+        raise UsageError("give REFERENCES and RUNs, --scores, or every --collection (without --segments)")
     found: dict[str, Scores] = {}
     for path in paths:
         name = system_name(path)

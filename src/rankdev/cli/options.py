@@ -46,7 +46,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
         is_flag=True,
         expose_value=False,
         callback=_be_strict,
-        help="Make errors of warnings about the input, and of queries that only one side has.",
+        help="Treat warnings about the input, and unmatched queries, as errors.",
     )
     duplicates = click.option(
         "--duplicates",
@@ -54,7 +54,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Choice(get_args(Duplicates)),
         expose_value=False,
         callback=_read_with,
-        help="Which row of an item counts where a query has several.  [default: refuse]",
+        help="Which row counts if a query lists an item more than once.  [default: refuse]",
     )
     collapse = click.option(
         "--collapse",
@@ -94,7 +94,7 @@ def ranks_option(command: Callable[..., Any]) -> Callable[..., Any]:
         show_default=True,
         expose_value=False,
         callback=_read_with,
-        help="Ranks are consecutive, or leave out as many as are tied: 1, 1, 1, 4.",
+        help="Ranks are consecutive, or skip as many as are tied: 1, 1, 1, 4.",
     )(command)
 
 
@@ -104,7 +104,7 @@ empty_option = click.option(
     type=click.Choice(["zero", "skip"]),
     default="zero",
     show_default=True,
-    help="Queries without a relevant item: every system scores 0, or they are left out.",
+    help="Queries without a relevant item: score 0 for every system, or leave them out.",
 )
 
 
@@ -112,7 +112,7 @@ like_option = click.option(
     "--like",
     cls=SharedOption,
     type=RegisteredChoice("rankdev.evaluation.conventions:CONVENTIONS"),
-    help="Do as another program does: its order of equal scores, names, rounding and files.",
+    help="Follow another program: its order of ties, names, rounding and files.",
 )
 
 
@@ -147,7 +147,7 @@ def name_option(command: Callable[..., Any]) -> Callable[..., Any]:
         is_flag=True,
         expose_value=False,
         callback=lambda ctx, param, value: ctx.meta.update({BY_TAG: value}),
-        help="A RUN holds several systems: one per tag, or per value of its column system.",
+        help="A RUN holds several systems: one per tag, or per value of a system column.",
     )
     name = click.option(
         "--name", "names", cls=SharedOption, multiple=True, help="Name of a run; once per run, in order."
@@ -243,7 +243,7 @@ def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> d
         if not name or not _is_text(name):
             raise UsageError(f"--name {shown(name)}: expected a name in UTF-8")
     if [references, *paths].count("-") > 1:
-        raise UsageError("standard input (-) can be only one of the files")
+        raise UsageError("only one of the files can be standard input (-)")
     ctx = click.get_current_context(silent=True)
     by_tag = ctx is not None and ctx.meta.get(BY_TAG, False)
     order: Order = ("score" if ctx is None else ctx.params.get("order")) or "score"

@@ -6,25 +6,25 @@ from rankdev.core.ordering import TIE_RULES
 
 RUNS = """\
 A run is a system's ranking for each query. Commands take references first, then
-runs; each run is called after its file.
+runs; each run is named after its file.
 
   --order score|rank   Order a run by its score (default) or its rank column.
   --ties RULE          How items with equal scores are ordered. Default:
                        trec_eval. See rankdev help ties.
   --empty zero|skip    Queries without a relevant item: every system scores 0
                        (default), or they are left out.
-  --like PROGRAM       Do as trec_eval-10, trec_eval-9, pytrec_eval,
-                       ir_measures, gdeval or ranx does: its order of equal
-                       scores, rounding of IPrec, names, comments in files.
-                       --order, --ties and --empty must not contradict it.
-  --name TEXT          Name of a run instead of its file's; once per run, in
+  --like PROGRAM       Follow trec_eval-10, trec_eval-9, pytrec_eval,
+                       ir_measures, gdeval or ranx: its order of ties, rounding
+                       of IPrec, names, and comments in files. --order, --ties
+                       and --empty must not contradict it.
+  --name TEXT          Name of a run, in place of its file's; once per run, in
                        the order of the runs.
   --by-tag             A run file holds several systems: one for each tag, or
                        each value of a column system, tag, run_id, run or name.
-  --strict             Refuse what is otherwise a warning or a note and could
-                       make a number wrong: queries that only one side has, ids
-                       that differ by case, blanks or Unicode form only, scores
-                       that rise with the ranks, repeated items.
+  --strict             Treat as errors the warnings and notes about input that
+                       could make a number wrong: queries that only one side
+                       has, ids that differ only by case, blanks or Unicode
+                       form, scores that rise with the ranks, repeated items.
   --import FILE        A Python file with measures of your own; repeat for more.
 
 A query of the references that is missing from a run scores 0. A query of a run
@@ -46,13 +46,13 @@ and blanks in the names of columns do not matter.
   --columns NAME=COLUMN,...
                        Columns that have other names: item=sku,score=points.
                        Also the fields of a search engine's responses.
-  --duplicates WHICH   Which row of an item counts where a query has several:
-                       first or last in the file, or best (highest score).
-                       Default: two scores of an item are refused.
+  --duplicates WHICH   Which row counts if a query lists an item more than
+                       once: first or last in the file, or best (highest
+                       score). Default: two scores of an item are refused.
   --collapse MARK      Items are chunks such as d7#3 of documents such as d7:
                        each document has the place of its best chunk.
   --ranks WHICH        Ranks are consecutive (default) or, with competition,
-                       leave out as many as are tied: 1, 1, 1, 4.
+                       skip as many as are tied: 1, 1, 1, 4.
 
 Example: rankdev eval places.jsonl blended.run --duplicates best"""
 
@@ -201,21 +201,21 @@ A language model answers as assessors do, in the same database:
 
 URL is that of an OpenAI-compatible API, such as https://api.example.com/v1, and
 NAME a model there. The key is read from the environment variable
-RANKDEV_API_KEY, and nowhere else. Call again to resume; Ctrl-C keeps all, and
-waits for the calls under way unless it is pressed again.
+RANKDEV_API_KEY, and nowhere else. Run the command again to resume. Ctrl-C keeps
+all answers and waits for the calls in progress; press it again to stop at once.
 
   --parallel N           How many questions are asked at once. Default: 8.
-  --questions N          At most so many in all, spread over the queries.
+  --questions N          At most this many in total, spread over the queries.
                          Default: until the goal is reached.
   --both-orders          Ask each question in both orders; the two items count
                          as equally good unless both replies agree.
   --instructions FILE    What makes an item better, as text.
   --price SENT RECEIVED  Price of a million tokens, to report the cost.
-  --budget-cost X        Stop before the cost of this call exceeds this.
-  --budget-tokens N      Stop before so many tokens are used in this call.
+  --budget-cost X        Stop before this command costs more than this.
+  --budget-tokens N      Stop before this command uses more tokens than this.
 
-People find out how far it can be trusted. rankdev judge --check NAME asks them
-what the model was asked. rankdev refs agreement judgments.sqlite --model NAME
+Let people check how far to trust it. rankdev judge --check NAME asks them what
+the model was asked. rankdev refs agreement judgments.sqlite --model NAME
 reports how far they agree, and with --run and -m which system is better.
 
 Example: rankdev judge items.jsonl --db judgments.sqlite --check small"""
@@ -244,15 +244,17 @@ Several assessors judge the items of rankdev judge:
   --gold FILE            A table with query, first, second and outcome (first,
                          second or tie): pairs whose answer is known. One
                          question in ten is one of them.
-  --self-repeats SHARE   This share of the questions was answered before by the
-                         same assessor, and is asked the other way round.
+  --self-repeats FRACTION
+                         This fraction of the questions was answered before by
+                         the same assessor, and is asked the other way round.
   --limit N              Ask each assessor for at most so many answers.
-  --share SHARE          Ask each assessor with a link about this share of the
-                         queries: different ones, until every query has one.
+  --share FRACTION       Ask each assessor with a link about this fraction of
+                         the queries: different ones, until every query has
+                         an assessor.
 
 --repeats N is how many assessors judge a pair at most. Answers to gold pairs
-and repeated answers are no judgments; the owner's page shows what they say
-about each assessor.
+and repeated answers are no judgments; they are for the owner's page, which
+shows how reliable each assessor is.
 
 Example: rankdev judge items.jsonl --db judgments.sqlite --judges ann,bob"""
 

@@ -59,7 +59,7 @@ def equivalence_report(found: Equivalence) -> Report:
         f"same: the {percent(1 - 2 * found.alpha)} interval is inside the margin; better, worse: the"
         f" {percent(1 - found.alpha)} interval excludes 0; no worse: by less than the margin, at level"
         f" {found.alpha:g}{together}",
-        *(["posterior: with a flat prior, of each pair by itself"] if len(tables) > 1 else []),
+        *(["posterior: flat prior, each pair separately"] if len(tables) > 1 else []),
         made_with(found),
     )
     more = {"noninferiority": noninferior}
@@ -213,7 +213,7 @@ def discriminative_power_report(found: DiscriminativePower) -> Report:
     title = f"Pairs that differ significantly at level {found.alpha:g}"
     closing = (
         "needed: the difference that would just be significant, median over pairs; needed_by_all: largest",
-        "other queries would give other fractions: power, with resamples, estimates how far",
+        "the fractions vary with the queries; power, with resamples, estimates by how much",
         *([exact_p_values(found.enumerated, found.to_polars().height)] if found.enumerated else []),
         made_with(found, "enumerated"),
     )

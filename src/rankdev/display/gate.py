@@ -111,7 +111,7 @@ def plot_history(found: History) -> Figure:
         handles, labels = axes[0, 0].get_legend_handles_labels()
         drawn.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     marked = (frame["changed"] != "").any()
-    title = f"{', '.join(measures)} over time" + ("; a dashed line: not comparable before and after" if marked else "")
+    title = f"{', '.join(measures)} over time" + ("; dashed: not comparable before and after" if marked else "")
     return titled(drawn, f"{title}; × a gate failed" if (frame["verdict"] == "fail").any() else title)
 
 

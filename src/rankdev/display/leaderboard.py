@@ -113,23 +113,23 @@ def _leaders(found: Leaderboard, measure: str, rows: pl.DataFrame) -> str:
 
 
 def _closing(found: Leaderboard) -> Iterator[str]:
-    yield "interval: of each mean by itself"
+    yield "interval: for each mean separately"
     if found.rule == "mean":
-        yield f"ranks: hold for all systems together, with {percent(1 - found.alpha)} confidence"
+        yield f"ranks: simultaneous {percent(1 - found.alpha)} intervals for all systems"
         yield "group: systems that share a letter do not differ significantly"
-    yield "best: chance to be best on other such queries"
+    yield "best: chance of being best on other such queries"
     if found.baseline is not None:
         yield (
             "URisk: mean gain over the baseline, with losses weighted; TRisk: in standard errors; gains, loses: the"
-            " interval, of each system by itself, excludes 0"
+            " interval of that system alone excludes 0"
         )
     if found.risk is not None:
-        yield "ZRisk, GeoRisk: against what scores of all these systems let expect; not tested"
+        yield "ZRisk, GeoRisk: relative to what the scores of all systems predict; not tested"
     if len(found.tasks) > 1:
         yield "borda: fraction of systems beaten; wins: fraction of tasks on which the system is best"
         yield (
-            "one left out: ranks without one of the tasks; such tasks: ranks, for all systems together, and the chance"
-            " to be best if tasks were drawn anew"
+            "one left out: ranks without one of the tasks; such tasks: simultaneous ranks, and the chance of being"
+            " best, if tasks were drawn anew"
         )
     without = ("clusters", "replicates") if len(found.tasks) > 1 else ("rule", "clusters", "replicates")
     yield made_with(found, *without, *(() if found.risk is not None else ("risk", "baseline")))

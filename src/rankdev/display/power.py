@@ -143,7 +143,7 @@ def plot_variance(found: Variance) -> Figure:
     right.set(xlabel=f"queries n{per}", ylabel="Eρ²", ylim=(0, 1.02))
     right.set_title("reliability of the ranking of systems", loc="left")
     drawn.legend(loc="outside lower center", ncols=3, frameon=False)
-    return titled(drawn, "Why scores differ, and how many queries make the ranking of systems reliable")
+    return titled(drawn, "What makes scores differ, and how many queries make the ranking of systems reliable")
 
 
 @reports(Power)
@@ -210,8 +210,8 @@ def stability_report(found: Stability) -> Report:
     of = found.unit
     table = Table(frame, f"Stability (τ) of the ranking on n {of}", digits=3, formats=dict.fromkeys(counts, count))
     closing = [
-        f"tau: with the ranking on all {of}, which include the n: even equal systems seem stable as n grows",
-        f"split: between two sets of n {of} that share none, as with new {of}",
+        f"tau: against the ranking on all {of}, which include the n; even equal systems look stable as n grows",
+        f"split: between two disjoint sets of n {of}, as with new {of}",
         made_with(found, "sizes", "clusters"),
     ]
     return result_report(found, "stability", [table], (), closing)

@@ -170,7 +170,7 @@ def plot_workers(found: WorkerQuality) -> Figure:
     rows = found.to_polars()
     names = [("", worker) for worker in rows["worker"]]
     drawn = draw_intervals(rows, "quality", names, f"quality, {percent(1 - found.alpha)} interval")
-    return titled(drawn, "How often each worker agrees with the common order")
+    return titled(drawn, "How often each worker agrees with the consensus order")
 
 
 @draws(NextPairs)

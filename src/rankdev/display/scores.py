@@ -73,9 +73,9 @@ def _look(scores: Scores) -> dict[str, Any]:
 
 
 CAUSES = {
-    "lost_by_retrieval": "by retrieval, relevant items that are not returned (mend the retriever)",
-    "lost_by_cutoff": "by the cutoff, relevant items that are returned below it (hand more items to a reranker)",
-    "lost_by_order": "by order, that of the items above the cutoff (mend the reranker)",
+    "lost_by_retrieval": "by retrieval (relevant items not returned; improve the retriever)",
+    "lost_by_cutoff": "by the cutoff (relevant items returned below it; pass more items to the reranker)",
+    "lost_by_order": "by order (of the items above the cutoff; improve the reranker)",
 }
 
 
@@ -247,7 +247,7 @@ def _bar(entry: Position, top: float) -> str:
     return "▇" * full + "░" * (length - full)
 
 
-OVER = "ranges are over the unjudged items of all lists, at any depth: what one list missed lowers its score too"
+OVER = "ranges cover the unjudged items of all lists, at any depth: an item that a list missed can lower its score too"
 
 
 @reports(Bounds)

@@ -31,10 +31,10 @@ class Losses(Result):
 
     - ``lost_by_retrieval``: what an ideal list (all relevant items, best first) has more than the best placing of all
       returned items on the first k positions; everything, where a query has no relevant item. Relevant items are not
-      returned: mend the retriever.
+      returned: improve the retriever.
     - ``lost_by_cutoff``: what that placing has more than the best placing of the first k items. Relevant items are
       returned below k: hand a reranker more items.
-    - ``lost_by_order``: what that has more than the score. The first k items are in a poor order: mend the reranker.
+    - ``lost_by_order``: what that has more than the score. The first k items are in a poor order: improve the reranker.
 
     A repeated item counts once.
 

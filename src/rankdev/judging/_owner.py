@@ -1,37 +1,128 @@
-"""What only the owner may ask of the server: results, exports, and links of judges."""
+"""What only the owner may ask of the server: results, how reliable judges are, exports, and links."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rankdev.errors import UsageError
+import polars as pl
+
+from rankdev.errors import DataError, UsageError
 from rankdev.io.preferences import as_judgments, encode_preferences
-from rankdev.io.tables import ENDINGS
+from rankdev.io.tables import ENDINGS, encode_table, spreadsheet_safe
+from rankdev.judging.quality import Quality, judge_quality, told
 from rankdev.preferences import Preferences
 
 if TYPE_CHECKING:
     from rankdev.judging.server import JudgeServer
+    from rankdev.judging.sessions import Session
 
 EXPORTS = (*ENDINGS, ".txt")
+SPREADSHEETS = (".csv", ".tsv")
 Reply = tuple[bytes, str]
 
 
 def overview(server: JudgeServer, asked: dict[str, Any]) -> Reply:
-    """Return the results so far."""
-    return _json(server.session.overview(asked.get("query")))
+    """Return the results so far, and how reliable judges are."""
+    session, version = server.session, server.session.store.version
+    if server.noticed is None or server.noticed[0] != version:  # it takes a moment, which judges would wait for
+        server.noticed = version, _noticed(session)
+    return _json({**session.overview(asked.get("query")), **server.noticed[1]})
+
+
+def _noticed(session: Session) -> dict[str, Any]:
+    found = quality_of(session)
+    judges = [{**row, "told": told(row)} for row in found.judges.iter_rows(named=True)]
+    quality = {**found.summary, "judges": judges, "queries": found.queries.to_dicts(), "remarks": found.remarks}
+    return {"quality": quality, "models": _checked(session)}
+
+
+def quality_of(session: Session) -> Quality:
+    """Compute how reliable people are, from answers about items that are there."""
+    answers, _ = session.known_answers()
+    return judge_quality(answers, session.questions.probes.gold, _models(session, answers))
+
+
+def _models(session: Session, answers: pl.DataFrame) -> list[str]:
+    """List those whose answers a program gave."""
+    names = set(answers.filter(pl.col("program") == 1)["worker"])
+    return sorted(names if session.checked is None else names | {session.checked})
+
+
+def _checked(session: Session) -> dict[str, list[str]]:
+    """Report how far each model agrees with people, or why that is not known."""
+    from rankdev.judging.model_check import check_model, model_check_report
+
+    answers, _ = session.known_answers()
+    judged, found = as_judgments(answers), {}
+    models, there = _models(session, answers), set(judged["worker"])
+    for model in models:
+        try:
+            if model not in there or there <= {*models}:
+                raise DataError(
+                    f"{model} and people have not judged the same pairs yet; rankdev judge --check asks them"
+                )
+            others = [name for name in models if name != model and name in there]
+            found[model] = list(model_check_report(check_model(judged, model, leave_out=others)).opening)
+        except DataError as error:
+            found[model] = [f"{error}."]
+    return found
 
 
 def export(server: JudgeServer, asked: dict[str, Any]) -> Reply:
-    """Return the judgments as a file."""
-    form = asked.get("form")
+    """Return judgments, all answers, or the table of judges, as a file."""
+    form, what = asked.get("form"), asked.get("what", "judgments")
     if form not in EXPORTS:
         raise UsageError(f"the formats are {', '.join(EXPORTS)}")
-    judged = as_judgments(server.session.store.answers())
-    if judged.is_empty():
+    if what not in TABLES:
+        raise UsageError(f"what can be exported: {', '.join(TABLES)}")
+    if asked.get("safe") and form not in SPREADSHEETS:
+        raise UsageError(f"only {' and '.join(SPREADSHEETS)} are for spreadsheets; leave out safe")
+    if form == ".txt" and what != "judgments":
+        raise UsageError("lines of words hold judgments only; choose another format")
+    table = TABLES[what](server.session)
+    if table.is_empty():
         raise UsageError("there are no judgments yet")
-    return encode_preferences(Preferences.from_table(judged), f"judgments{form}"), "application/octet-stream"
+    if what == "judgments":
+        judged = Preferences.from_table(table)
+        table = judged.to_polars()
+        if not asked.get("safe"):
+            return encode_preferences(judged, f"judgments{form}"), "application/octet-stream"
+    return encode_table(
+        spreadsheet_safe(table) if asked.get("safe") else table, f"it{form}"
+    ), "application/octet-stream"
+
+
+def _answers(session: Session) -> pl.DataFrame:
+    """Return every answer that was ever given, with all that is known about it."""
+    table, expected = session.store.everything(), session.questions.probes.expected
+    known = [expected(*pair) for pair in table.select("query", "first", "second").iter_rows()]
+    here = [session.items.pool.knows(*pair) for pair in table.select("query", "first", "second").iter_rows()]
+    gold = pl.when(pl.col("kind") == "gold").then(pl.Series(known, dtype=pl.String))
+    return table.select(
+        *("query", "first", "second", "outcome", "worker", "weight", "comment", "at", "seconds", "kind"),
+        pl.col("program").cast(pl.Boolean),
+        pl.col("undone").cast(pl.Boolean),
+        "ended",
+        gold=gold,
+        in_items=pl.Series(here, dtype=pl.Boolean),
+    )
+
+
+def _judges(session: Session) -> pl.DataFrame:
+    """Return one row per person, with what was noticed as text."""
+    found = quality_of(session).judges
+    texts = [told(row) for row in found.iter_rows(named=True)]
+    return found.drop("enough", "notes").with_columns(notes=pl.Series(texts, dtype=pl.String))
+
+
+TABLES: dict[str, Callable[[Session], pl.DataFrame]] = {
+    "judgments": lambda session: as_judgments(session.store.answers()),
+    "answers": _answers,
+    "judges": _judges,
+}
 
 
 def links(server: JudgeServer, asked: dict[str, Any]) -> Reply:

@@ -22,6 +22,7 @@ from rankdev.judging.strategies import Strategy
 
 AWAY = 600.0  # seconds after which a question on a screen may go to others
 LOOKING = 120.0  # the same for a page that has answered nothing yet: many only look around
+STAY = 5  # pairs of one query in a row, before another may be chosen
 AHEAD = 5  # questions kept ready for a page; chosen again after each answer, if there is time
 MANY = 1000  # open pages to remember; beyond, those that were left long ago are forgotten
 
@@ -61,6 +62,8 @@ class _Desk:
 
     judge: _Judge
     asked: Pair | None = None
+    query: str | None = None  # of the pairs shown last, and how many they were
+    row: int = 0
     since: float = 0.0
     ready: list[Pair] = field(default_factory=list)
     fresh: bool = False  # whether the ready questions were chosen after the judge's last answer
@@ -74,7 +77,8 @@ class _Desk:
 
     def show(self, pair: Pair) -> None:
         """Put a question on the screen."""
-        self.asked, self.since = pair, monotonic()
+        self.row = self.row + 1 if pair[0] == self.query else 1
+        self.asked, self.query, self.since = pair, pair[0], monotonic()
 
     def turn(self) -> None:
         """Put the next question on an empty screen."""
@@ -106,6 +110,8 @@ class Questions:
         self._total = 0
         self._state: dict[str, Any] = {}
         self._verdict: Better | None = None
+        self._trail: list[tuple[int, str, float]] = []
+        self._unsettled: frozenset[str] = frozenset()
         self._closed = False
         self._recall(before)
         with self._fitting:
@@ -122,6 +128,21 @@ class Questions:
     def verdict(self) -> Better | None:
         """The system that leads, where the goal is to decide between systems; not for judges, whom it might sway."""
         return self._verdict
+
+    @property
+    def decision(self) -> dict[str, Any] | None:
+        """The verdict as it forms: after how many answers which system led, and how probably."""
+        if self._verdict is None:
+            return None
+        with self._lock:
+            trail = list(self._trail)
+        needed = 1 - getattr(self.strategy, "error", 0.05)
+        return {"decided": self._verdict.probability >= needed, "needed": needed, "trail": trail}
+
+    @property
+    def unsettled(self) -> frozenset[str]:
+        """Queries in which there is something to ask."""
+        return self._unsettled
 
     def ask(self, name: str, page: str = "") -> Pair | None:
         """Return the pair to be compared now on a judge's page; None where there is nothing to ask."""
@@ -200,7 +221,9 @@ class Questions:
     def progress(self, name: str) -> dict[str, int]:
         """Count a judge's answers and those of all."""
         with self._lock:
-            return {"mine": self._judge(name).answered, "all": self._total}
+            judges = {key for key, desk in self._desks.items() if desk.used and desk.open}
+            working = len({judge for judge, _ in judges} | {name})
+            return {"mine": self._judge(name).answered, "all": self._total, "judges": working}
 
     def note(self, answers: Sequence[StoredAnswer], times: int, page: str = "") -> None:
         """Queue answers of one judge for the strategy; ``times=-1`` takes them back."""
@@ -276,12 +299,12 @@ class Questions:
                 theirs = {sorted_pair(pair) for other in self._others(desk) for pair in other.ready}
                 taken = self._taken(desk)
             queries = self._assigned(desk.judge.name)
-            chosen = self._choose(taken | theirs, number, queries)
+            chosen = self._choose(desk, taken | theirs, number, queries)
             with self._lock:
                 taken = self._taken(desk)
                 desk.ready = [pair for pair in chosen if sorted_pair(pair) not in taken]
                 if not desk.ready and theirs:  # the last pairs go to the page that asks first
-                    desk.ready = self._choose(taken, 1, queries)
+                    desk.ready = self._choose(desk, taken, 1, queries)
                     mine = {sorted_pair(pair) for pair in desk.ready}
                     for other in self._desks.values():
                         if other is not desk:
@@ -300,14 +323,18 @@ class Questions:
         pending = {sorted_pair(answer.pair) for answer, _ in self._pending}
         return self._screens(desk) | mine | pending | desk.judge.done | self.probes.gold.keys()
 
-    def _choose(self, taken: set[Pair], number: int, queries: Collection[str] | None) -> list[Pair]:
+    def _choose(self, desk: _Desk, taken: set[Pair], number: int, queries: Collection[str] | None) -> list[Pair]:
+        """Choose pairs, several of one query in a row: a judge has to read each query anew."""
         chosen: list[Pair] = []
+        last, row = desk.query, desk.row
         if not self.strategy.unsettled():
             return chosen
         while len(chosen) < number:
-            pair = self.strategy.ask(taken | {sorted_pair(other) for other in chosen}, within=queries)
+            stay = last if row < STAY else None
+            pair = self.strategy.ask(taken | {sorted_pair(other) for other in chosen}, within=queries, stay=stay)
             if pair is None:
                 break
+            last, row = pair[0], row + 1 if pair[0] == last else 1
             chosen.append(_sided(pair, self._random))
         return chosen
 
@@ -332,8 +359,12 @@ class Questions:
                 "high": left.high,
             }
             verdict = leading(self.strategy)
+            if verdict is not None:
+                state["decided"] = not unsettled
             with self._lock:
-                self._state, self._verdict = state, verdict
+                self._state, self._verdict, self._unsettled = state, verdict, frozenset(unsettled)
+                if verdict is not None:
+                    self._trail.append((self._total, verdict.system, verdict.probability))
                 for desk in self._desks.values():
                     desk.ready = [pair for pair in desk.ready if pair[0] in unsettled]
 

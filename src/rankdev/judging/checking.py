@@ -38,8 +38,9 @@ class CheckStrategy:
         under_way: Collection[Pair] = (),
         *,
         within: Collection[str] | None = None,
+        stay: str | None = None,
     ) -> Pair | None:
-        """Return the first pair that lacks answers, other than those to skip."""
+        """Return the first pair that lacks answers, other than those to skip; queries come one after the other."""
         taken = {sorted_pair(pair) for pair in [*skip, *under_way]}
         for query, pairs in self._asked.items():
             for pair, count in pairs.items() if within is None or query in within else ():

@@ -24,9 +24,9 @@ from urllib.parse import urlsplit
 
 from rankdev.errors import RankdevError, UsageError, shown
 from rankdev.judging._addresses import ip_of, origin_of
-from rankdev.judging._links import Caller, Tokens, same
 from rankdev.judging._owner import CALLS
 from rankdev.judging.items import IMAGE_TYPES
+from rankdev.judging.links import Caller, Tokens, same
 from rankdev.judging.page import Page
 from rankdev.judging.sessions import Session, TooSoonError
 from rankdev.judging.store import StoreError
@@ -36,6 +36,7 @@ LONGEST_PAGE = 40
 STATIC = {
     "/texts.js": ("rankdev.judging", "texts.js", "text/javascript"),
     "/guide.js": ("rankdev.judging", "guide.js", "text/javascript"),
+    "/verdict.js": ("rankdev.judging", "verdict.js", "text/javascript"),
     "/judge.js": ("rankdev.judging", "judge.js", "text/javascript"),
     "/history.js": ("rankdev.judging", "history.js", "text/javascript"),
     "/owner.js": ("rankdev.judging", "owner.js", "text/javascript"),
@@ -85,6 +86,7 @@ class JudgeServer(ThreadingHTTPServer):
         self.session, self.tokens, self._warn, self._warned = session, tokens, warn, ""
         self.page = page or Page()
         self._changing, session.places = Lock(), tokens.places
+        self.noticed: tuple[int, dict[str, Any]] | None = None  # what the owner was told of a version of the answers
         self.public_url, self.origin = public_url, None if public_url is None else origin_of(public_url)
         name = socket.gethostname().lower()
         self.names = {"localhost", host.lower(), name, f"{name.partition('.')[0]}.local"}

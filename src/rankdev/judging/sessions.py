@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import polars as pl
@@ -58,7 +59,8 @@ class Session:
         self.limit = None if limit is None else check_whole("limit", limit, 1)
         self.places: Mapping[str, int] = {}  # of judges with a link of their own
         self._share = check_share(share)
-        self._random = random.SystemRandom()
+        self._known: tuple[int, pl.DataFrame, int] | None = None  # those of a version of the answers
+        self._random, self.checked = random.SystemRandom(), checked
         answers = [StoredAnswer(*row) for row in store.answers().iter_rows()]
         before = [answer for answer in answers if self._knows(answer)]
         self.unmatched = len(answers) - len(before)
@@ -227,7 +229,8 @@ class Session:
 
     def overview(self, query: object) -> dict[str, Any]:
         """Return what the owner sees: the number of judgments of each judge, and the tiers of one query."""
-        judgments = as_judgments(self.store.answers())
+        answers, left_out = self.known_answers()
+        judgments = as_judgments(answers)
         counts = Counter(judgments["query"].to_list())
         pool = self.items.pool.items
         queries = [
@@ -239,9 +242,28 @@ class Session:
             "queries": queries,
             "query": chosen,
             "tiers": self._tiers(judgments, chosen),
+            "left_out": left_out,
             "verdict": None if self.questions.verdict is None else f"{self.questions.verdict} {AT_ANY_TIME}",
+            "decision": self.questions.decision,
             **self.questions.state,
         }
+
+    def known_answers(self) -> tuple[pl.DataFrame, int]:
+        """Return the answers about items that are there, and the number of others: the file of items may be new."""
+        self.store.check()
+        version = self.store.version
+        if self._known is None or self._known[0] != version:
+            answers = found = self.store.answers()
+            for side in ("first", "second"):
+                mine, known = ["query", side], ["query", "item"]
+                found = found.join(self._listed, left_on=mine, right_on=known, how="semi", maintain_order="left")
+            self._known = version, found, len(answers) - len(found)
+        return self._known[1:]
+
+    @cached_property
+    def _listed(self) -> pl.DataFrame:
+        rows = [(query, item) for query, items in self.items.pool.items.items() for item in items]
+        return pl.DataFrame(rows, schema={"query": pl.String, "item": pl.String}, orient="row")
 
     def _tiers(self, judged: pl.DataFrame, query: str) -> list[list[dict[str, Any]]]:
         mine = judged.filter(judged["query"] == query)
@@ -260,7 +282,9 @@ class Session:
 
     def _progress(self, name: str) -> dict[str, Any]:
         counts = self.questions.progress(name)
-        return {**counts, "queries": len(self.items.pool.items), **self.questions.state}
+        pool, done = self.items.pool.items, Counter(query for query, _, _ in self.questions.compared(name))
+        yours = sum(comb(len(pool[query]), 2) - done[query] for query in self.questions.unsettled)
+        return {**counts, "yours": yours, "queries": len(pool), **self.questions.state}
 
     def _knows(self, answer: StoredAnswer) -> bool:
         return self.items.pool.knows(*answer.pair)
@@ -279,7 +303,7 @@ class Session:
 
 
 def check_share(share: float) -> float:
-    """Return the share of the queries that each judge is asked about."""
+    """Return the fraction of the queries that each judge is asked about."""
     return share if share == 1 else check_number("share", share, 0, 1)
 
 

@@ -95,6 +95,7 @@ class Store:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._lock = Lock()
+        self.version = 0  # changes with the answers
         self._last: tuple[int, str] | None = None  # the last answer: where it is missing, the file is another one
         self._rescued: Path | None = None
         self._own: IO[bytes] | None = None
@@ -284,6 +285,7 @@ class Store:
                         f"{self.path} was overwritten while it was in use: answers that it had are missing. Start again"
                         " to resume with what it has now"
                     )
+                changes = connection.total_changes
                 yield connection
                 last = self._newest()
                 connection.execute("COMMIT")
@@ -294,6 +296,7 @@ class Store:
                     with suppress(sqlite3.Error):
                         connection.execute("ROLLBACK")
             self._last = last
+            self.version += connection.total_changes > changes
 
     def _newest(self, number: int | None = None) -> tuple[int, str] | None:
         """Return number and request of the last answer, or of one with a number."""

@@ -37,11 +37,13 @@ class Strategy(Protocol):
         under_way: Collection[Pair] = (),
         *,
         within: Collection[str] | None = None,
+        stay: str | None = None,
     ) -> Pair | None:
         """Return the pair whose answer is most useful, other than those to skip; None where no pair is left.
 
         Pairs ``under_way`` are asked and not answered yet: they are skipped too, and other queries come first.
-        ``within`` are the only queries to ask about; a decision between systems is about all.
+        ``within`` are the only queries to ask about; a decision between systems is about all. ``stay`` is a query that
+        somebody has just read about: its pairs come first, as long as it is unsettled.
         """
 
     def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
@@ -317,6 +319,7 @@ class OrderStrategy:
         under_way: Collection[Pair] = (),
         *,
         within: Collection[str] | None = None,
+        stay: str | None = None,
     ) -> Pair | None:
         """Return the pair whose answer is most useful; see :class:`Strategy`."""
         skipped: dict[str, list[tuple[int, int]]] = {}
@@ -329,7 +332,7 @@ class OrderStrategy:
             states = self._queries
             names.sort(key=lambda query: (states[query].count + waiting[query]) / max(states[query].usual, 1.0))
         else:
-            names.sort(key=lambda query: waiting[query])
+            names.sort(key=lambda query: (query != stay, waiting[query]))
         for query in names:
             pair = self._queries[query].best(skipped.get(query, ()), self.repeats)
             if pair is not None:
@@ -406,13 +409,14 @@ class DecisionStrategy:
         under_way: Collection[Pair] = (),
         *,
         within: Collection[str] | None = None,
+        stay: str | None = None,
     ) -> Pair | None:
         """Return the most informative pair; see :class:`Strategy`."""
         skipped = [pair for pair in [*skip, *under_way] if self.asked.get(sorted_pair(pair), 0) < self.repeats]
         for pair in skipped:
             self.decision.close(*pair)
         try:
-            return self.decision.ask()
+            return self.decision.ask(stay)
         finally:
             for pair in skipped:
                 self.decision.close(*pair, closed=False)

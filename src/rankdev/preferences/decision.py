@@ -20,6 +20,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Scorer = Callable[[str, Ints], Any]
 
+STAYING = 0.5  # a query is left for pairs that are more than twice as informative
 DRAWS = 400  # orders drawn for each query, in antithetic pairs
 
 
@@ -162,8 +163,13 @@ class Decision:
         probability = float(ndtr(apart / np.sqrt(variance))) if variance > 0 else (1.0 if apart > 0 else 0.5)
         return Verdict(best, other, apart / len(self._queries), probability)
 
-    def ask(self) -> tuple[str, str, str] | None:
+    def ask(self, query: str | None = None) -> tuple[str, str, str] | None:
         """Name the pair whose answer is expected to be most informative about the two leading systems.
+
+        Parameters
+        ----------
+        query : str, optional
+            Query to stay in, as long as its best pair is half as informative as the best of all. Default: any.
 
         Returns
         -------
@@ -176,7 +182,7 @@ class Decision:
         >>> Decision(judged, lambda query, orders: orders[:, :2] == 0).ask()
         ('q', 'x', 'y')
         """
-        number, k, value = self._best()
+        number, k, value = self._best(query)
         return self._named(number, k) if value >= 0 else None
 
     def strengths(self) -> dict[str, Floats]:
@@ -321,7 +327,7 @@ class Decision:
         items = self.preferences.items
         return query.name, items[start + query.i[k]], items[start + query.j[k]]
 
-    def _best(self) -> tuple[int, int, float]:
+    def _best(self, stay: str | None = None) -> tuple[int, int, float]:
         best, other, *_ = self._lead()
         if (best, other) != self._leaders:
             self._leaders = best, other
@@ -333,6 +339,9 @@ class Decision:
                 values = self._values[number] = query.value(*self._leaders)
             tops.append(float(values.max(initial=-1.0)))
         number = int(np.argmax(tops))
+        if stay is not None:
+            here = self.preferences.queries.index(stay)
+            number = here if tops[here] > max(0.0, STAYING * tops[number]) else number
         values = self._values[number]
         assert values is not None
         return number, int(np.argmax(values)), tops[number]

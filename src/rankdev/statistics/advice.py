@@ -231,7 +231,7 @@ def advise(
         measures=common.measures,
         n=n,
         power=power,
-        behind=np.column_stack([lead[best], lead[best] - spread, lead[best] + spread]),
+        behind=np.clip(np.column_stack([lead[best], lead[best] - spread, lead[best] + spread]), -1, 1),
         may_be_best=~(lead > limit * error).any(axis=0),
         needed=np.array([queries_for(size, 0.8, alpha) for size in np.median(np.abs(effects), axis=1)]),
         opposed=(signs * signs[best] < 0).mean(axis=1),

@@ -55,7 +55,7 @@ correction_option = click.option(
 @click.option("--pooled", is_flag=True, help="Pool the queries of all collections.")
 @figure_option
 @click.option("-q", "--per-query", is_flag=True, help="Show two systems query by query, worst for A first.")
-@click.option("--pairs", cls=SharedOption, is_flag=True, help="Show all pairs, also of many systems.")
+@click.option("--pairs", cls=SharedOption, is_flag=True, help="Show all pairs, even of many systems.")
 @click.option("--discriminative-power", is_flag=True, help="Show the p-values of all pairs, by measure.")
 @click.option("--margin", type=float, help="Test equivalence within this difference.")
 @click.option("--posterior", is_flag=True, help="With --margin: probabilities of worse, same, better.")
@@ -67,7 +67,7 @@ correction_option = click.option(
     "--family",
     type=RegisteredChoice("rankdev.statistics.significance:FAMILIES"),
     default="measure",
-    help="Correct over each measure (default) or all.",
+    help="Correct within each measure (default) or all.",
 )
 @click.option(
     "--permutations",
@@ -78,7 +78,7 @@ correction_option = click.option(
 )
 @clusters_option
 @replicates_option
-@click.option("--anytime", is_flag=True, help="Valid however often you look while queries arrive.")
+@click.option("--anytime", is_flag=True, help="Valid however often you look as queries arrive.")
 def compare_command(
     collections: tuple[str, ...],
     pooled: bool,
@@ -115,7 +115,7 @@ def compare_command(
 
     _check(bool(collections), pooled, margin, per_query, discriminative_power, correction)
     if test in ("t", "wilcoxon", "bounded") and correction != "tukey":
-        refuse_unused("permutations", why=f"changes nothing with --test {test}, which draws none")
+        refuse_unused("permutations", why=f"has no effect with --test {test}")
     correction = correction or ("none" if discriminative_power else "holm")
     testing: dict[str, Any] = {"baselines": baselines or None, "correction": correction, "alpha": alpha}
     testing["clusters"] = together = read_clusters(clusters)
@@ -174,12 +174,12 @@ def _check(
     if pooled and not several:
         raise UsageError("--pooled is for several collections; give each with --collection")
     if (several and not pooled) or per_query or discriminative_power or margin is not None:
-        refuse_unused("pairs", why="is for tests of one collection, whose pairs may be many")
+        refuse_unused("pairs", why="is for tests within one collection")
     if several:
-        own = "is for one collection, and --collection uses its own test"
+        own = "is for a single collection, and --collection has its own test"
         refuse_unused("margin", "per_query", "discriminative_power", why=own)
         if not pooled:
-            own = "is for --pooled, and --collection uses its own test"
+            own = "needs --pooled, because --collection has its own test"
             refuse_unused("test", "family", "permutations", "replicates", "anytime", why=own)
     if per_query:
         own = "is for tests, and --per-query shows differences as they are"
@@ -188,7 +188,7 @@ def _check(
     if discriminative_power:
         refuse_unused("margin", "baselines", "family", why="is not for --discriminative-power, which tests all pairs")
     if margin is None:
-        refuse_unused("posterior", why="is for --margin, and there is none")
+        refuse_unused("posterior", why="needs --margin")
     else:
         own = "is for tests, and --margin uses its own interval"
         refuse_unused("test", "family", "permutations", "replicates", "anytime", why=own)

@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @measure_option(["RDQ@10"])
 @click.option("-q", "--per-query", is_flag=True, help="Show each query's values too.")
-@click.option("--losses", is_flag=True, help="Split what was lost: retrieval, cutoff, order.")
+@click.option("--losses", is_flag=True, help="Split the loss: retrieval, cutoff, order.")
 @click.option("--sort", metavar="MEASURE", help="Sort the systems by this measure, best first.")
 @click.option(
     "--standardize",
     type=click.Choice(["normal", "linear"]),
     metavar="HOW",
-    help="By query, with the runs' mean and deviation: normal or linear.",
+    help="Per query, by the runs' mean and SD: normal or linear.",
 )
-@click.option("--reference-systems", metavar="FILE", help="Scores of others to standardize with.")
+@click.option("--reference-systems", metavar="FILE", help="Scores of other systems to standardize by.")
 @click.option("--uncertainty", is_flag=True, help="REFERENCES are judgments: score against their true order.")
 @clusters_option
 @segments_option
@@ -89,22 +89,24 @@ def eval_command(
     from rankdev.display.dispatch import report_of
 
     if uncertainty or losses:
-        refuse_unused("standardize", why=f"is not for {'--uncertainty' if uncertainty else '--losses'}")
+        refuse_unused("standardize", why=f"cannot be combined with {'--uncertainty' if uncertainty else '--losses'}")
     if not standardize:
-        refuse_unused("reference_systems", why="is for --standardize, and there is none")
+        refuse_unused("reference_systems", why="needs --standardize")
     if uncertainty:
         if per_query or segments or sort or losses or like or history:
-            raise UsageError("--uncertainty takes no -q, --segments, --sort, --losses, --like or --history")
+            raise UsageError(
+                "--uncertainty cannot be combined with -q, --segments, --sort, --losses, --like or --history"
+            )
         together = read_clusters(clusters)
         found = _with_uncertainty(references, runs, names, measures, order, ties, clusters=together, seed=seed)
         deliver(report_of(found), form, output)
         return
-    refuse_unused("clusters", "seed", why="belongs to --uncertainty")
+    refuse_unused("clusters", "seed", why="needs --uncertainty")
     options = with_like(like, order=order, ties=ties, empty=empty)
     if losses:
         if per_query or segments or sort or like or history or len(measures) != 1:
             unused = "-q, --segments, --sort, --like or --history"
-            raise UsageError(f"--losses takes one measure such as -m RDQ@5, and no {unused}")
+            raise UsageError(f"--losses takes one measure, such as -m RDQ@5, and cannot be combined with {unused}")
         deliver(report_of(losses_of_runs(references, runs, names, measures[0], **options)), form, output)
         return
     digest = None if history is None else digest_of(references, like)

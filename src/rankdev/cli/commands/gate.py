@@ -39,21 +39,19 @@ def _check_saved(path: str) -> None:
 )
 @source_options
 @click.option("--references", "usual", type=click.Path(), hidden=True)  # for settings
-@click.option("--margin", default=0.0, help="Loss of the mean that is acceptable. Default: none.")
+@click.option("--margin", default=0.0, help="Acceptable loss of the mean. Default: none.")
 @click.option("--query-margin", type=float, help="Fail where one query loses more than this.")
 @click.option("--require", "required", metavar="QUERY", multiple=True, help="This query must not lose; repeat.")
 @click.option("--segments", metavar="FILE", type=click.Path(), help="Segments that must pass: query, segment.")
 @click.option("--against", metavar="FILE", type=click.Path(), help="Saved scores of the baseline, instead of its RUN.")
-@click.option(
-    "--release", metavar="FILE", type=click.Path(), help="Saved scores that it must not be worse than either."
-)
+@click.option("--release", metavar="FILE", type=click.Path(), help="Saved scores that it must not fall below either.")
 @file_option("--save", check=_check_saved, help="Unless it fails, save the scores of the candidate.")
-@click.option("--baseline", help="With --scores: the system that is in use.")
+@click.option("--baseline", help="With --scores: the system in use.")
 @click.option("--candidate", help="With --scores: the system that may replace it.")
 @click.option("--alpha", default=0.05, show_default=True, help="Chance of a wrong decision.")
 @clusters_option
 @click.option(
-    "--undecided", type=click.Choice(["pass", "fail"]), default="pass", help="If it cannot tell. Default: pass."
+    "--undecided", type=click.Choice(["pass", "fail"]), default="pass", help="If the data cannot decide. Default: pass."
 )
 @file_option("--junit", help="Also write test cases (XML).")
 @file_option("--comment", help="Also write the report as Markdown.")
@@ -164,7 +162,7 @@ def _compared(
             raise UsageError("name the --baseline of --scores")
         return _Compared(load_scores(**source), baseline, candidate)
     refuse_unused("baseline", "candidate", why="is for --scores: the first RUN is the baseline")
-    refuse_unused("by_tag", why="is not for a gate: each RUN is one system")
+    refuse_unused("by_tag", why="does not apply to a gate, where each RUN is one system")
     first = save is not None and not saved and len(runs) == 1
     if len(runs) != (1 if saved or first else 2):
         wanted = "the RUN of the candidate alone" if saved else "the RUN of the baseline and that of the candidate"

@@ -54,8 +54,8 @@ PAGE_OPTIONS = ("check", "list_size", "host", "port", "public_url", "no_browser"
 def model_options(command: Any) -> Any:
     """Add the options of --model, which ``rankdev help models`` explains."""
     for option in (
-        click.option("--budget-tokens", cls=SharedOption, type=int, help="With --model: most tokens."),
-        click.option("--budget-cost", cls=SharedOption, type=float, help="With --model: largest cost; needs --price."),
+        click.option("--budget-tokens", cls=SharedOption, type=int, help="With --model: maximum number of tokens."),
+        click.option("--budget-cost", cls=SharedOption, type=float, help="With --model: maximum cost; needs --price."),
         click.option(
             "--price",
             cls=SharedOption,
@@ -66,8 +66,10 @@ def model_options(command: Any) -> Any:
         ),
         click.option("--instructions", cls=SharedOption, metavar="FILE", help="With --model: what makes items better."),
         click.option("--both-orders", cls=SharedOption, is_flag=True, help="With --model: ask in both orders."),
-        click.option("--questions", cls=SharedOption, type=int, help="With --model: most questions."),
-        click.option("--parallel", cls=SharedOption, default=8, show_default=True, help="With --model: at once."),
+        click.option("--questions", cls=SharedOption, type=int, help="With --model: maximum number of questions."),
+        click.option(
+            "--parallel", cls=SharedOption, default=8, show_default=True, help="With --model: questions at once."
+        ),
     ):
         command = option(command)
     return command
@@ -90,9 +92,13 @@ TEAM_OPTIONS = ("judges", "gold", "self_repeats", "limit", "share")
 def team_options(command: Any) -> Any:
     """Add the options for several assessors, which ``rankdev help teams`` explains."""
     for option in (
-        click.option("--share", cls=SharedOption, default=1.0, help="Share of the queries of each link."),
+        click.option(
+            "--share", cls=SharedOption, default=1.0, metavar="FRACTION", help="Of the queries, for each link."
+        ),
         click.option("--limit", cls=SharedOption, type=int, help="Most answers of an assessor."),
-        click.option("--self-repeats", cls=SharedOption, default=0.0, help="Share of questions asked again."),
+        click.option(
+            "--self-repeats", cls=SharedOption, default=0.0, metavar="FRACTION", help="Of the questions: asked again."
+        ),
         click.option("--gold", cls=SharedOption, metavar="FILE", help="Pairs whose answer is known."),
         click.option("--judges", cls=SharedOption, metavar="NAME,...", help="A link for each, and none for all."),
     ):
@@ -106,7 +112,7 @@ def team_options(command: Any) -> Any:
     epilog="Example: rankdev judge pool.jsonl --db judgments.sqlite",
 )
 @click.argument("items", metavar="ITEMS")
-@click.option("--db", "database", metavar="FILE", required=True, help="SQLite file of the judgments.")
+@click.option("--db", "database", metavar="FILE", required=True, help="SQLite file for the judgments.")
 @click.option(
     "--goal",
     type=click.Choice(["order", "top", "decide"]),  # GOALS, which would load NumPy before its threads are set
@@ -116,11 +122,11 @@ def team_options(command: Any) -> Any:
 @click.option("--top", default=5, show_default=True, help="Ranks that count with --goal top.")
 @click.option("--run", "runs", metavar="FILE", multiple=True, help="With --goal decide: a run; repeat.")
 @one_measure_option(None, "With --goal decide: the measure.")
-@click.option("--repeats", default=1, show_default=True, help="Assessors per pair at most.")
+@click.option("--repeats", default=1, show_default=True, help="Maximum number of assessors per pair.")
 @click.option("--error", type=float, help="Accepted fraction of errors. Default .05; top .1.")
 @click.option("--query-texts", metavar="FILE", help="A table with query and text, description, ...")
-@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: the network.")
-@click.option("--port", default=0, help="Port. Default: that of last time.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 serves the network.")
+@click.option("--port", default=0, help="Port. Default: the one used last.")
 @click.option("--public-url", metavar="URL", help="Address of a proxy in front of it.")
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
 @click.option("--model", nargs=2, metavar="URL NAME", help="Ask a language model: rankdev help models.")
@@ -167,14 +173,14 @@ def judge_command(
     asked = {name: options.pop(name) for name in MODEL_OPTIONS}
     goal = _goal(**options)
     if model is not None:
-        refuse_unused(*PAGE_OPTIONS, *TEAM_OPTIONS, why="belongs to the page, without --model")
+        refuse_unused(*PAGE_OPTIONS, *TEAM_OPTIONS, why="is for the page, not for --model")
         _ask_model(shown, database, model, goal, **asked)
         return
     refuse_unused(*MODEL_OPTIONS, why="needs --model")
     size = check_whole("list-size", list_size, 2)
     taking = _team(shown.pool, **team)
     if check is not None:
-        refuse_unused("goal", "top", "runs", "measure", "error", "gold", why="does not go with --check")
+        refuse_unused("goal", "top", "runs", "measure", "error", "gold", why="cannot be combined with --check")
         repeats = check_whole("repeats", goal["repeats"], 1)
         store = Store(database)
         before = [StoredAnswer(*row) for row in store.answers().iter_rows()]
@@ -220,7 +226,7 @@ def _started(
     session: Session, host: str, port: int, public_url: str | None, page: Page, names: Sequence[str]
 ) -> JudgeServer:
     """Start a server with the links of last time, and on its port where it is free."""
-    from rankdev.judging._links import Tokens
+    from rankdev.judging.links import Tokens
     from rankdev.judging.server import JudgeServer
 
     store = session.store
@@ -241,9 +247,9 @@ def _started(
             if port or not before:
                 raise
             server = start(0)
-            write_line(f"port {before}, that of last time, cannot be used now: the links below are new")
+            write_line(f"port {before}, used last time, is not available: the links below are new")
     except (OSError, OverflowError) as error:
-        raise DataError(f"{host}:{port}: no server can be started here ({error}); choose another --port") from None
+        raise DataError(f"{host}:{port}: cannot start a server here ({error}); choose another --port") from None
     store.remember({**store.remembered(), "port": server.server_address[1]})
     if server.readable:
         write_line(
@@ -284,9 +290,9 @@ def _goal(goal: str, runs: tuple[str, ...], measure: str | None, **options: Any)
     if goal == "decide" and (len(runs) < 2 or measure is None):
         raise UsageError("--goal decide needs two or more --run and a --measure")
     if goal != "top":
-        refuse_unused("top", why="belongs to --goal top")
+        refuse_unused("top", why="needs --goal top")
     if goal != "decide" and (runs or measure):
-        raise UsageError("--run and --measure belong to --goal decide")
+        raise UsageError("--run and --measure need --goal decide")
     return {"goal": goal, "runs": named_runs("", runs, ()) if runs else None, "measure": measure, **options}
 
 
@@ -382,7 +388,7 @@ def used(usage: Usage) -> str:
     epilog="Example: rankdev pool nearest.run popular.run --depth 5 --texts texts.jsonl -o items.jsonl",
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
-@click.option("--depth", default=10, show_default=True, help="How many items of each run are taken.")
+@click.option("--depth", default=10, show_default=True, help="Items taken from each run.")
 @click.option("--texts", metavar="FILE", help="A table with item and title, text, url, image, ...")
 @order_options
 @safe_csv_option
@@ -413,7 +419,9 @@ def pool_command(runs: tuple[str, ...], depth: int, texts: str | None, order: Or
 )
 @click.option("--columns", metavar="NAME=COLUMN,...", help="Column names of the log, such as clicked=click.")
 @click.option("--features", metavar="COLUMN,...", help="Features of items, for regression-em.")
-@click.option("--resamples", type=click.IntRange(min=20), default=200, show_default=True, help="Resampled sessions.")
+@click.option(
+    "--resamples", type=click.IntRange(min=20), default=200, show_default=True, help="Resamples of the sessions."
+)
 @click.option("--alpha", default=0.05, show_default=True, help="Level of the intervals.")
 @seed_option
 @figure_option

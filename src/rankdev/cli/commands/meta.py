@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     "--people",
     metavar="FILE",
     type=click.Path(),
-    help="Agreement with users instead: a table with query, a, b, winner and perhaps judge.",
+    help="Agreement with users instead: a table with query, a, b, winner and optionally judge.",
 )
 @clusters_option
 def agreement_command(
@@ -227,9 +227,11 @@ def _value(text: str) -> Any:
     type=click.IntRange(min=2),
     default=5,
     show_default=True,
-    help="Parts held out in turn.",
+    help="Folds of the cross-validation.",
 )
-@click.option("--resamples", type=click.IntRange(min=20), default=1000, show_default=True, help="Resampled queries.")
+@click.option(
+    "--resamples", type=click.IntRange(min=20), default=1000, show_default=True, help="Resamples of the queries."
+)
 @click.option("--alpha", default=0.05, show_default=True, help="Level of the intervals.")
 @clusters_option
 @name_option
@@ -259,7 +261,7 @@ def tune_command(
     from rankdev.statistics.tuning import tune
 
     if (people is None) == (clicks is None):
-        raise UsageError("give user preferences with --people, or clicks with --clicks, and not both")
+        raise UsageError("give either --people (preferences) or --clicks, not both")
     if people is not None:
         refuse_unused("outcome", "columns", why="is for --clicks")
     source = read_named_table(people, "query, a, b, winner") if people else None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @figure_option
 @simulation_options
 @click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: 25 to 2000, or from 5.")
-@click.option("-n", "n", type=int, help="Size of the summary. Default: 100 or less.")
+@click.option("-n", "n", type=int, help="Queries of the summary. Default: 100 or fewer.")
 @click.option("--buckets", metavar="N,N,...", help="Also by reference size: limits such as 3,10,20.")
 @click.option("--resamples", default=0, show_default=True, help="Resamples, for 95% intervals.")
 @click.option("--replacement", is_flag=True, help="Draw queries with replacement, as for new queries.")
@@ -100,7 +100,7 @@ def power_command(
 @click.option("--difference", type=float, multiple=True, help="A difference to detect; repeat.")
 @click.option("--width", type=float, multiple=True, help="Or the width of a difference's interval; repeat.")
 @click.option("--systems", type=int, multiple=True, help="Number of systems in a collection; repeat.")
-@click.option("--correlation", type=float, help="Of two systems' scores. Default: estimated, or 0.")
+@click.option("--correlation", type=float, help="Of the systems' scores. Default: estimated, or 0.")
 @click.option("--power", default=0.8, show_default=True, help="Probability of detecting it.")
 @click.option("--alpha", default=0.05, show_default=True, help="Level of the test.")
 @clusters_option
@@ -154,7 +154,7 @@ def plan_command(
             "first",
             "second",
         )
-        refuse_unused(*unused, why="is for scores, and there are none with --variance")
+        refuse_unused(*unused, why="needs scores, and --variance has none")
         found: Any = plan(variance=variance, **needs, correlation=correlation, **asked)
         report = report_of(found)
     elif references is None and table is None and not collections:
@@ -165,7 +165,7 @@ def plan_command(
             "second",
             "clusters",
             "replicates",
-            why="is for a pair; --width, --systems and --collection have none",
+            why="is for a pair of systems, not for --width, --systems or --collection",
         )
         needs["correlation"] = correlation
         found, report = analyse_source(lambda pilot: plan(pilot, **needs, **asked), collections, segments, **source)

@@ -185,7 +185,7 @@ def _number(text: str) -> str | float:
 )
 @click.argument("source", metavar="PREFS", type=click.Path())
 @reading_options
-@click.option("--items", metavar="POOL", help="Items to be judged; names what has no judgments.")
+@click.option("--items", metavar="POOL", help="Items to be judged; lists those without judgments.")
 @output_option
 @click.option(
     "--method",
@@ -304,8 +304,8 @@ def next_command(
 @reading_options
 @table_option("--workers", "workers_file", help="Also write a row per worker here.")
 @click.option("--resamples", default=1000, show_default=True, help="Bootstrap samples.")
-@click.option("--model", metavar="NAME", help="How far people agree with this worker, a model.")
-@click.option("--leave-out", metavar="NAME", multiple=True, help="With --model: no person either; repeat.")
+@click.option("--model", metavar="NAME", help="Compare people with this worker, a model.")
+@click.option("--leave-out", metavar="NAME", multiple=True, help="With --model: exclude this worker too; repeat.")
 @click.option("--run", "runs", metavar="FILE", multiple=True, help="With --model: a run to score; repeat.")
 @measure_option(())
 @seed_option
@@ -334,7 +334,7 @@ def agreement_command(
     from rankdev.preferences import judge_agreement
 
     if model is not None:
-        refuse_unused("workers_file", "resamples", "seed", why="does not go with --model")
+        refuse_unused("workers_file", "resamples", "seed", why="cannot be combined with --model")
         found_model = _checked(source, columns, values, model, leave_out=leave_out, runs=runs, measures=measures)
         deliver(report_of(found_model), form, output)
         return

@@ -55,7 +55,7 @@ def controlled_command(figure: str | None, form: str | None, output: str | None)
 @click.argument("references", metavar="REFERENCES")
 @click.argument("runs", metavar="RUNS")
 @measure_option(())
-@click.option("--teams", metavar="FILE", help="A table with system and team. Default: a team each.")
+@click.option("--teams", metavar="FILE", help="A table with system and team. Default: one team per system.")
 @click.option("--pool-depth", type=click.IntRange(min=1), default=10, show_default=True, help="Depth of the pool.")
 @click.option(
     "--shares", metavar="X,X,...", default="0.1,0.3,0.5", show_default=True, help="Fractions removed at random."
@@ -110,9 +110,11 @@ def _teams(path: str | None) -> dict[str, str] | None:
 @click.option("-n", "n", type=click.IntRange(min=2), help="Queries. Default: 100, or 25 with --runs.")
 @click.option("--tie-share", metavar="X,X,...", help="Fractions of tied neighbours in a reference; a map each.")
 @click.option("--reference-size", metavar="N,N,...", help="Items in every reference; a map each.")
-@click.option("--references", metavar="FILE", help="Place your own runs on the map: their references.")
+@click.option("--references", metavar="FILE", help="References of your own runs, to place on the map.")
 @click.option("--runs", metavar="DIR", help="The runs, one file per system.")
-@click.option("-k", "--cutoff", type=click.IntRange(min=1), default=5, show_default=True, help="Depth of measures.")
+@click.option(
+    "-k", "--cutoff", type=click.IntRange(min=1), default=5, show_default=True, help="Cutoff of the measures."
+)
 @click.option("--quick", is_flag=True, help="A coarser grid, fewer seeds: seconds, not a minute.")
 @seed_option
 @figure_option
@@ -245,7 +247,9 @@ def _real_poi(
 @study_command.command("trec", epilog="Example: rankdev study trec qrels.txt runs/ --quick --figures figures/")
 @click.argument("references", metavar="REFERENCES")
 @click.argument("runs", metavar="RUNS")
-@click.option("-k", "--cutoff", type=click.IntRange(min=1), default=10, show_default=True, help="Depth of measures.")
+@click.option(
+    "-k", "--cutoff", type=click.IntRange(min=1), default=10, show_default=True, help="Cutoff of the measures."
+)
 @click.option("-n", "n", type=click.IntRange(min=6), default=25, show_default=True, help="Queries of a comparison.")
 @click.option("--reference-sizes", metavar="N,N,...", help="Upper limits of buckets by size. Default: thirds.")
 @click.option("--tier-sizes", metavar="N,N,...", help="The same by items per tier.")

@@ -29,7 +29,7 @@ function pastRow(entry) {
   let request = randomId();
   for (const field of [outcome, comment]) field.addEventListener("input", () => (request = randomId()));
   save.addEventListener("click", () =>
-    once(async () => {
+    inTurn(async () => {
       const reply = await call("change", { request, answer: entry.answer, outcome: outcome.value, comment: comment.value });
       byId("saved").textContent = "changed";
       showProgress(reply.progress);
@@ -40,13 +40,39 @@ function pastRow(entry) {
   return element("li", {}, when, query, pair, outcome, comment, save);
 }
 
-/** Read the list again; while something else is under way, after it. */
-async function readHistory() {
-  if (!byId("history").open || byId("history").hidden) return;
+/** Do it after what is under way: nothing that is asked for is left out. @param {() => Promise<void>} work */
+async function inTurn(work) {
   while (state.busy) await new Promise((done) => setTimeout(done, 20));
-  await once(async () => showHistory((await call("history")).history));
+  return once(work);
 }
 
-byId("history").addEventListener("toggle", readHistory);
+/**
+ * A function that reads something and shows it, and keeps nobody from answering meanwhile; only the newest is shown.
+ * @param {() => Promise<any>} read @param {(reply: any) => void} show
+ */
+function reader(read, show) {
+  let newest = 0;
+  let failed = false;
+  return async () => {
+    const mine = ++newest;
+    try {
+      const reply = await read();
+      if (mine === newest) show(reply);
+      if (failed) byId("problem").textContent = "";
+      failed = false;
+    } catch (error) {
+      failed = true;
+      byId("problem").textContent = error instanceof TypeError ? "The server does not respond." : String(/** @type {any} */ (error).message);
+    }
+  };
+}
+
+const readHistory = reader(
+  () => call("history"),
+  (reply) => byId("past").contains(document.activeElement) || showHistory(reply.history),
+);
+
+const listed = () => byId("history").open && !byId("history").hidden && readHistory();
+byId("history").addEventListener("toggle", listed);
 byId("history").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => event.stopPropagation()); // no key here answers the pair above
-new MutationObserver(() => !byId("past").contains(document.activeElement) && readHistory()).observe(byId("progress"), { childList: true });
+new MutationObserver(listed).observe(byId("progress"), { childList: true });

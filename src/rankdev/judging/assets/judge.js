@@ -3,7 +3,7 @@
 
 /** @typedef {{item: string, title?: string, text?: string, url?: string, image?: string, picture?: number}} Side */
 /** @typedef {{id: string, text: string, description?: string, narrative?: string}} Query */
-/** @typedef {{mine: number, all: number, queries: number, open: number, given_up: number, error: number | null, left: number, low: number, high: number}} Progress */
+/** @typedef {{mine: number, all: number, queries: number, open: number, given_up: number, error: number | null, left: number, low: number, high: number, decided?: boolean, judges?: number, yours?: number}} Progress */
 
 const token = location.hash.slice(1);
 const LEAST = 400; // ms that a pair must be on the screen before it can be answered: the server refuses less, too
@@ -16,6 +16,8 @@ const state = {
   since: Infinity, // when what is on the screen could be seen
   undone: -Infinity, // when the last answer was taken back
   left: 0, // when the page went out of sight
+  /** @type {number|undefined} */ before: undefined, // the judge's answers when the page was opened
+  /** @type {number|undefined} */ whole: undefined, // answers, given and to come, by the last estimate
   judge: localStorage.getItem("judge") ?? "",
   mode: "pairs",
   /** @type {{query: Query, sides: Side[]}|null} */ question: null,
@@ -110,21 +112,35 @@ const wasSeen = () => !document.hidden && performance.now() - state.since >= LEA
 /** What is open, and about how many judgments it needs. @param {Omit<Progress, "mine"|"all">} state */
 function openOf(state) {
   const lost = state.given_up ? many("given_up", state.given_up) : "";
+  if (state.decided !== undefined && !state.open) return text("decided");
   if (!state.open) return `${text(state.given_up ? "rest_settled" : "all_settled")} ${lost}`.trim();
   const left = state.low === state.high ? many("left", state.left) : many("about_left", state.left, { low: state.low, high: state.high });
-  return `${many("unsettled", state.queries, { open: state.open })} ${left} ${lost}`.trim();
+  const open = state.decided === undefined ? many("unsettled", state.queries, { open: state.open }) : text("undecided");
+  return `${open} ${left} ${lost}`.trim();
 }
 
-/** @param {Progress} progress */
-function showProgress(progress) {
-  byId("progress").textContent = `${many("yours", progress.mine, { all: progress.all })} ${openOf(progress)}`;
+/** Show what was answered and what is left; where more is left than it seemed, say so. @param {Progress} progress @param {boolean} [undone] */
+function showProgress(progress, undone = false) {
+  const whole = progress.all + progress.left;
+  const done = whole ? progress.all / whole : 1;
+  const rise = whole - (state.whole ?? whole);
+  const parts = [many("yours", progress.mine, { here: Math.max(0, progress.mine - (state.before ??= progress.mine)), all: progress.all }), openOf(progress)];
+  if (progress.left) {
+    if ((progress.judges ?? 1) > 1) parts.push(many("shared", progress.judges ?? 1));
+    if ((progress.yours ?? Infinity) < progress.left) parts.push(many("at_most", progress.yours ?? 0));
+    if (rise > 0 && done < byId("bar").value && !undone) parts.push(many("more_than_thought", rise));
+  }
+  state.whole = whole;
+  byId("bar").hidden = false;
+  byId("bar").value = done;
+  byId("progress").textContent = parts.join(" ");
 }
 
 /** @param {any} reply */
 function showQuestion(reply) {
   state.question = reply.question;
   state.list = null;
-  showProgress(reply.progress);
+  showProgress(reply.progress, reply.undone);
   byId("pairs").hidden = !reply.question;
   byId("done").hidden = Boolean(reply.question);
   if (reply.message) byId("done").firstElementChild.textContent = reply.message;
@@ -166,7 +182,7 @@ const undo = () =>
     const reply = await call("undo");
     byId("saved").textContent = text(reply.undone ? "undone" : "nothing_to_undo");
     if (state.mode === "pairs") showQuestion(reply);
-    else showProgress(reply.progress);
+    else showProgress(reply.progress, reply.undone);
   });
 
 // lists

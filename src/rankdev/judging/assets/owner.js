@@ -1,41 +1,85 @@
 // @ts-check
 // The owner's view of the judging page: results, links of judges, exports.
 
-/** Do it after what is under way: nothing that the owner asks for is left out. @param {() => Promise<void>} work */
-async function inTurn(work) {
-  while (state.busy) await new Promise((done) => setTimeout(done, 20));
-  return once(work);
-}
+const LIVE = 15000; // ms after which results are read again
+const PAUSE = 20; // times what that took, at least: judges come first
+let due = Infinity;
 
-const showOwner = () =>
-  inTurn(async () => {
-    const reply = await call("overview", { query: byId("which").value || null });
+const showOwner = reader(
+  async () => {
+    const began = performance.now();
+    due = Infinity;
+    try {
+      return await call("overview", { query: byId("which").value || null });
+    } finally {
+      due = performance.now() + Math.max(LIVE, PAUSE * (performance.now() - began));
+    }
+  },
+  (reply) => {
     byId("which").replaceChildren(
       ...reply.queries.map((/** @type {any} */ entry) =>
         element("option", { value: entry.id }, `${entry.text}: ${counted(entry.items, "item")}, ${counted(entry.judgments, "judgment")}`),
       ),
     );
     byId("which").value = reply.query;
+    showVerdict(reply.decision, reply.verdict);
     const open = openOf({ ...reply, queries: reply.queries.length });
     const wrong = reply.error === null ? "" : `About ${Math.round(100 * reply.error)}% of what is asked for is expected to be wrong.`;
-    byId("state").textContent = `${open} ${reply.verdict ?? wrong}`.trim();
+    const gone = reply.left_out ? ` ${counted(reply.left_out, "answer")} left out: about items that are not there any more.` : "";
+    byId("state").textContent = `${open} ${reply.decision ? "" : wrong}${gone}`.trim();
     byId("found").replaceChildren(
       ...reply.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, entry.title || entry.item)))),
     );
     if (!reply.tiers.length) byId("found").append(element("li", {}, "no judgments yet"));
-    byId("judges").tBodies[0].replaceChildren(
-      ...Object.entries(reply.judges).map(([name, count]) =>
-        element("tr", {}, element("th", { scope: "row", class: "text" }, name), element("td", {}, String(count))),
-      ),
-    );
-  });
+    showQuality(reply.quality, new Map(reply.queries.map((/** @type {any} */ entry) => [entry.id, entry.text])));
+    byId("models").replaceChildren(...Object.values(reply.models).map((/** @type {any} */ lines) => element("p", {}, lines.join(" "))));
+  },
+);
+
+/** A fraction as text. @param {number} part */
+const percent = (part) => `${Math.round(100 * part)}%`;
+
+/** A fraction, and below it its limits and its cases. @param {number|null} value @param {number} low @param {number} high @param {number} n */
+function share(value, low, high, n) {
+  if (value === null) return element("td", {}, "–");
+  return element("td", {}, percent(value), element("small", {}, `${percent(low)} to ${percent(high)}; ${n}`));
+}
+
+/** @param {number|null} value */
+const seconds = (value) => (value === null ? "–" : value.toFixed(1));
+
+/** @param {string} name @param {(string|Node)[]} cells */
+const row = (name, ...cells) => element("tr", {}, element("th", { scope: "row", class: "text" }, named(name)), ...cells.map((cell) => (typeof cell === "string" ? element("td", {}, cell) : cell)));
+
+/** What answers say about the judges, and how far these agree. @param {any} quality @param {Map<string, string>} texts */
+function showQuality(quality, texts) {
+  const { krippendorff, low, high, pairs, left, few } = quality;
+  const unknown = pairs < few ? "too few to tell how far they agree" : "nothing but ties";
+  const agreed = krippendorff === null ? unknown : `Krippendorff's α ${written(krippendorff, 2)} (${written(low, 2)} to ${written(high, 2)})`;
+  const sides = left.value === null ? "" : ` The left item was chosen in ${percent(left.value)} of ${counted(left.n, "answer")} (95% limits ${percent(left.low)} to ${percent(left.high)}); without position bias it would be 50%.`;
+  byId("agreement").textContent = `${counted(pairs, "pair")} judged by two or more people: ${agreed}.${sides}`;
+  const parts = (/** @type {any} */ judge, /** @type {string} */ part) => share(judge[part], judge[`${part}_low`], judge[`${part}_high`], judge[`${part}_n`]);
+  byId("judges").tBodies[0].replaceChildren(
+    ...quality.judges.map((/** @type {any} */ judge) =>
+      row(judge.judge, element("td", { class: "text noticed" }, judge.told), String(judge.answers), String(judge.skips), seconds(judge.seconds), ...["left", "gold", "self", "others"].map((part) => parts(judge, part))),
+    ),
+  );
+  byId("queries").tBodies[0].replaceChildren(
+    ...quality.queries.map((/** @type {any} */ query) =>
+      row(texts.get(query.query) ?? query.query, String(query.answers), String(query.skips), seconds(query.seconds), share(query.agreement, query.low, query.high, query.pairs)),
+    ),
+  );
+  byId("remarks").replaceChildren(...quality.remarks.map((/** @type {string} */ remark) => element("li", {}, remark)));
+}
 
 for (const form of [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".txt"]) {
   const button = element("button", { type: "button" }, form);
   button.addEventListener("click", () =>
     inTurn(async () => {
-      const address = URL.createObjectURL(/** @type {Blob} */ (await call("export", { form })));
-      element("a", { href: address, download: `judgments${form}` }).click();
+      const what = byId("what").value;
+      const safe = byId("safe").checked && [".csv", ".tsv"].includes(form);
+      const address = URL.createObjectURL(/** @type {Blob} */ (await call("export", { form, what, safe })));
+      element("a", { href: address, download: `${what}${form}` }).click();
       setTimeout(() => URL.revokeObjectURL(address), 1000);
     }),
   );
@@ -66,5 +110,8 @@ byId("new-link").addEventListener("submit", (/** @type {SubmitEvent} */ event) =
 });
 byId("common").addEventListener("change", () => changeLinks({ common: byId("common").checked }));
 byId("judges-links").addEventListener("toggle", () => byId("judges-links").open && changeLinks());
+/** Whether results are to be read again: not while the owner chooses or writes something. */
+const isDue = () => state.mode === "owner" && !byId("owner").hidden && !document.hidden && performance.now() > due && !document.activeElement?.matches("select, input");
+setInterval(() => isDue() && showOwner(), 1000);
 byId("refresh").addEventListener("click", showOwner);
 byId("which").addEventListener("input", showOwner);

@@ -194,7 +194,7 @@ def _overview(found: Worlds) -> Table:
     seeds = _listed([outcome.seed for outcome in found.of(found.names[0])])
     statements = len(statements_of(found.outcomes[0].study))
     title = f"Worlds: power at {LEAST} queries over 66 pairs, seeds {seeds}; {statements} statements"
-    return Table(frame, title, digits=2, prose=("world", "most power", "largest effect"))
+    return Table(frame, title, digits=2, prose=("world", "most power", "largest effect"), names=("world",))
 
 
 def _listed(values: Sequence[int]) -> str:
@@ -211,7 +211,8 @@ def _statements(found: Worlds) -> Table:
             rows = [row for rows in listed for row in rows if row[0] == text]
             said = dict.fromkeys(row[2] for row in rows)
             columns[world].append(f"{verdict([row[3] for row in rows])}: {'; '.join(said)}")
-    return Table(pl.DataFrame(columns), "Statements of the paper, and what was found instead", prose=tuple(columns))
+    title = "Statements of the paper, and what was found instead"
+    return Table(pl.DataFrame(columns), title, prose=tuple(columns), names=("statement",))
 
 
 def _powers(found: Worlds, n: int) -> Table:

@@ -45,7 +45,7 @@ class Tokens:
 
     ``personal`` has a secret by name, "" where the link was revoked: the name stays taken. ``common`` is whether the
     link for all judges may be used. ``salt`` changes when a link is revoked, so that its addresses of images end too.
-    ``places`` number the judges, for their shares of the queries; that of a revoked link is free for the next judge.
+    ``places`` number the judges, who may each have some of the queries; that of a revoked link is free for the next.
     """
 
     judge: str = field(default_factory=_secret)

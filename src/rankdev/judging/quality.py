@@ -1,0 +1,247 @@
+"""How reliable judges are: speed, sides, gold pairs, consistency with themselves and with others.
+
+The owner looks at any time, and as often as they like. Limits are those of a confidence sequence: they hold for all
+numbers of answers at once (Robbins 1970, a mixture of binomial likelihoods), for values from 0 to 1 whatever their
+distribution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.arrays import Floats
+from rankdev.errors import counted
+from rankdev.judging.items import Pair
+
+ALPHA = 0.05
+FAST = 1.0  # seconds: nobody reads two items in less
+FEW = 20  # answers, or pairs judged by two, below which nothing is said
+RESAMPLES = 400
+HALVINGS = 50
+SIDE = 0.5  # of the answers for the left, by somebody who looks at the items: sides are random
+
+
+@dataclass(frozen=True)
+class Check:
+    """A fraction that is noted where its limits are all on the wrong side of what is expected of a careful judge."""
+
+    name: str
+    least: float  # what is expected
+    most: float
+    below: str
+    above: str = ""
+
+
+CHECKS = (
+    Check("fast", 0.0, 0.5, "", f"more than half of the answers took less than {FAST:g} second"),
+    Check("left", SIDE, SIDE, "prefers the right, whatever is there", "prefers the left, whatever is there"),
+    Check("gold", 0.8, 1.0, "agrees with less than 80% of the gold pairs"),
+    Check("self", 0.7, 1.0, "agrees with less than 70% of their own earlier answers"),
+    Check("others", 0.5, 1.0, "agrees with others less often than by chance"),
+)
+
+
+def limits(total: Floats, n: Floats, alpha: float) -> tuple[Floats, Floats]:
+    """Return limits of a mean from the sum of n values from 0 to 1 that hold for all n at once; 0 and 1 where n is 0.
+
+    A fraction p is excluded where the Beta(½, ½) mixture of likelihoods exceeds its likelihood 1 ÷ ``alpha`` times.
+    """
+    from scipy.special import betaln, xlogy
+
+    total, n = np.asarray(total, float), np.asarray(n, float)
+    reach = betaln(total + 0.5, n - total + 0.5) - betaln(0.5, 0.5) + np.log(alpha)
+    mean = np.divide(total, n, out=np.full_like(n, 0.5), where=n > 0)
+    ends = []
+    for end in (0.0, 1.0):
+        inside, outside = mean.copy(), np.full_like(mean, end)
+        for _ in range(HALVINGS):
+            middle = (inside + outside) / 2
+            within = xlogy(total, middle) + xlogy(n - total, 1 - middle) > reach
+            inside, outside = np.where(within, middle, inside), np.where(within, outside, middle)
+        ends.append(np.where(n > 0, outside, end))
+    return ends[0], ends[1]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """``judges`` and ``queries`` have one row each; ``summary`` is about all, ``remarks`` about what cannot be seen."""
+
+    judges: pl.DataFrame
+    queries: pl.DataFrame
+    summary: dict[str, Any]
+    remarks: tuple[str, ...]
+
+
+def judge_quality(answers: pl.DataFrame, gold: Mapping[Pair, str | None], models: Collection[str] = ()) -> Quality:
+    """Compute how reliable the people are who gave the answers; ``models`` are left out."""
+    people = _sided(answers.filter(~pl.col("worker").is_in(list(models))))
+    values = {
+        "fast": _fast(people),
+        "left": _left(people),
+        "gold": _gold(people, gold),
+        "self": _self(people),
+        "others": _others(people),
+    }
+    judges = _judges(people, values)
+    names = [check.name for check in CHECKS]
+    remarks = []
+    if judges.height and not any(judges[f"{name}_n"].sum() for name in ("gold", "self", "others")):
+        remarks.append("Random answers would not show here: that takes gold pairs, repetitions, or pairs judged twice.")
+    if judges.height and judges["notes"].list.len().sum():
+        remarks.append(
+            f"All notes about judges together are wrong with a probability of at most {ALPHA:.0%}, however often one"
+            " looks; look at the answers before drawing conclusions."
+        )
+    left = values["left"]["value"]
+    return Quality(
+        judges.select("judge", "answers", "skips", "ties", "seconds", *_columns(names), "enough", "notes"),
+        _queries(people, values["others"]),
+        {**_agreement(people), "left": _fraction(float(left.sum()), len(left))},
+        tuple(remarks),
+    )
+
+
+def _fraction(total: float, n: int) -> dict[str, Any]:
+    low, high = limits(np.array([total]), np.array([n]), ALPHA)
+    return {"value": total / n if n else None, "low": float(low[0]), "high": float(high[0]), "n": n}
+
+
+def _columns(names: Collection[str]) -> list[str]:
+    return [f"{name}{part}" for name in names for part in ("", "_low", "_high", "_n")]
+
+
+def _sided(answers: pl.DataFrame) -> pl.DataFrame:
+    """Add the pair with its items sorted, and the score of the first of these: 1 better, ½ equal, 0 worse."""
+    a = pl.min_horizontal("first", "second")
+    won = pl.when(pl.col("outcome") == "second").then("second").otherwise("first")
+    score = pl.when(pl.col("outcome") == "tie").then(0.5).when(won == a).then(1.0).otherwise(0.0)
+    return answers.with_columns(a=a, b=pl.max_horizontal("first", "second"), score=score)
+
+
+PAIR = ["query", "a", "b"]
+
+
+def _fast(people: pl.DataFrame) -> pl.DataFrame:
+    timed = people.filter(pl.col("seconds").is_not_null())
+    return timed.select("worker", value=(pl.col("seconds") < FAST).cast(pl.Float64))
+
+
+def _left(people: pl.DataFrame) -> pl.DataFrame:
+    """Return whether the left was chosen; a repetition, whose sides are not random, and a list are left out."""
+    sides = pl.col("outcome").is_in(["first", "second"]) & (pl.col("kind") != "repeat") & (pl.col("weight") == 1)
+    return people.filter(sides).select("worker", value=(pl.col("outcome") == "first").cast(pl.Float64))
+
+
+def _alike(own: str, other: str) -> pl.Expr:
+    return 1 - (pl.col(own) - pl.col(other)).abs()
+
+
+def _gold(people: pl.DataFrame, gold: Mapping[Pair, str | None]) -> pl.DataFrame:
+    rows = [(q, a, b, 0.5 if better is None else float(better == a)) for (q, a, b), better in gold.items()]
+    schema = {**dict.fromkeys(PAIR, pl.String), "expected": pl.Float64}
+    known = pl.DataFrame(rows, schema=schema, orient="row")
+    given = people.filter(pl.col("kind") == "gold", pl.col("outcome") != "skip").join(known, on=PAIR)
+    return given.select("worker", value=_alike("score", "expected"))
+
+
+def _self(people: pl.DataFrame) -> pl.DataFrame:
+    """Compare repeated answers with the first ones; the newest where an answer was changed."""
+    given = people.filter(pl.col("outcome") != "skip").select("worker", *PAIR, "score", "kind")
+    key = ["worker", *PAIR]
+    first, again = (
+        given.filter(pl.col("kind") == kind).unique(key, keep="last", maintain_order=True) for kind in ("", "repeat")
+    )
+    return again.join(first, on=key, suffix="_first").select("worker", value=_alike("score", "score_first"))
+
+
+def _others(people: pl.DataFrame) -> pl.DataFrame:
+    """Compare each answer with those of others to the same pair; the newest of each judge."""
+    judged = people.filter(pl.col("outcome") != "skip", pl.col("kind") == "")
+    mine = judged.unique(["worker", *PAIR], keep="last", maintain_order=True).select("worker", *PAIR, "score")
+    scores = {"none": 0.0, "half": 0.5, "full": 1.0}
+    counts = mine.group_by(PAIR).agg(
+        pl.len().alias("n"), **{name: (pl.col("score") == value).sum() for name, value in scores.items()}
+    )
+    alike = sum((1 - (pl.col("score") - value).abs()) * pl.col(name) for name, value in scores.items())
+    both = mine.join(counts.filter(pl.col("n") > 1), on=PAIR, maintain_order="left")
+    return both.select("worker", *PAIR, value=(alike - 1) / (pl.col("n") - 1))
+
+
+def _judges(people: pl.DataFrame, values: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    single = pl.col("weight") == 1
+    lists = pl.col("at").filter(~single).n_unique()  # the pairs of one list have one time
+    table = people.group_by("worker").agg(
+        answers=single.sum() + lists,
+        skips=(pl.col("outcome") == "skip").sum(),
+        ties=((pl.col("outcome") == "tie") & single).sum(),
+        seconds=pl.col("seconds").median(),
+    )
+    table = table.sort("worker").rename({"worker": "judge"})
+    alpha = ALPHA / max(1, len(CHECKS) * table.height)
+    notes: list[list[str]] = [[] for _ in range(table.height)]
+    for check in CHECKS:
+        sums = values[check.name].group_by("worker").agg(pl.col("value").sum().alias("total"), pl.len().alias("n"))
+        joined = table.select("judge").join(sums, left_on="judge", right_on="worker", how="left", maintain_order="left")
+        total, n = (joined[name].fill_null(0).cast(pl.Float64).to_numpy() for name in ("total", "n"))
+        low, high = limits(total, n, ALPHA)
+        surely_low, surely_high = limits(total, n, alpha)
+        for k in range(table.height):
+            if surely_high[k] < check.least:
+                notes[k].append(check.below)
+            elif surely_low[k] > check.most:
+                notes[k].append(check.above)
+        mean = np.divide(total, n, out=np.full_like(n, np.nan), where=n > 0)
+        columns = (pl.Series(mean).fill_nan(None), pl.Series(low), pl.Series(high), pl.Series(n.astype(np.int64)))
+        table = table.with_columns(c.alias(name) for name, c in zip(_columns([check.name]), columns, strict=True))
+    enough = pl.col("answers") >= FEW
+    return table.with_columns(enough=enough, notes=pl.Series(notes, dtype=pl.List(pl.String)))
+
+
+def _queries(people: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+    single = pl.col("weight") == 1
+    table = people.group_by("query", maintain_order=True).agg(
+        answers=single.sum() + pl.struct("worker", "at").filter(~single).n_unique(),
+        skips=(pl.col("outcome") == "skip").sum(),
+        seconds=pl.col("seconds").median(),
+    )
+    pairs = others.group_by(PAIR).agg(pl.col("value").mean())
+    sums = pairs.group_by("query").agg(pl.col("value").sum().alias("total"), pl.len().alias("pairs"))
+    table = table.join(sums, on="query", how="left", maintain_order="left").with_columns(pl.col("pairs").fill_null(0))
+    total, n = (table[name].fill_null(0).cast(pl.Float64).to_numpy() for name in ("total", "pairs"))
+    low, high = limits(total, n, ALPHA)
+    mean = pl.col("total") / pl.col("pairs")
+    return table.with_columns(agreement=mean, low=pl.Series(low), high=pl.Series(high)).drop("total")
+
+
+def _agreement(people: pl.DataFrame) -> dict[str, Any]:
+    """Return Krippendorff's α of the pairs that two or more judged, nothing where they are few."""
+    from rankdev.preferences.annotators import bootstrap_alpha, krippendorff_alpha
+
+    judged = people.filter(pl.col("outcome") != "skip", pl.col("kind") == "")
+    judged = judged.unique(["worker", *PAIR], keep="last", maintain_order=True)
+    values = [(pl.col("score") == value).sum().alias(str(value)) for value in (1.0, 0.0, 0.5)]
+    counts = judged.group_by(PAIR, maintain_order=True).agg(values).drop(PAIR).to_numpy().astype(float)
+    units = counts[counts.sum(axis=1) >= 2]
+    found: dict[str, Any] = {"pairs": len(units), "few": FEW, "krippendorff": None, "low": None, "high": None}
+    if len(units) < FEW:
+        return found
+    mirror = [1, 0, 2]  # which item of a pair comes first has no meaning
+    value = krippendorff_alpha(units, mirror=mirror)
+    draws = bootstrap_alpha(units, RESAMPLES, np.random.default_rng(0), mirror=mirror)
+    draws = draws[np.isfinite(draws)]
+    if np.isfinite(value) and len(draws):
+        low, high = np.quantile(draws, [ALPHA / 2, 1 - ALPHA / 2]).tolist()
+        found |= {"krippendorff": value, "low": low, "high": high}
+    return found
+
+
+def told(row: Mapping[str, Any]) -> str:
+    """Report what was noticed about a judge."""
+    if row["notes"]:
+        return "; ".join(row["notes"])
+    return "nothing noticed" if row["enough"] else f"too few answers to tell ({counted(row['answers'], 'answer')})"

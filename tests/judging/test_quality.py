@@ -1,0 +1,321 @@
+"""What answers say about judges, against a plain computation; nothing is noted of careful judges, nor from little."""
+
+import itertools
+import json
+import random
+from collections import defaultdict
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import betaln
+
+import rankdev as rd
+from rankdev.io.preferences import COLUMNS
+from rankdev.judging.probes import Probes
+from rankdev.judging.quality import ALPHA, CHECKS, FEW, judge_quality, limits, told
+from rankdev.judging.store import StoredAnswer
+from tests.common.examples import examples
+from tests.judging.serving import Client, serving
+
+SCORE = {"first": 1.0, "tie": 0.5, "second": 0.0}
+
+
+def frame(answers):
+    schema = {name: pl.Float64 if name in ("weight", "seconds") else pl.String for name in COLUMNS} | {
+        "program": pl.Int64
+    }
+    return pl.DataFrame([[getattr(a, name) for name in COLUMNS] for a in answers], schema=schema, orient="row")
+
+
+def score(answer):
+    """1 where the smaller of the two names is better."""
+    value = SCORE[answer.outcome]
+    return value if answer.first < answer.second else 1 - value
+
+
+def plain(answers, gold):
+    """The sums and numbers of cases of each judge, one answer after the other."""
+    found = defaultdict(lambda: defaultdict(list))
+    newest, again, pairs = {}, {}, defaultdict(dict)
+    for a in answers:
+        key = (a.query, *sorted((a.first, a.second)))
+        if a.seconds is not None:
+            found[a.worker]["fast"].append(float(a.seconds < 1))
+        if a.outcome in ("first", "second") and a.kind != "repeat" and a.weight == 1:
+            found[a.worker]["left"].append(float(a.outcome == "first"))
+        if a.outcome == "skip":
+            continue
+        if a.kind == "gold" and key in gold:
+            expected = 0.5 if gold[key] is None else float(gold[key] == key[1])
+            found[a.worker]["gold"].append(1 - abs(score(a) - expected))
+        if a.kind == "repeat":
+            again[a.worker, key] = score(a)
+        if a.kind == "":
+            newest[a.worker, key] = pairs[key][a.worker] = score(a)
+    for (worker, key), value in again.items():
+        if (worker, key) in newest:
+            found[worker]["self"].append(1 - abs(value - newest[worker, key]))
+    for by in pairs.values():
+        for worker, value in by.items():
+            if len(by) > 1:
+                found[worker]["others"].append(
+                    np.mean([1 - abs(value - other) for name, other in by.items() if name != worker])
+                )
+    return found
+
+
+ANSWERS = st.builds(
+    lambda query, items, outcome, worker, kind, seconds: StoredAnswer(
+        query, *items, outcome, worker, 1.0, "", "", seconds, kind
+    ),
+    st.sampled_from("qr"),
+    st.sampled_from(list(itertools.permutations("abc", 2))),
+    st.sampled_from(["first", "second", "tie", "skip"]),
+    st.sampled_from(["ann", "bob", "cy"]),
+    st.sampled_from(["", "", "gold", "repeat"]),
+    st.sampled_from([None, 0.5, 3.0]),
+)
+
+
+@examples(40)
+@given(st.lists(ANSWERS, max_size=40))
+def test_it_is_what_a_plain_computation_gives(answers):
+    gold = {("q", "a", "b"): "a", ("q", "b", "c"): None, ("r", "a", "c"): "c"}
+    table = judge_quality(frame(answers), gold).judges
+    slow = plain(answers, gold)
+    assert table["judge"].to_list() == sorted({a.worker for a in answers})
+    for row in table.iter_rows(named=True):
+        assert row["answers"] == len([a for a in answers if a.worker == row["judge"]])
+        for check in CHECKS:
+            values = slow[row["judge"]][check.name]
+            assert row[f"{check.name}_n"] == len(values)
+            assert row[check.name] == (pytest.approx(np.mean(values)) if values else None)
+
+
+@pytest.mark.parametrize(("total", "n"), [(0, 1), (1, 1), (3, 5), (2.5, 7), (0, 40), (40, 40), (61, 100)])
+def test_limits_are_where_the_mixture_exceeds_the_likelihood(total, n):
+    low, high = (float(end[0]) for end in limits(np.array([total]), np.array([n]), 0.05))
+    p = np.linspace(1e-6, 1 - 1e-6, 20001)
+    mixture = betaln(total + 0.5, n - total + 0.5) - betaln(0.5, 0.5)
+    inside = p[mixture - total * np.log(p) - (n - total) * np.log(1 - p) < np.log(20)]
+    assert (low, high) == (pytest.approx(inside.min(), abs=1e-4), pytest.approx(inside.max(), abs=1e-4))
+    assert limits(np.zeros(1), np.zeros(1), 0.05) == (np.zeros(1), np.ones(1))
+
+
+@pytest.mark.parametrize("chance", [0.5, 0.8, 0.95])
+def test_limits_hold_at_all_times_at_once(chance):
+    rng = np.random.default_rng(3)
+    total = np.cumsum(rng.random((400, 150)) < chance, axis=1)
+    low, high = limits(total.ravel(), np.tile(np.arange(1.0, 151), 400), ALPHA)
+    wrong = ((low > chance) | (high < chance)).reshape(total.shape).any(axis=1)
+    assert wrong.mean() <= ALPHA + 0.02
+
+
+def simulated(rng, name, answers, act):
+    """Answers of one judge about items whose order is known; one in ten gold, one in ten a repetition."""
+    given, asked = [], []
+    for k in range(answers):
+        a, b = sorted(rng.sample(range(12), 2))
+        query, kind = f"q{rng.randrange(20)}", ""
+        if k % 10 == 4:
+            kind = "gold"
+        elif k % 10 == 9:
+            kind, (query, b, a) = "repeat", asked[k // 10]
+        else:
+            asked.append((query, a, b))
+        first, second = (b, a) if kind == "repeat" or rng.random() < 0.5 else (a, b)
+        outcome, seconds = act(rng, first, second)
+        given.append(
+            StoredAnswer(query, f"d{first:02}", f"d{second:02}", outcome, name, 1.0, "", f"{k}", seconds, kind)
+        )
+    return given
+
+
+def careful(rng, first, second):
+    right = rng.random() < 0.93
+    return ("first" if (first < second) == right else "second"), rng.lognormvariate(1.5, 0.5)
+
+
+ACTS = {
+    "prefers the left, whatever is there": lambda rng, a, b: ("first", 3.0),
+    "prefers the right, whatever is there": lambda rng, a, b: ("second" if rng.random() < 0.9 else "tie", 3.0),
+    "agrees with less than 80%": lambda rng, a, b: (rng.choice(["first", "second"]), 3.0),
+    "more than half of the answers took less than 1 second": lambda rng, a, b: (careful(rng, a, b)[0], 0.6),
+}
+GOLD = {(f"q{q}", f"d{a:02}", f"d{b:02}"): f"d{a:02}" for q in range(20) for a in range(12) for b in range(a + 1, 12)}
+
+
+def test_careful_judges_are_left_in_peace_whenever_one_looks():
+    rng, noted = random.Random(5), 0
+    for _ in range(8):
+        judges = [simulated(rng, name, 120, careful) for name in ("ann", "bob", "cy")]
+        looks = [judge_quality(frame([a for mine in judges for a in mine[:n]]), GOLD) for n in (8, 20, 50, 120)]
+        noted += any(row for look in looks for row in look.judges["notes"].to_list())
+    assert noted <= 2
+
+
+@pytest.mark.parametrize("what", ACTS)
+def test_careless_judges_are_noticed(what):
+    rng = random.Random(7)
+    answers = [a for name in ("ann", "bob") for a in simulated(rng, name, 500, careful)]
+    answers += simulated(rng, "cy", 500, ACTS[what])
+    found = judge_quality(frame(answers), GOLD)
+    rows = {row["judge"]: row for row in found.judges.iter_rows(named=True)}
+    assert any(what in note for note in rows["cy"]["notes"])
+    assert told(rows["ann"]) == told(rows["bob"]) == "nothing noticed"
+    assert any("at most 5%" in remark for remark in found.remarks)
+
+
+def test_little_evidence_accuses_nobody():
+    rng = random.Random(1)
+    found = judge_quality(frame(simulated(rng, "cy", 6, ACTS["prefers the left, whatever is there"])), {})
+    (row,) = found.judges.iter_rows(named=True)
+    assert told(row) == "too few answers to tell (6 answers)"
+    assert found.summary["krippendorff"] is None
+    assert any("Random answers would not show" in remark for remark in judge_quality(frame([]), {}).remarks) is False
+
+
+def test_agreement_is_that_of_the_library():
+    rng = random.Random(2)
+    answers = [
+        StoredAnswer("q", a, b, rng.choice(["first", "first", "second", "tie"]), worker)
+        for a, b in itertools.combinations("abcdefgh", 2)
+        for worker in ("ann", "bob")
+    ]
+    found = judge_quality(frame(answers), {}).summary
+    rows = [
+        {
+            "query": a.query,
+            "winner": a.second if a.outcome == "second" else a.first,
+            "loser": a.first if a.outcome == "second" else a.second,
+            "tie": a.outcome == "tie",
+            "worker": a.worker,
+        }
+        for a in answers
+    ]
+    from rankdev.preferences import judge_agreement
+
+    whole = judge_agreement(rd.Preferences.from_rows(rows))
+    assert found["pairs"] == 28 >= FEW
+    assert found["krippendorff"] == pytest.approx(whole.krippendorff)
+    assert found["low"] < found["krippendorff"] < found["high"]
+
+
+def test_models_are_not_judged_as_people(tmp_path):
+    answers = [StoredAnswer("q", "a", "b", "first", name) for name in ("ann", "small")]
+    assert judge_quality(frame(answers), {}, ["small"]).judges["judge"].to_list() == ["ann"]
+
+
+@pytest.fixture
+def served(tmp_path, monkeypatch):
+    """Two judges, one pair skipped, an answer changed, one taken back, and a name that a spreadsheet would run."""
+    monkeypatch.setattr("rankdev.judging._questions.GOLD_SHARE", 0)
+    gold = {("q1", "d1", "d2"): "d1"}
+    with serving(tmp_path, repeats=2, team={"probes": Probes(gold)}) as server:
+        store = server.session.store
+        store.add("g", [StoredAnswer("q1", "d2", "d1", "second", "=cmd()", seconds=2.5, kind="gold")])
+        for name in ("=cmd()", "bob"):
+            client = Client(server, name)
+            for outcome in ("first", "tie", "skip"):
+                client.answer(client.next(), outcome, "=hello" if outcome == "tie" else "")
+        client.post(
+            "change",
+            request="c",
+            answer=client.post("history")[1]["history"][1]["answer"],
+            outcome="second",
+            comment="",
+        )
+        client.answer(client.next())
+        client.post("undo")
+        yield server
+
+
+def owner(server):
+    return Client(server, "eve", server.tokens.owner)
+
+
+def exported(server, **asked):
+    status, content = owner(server).post("export", **asked)
+    assert status == 200, content
+    return content
+
+
+def test_all_answers_are_exported(served, tmp_path):
+    rows = [json.loads(line) for line in exported(served, form=".jsonl", what="answers").decode().splitlines()]
+    assert len(rows) == 9
+    assert [row["outcome"] for row in rows].count("skip") == 2
+    assert [(row["undone"], bool(row["ended"])) for row in rows].count((True, True)) == 2
+    assert {row["comment"] for row in rows} == {"", "=hello"}
+    gold = next(row for row in rows if row["kind"] == "gold")
+    assert (gold["gold"], gold["outcome"], gold["seconds"]) == ("second", "second", 2.5)
+    assert all(row["in_items"] and row["seconds"] is not None for row in rows)
+    assert len([json.loads(line) for line in exported(served, form=".jsonl").decode().splitlines()]) == 4
+
+
+@pytest.mark.parametrize(("what", "marked"), [("judgments", 2), ("answers", 6), ("judges", 1)])
+def test_exports_for_spreadsheets_run_nothing(what, marked, served):
+    for form, mark in ((".csv", ","), (".tsv", "\t")):
+        plain_text, safe = (exported(served, form=form, what=what, safe=s).decode() for s in (False, True))
+        assert "=cmd()" in plain_text
+        assert "'=" not in plain_text
+        cells = [cell.strip('"') for line in safe.splitlines() for cell in line.split(mark)]
+        assert not [cell for cell in cells if cell.startswith(("=", "+", "@"))]
+        assert len([cell for cell in cells if cell.startswith("'=")]) == marked
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"form": ".xlsx"}, "the formats are"),
+        ({"form": ".csv", "what": "secrets"}, "what can be exported"),
+        ({"form": ".parquet", "safe": True}, "only .csv and .tsv are for spreadsheets"),
+        ({"form": ".txt", "what": "answers"}, "lines of words hold judgments only"),
+    ],
+)
+def test_wrong_exports_are_named(asked, message, served):
+    status, reply = owner(served).post("export", **asked)
+    assert (status, message in reply["error"]) == (400, True)
+
+
+def test_the_owner_sees_what_answers_say(served):
+    reply = owner(served).post("overview")[1]
+    rows = {row["judge"]: row for row in reply["quality"]["judges"]}
+    assert (rows["=cmd()"]["answers"], rows["=cmd()"]["skips"], rows["=cmd()"]["gold"]) == (4, 1, 1.0)
+    assert rows["bob"]["told"] == "too few answers to tell (3 answers)"
+    assert rows["bob"]["gold"] is None
+    assert sum(row["answers"] for row in reply["quality"]["queries"]) == 7
+    assert reply["models"] == {}
+    for path in ("overview", "export", "links"):
+        assert Client(served, "bob").post(path, form=".csv", what="answers")[0] == 403
+
+
+def test_results_leave_out_what_the_items_no_longer_have(tmp_path):
+    with serving(tmp_path) as server:
+        client = Client(server)
+        for _ in range(9):
+            client.answer(client.next())
+    with serving(tmp_path, [{"query": "q1", "item": f"d{k}"} for k in (1, 2, 9)]) as server:
+        reply = owner(server).post("overview", query="q1")[1]
+        assert reply["left_out"] == 8
+        assert {entry["item"] for tier in reply["tiers"] for entry in tier} <= {"d1", "d2"}
+        assert [row["answers"] for row in reply["quality"]["judges"]] == [1]
+        rows = [json.loads(line) for line in exported(server, form=".jsonl", what="answers").decode().splitlines()]
+        assert [row["in_items"] for row in rows].count(True) == 1
+        assert len(rows) == 9
+
+
+def test_a_model_is_checked_on_the_owners_page(tmp_path):
+    rows = [{"query": f"q{k}", "item": item} for k in range(12) for item in "ab"]
+    with serving(tmp_path, rows) as server:
+        store = server.session.store
+        for k in range(12):
+            store.add(f"m{k}", [StoredAnswer(f"q{k}", "a", "b", "first", "small", program=1)])
+        assert "have not judged the same pairs" in owner(server).post("overview")[1]["models"]["small"][0]
+        for k in range(12):
+            store.add(f"p{k}", [StoredAnswer(f"q{k}", "b", "a", "second", "ann")])
+        reply = owner(server).post("overview")[1]
+        assert reply["models"]["small"][0].startswith("small agrees with people on 100% of 12 answers about 12 queries")
+        assert [row["judge"] for row in reply["quality"]["judges"]] == ["ann"]
