@@ -223,6 +223,7 @@ def test_each_judge_is_asked_about_a_share_of_the_queries(tmp_path):
         assert cy == ann
         assert session.assigned("eve") is None  # the owner, and those without a link
         client = Client(server, "ann", server.tokens.personal["ann"])
+        assert {client.post("list")[1]["query"]["id"] for _ in range(12)} <= ann
         asked = set()
         while question := client.next():
             asked.add(question["query"]["id"])
@@ -232,7 +233,7 @@ def test_each_judge_is_asked_about_a_share_of_the_queries(tmp_path):
         about = {"query": other, "first": "d1", "second": "d2", "outcome": "tie", "comment": ""}
         status, reply = client.post("answer", request="r", **about)
         assert (status, "not among those that you are asked about" in reply["error"]) == (400, True)
-        assert {client.post("list")[1]["query"]["id"] for _ in range(12)} <= ann
+        assert client.post("list")[1]["query"] is None  # nothing new is left of these
         server.change(lambda tokens: tokens.revoked("ann"))
         server.change(lambda tokens: tokens.with_links(["dee"]))  # takes the place that is free
         assert session.assigned("dee") == ann
@@ -249,8 +250,8 @@ def test_each_judge_is_asked_about_a_share_of_the_queries(tmp_path):
         (["--share", "0"], "share must be a number between 0 and 1"),
         (["--share", "1.5"], "share must be a number between 0 and 1"),
         (["--share", "nan"], "share must be a number between 0 and 1"),
-        (["--check", "small", "--gold", "gold.jsonl"], "--gold does not go with --check"),
-        (["--model", "http://127.0.0.1:1/v1", "x", "--gold", "gold.jsonl"], "--gold belongs to the page"),
+        (["--check", "small", "--gold", "gold.jsonl"], "--gold cannot be combined with --check"),
+        (["--model", "http://127.0.0.1:1/v1", "x", "--gold", "gold.jsonl"], "--gold is for the page"),
         (
             ["--goal", "decide", "--run", "a.run", "--run", "b.run", "-m", "P@1", "--share", ".5"],
             "--share does not go with --goal decide",

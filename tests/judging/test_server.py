@@ -319,6 +319,59 @@ def test_the_page_can_ask_what_decides(tmp_path):
     store.close()
 
 
+def test_lists_end_and_do_not_repeat_themselves(tmp_path):
+    rows = [{"query": f"q{q}", "item": f"d{k}"} for q in range(3) for k in range(9)]
+    with serving(tmp_path, rows) as server:
+        server.session.list_size = 5
+        ann, seen, queries = Client(server), [], []
+        reply = ann.post("list")[1]
+        while reply["items"]:
+            query, shown = reply["query"]["id"], [side["item"] for side in reply["items"]]
+            queries.append(query)
+            assert (query, frozenset(shown)) not in seen
+            seen.append((query, frozenset(shown)))
+            before = len(server.session.store.answers())
+            tiers = [[item] for item in sorted(shown)]
+            reply = ann.post("ranking", request=f"l{len(seen)}", query=query, shown=shown, tiers=tiers)[1]
+            assert reply["saved"] is True
+            assert len(server.session.store.answers()) > before  # something about it was new
+        answers = server.session.store.answers()
+        pairs = [(row["query"], *sorted((row["first"], row["second"]))) for row in answers.iter_rows(named=True)]
+        assert len(pairs) == len(set(pairs))
+        assert len([1 for _ in groupby(queries)]) == 3  # one query after the other
+        assert ann.post("next")[1]["question"] is None
+        undone = ann.post("undo")[1]
+        assert {side["item"] for side in undone["list"]["items"]} <= seen[-1][1]
+
+
+def test_a_list_that_is_sent_again_is_kept_once(server):
+    ann = Client(server)
+    reply = ann.post("list")[1]
+    query, shown = reply["query"]["id"], [side["item"] for side in reply["items"]]
+    about = {"request": "l1", "query": query, "shown": shown}
+    for _ in range(2):
+        assert ann.post("ranking", **about, tiers=[[item] for item in shown])[1]["saved"] is True
+    count = len(shown) * (len(shown) - 1) // 2
+    assert len(server.session.store.answers()) == count
+    status, reply = ann.post("ranking", **about, tiers=[[item] for item in reversed(shown)])
+    assert (status, "with another answer" in reply["error"]) == (400, True)
+    other = ann.post("ranking", **about | {"request": "l2"}, tiers=[[item] for item in reversed(shown)])[1]
+    assert other["saved"] is False
+    assert len(server.session.store.answers()) == count
+
+
+def test_a_list_needs_time_to_be_seen(tmp_path):
+    with serving(tmp_path, least=0.4) as server:
+        ann = Client(server)
+        reply = ann.post("list")[1]
+        query, shown = reply["query"]["id"], [side["item"] for side in reply["items"]]
+        about = {"request": "l1", "query": query, "shown": shown, "tiers": [[item] for item in shown]}
+        assert ann.post("ranking", **about)[0] == 425
+        assert server.session.store.answers().is_empty()
+        time.sleep(0.45)
+        assert ann.post("ranking", **about)[0] == 200
+
+
 def queries_in_a_row(session, judges=("ann",), most=60):
     """Ask judges in turn, who answer by name; the queries that the first was asked about."""
     asked = []
@@ -589,7 +642,7 @@ def test_the_command_keeps_what_it_called_saved(end, status, says, tmp_path):
     ("options", "message"),
     [
         (["--goal", "decide"], "two or more --run"),
-        (["--run", "a.run"], "belong to --goal decide"),
+        (["--run", "a.run"], "need --goal decide"),
         (["--goal", "top", "--top", "0"], "top must be"),
         (["--port", "99999"], "choose another --port"),
         (["--list-size", "1"], "list-size must be"),

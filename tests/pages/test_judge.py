@@ -349,6 +349,34 @@ def test_a_list_is_put_in_order_by_keys_and_pointer(opened, server):
     assert all(row[3] == ("first" if row[1] == item else "second") for row in rows if item in row[1:3])
 
 
+def test_an_item_of_a_list_opens_in_full_and_the_list_ends(opened, server):
+    opened.click("text=List")
+    opened.wait_for_selector("#tiers .card")
+    opened.locator("#tiers .entry", has_text="Mérida").locator(".open").click()
+    assert "longest that remains from Roman times" in opened.text_content("#opened[open] .text")
+    assert opened.get_attribute("#opened-item a", "href") == "https://example.org/d1"
+    opened.keyboard.press("u")  # keys act on what is open, not on the list behind it
+    opened.click("#opened button")
+    opened.locator("#tiers .card", has_text="Mérida").press("Enter")
+    opened.keyboard.press("Escape")
+    opened.wait_for_selector("#opened", state="hidden")
+    for count in range(1, 3):
+        opened.wait_for_function("() => wasSeen()")
+        query = opened.text_content("#list-query strong")
+        opened.click("#save")
+        opened.wait_for_function(
+            "query => !byId('done').hidden || document.querySelector('#list-query strong').textContent !== query",
+            arg=query,
+        )
+        assert len(said(server)) == (6, 9)[count - 1]
+    opened.wait_for_selector("#done:not([hidden])")
+    assert opened.locator("#list").is_hidden()
+    opened.keyboard.press("u")
+    opened.wait_for_selector("#tiers .card")
+    assert opened.locator("#done").is_hidden()
+    assert len(said(server)) == 6
+
+
 def test_the_owner_sees_tiers_and_exports(page, server, tmp_path):
     begin(page, server, server.tokens.owner, "eve")
     for _ in range(6):

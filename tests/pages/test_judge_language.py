@@ -7,6 +7,7 @@ import pytest
 from rankdev.judging import page as module
 from rankdev.judging.page import Page, texts_of
 from tests.judging.serving import ROWS, serving
+from tests.judging.test_grading import grading
 from tests.pages.test_judge import begin, press
 
 SEEN = """() => {
@@ -43,7 +44,7 @@ def wrapped(monkeypatch):
 
 def outside(page):
     """Texts of the page that are neither from the file nor from the items."""
-    content = {str(value) for row in ROWS for value in row.values()} | {"ann", "⠿"}
+    content = {str(value) for row in ROWS for value in row.values()} | {"ann", "⠿", "⤢", "0", "1", "2", "3"}
     bare = []
     for text in page.evaluate(SEEN):
         rest = "".join(part.rpartition("⟧")[2] for part in text.split("⟦")) if "⟦" in text else text
@@ -52,10 +53,18 @@ def outside(page):
 
 
 def test_no_text_is_outside_the_file(page, tmp_path, wrapped):
-    with serving(tmp_path) as server:
+    with grading(tmp_path) as server:
         page.goto(server.link(server.tokens.judge))
         assert outside(page) == []
-        begin(page, server, server.tokens.judge, "ann")
+        page.fill("#name", "ann")
+        page.press("#name", "Enter")
+        page.wait_for_selector("#grades:not([hidden])")
+        page.keyboard.press("?")
+        page.wait_for_selector("#keys[open]")
+        assert outside(page) == []
+        page.keyboard.press("Escape")
+        page.click("[data-mode=pairs]")
+        page.wait_for_selector("#pairs:not([hidden])")
         assert outside(page) == []
         press(page, "ArrowLeft")
         press(page, "u")
@@ -95,4 +104,17 @@ def test_nothing_serious_stands_between_a_person_and_the_german_page(seen, tmp_p
         assert found() == []
         page.click("[data-mode=list]")
         page.wait_for_selector("#tiers .card")
+        assert found() == []
+
+
+def test_nothing_serious_stands_between_a_person_and_german_grades(seen, tmp_path):
+    page, found = seen
+    with grading(tmp_path, page=Page("de")) as server:
+        page.goto(server.link(server.tokens.judge))
+        page.fill("#name", "ann")
+        page.press("#name", "Enter")
+        page.wait_for_selector("#grades:not([hidden])")
+        assert found() == []
+        page.click("#help")
+        page.wait_for_selector("#keys[open]")
         assert found() == []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankdev.errors import DataError, UsageError
+from rankdev.io.given_grades import read_given_grades
 from rankdev.io.preferences import as_judgments, encode_preferences
 from rankdev.io.tables import ENDINGS, encode_table, spreadsheet_safe
 from rankdev.judging.quality import Quality, judge_quality, told
@@ -84,7 +85,7 @@ def export(server: JudgeServer, asked: dict[str, Any]) -> Reply:
         raise UsageError("lines of words hold judgments only; choose another format")
     table = TABLES[what](server.session)
     if table.is_empty():
-        raise UsageError("there are no judgments yet")
+        raise UsageError(f"there are no {'grades' if what == 'grades' else 'judgments'} yet")
     if what == "judgments":
         judged = Preferences.from_table(table)
         table = judged.to_polars()
@@ -122,6 +123,7 @@ TABLES: dict[str, Callable[[Session], pl.DataFrame]] = {
     "judgments": lambda session: as_judgments(session.store.answers()),
     "answers": _answers,
     "judges": _judges,
+    "grades": lambda session: read_given_grades(session.store.path),
 }
 
 

@@ -131,7 +131,7 @@ class Questions:
 
     @property
     def decision(self) -> dict[str, Any] | None:
-        """The verdict as it forms: after how many answers which system led, and how probably."""
+        """How the conclusion forms: after how many answers which system led, and how probably."""
         if self._verdict is None:
             return None
         with self._lock:

@@ -25,6 +25,7 @@ from urllib.parse import urlsplit
 from rankdev.errors import RankdevError, UsageError, shown
 from rankdev.judging._addresses import ip_of, origin_of
 from rankdev.judging._owner import CALLS
+from rankdev.judging.grading import Grading
 from rankdev.judging.items import IMAGE_TYPES
 from rankdev.judging.links import Caller, Tokens, same
 from rankdev.judging.page import Page
@@ -37,6 +38,9 @@ STATIC = {
     "/texts.js": ("rankdev.judging", "texts.js", "text/javascript"),
     "/guide.js": ("rankdev.judging", "guide.js", "text/javascript"),
     "/verdict.js": ("rankdev.judging", "verdict.js", "text/javascript"),
+    "/list.js": ("rankdev.judging", "list.js", "text/javascript"),
+    "/grade.js": ("rankdev.judging", "grade.js", "text/javascript"),
+    "/keys.js": ("rankdev.judging", "keys.js", "text/javascript"),
     "/judge.js": ("rankdev.judging", "judge.js", "text/javascript"),
     "/history.js": ("rankdev.judging", "history.js", "text/javascript"),
     "/owner.js": ("rankdev.judging", "owner.js", "text/javascript"),
@@ -81,10 +85,11 @@ class JudgeServer(ThreadingHTTPServer):
         *,
         public_url: str | None = None,
         page: Page | None = None,
+        grading: Grading | None = None,
         warn: Callable[[str], object] = print,
     ) -> None:
         self.session, self.tokens, self._warn, self._warned = session, tokens, warn, ""
-        self.page = page or Page()
+        self.page, self.grading = page or Page(), grading
         self._changing, session.places = Lock(), tokens.places
         self.noticed: tuple[int, dict[str, Any]] | None = None  # what the owner was told of a version of the answers
         self.public_url, self.origin = public_url, None if public_url is None else origin_of(public_url)
@@ -269,12 +274,29 @@ class Handler(BaseHTTPRequestHandler):
         return _json({**reply, "owner": caller.owner, "images": self.server.tokens.images}), "application/json"
 
     def _reply(self, caller: Caller, asked: dict[str, Any]) -> dict[str, Any]:
+        grading = self.server.grading
         if self.path == "/api/hello":
             return {"judge": caller.judge}
         if self.path == "/api/page":
-            return {"guidelines": self.server.page.guidelines}
-        judge = self._name(caller, asked)
-        return PAST[self.path](self.server.session, judge, asked) if self.path in PAST else self._call(asked, judge)
+            scale = None if grading is None else grading.scale.shown()
+            return {"guidelines": self.server.page.guidelines, "scale": scale}
+        judge, page = self._name(caller, asked), _page_of(asked)
+        if self.path in PAST:
+            return PAST[self.path](self.server.session, judge, asked)
+        graded = None if grading is None else self._grade(grading, asked, judge, page)
+        return self._call(asked, judge, page) if graded is None else graded
+
+    def _grade(self, grading: Grading, asked: dict[str, Any], judge: str, page: str) -> dict[str, Any] | None:
+        match self.path:
+            case "/api/leave":
+                grading.leave(judge, page)
+            case "/api/next-grade":
+                return grading.question(judge, page)
+            case "/api/grade":
+                return grading.grade(judge, _text(asked, "request"), asked, page)
+            case "/api/undo-grade":
+                return grading.undo(judge, page)
+        return None
 
     def _name(self, caller: Caller, asked: dict[str, Any]) -> str:
         """Return the name under which answers are kept: that of the link, or else one that is nobody's."""
@@ -287,10 +309,8 @@ class Handler(BaseHTTPRequestHandler):
             )
         return name
 
-    def _call(self, asked: dict[str, Any], judge: str) -> dict[str, Any]:
-        session, page = self.server.session, asked.get("page", "")
-        if not isinstance(page, str) or len(page) > LONGEST_PAGE:
-            raise RefusedError(HTTPStatus.BAD_REQUEST, f"page must be a text of at most {LONGEST_PAGE} characters")
+    def _call(self, asked: dict[str, Any], judge: str, page: str) -> dict[str, Any]:
+        session = self.server.session
         match self.path:
             case "/api/next":
                 return session.question(judge, page)
@@ -301,12 +321,11 @@ class Handler(BaseHTTPRequestHandler):
             case "/api/leave":
                 return session.leave(judge, page)
             case "/api/list":
-                return session.next_list(judge)
+                return session.next_list(judge, page)
             case "/api/ranking":
                 tiers = asked.get("tiers")
                 shown, tiers = _items(asked.get("shown")), [_items(t) for t in tiers] if isinstance(tiers, list) else []
-                reply = session.ranking(judge, _text(asked, "request"), _text(asked, "query"), shown, tiers, page)
-                return {**reply, "saved": True}
+                return session.ranking(judge, _text(asked, "request"), _text(asked, "query"), shown, tiers, page)
         raise RefusedError(HTTPStatus.NOT_FOUND, "unknown request")
 
 
@@ -327,6 +346,13 @@ def _text(asked: dict[str, Any], name: str) -> str:
     if not isinstance(value, str) or not value:
         raise RefusedError(HTTPStatus.BAD_REQUEST, f"a request needs {name}, a text")
     return value
+
+
+def _page_of(asked: dict[str, Any]) -> str:
+    page = asked.get("page", "")
+    if not isinstance(page, str) or len(page) > LONGEST_PAGE:
+        raise RefusedError(HTTPStatus.BAD_REQUEST, f"page must be a text of at most {LONGEST_PAGE} characters")
+    return page
 
 
 def _items(value: Any) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 from math import comb
+from time import monotonic
 from typing import Any
 
 import polars as pl
@@ -17,7 +18,7 @@ from rankdev._common.checks import check_number, check_whole
 from rankdev.errors import UsageError, counted
 from rankdev.io.preferences import as_judgments
 from rankdev.judging._questions import Questions
-from rankdev.judging.items import Items, sorted_pair
+from rankdev.judging.items import Items, Pair, sorted_pair
 from rankdev.judging.probes import Probes
 from rankdev.judging.store import Store, StoredAnswer, check_name
 from rankdev.judging.strategies import Strategy
@@ -27,6 +28,7 @@ OUTCOMES = ("first", "second", "tie", "skip")
 AT_ANY_TIME = "One may look after every answer: a posterior probability does not depend on when one stops."
 LONGEST_COMMENT = 2000
 HISTORY = 50  # answers that a judge can look at again
+MANY = 1000  # lists on screens to remember
 LEAST = 0.4  # seconds: the second click of a double click comes sooner, and nobody reads a pair in less
 
 
@@ -61,6 +63,7 @@ class Session:
         self._share = check_share(share)
         self._known: tuple[int, pl.DataFrame, int] | None = None  # those of a version of the answers
         self._random, self.checked = random.SystemRandom(), checked
+        self._lists: dict[tuple[str, str, frozenset[str]], float] = {}  # when a list was put on a page's screen
         answers = [StoredAnswer(*row) for row in store.answers().iter_rows()]
         before = [answer for answer in answers if self._knows(answer)]
         self.unmatched = len(answers) - len(before)
@@ -88,8 +91,7 @@ class Session:
         answer = self._checked(name, reply)
         self._check_assigned(name, answer.query, request)
         shown = self.questions.seconds_shown(name, page, answer.pair)
-        if shown is not None and shown < self.least:
-            raise TooSoonError(f"a pair can be answered when it has been shown for {self.least:g} seconds")
+        self._refuse_slips(shown)
         kind = self.questions.kind(name, answer.pair)
         again = sorted_pair(answer.pair) in self.questions.compared(name) and kind != "repeat"
         twice = again and not self.store.has(request)
@@ -122,35 +124,37 @@ class Session:
             raise UsageError("a ranking must have the two or more items that were shown, each once")
         self.items.pool.check(query, *shown)
         self._check_assigned(name, query, request)
-        gold = self.questions.probes.gold
+        if (name, page, frozenset(shown)) in self._lists:
+            self._refuse_slips(monotonic() - self._lists[name, page, frozenset(shown)])
+        kept, compared, gold = self.store.pairs(request), self.questions.compared(name), self.questions.probes.gold
         answers = [
             StoredAnswer(query, a, b, _outcome(rank[a], rank[b]), name, 2 / len(shown), kind=kind)
             for a, b in combinations(shown, 2)
+            if ((query, a, b) in kept if kept else sorted_pair((query, a, b)) not in compared)
             for kind in ["gold" if sorted_pair((query, a, b)) in gold else ""]
         ]
-        if self.store.add(request, answers):
+        if answers and self.store.add(request, answers):
             self.questions.note(answers, 1, page)
-        return self.next_list(name)
+        return {**self.next_list(name, page), "saved": bool(answers)}
 
-    def next_list(self, name: str) -> dict[str, Any]:
-        """Return items of one query to put in order: those that the judge has compared least."""
+    def next_list(self, name: str, page: str = "", again: Sequence[Pair] = ()) -> dict[str, Any]:
+        """Return items of one query to put in order, with as many pairs as possible that are new to the judge.
+
+        None where there is nothing new in any unsettled query. ``again`` are pairs of a list to show once more.
+        """
         check_name(name)
-        if self._full(name):
-            return {"query": None, "items": [], "progress": self._progress(name), "message": self._thanks()}
-        counts = Counter((query, item) for query, a, b in self.questions.compared(name) for item in (a, b))
-        pool = self.items.pool.items
-
-        def seen(query: str) -> float:
-            return sum(counts[query, item] for item in pool[query]) / len(pool[query])
-
-        mine = self.assigned(name)
-        queries = [query for query, items in pool.items() if len(items) > 1 and (mine is None or query in mine)]
-        if not queries:
-            return {"query": None, "items": [], "progress": self._progress(name)}
-        self._random.shuffle(queries)
-        query = min(queries, key=seen)
-        items = self._random.sample(pool[query], len(pool[query]))
-        items = sorted(items, key=lambda item: counts[query, item])[: self.list_size]
+        self.store.check()
+        if self._full(name) and not again:
+            return {"query": None, "items": None, "progress": self._progress(name), "message": self._thanks()}
+        if again:
+            query, items = again[0][0], list(dict.fromkeys(item for _, *pair in again for item in pair))
+        else:
+            query, items = self._new_list(name)
+        if not items:
+            return {"query": None, "items": None, "progress": self._progress(name)}
+        if len(self._lists) >= MANY:
+            self._lists.clear()
+        self._lists[name, page, frozenset(items)] = monotonic()
         return {
             "query": self.items.query(query),
             "items": [self.items.shown(query, item) for item in items],
@@ -186,6 +190,26 @@ class Session:
         if self._full(name) and not self.store.has(request):
             raise UsageError(self._thanks())
 
+    def _new_list(self, name: str) -> tuple[str, list[str]]:
+        """Choose a query that is unsettled, if possible one that the judge has read about, and items of it."""
+        compared: dict[str, dict[str, set[str]]] = {}
+        for query, a, b in self.questions.compared(name):
+            for item, other in ((a, b), (b, a)):
+                compared.setdefault(query, {}).setdefault(item, set()).add(other)
+        pool = self.items.pool.items
+        mine = self.assigned(name)
+        unsettled = [q for q in pool if q in self.questions.unsettled and (mine is None or q in mine)]
+        for query in sorted(unsettled, key=lambda query: query not in compared):
+            known = compared.get(query, {})
+            if any(len(known.get(item, ())) < len(pool[query]) - 1 for item in pool[query]):
+                shuffled = self._random.sample(pool[query], len(pool[query]))
+                return query, _least_compared(shuffled, known, self.list_size)
+        return "", []
+
+    def _refuse_slips(self, shown: float | None) -> None:
+        if shown is not None and shown < self.least:
+            raise TooSoonError(f"a question can be answered when it has been shown for {self.least:g} seconds")
+
     def undo(self, name: str, page: str = "") -> dict[str, Any]:
         """Take back the judge's last answer, and ask it again."""
         check_name(name)
@@ -196,7 +220,8 @@ class Session:
         self.questions.note(taken, -1, page)
         if len(taken) == 1:
             self.questions.ask_again(name, page, taken[0].pair)
-        return {**self.question(name, page), "undone": len(taken) > 0}
+        lists = {"list": self.next_list(name, page, [answer.pair for answer in taken])} if len(taken) > 1 else {}
+        return {**self.question(name, page), **lists, "undone": len(taken) > 0}
 
     def history(self, name: str) -> dict[str, Any]:
         """Return the last answers of a judge, the newest first; a list has its number of items only."""
@@ -314,3 +339,17 @@ def _check_comment(comment: str) -> None:
 
 def _outcome(first: int, second: int) -> str:
     return "tie" if first == second else "first" if first < second else "second"
+
+
+def _least_compared(items: Sequence[str], compared: Mapping[str, set[str]], size: int) -> list[str]:
+    """Choose items one by one, each with as few as possible of those chosen before it compared already."""
+    chosen = [min(items, key=lambda item: len(compared.get(item, ())))]
+    rest = [item for item in items if item != chosen[0]]
+    while rest and len(chosen) < size:
+        known = {item: len(compared.get(item, set()).intersection(chosen)) for item in rest}
+        best = min(rest, key=lambda item: (known[item], len(compared.get(item, ()))))
+        if known[best] == len(chosen):
+            break  # nothing about it would be new
+        chosen.append(best)
+        rest.remove(best)
+    return chosen

@@ -17,6 +17,9 @@ from typing import IO, Any
 import polars as pl
 
 from rankdev.errors import DataError, FileFormatError, UsageError
+from rankdev.io.given_grades import COLUMNS as GRADE_COLUMNS
+from rankdev.io.given_grades import SCHEMA as GRADES
+from rankdev.io.given_grades import read_given_grades
 from rankdev.io.preferences import COLUMNS, FIRST_COLUMNS, SCHEMA, is_database, missing_columns, read_answers
 from rankdev.judging.items import Pair
 
@@ -82,6 +85,18 @@ class StoredAnswer:
         return self.query, self.first, self.second
 
 
+@dataclass(frozen=True)
+class StoredGrade:
+    """A grade that a judge gave to an item; None where it was skipped."""
+
+    query: str
+    item: str
+    grade: int | None
+    worker: str
+    comment: str = ""
+    at: str = ""
+
+
 class StoreError(DataError):
     """The database cannot be used: what is wrong with it, and what to do."""
 
@@ -96,7 +111,7 @@ class Store:
         self.path = Path(path)
         self._lock = Lock()
         self.version = 0  # changes with the answers
-        self._last: tuple[int, str] | None = None  # the last answer: where it is missing, the file is another one
+        self._last: dict[str, tuple[int, str]] = {}  # the last answer: where it is missing, the file is another one
         self._rescued: Path | None = None
         self._own: IO[bytes] | None = None
         self._file: int | None = None
@@ -125,6 +140,7 @@ class Store:
             self._connection.execute(SCHEMA)
             for name, kind in missing_columns(self._connection).items():
                 self._connection.execute(f"ALTER TABLE answers ADD COLUMN {name} {kind}")
+            self._connection.execute(GRADES)
             self._connection.execute("PRAGMA user_version=1")  # a disk that cannot be written to is noticed here
             self._last = self._newest()
         except (OSError, sqlite3.Error) as error:
@@ -148,6 +164,52 @@ class Store:
         """Return whether a request was kept before."""
         with self._writing() as connection:
             return connection.execute("SELECT 1 FROM answers WHERE request = ?", (request,)).fetchone() is not None
+
+    def pairs(self, request: str) -> list[Pair]:
+        """Return the pairs that were kept of a request."""
+        with self._writing() as connection:
+            rows = connection.execute("SELECT query, first, second FROM answers WHERE request = ?", (request,))
+            return [(query, first, second) for query, first, second in rows]
+
+    def add_grade(self, request: str, grade: StoredGrade) -> bool:
+        """Keep a grade; False if the same request was kept before."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        row = (request, grade.query, grade.item, grade.grade, grade.worker)
+        with self._writing() as connection:
+            before = connection.execute(
+                "SELECT request, query, item, grade, worker FROM grades WHERE request = ?", (request,)
+            ).fetchone()
+            if before is None:
+                connection.execute(
+                    "INSERT INTO grades (request, query, item, grade, worker, comment, at) VALUES (?,?,?,?,?,?,?)",
+                    (*row, grade.comment, now),
+                )
+            elif before != row:
+                raise DataError("this request was made before, with another grade; load the page again")
+        return before is None
+
+    def has_grade(self, request: str) -> bool:
+        """Return whether a grade was kept before."""
+        with self._writing() as connection:
+            return connection.execute("SELECT 1 FROM grades WHERE request = ?", (request,)).fetchone() is not None
+
+    def undo_grade(self, worker: str, known: Callable[[str, str], bool]) -> StoredGrade | None:
+        """Take back the last grade of a judge, unless its item is unknown; nothing is deleted."""
+        with self._writing() as connection:
+            last = connection.execute(
+                f"SELECT id, {', '.join(GRADE_COLUMNS)} FROM grades WHERE worker = ? AND NOT undone"
+                " ORDER BY id DESC LIMIT 1",
+                (worker,),
+            ).fetchone()
+            if last is None or not known(*last[1:3]):
+                return None
+            connection.execute("UPDATE grades SET undone = 1 WHERE id = ?", last[:1])
+        return StoredGrade(*last[1:])
+
+    def grades(self) -> list[StoredGrade]:
+        """Return all grades that were not taken back."""
+        self.check()
+        return [StoredGrade(*row) for row in read_given_grades(self.path).iter_rows()]
 
     def undo(self, worker: str, known: Callable[[StoredAnswer], bool]) -> tuple[list[StoredAnswer], list[StoredAnswer]]:
         """Take back the last request of a judge, unless its items are unknown; nothing is deleted.
@@ -280,7 +342,7 @@ class Store:
             self.check()
             try:
                 connection.execute("BEGIN IMMEDIATE")
-                if self._last is not None and self._last != self._newest(self._last[0]):
+                if self._last != self._newest({table: last[0] for table, last in self._last.items()}):
                     raise StoreError(
                         f"{self.path} was overwritten while it was in use: answers that it had are missing. Start again"
                         " to resume with what it has now"
@@ -298,11 +360,16 @@ class Store:
             self._last = last
             self.version += connection.total_changes > changes
 
-    def _newest(self, number: int | None = None) -> tuple[int, str] | None:
-        """Return number and request of the last answer, or of one with a number."""
+    def _newest(self, numbers: dict[str, int] | None = None) -> dict[str, tuple[int, str]]:
+        """Return number and request of the last answer and the last grade, or of those with given numbers."""
         assert self._connection is not None
-        which = "ORDER BY id DESC LIMIT 1" if number is None else f"WHERE id = {number:d}"
-        return self._connection.execute(f"SELECT id, request FROM answers {which}").fetchone()
+        found = {}
+        for table in ("answers", "grades") if numbers is None else numbers:
+            which = "ORDER BY id DESC LIMIT 1" if numbers is None else f"WHERE id = {numbers[table]:d}"
+            row = self._connection.execute(f"SELECT id, request FROM {table} {which}").fetchone()
+            if row is not None:
+                found[table] = row
+        return found
 
     def _refuse_others(self) -> None:
         """Refuse the database of something else, before anything is written to it."""

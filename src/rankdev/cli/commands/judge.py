@@ -41,6 +41,7 @@ from rankdev.errors import DataError, UsageError, counted
 if TYPE_CHECKING:
     from rankdev.core.ordering import Order, Ties
     from rankdev.judging.chat import ChatJudge, Usage
+    from rankdev.judging.grading import Grading
     from rankdev.judging.items import Items
     from rankdev.judging.page import Page
     from rankdev.judging.server import JudgeServer
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 MODEL_OPTIONS = ("parallel", "questions", "both_orders", "instructions", "price", "budget_cost", "budget_tokens")
 
-PAGE_OPTIONS = ("check", "list_size", "host", "port", "public_url", "no_browser", "guidelines", "language")
+PAGE_OPTIONS = ("check", "list_size", "host", "port", "public_url", "no_browser", "grades", "guidelines", "language")
 
 
 def model_options(command: Any) -> Any:
@@ -78,6 +79,7 @@ def model_options(command: Any) -> Any:
 def page_options(command: Any) -> Any:
     """Add the options of the page, which ``rankdev help judging`` explains."""
     for option in (
+        click.option("--public-url", cls=SharedOption, metavar="URL", help="Address of a proxy in front of it."),
         click.option("--list-size", cls=SharedOption, default=6, show_default=True, help="Items per list to order."),
         click.option("--language", cls=SharedOption, metavar="CODE", help="Language of the page: en, de."),
         click.option("--guidelines", cls=SharedOption, metavar="FILE", help="Markdown to show next to the items."),
@@ -124,10 +126,10 @@ def team_options(command: Any) -> Any:
 @one_measure_option(None, "With --goal decide: the measure.")
 @click.option("--repeats", default=1, show_default=True, help="Maximum number of assessors per pair.")
 @click.option("--error", type=float, help="Accepted fraction of errors. Default .05; top .1.")
+@click.option("--grades", metavar="SCALE", help="Ask for grades, too: 0-3, or labels such as bad,fair,good.")
 @click.option("--query-texts", metavar="FILE", help="A table with query and text, description, ...")
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 serves the network.")
 @click.option("--port", default=0, help="Port. Default: the one used last.")
-@click.option("--public-url", metavar="URL", help="Address of a proxy in front of it.")
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
 @click.option("--model", nargs=2, metavar="URL NAME", help="Ask a language model: rankdev help models.")
 @click.option("--check", metavar="NAME", help="Ask people what this model was asked.")
@@ -145,6 +147,7 @@ def judge_command(
     model: tuple[str, str] | None,
     check: str | None,
     guidelines: str | None,
+    grades: str | None,
     query_texts: str | None,
     language: str | None,
     **options: Any,
@@ -158,6 +161,7 @@ def judge_command(
         os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only slow each other down
     from rankdev._common.checks import check_whole
     from rankdev.judging.checking import CheckStrategy
+    from rankdev.judging.grading import Grading, Scale
     from rankdev.judging.items import read_items
     from rankdev.judging.page import Page, read_guidelines
     from rankdev.judging.server import check_public_url
@@ -169,6 +173,7 @@ def judge_command(
     page = Page(language, None if guidelines is None else read_guidelines(guidelines))
     team = {name: options.pop(name) for name in TEAM_OPTIONS}
     names = _names(team.pop("judges"))
+    scale = None if grades is None else Scale.parse(grades)
     shown = read_items(items, query_texts)
     asked = {name: options.pop(name) for name in MODEL_OPTIONS}
     goal = _goal(**options)
@@ -190,12 +195,13 @@ def judge_command(
             refuse_unused("share", why="does not go with --goal decide, which asks about all queries")
         strategy = _strategy(shown.pool, **goal)
         store = Store(database)
+    grading = None if scale is None else Grading(shown, store, scale, repeats=goal["repeats"])
     session = Session(shown, store, strategy, list_size=size, checked=check, **taking)
     if session.unmatched:
         count = counted(session.unmatched, "answer")
         write_line(f"{count} in {database} ignored: about other items than those in {items}")
     try:
-        server = _started(session, host, port, public_url, page, names)
+        server = _started(session, host, port, public_url, page, grading, names)
     except BaseException:
         session.close()
         store.close()
@@ -223,7 +229,13 @@ def _names(text: str | None) -> list[str]:
 
 
 def _started(
-    session: Session, host: str, port: int, public_url: str | None, page: Page, names: Sequence[str]
+    session: Session,
+    host: str,
+    port: int,
+    public_url: str | None,
+    page: Page,
+    grading: Grading | None,
+    names: Sequence[str],
 ) -> JudgeServer:
     """Start a server with the links of last time, and on its port where it is free."""
     from rankdev.judging.links import Tokens
@@ -238,7 +250,9 @@ def _started(
     before = before if isinstance(before, int) and 0 < before < 1 << 16 else 0
 
     def start(number: int) -> JudgeServer:
-        return JudgeServer(session, host, number, tokens, public_url=public_url, page=page, warn=write_line)
+        return JudgeServer(
+            session, host, number, tokens, public_url=public_url, page=page, grading=grading, warn=write_line
+        )
 
     try:
         try:

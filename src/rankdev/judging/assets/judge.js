@@ -23,6 +23,8 @@ const state = {
   /** @type {{query: Query, sides: Side[]}|null} */ question: null,
   /** @type {{query: Query, items: Side[]}|null} */ list: null,
   /** @type {string[][]} */ tiers: [],
+  /** @type {{query: Query, side: Side}|null} */ grading: null,
+  /** @type {number|undefined} */ graded: undefined, // the judge's grades when the page was opened
   busy: false,
 };
 
@@ -34,7 +36,7 @@ async function call(path, asked = {}) {
     body: JSON.stringify({ judge: state.judge, page: state.page, ...asked }),
     keepalive: path === "leave",
   });
-  if (path === "export" && response.ok) return response.blob();
+  if (path.startsWith("export") && response.ok) return response.blob();
   const reply = await response.json();
   if (!response.ok) throw new Error(wrong(response.status, reply.error));
   state.images = reply.images ?? state.images;
@@ -100,10 +102,10 @@ function showSide(place, side, query) {
 async function seen(id) {
   state.since = Infinity;
   const images = /** @type {HTMLImageElement[]} */ ([...byId(id).querySelectorAll("img")]);
-  const shown = state.question ?? state.list;
+  const shown = state.question ?? state.list ?? state.grading;
   const loaded = Promise.all(images.map((image) => image.decode().catch(() => {})));
   if (images.length) await Promise.race([loaded, new Promise((done) => setTimeout(done, LOADING))]);
-  if (shown === (state.question ?? state.list)) state.since = performance.now();
+  if (shown === (state.question ?? state.list ?? state.grading)) state.since = performance.now();
 }
 
 /** Whether what is on the screen was there long enough to be seen: the second click of a double click is no answer. */
@@ -139,19 +141,21 @@ function showProgress(progress, undone = false) {
 /** @param {any} reply */
 function showQuestion(reply) {
   state.question = reply.question;
-  state.list = null;
+  state.list = state.grading = null;
   showProgress(reply.progress, reply.undone);
   byId("pairs").hidden = !reply.question;
   byId("done").hidden = Boolean(reply.question);
   if (reply.message) byId("done").firstElementChild.textContent = reply.message;
   document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !reply.owner);
-  if (!reply.question) return;
+  if (!reply.question) return announce(text("no_questions_left"));
   showQuery("query", reply.question.query);
   showSide(byId("first"), reply.question.sides[0], reply.question.query);
   showSide(byId("second"), reply.question.sides[1], reply.question.query);
   byId("comment").value = "";
   for (const id of ["first", "second"]) byId(id).scrollTop = 0;
   seen("pairs");
+  const [left, right] = reply.question.sides.map((/** @type {Side} */ side) => side.title ?? side.item);
+  announce(text("new_pair", { query: reply.question.query.text, left, right }));
 }
 
 /** @param {string} outcome */
@@ -182,124 +186,39 @@ const undo = () =>
     const reply = await call("undo");
     byId("saved").textContent = text(reply.undone ? "undone" : "nothing_to_undo");
     if (state.mode === "pairs") showQuestion(reply);
+    else if (reply.list) showList({ ...reply.list, undone: true });
+    else if (!state.list) showList({ ...(await call("list")), undone: true });
     else showProgress(reply.progress, reply.undone);
   });
 
-// lists
-
-/** @param {any} reply */
-function showList(reply) {
-  byId("list").hidden = !reply.query;
-  byId("done").hidden = Boolean(reply.query);
-  if (reply.message) byId("done").firstElementChild.textContent = reply.message;
-  if (!reply.query) return showProgress(reply.progress);
-  state.list = reply;
-  state.question = null;
-  state.tiers = reply.items.map((/** @type {Side} */ side) => [side.item]);
-  showQuery("list-query", reply.query);
-  showProgress(reply.progress);
-  showTiers();
-  seen("tiers");
-}
-
-/** @param {Side} side */
-function card(side) {
-  const grip = element("span", { class: "grip", "aria-hidden": "true" }, "⠿");
-  const made = element("span", { class: "card", tabindex: "0", role: "button", "aria-label": side.title ?? side.item }, grip, side.title ?? side.item);
-  made.dataset.item = side.item;
-  const image = imageOf(side);
-  if (image) made.append(image);
-  if (side.text) made.append(element("small", {}, side.text.slice(0, 160)));
-  return made;
-}
-
-function showTiers() {
-  const sides = new Map(state.list?.items.map((side) => [side.item, side]));
-  const rows = [element("li", { class: "between", "data-between": "0" })];
-  state.tiers.forEach((tier, t) => {
-    rows.push(element("li", { "data-tier": String(t), value: String(t + 1) }, ...tier.map((item) => card(/** @type {Side} */ (sides.get(item))))));
-    rows.push(element("li", { class: "between", "data-between": String(t + 1) }));
-  });
-  byId("tiers").replaceChildren(...rows);
-}
-
-/** Put an item into a tier, or into a new one before it. @param {string} item @param {number} at @param {boolean} alone */
-function place(item, at, alone) {
-  const tiers = state.tiers.map((tier) => tier.filter((name) => name !== item));
-  if (alone) tiers.splice(at, 0, [item]);
-  else tiers[at].push(item);
-  state.tiers = tiers.filter((tier) => tier.length);
-  showTiers();
-}
-
-/** By keys an item joins the next tier, or leaves its tier for one of its own. @param {string} item @param {number} step */
-function move(item, step) {
-  const at = state.tiers.findIndex((tier) => tier.includes(item));
-  if (state.tiers[at].length > 1) place(item, step > 0 ? at + 1 : at, true);
-  else if (at + step >= 0 && at + step < state.tiers.length) place(item, at + step, false);
-  const cards = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("#tiers .card")]);
-  cards.find((made) => made.dataset.item === item)?.focus();
-}
-
-const saveList = () =>
-  once(async () => {
-    if (!state.list || !wasSeen()) return;
-    const reply = await call("ranking", { request: requestOf(state.list), query: state.list.query.id, shown: state.list.items.map((side) => side.item), tiers: state.tiers });
-    byId("saved").textContent = text("saved");
-    showList(reply);
-  });
-
-letDrag(byId("tiers"), ".card", "#tiers > li", (held, to) => {
-  if (to) place(held.dataset.item ?? "", Number(to.dataset.between ?? to.dataset.tier), to.dataset.between !== undefined);
-});
-
-// modes, keys and buttons
+// modes and buttons
 
 /** @param {string} mode */
 function enter(mode) {
   state.mode = mode;
-  for (const id of ["who", "pairs", "list", "done", "owner"]) byId(id).hidden = true;
+  for (const id of ["who", "pairs", "list", "grades", "done", "all-graded", "owner"]) byId(id).hidden = true;
   byId("modes").hidden = false;
   byId("history").hidden = mode === "owner";
   for (const button of document.querySelectorAll("[data-mode]")) button.setAttribute("aria-pressed", String(button.getAttribute("data-mode") === mode));
-  byId("title").textContent = text({ pairs: "which_is_better", list: "put_in_order", owner: "results_so_far" }[mode] ?? "");
+  byId("title").textContent = text({ pairs: "which_is_better", list: "put_in_order", grades: "how_good", owner: "results_so_far" }[mode] ?? "");
   byId("saved").textContent = "";
   if (mode === "pairs") once(async () => showQuestion(await call("next")));
-  if (mode === "list") {
-    once(async () => showList(await call("list")));
-  }
+  if (mode === "grades") once(async () => showGrading(await call("next-grade")));
+  if (mode === "list") once(async () => showList(await call("list")));
   if (mode === "owner") {
     byId("owner").hidden = false;
+    announce("");
     showOwner();
   }
 }
 
-/** Whether ↓ scrolls: a text, or the page itself. */
-const scrolls = () => [document.documentElement, ...document.querySelectorAll(".side .text")].some((part) => part.scrollHeight > part.clientHeight + 1);
-
-document.addEventListener("keydown", (event) => {
-  const target = /** @type {HTMLElement} */ (event.target);
-  if (event.repeat && target.matches("button") && event.key === "Enter") event.preventDefault(); // a key held down is one click
-  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.repeat || target.matches("input, select")) return;
-  const item = target.dataset.item;
-  const step = { ArrowUp: -1, ArrowDown: 1 }[event.key] ?? 0;
-  const outcome = { ArrowLeft: "first", ArrowRight: "second", ArrowDown: "tie", e: "tie", s: "skip" }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-  if (state.mode === "list" && item && step) move(item, step);
-  else if (event.key === "ArrowDown" && scrolls()) return;
-  else if (state.mode === "pairs" && !byId("pairs").hidden && outcome) answer(outcome);
-  else if (state.mode !== "owner" && state.judge && event.key.toLowerCase() === "u") undo();
-  else return;
-  event.preventDefault();
-});
-
 for (const button of document.querySelectorAll("[data-outcome]")) button.addEventListener("click", () => answer(button.getAttribute("data-outcome") ?? ""));
 for (const button of document.querySelectorAll("[data-mode]")) button.addEventListener("click", () => enter(button.getAttribute("data-mode") ?? ""));
-byId("comment").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-  if (event.key === "Enter" || event.key === "Escape") byId("title").focus();
-});
+for (const id of ["comment", "grade-comment"])
+  byId(id).addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "Enter" || event.key === "Escape") byId("title").focus();
+  });
 byId("undo").addEventListener("click", undo);
-byId("undo-list").addEventListener("click", undo);
-byId("save").addEventListener("click", saveList);
 byId("who").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
   event.preventDefault();
   state.judge = byId("name").value.trim();
@@ -309,7 +228,12 @@ byId("who").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
 });
 
 async function begin() {
-  if (await once(async () => showGuidelines((await call("page")).guidelines))) enter("pairs");
+  const ready = await once(async () => {
+    const page = await call("page");
+    showGuidelines(page.guidelines);
+    showScale(page.scale);
+  });
+  if (ready) enter(scale.length ? "grades" : "pairs");
 }
 
 // a page out of sight, closed, or without a question

@@ -1,0 +1,76 @@
+// @ts-check
+// Grading: one item at a time, on the owner's scale.
+
+/** @typedef {{grade: number, label: string, key: string}} Grade */
+/** @typedef {{mine: number, all: number, items: number, graded: number, left: number, yours: number, judges: number}} GradeProgress */
+
+/** @type {Grade[]} */ let scale = [];
+
+/** Make a button for each grade; without a scale there is no grading. @param {Grade[]|null} grades */
+function showScale(grades) {
+  scale = grades ?? [];
+  document.querySelector('[data-mode="grades"]')?.toggleAttribute("hidden", !grades);
+  byId("scale").replaceChildren(
+    ...scale.map(({ grade, label, key }) => {
+      const name = label || String(grade);
+      const made = element("button", { type: "button", "data-grade": String(grade) }, ...(name === key ? [name] : [element("kbd", {}, key), ` ${name}`]));
+      made.addEventListener("click", () => giveGrade(grade));
+      return made;
+    }),
+  );
+}
+
+/** @param {any} reply */
+function showGrading(reply) {
+  state.grading = reply.grading;
+  state.question = state.list = null;
+  showGradeProgress(reply.progress);
+  byId("grades").hidden = !reply.grading;
+  byId("all-graded").hidden = Boolean(reply.grading);
+  document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !reply.owner);
+  if (!reply.grading) return announce(text("all_graded"));
+  showQuery("grade-query", reply.grading.query);
+  showSide(byId("graded"), reply.grading.side, reply.grading.query);
+  byId("grade-comment").value = "";
+  seen("grades");
+  announce(text("new_item", { query: reply.grading.query.text, item: reply.grading.side.title ?? reply.grading.side.item }));
+}
+
+/** @param {GradeProgress} progress */
+function showGradeProgress(progress) {
+  state.graded ??= progress.mine;
+  const parts = [
+    many("your_grades", progress.mine, { here: Math.max(0, progress.mine - state.graded), all: progress.all }),
+    many("items_graded", progress.items, { graded: progress.graded }),
+  ];
+  if (progress.left) {
+    parts.push(many("grades_left", progress.left));
+    if (progress.judges > 1) parts.push(many("shared", progress.judges));
+    if (progress.yours < progress.left) parts.push(many("at_most", progress.yours));
+  }
+  byId("bar").hidden = false;
+  byId("bar").value = progress.items ? progress.graded / progress.items : 1;
+  byId("progress").textContent = parts.join(" ");
+}
+
+/** @param {number|null} grade null skips the item */
+const giveGrade = (grade) =>
+  once(async () => {
+    const asked = state.grading;
+    if (!asked || !wasSeen()) return;
+    const reply = await call("grade", { request: requestOf(asked), query: asked.query.id, item: asked.side.item, grade, comment: byId("grade-comment").value });
+    byId("saved").textContent = text(reply.saved ? "saved" : "graded_before");
+    showGrading(reply);
+  });
+
+const undoGrade = () =>
+  once(async () => {
+    if (performance.now() - state.undone < LEAST) return; // a double click takes one grade back
+    state.undone = performance.now();
+    const reply = await call("undo-grade");
+    byId("saved").textContent = text(reply.undone ? "undone" : "nothing_to_undo");
+    showGrading(reply);
+  });
+
+byId("skip-grade").addEventListener("click", () => giveGrade(null));
+byId("undo-grade").addEventListener("click", undoGrade);

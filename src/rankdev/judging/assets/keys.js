@@ -1,0 +1,79 @@
+// @ts-check
+// Keys: what they do, a list of them, and a way to switch them off, since dictated or mistyped letters would answer.
+
+const shortcuts = { on: localStorage.getItem("shortcuts") !== "off" };
+
+/** Whether ↓ scrolls: a text, or the page itself. */
+const scrolls = () => [document.documentElement, ...document.querySelectorAll(".side .text")].some((part) => part.scrollHeight > part.clientHeight + 1);
+
+/** What the keys do on the screen, each with the name of its text.
+ * @returns {[string[], string, () => unknown][]} */
+function keysNow() {
+  const visible = (/** @type {string} */ id) => state.mode === id && !byId(id).hidden;
+  /** @type {[string[], string, () => unknown][]} */ const keys = [];
+  if (visible("pairs")) {
+    keys.push([["ArrowLeft"], text("left_is_better"), () => answer("first")], [["ArrowRight"], text("right_is_better"), () => answer("second")]);
+    keys.push([scrolls() ? ["e"] : ["e", "ArrowDown"], text("equally_good"), () => answer("tie")], [["s"], text("skip"), () => answer("skip")]);
+  }
+  if (visible("grades")) {
+    for (const { grade, label, key } of scale) keys.push([[key], label || String(grade), () => giveGrade(grade)]);
+    keys.push([["s"], text("skip"), () => giveGrade(null)]);
+  }
+  if (state.judge && byId("who").hidden && state.mode !== "owner") keys.push([["u"], text("undo"), state.mode === "grades" ? undoGrade : undo]);
+  keys.push([["?"], text("keyboard_help"), showKeys]);
+  return keys;
+}
+
+const SIGNS = new Map([["ArrowLeft", "←"], ["ArrowRight", "→"], ["ArrowUp", "↑"], ["ArrowDown", "↓"]]);
+
+/** A key as it is written on keyboards. @param {string} key */
+const sign = (key) => SIGNS.get(key) ?? key.toUpperCase();
+
+/** List the keys of the screen. */
+function showKeys() {
+  /** @type {[string[], string][]} */ const rows = keysNow().map(([keys, what]) => [keys, what]);
+  if (state.mode === "list" && state.list) rows.unshift([["ArrowUp", "ArrowDown"], text("move_item")], [["Enter"], text("open_selected")]);
+  byId("key-list").replaceChildren(
+    ...rows.flatMap(([keys, what]) => [element("dt", {}, ...keys.flatMap((key) => [element("kbd", {}, sign(key)), " "])), element("dd", {}, what)]),
+  );
+  byId("shortcuts").checked = shortcuts.on;
+  byId("keys").showModal();
+}
+
+function showShortcuts() {
+  document.body.classList.toggle("no-shortcuts", !shortcuts.on);
+}
+
+document.addEventListener("keydown", (event) => {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (target.closest("dialog")) return;
+  if (event.repeat && target.matches("button") && event.key === "Enter") event.preventDefault(); // a key held down is one click
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || target.matches("input, select, textarea")) return;
+  if (event.shiftKey && event.key !== "?") return;
+  const item = target.dataset.item;
+  const step = { ArrowUp: -1, ArrowDown: 1 }[event.key] ?? 0;
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const found = shortcuts.on ? keysNow().find(([keys]) => keys.includes(key)) : undefined;
+  if (state.mode === "list" && item && step) move(item, step);
+  else if (state.mode === "list" && item && key === "Enter") openItem(/** @type {Side} */ (state.list?.items.find((side) => side.item === item)));
+  else if (found) found[2]();
+  else return;
+  event.preventDefault();
+});
+
+byId("help").addEventListener("click", showKeys);
+byId("shortcuts").addEventListener("change", () => {
+  shortcuts.on = byId("shortcuts").checked;
+  localStorage.setItem("shortcuts", shortcuts.on ? "on" : "off");
+  showShortcuts();
+});
+showShortcuts();
+
+// for those who hear the page
+
+/** Announce what is new on the screen; focus that was on something now hidden comes back to the title. @param {string} what */
+function announce(what) {
+  byId("live").textContent = what;
+  const focused = document.activeElement;
+  if (!focused || focused === document.body || focused.closest("[hidden]")) byId("title").focus({ preventScroll: true });
+}

@@ -1,0 +1,217 @@
+"""Grading: one item at a time, on a scale that the owner sets."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+from rankdev.errors import DataError, UsageError, shown
+from rankdev.judging._questions import AWAY, LOOKING, MANY
+from rankdev.judging.items import Items
+from rankdev.judging.sessions import LEAST, LONGEST_COMMENT, TooSoonError
+from rankdev.judging.store import Store, StoredGrade, check_name
+
+MOST = 10  # grades: each has a digit as its key
+EXPECTED = "expected 2 to 10 grades: a range (0-3), labels from worst to best (bad,fair,good), or 0=bad,1=fair"
+Place = tuple[str, str]  # query and item
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Grades from worst to best, each with a label that may be empty."""
+
+    grades: tuple[tuple[int, str], ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Scale:
+        """Read a range, labels, or grades with labels."""
+        wrong = UsageError(f"--grades {shown(text)}: {EXPECTED}")
+        parts = [part.strip() for part in text.split(",")]
+        if span := re.fullmatch(r"(-?\d{1,3})\s*-\s*(-?\d{1,3})", text.strip()):
+            low, high = int(span[1]), int(span[2])
+            grades = [(value, "") for value in range(low, min(high, low + MOST) + 1)]
+        elif all("=" in part for part in parts):
+            named = [re.fullmatch(r"(-?\d{1,3})\s*=\s*(\S.*)", part) for part in parts]
+            grades = [(int(part[1]), part[2].strip()) for part in named if part]
+            if not all(named):
+                raise wrong
+        elif any("=" in part for part in parts) or not all(parts):
+            raise wrong
+        else:
+            grades = list(enumerate(parts))
+        values, labels = [value for value, _ in grades], [label for _, label in grades if label]
+        if not 2 <= len(grades) <= MOST or values != sorted(set(values)) or len(set(labels)) < len(labels):
+            raise wrong
+        if not all(label.isprintable() and len(label) <= 60 for label in labels):
+            raise wrong
+        return cls(tuple(grades))
+
+    def shown(self) -> list[dict[str, Any]]:
+        """Return what the page shows: each grade with its key, its own digit where all have one."""
+        own = all(0 <= value <= 9 for value, _ in self.grades)
+        return [
+            {"grade": value, "label": label, "key": str(value if own else (number + 1) % MOST)}
+            for number, (value, label) in enumerate(self.grades)
+        ]
+
+
+@dataclass
+class _Screen:
+    """A page that a judge has open: the item on it, and since when."""
+
+    asked: Place | None = None
+    since: float = 0.0
+    seen: float = 0.0
+    used: bool = False
+
+    @property
+    def open(self) -> bool:
+        return monotonic() - self.seen < (AWAY if self.used else LOOKING)
+
+
+class Grading:
+    """Asks any number of judges for grades, one query after the other, each item of at most ``repeats`` judges.
+
+    The order of a query's items is random and of each judge's own: that of a pool would show what systems put first.
+    """
+
+    def __init__(self, items: Items, store: Store, scale: Scale, *, repeats: int = 1, least: float = LEAST) -> None:
+        self.items, self.store, self.scale, self.repeats, self.least = items, store, scale, repeats, least
+        self._lock = Lock()
+        self._screens: dict[tuple[str, str], _Screen] = {}
+        self._done: dict[str, dict[Place, None]] = {}  # by judge, in the order given
+        self._counts: Counter[Place] = Counter()
+        self._open = Counter(
+            {query: len(listed) for query, listed in items.pool.items.items()}
+        )  # items that lack grades
+        self._left, self._total = self._open.total() * repeats, 0
+        known = {value for value, _ in scale.grades}
+        for grade in store.grades():
+            if grade.grade is not None and grade.grade not in known:
+                raise DataError(
+                    f"{store.path} has the grade {grade.grade}, which --grades does not; use the scale of before, or"
+                    " another database"
+                )
+            if items.pool.knows(grade.query, grade.item):
+                self._note(grade, 1)
+
+    def question(self, name: str, page: str = "") -> dict[str, Any]:
+        """Return the item that a judge is to grade now; None where nothing is left."""
+        check_name(name)
+        self.store.check()
+        with self._lock:
+            screen = self._screen(name, page)
+            if screen.asked is None:
+                screen.asked, screen.since = self._chosen(name, page), monotonic()
+            asked, progress = screen.asked, self._progress(name)
+        shown = None
+        if asked is not None:
+            shown = {"query": self.items.query(asked[0]), "side": self.items.shown(*asked)}
+        return {"grading": shown, "progress": progress}
+
+    def grade(self, name: str, request: str, reply: Mapping[str, Any], page: str = "") -> dict[str, Any]:
+        """Keep a grade, on disk when this returns; return the next item. ``saved`` is False for a second grade."""
+        given = self._checked(name, reply)
+        place = given.query, given.item
+        with self._lock:
+            screen = self._screen(name, page, used=True)
+            if screen.asked == place and monotonic() - screen.since < self.least:
+                raise TooSoonError(f"a question can be answered when it has been shown for {self.least:g} seconds")
+            twice = place in self._done.get(name, {}) and not self.store.has_grade(request)
+        if not twice and self.store.add_grade(request, given):
+            with self._lock:
+                self._note(given, 1)
+        with self._lock:
+            for (judge, _), other in self._screens.items():
+                if judge == name and other.asked == place:
+                    other.asked = None
+        return {**self.question(name, page), "saved": not twice}
+
+    def undo(self, name: str, page: str = "") -> dict[str, Any]:
+        """Take back the judge's last grade, and ask for it again."""
+        check_name(name)
+        taken = self.store.undo_grade(name, self.items.pool.knows)
+        if taken is not None:
+            with self._lock:
+                self._note(taken, -1)
+                screen = self._screen(name, page, used=True)
+                screen.asked, screen.since = (taken.query, taken.item), monotonic()
+        return {**self.question(name, page), "undone": taken is not None}
+
+    def leave(self, name: str, page: str) -> None:
+        """Let others have the item of a page that was closed."""
+        with self._lock:
+            self._screens.pop((name, page), None)
+
+    def _screen(self, name: str, page: str, *, used: bool = False) -> _Screen:
+        if len(self._screens) >= MANY:
+            self._screens = {key: screen for key, screen in self._screens.items() if screen.open}
+        screen = self._screens.setdefault((name, page), _Screen())
+        if not screen.open:
+            screen.asked = None
+        screen.seen, screen.used = monotonic(), screen.used or used
+        return screen
+
+    def _chosen(self, name: str, page: str) -> Place | None:
+        """Choose an item: of the query that the judge is at, or of one at which the fewest others are."""
+        mine, others = self._done.get(name, {}), Counter[Place]()
+        for (judge, tab), screen in self._screens.items():
+            if screen.asked is not None and screen.open and (judge, tab) != (name, page):
+                others[screen.asked] += self.repeats if judge == name else 1
+        last = next(reversed(mine), ("", ""))[0]
+        busy = Counter(query for query, _ in others)
+        for query in sorted(self.items.pool.items, key=lambda query: (query != last, busy[query])):
+            if not self._open[query]:
+                continue
+            items = sorted(self.items.pool.items[query])
+            random.Random(f"{name}\0{query}").shuffle(items)
+            for item in items:
+                place = query, item
+                if place not in mine and self._counts[place] + others[place] < self.repeats:
+                    return place
+        return None
+
+    def _note(self, grade: StoredGrade, times: int) -> None:
+        place, mine = (grade.query, grade.item), self._done.setdefault(grade.worker, {})
+        if times > 0:
+            mine[place] = None
+        else:
+            mine.pop(place, None)
+        self._total += times
+        if grade.grade is not None:
+            before = self._lacks(place)
+            self._counts[place] += times
+            self._left += self._lacks(place) - before
+            self._open[grade.query] += (self._lacks(place) > 0) - (before > 0)
+
+    def _lacks(self, place: Place) -> int:
+        return max(0, self.repeats - self._counts[place])
+
+    def _progress(self, name: str) -> dict[str, int]:
+        """Count what is graded and what is left: exact, since nothing is estimated."""
+        mine, lacking = self._done.get(name, {}), self._open.total()
+        items = sum(map(len, self.items.pool.items.values()))
+        working = {judge for (judge, _), screen in self._screens.items() if screen.used and screen.open} | {name}
+        return {
+            **{"mine": len(mine), "all": self._total, "items": items, "graded": items - lacking, "left": self._left},
+            **{"yours": lacking - sum(self._lacks(place) > 0 for place in mine), "judges": len(working)},
+        }
+
+    def _checked(self, name: str, reply: Mapping[str, Any]) -> StoredGrade:
+        check_name(name)
+        query, item, comment, grade = (reply.get(key) for key in ("query", "item", "comment", "grade"))
+        if not (isinstance(query, str) and isinstance(item, str) and isinstance(comment, str)):
+            raise UsageError("a grade must have query, item and comment, all text")
+        if len(comment) > LONGEST_COMMENT:
+            raise UsageError(f"a comment may have at most {LONGEST_COMMENT:,} characters; shorten it")
+        values = [value for value, _ in self.scale.grades]
+        if grade is not None and (isinstance(grade, bool) or grade not in values):
+            raise UsageError(f"a grade must be one of {', '.join(map(str, values))}, or null to skip the item")
+        self.items.pool.check(query, item)
+        return StoredGrade(query, item, None if grade is None else int(grade), name, comment)

@@ -1,0 +1,261 @@
+"""Grades of one item at a time: the scale, who is asked what, and nothing lost."""
+
+import time
+from contextlib import contextmanager
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankdev as rd
+from rankdev.cli import cli
+from rankdev.errors import DataError, UsageError
+from rankdev.io import read_grades
+from rankdev.io.given_grades import read_given_grades
+from rankdev.judging.grading import Grading, Scale
+from rankdev.judging.items import read_items
+from rankdev.judging.store import Store
+from tests.judging.serving import ROWS, Client, serving, written
+
+SCALE = Scale.parse("0-3")
+
+
+@contextmanager
+def grading(folder, rows=ROWS, *, scale=SCALE, repeats=1, least=0, **options):
+    """A server that also asks for grades."""
+    with serving(folder, rows, least=least, **options) as server:
+        server.grading = Grading(server.session.items, server.session.store, scale, repeats=repeats, least=least)
+        yield server
+
+
+def ask(client, **more):
+    return client.post("next-grade", **more)[1]["grading"]
+
+
+def grade(client, asked, value=1, request=None, **more):
+    about = {"query": asked["query"]["id"], "item": asked["side"]["item"], "grade": value, "comment": ""}
+    return client.post("grade", **{"request": request or f"{client.judge}{time.perf_counter_ns()}", **about, **more})
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("0-3", [(0, "", "0"), (1, "", "1"), (2, "", "2"), (3, "", "3")]),
+        ("1-2", [(1, "", "1"), (2, "", "2")]),
+        ("-1-1", [(-1, "", "1"), (0, "", "2"), (1, "", "3")]),
+        ("bad, fair,good", [(0, "bad", "0"), (1, "fair", "1"), (2, "good", "2")]),
+        ("0=not relevant,2=relevant", [(0, "not relevant", "0"), (2, "relevant", "2")]),
+        ("-2=junk,0=no,1=yes", [(-2, "junk", "1"), (0, "no", "2"), (1, "yes", "3")]),
+    ],
+)
+def test_scales(text, shown):
+    assert [tuple(entry.values()) for entry in Scale.parse(text).shown()] == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", " ", "3", "3-0", "0-0", "0-10", "0-99", "a", "a,a", "a,,b", ",", "0=a", "0=a,0=b", "1=a,0=b", "0=a,b"),
+        *("0=,1=b", "x=a,1=b", "0.5-2", "a\nb,c", "a" * 61 + ",b", ",".join("abcdefghijk"), "0--1", "1=a,1=a"),
+    ],
+)
+def test_broken_scales_are_refused(text):
+    with pytest.raises(UsageError, match=r"--grades .*expected 2 to 10 grades"):
+        Scale.parse(text)
+
+
+@given(st.text(alphabet="0123456789-=,ab ", max_size=12))
+def test_any_scale_is_ordered_with_keys_of_its_own(text):
+    try:
+        shown = Scale.parse(text).shown()
+    except UsageError:
+        return
+    values = [entry["grade"] for entry in shown]
+    assert values == sorted(set(values))
+    assert len({entry["key"] for entry in shown}) == len(shown)
+
+
+def test_every_item_is_asked_once_query_by_query(tmp_path):
+    with grading(tmp_path) as server:
+        ann, queries, seen = Client(server), [], set()
+        while asked := ask(ann):
+            assert asked == ask(ann)
+            queries.append(asked["query"]["id"])
+            seen.add((queries[-1], asked["side"]["item"]))
+            status, reply = grade(ann, asked, 2)
+            assert (status, reply["saved"]) == (200, True)
+            assert reply["progress"]["left"] == 7 - len(seen) == reply["progress"]["yours"]
+        assert len(seen) == 7
+        assert queries == sorted(queries) or queries == sorted(queries, reverse=True)
+        assert server.session.store.answers().is_empty()
+
+
+def test_judges_share_the_items_and_repeats_ask_several(tmp_path):
+    with grading(tmp_path, repeats=2) as server:
+        clients = [Client(server, name) for name in ("ann", "bob", "cy")]
+        working = list(clients)
+        while working:
+            for client in list(working):
+                asked = ask(client)
+                if asked is None:
+                    working.remove(client)
+                else:
+                    grade(client, asked)
+        given = read_given_grades(tmp_path / "judgments.sqlite")
+        assert len(given) == 14
+        assert given.group_by("query", "item").len()["len"].to_list() == [2] * 7
+        assert given.select("query", "item", "worker").is_unique().all()
+
+
+def test_two_tabs_have_different_items_and_a_closed_one_gives_its_item_back(tmp_path):
+    with grading(tmp_path) as server:
+        ann, bob = Client(server), Client(server, "bob")
+        on_screen = [ask(ann, page="1"), ask(ann, page="2"), ask(bob)]
+        assert len({(asked["query"]["id"], asked["side"]["item"]) for asked in on_screen}) == 3
+        ann.post("leave", page="1")
+        later = []
+        while asked := ask(bob):
+            later.append((asked["query"]["id"], asked["side"]["item"]))
+            grade(bob, asked)
+        assert (on_screen[0]["query"]["id"], on_screen[0]["side"]["item"]) in later
+
+
+def test_a_grade_is_kept_once_and_undone_once(tmp_path):
+    with grading(tmp_path) as server:
+        ann, bob = Client(server), Client(server, "bob")
+        asked = ask(ann)
+        for _ in range(2):
+            assert grade(ann, asked, 3, request="r")[1]["saved"] is True
+        status, reply = grade(ann, asked, 1, request="r")
+        assert (status, "with another grade" in reply["error"]) == (400, True)
+        assert grade(ann, asked, 1)[1]["saved"] is False  # from another tab
+        grade(bob, ask(bob), None)
+        assert [entry.grade for entry in server.session.store.grades()] == [3, None]
+        status, reply = ann.post("undo-grade")
+        assert (reply["undone"], reply["grading"]) == (True, asked)
+        assert ann.post("undo-grade")[1]["undone"] is False
+        assert [entry.worker for entry in server.session.store.grades()] == ["bob"]
+        grade(ann, asked, 0)
+        assert [entry.grade for entry in server.session.store.grades()] == [None, 0]
+
+
+def test_a_skipped_item_goes_to_others(tmp_path):
+    with grading(tmp_path) as server:
+        ann, bob = Client(server), Client(server, "bob")
+        while asked := ask(ann):
+            grade(ann, asked, None)
+        assert ann.post("next-grade")[1]["progress"]["left"] == 7
+        count = 0
+        while asked := ask(bob):
+            grade(bob, asked)
+            count += 1
+        assert count == 7
+
+
+def test_an_item_needs_time_to_be_seen(tmp_path):
+    with grading(tmp_path, least=0.4) as server:
+        ann = Client(server)
+        asked = ask(ann)
+        assert grade(ann, asked)[0] == 425
+        assert server.session.store.grades() == []
+        time.sleep(0.45)
+        assert grade(ann, asked)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"grade": 7},
+        {"grade": "1"},
+        {"grade": True},
+        {"grade": 1.5},
+        {"grade": [1]},
+        {"item": "nope"},
+        {"query": 3},
+        {"comment": "x" * 2001},
+        {"comment": None},
+        {"judge": " "},
+        {"page": "x" * 41},
+    ],
+)
+def test_wrong_grades_are_refused(tmp_path, wrong):
+    with grading(tmp_path) as server:
+        ann = Client(server)
+        assert grade(ann, ask(ann), **wrong)[0] == 400
+        assert server.session.store.grades() == []
+
+
+def test_without_a_scale_there_is_no_grading(tmp_path):
+    with serving(tmp_path) as server:
+        ann = Client(server)
+        assert ann.post("page")[1]["scale"] is None
+        assert [ann.post(path)[0] for path in ("next-grade", "grade", "undo-grade")] == [404] * 3
+
+
+def test_grades_resume_and_another_scale_is_refused(tmp_path):
+    with grading(tmp_path) as server:
+        ann = Client(server)
+        for value in (0, 3, None):
+            grade(ann, ask(ann), value)
+    with grading(tmp_path) as server:
+        progress = Client(server).post("next-grade")[1]["progress"]
+        assert (progress["mine"], progress["graded"], progress["left"], progress["yours"]) == (3, 2, 5, 4)
+        items, store = server.session.items, server.session.store
+        with pytest.raises(DataError, match="has the grade 3, which --grades does not"):
+            Grading(items, store, Scale.parse("no,yes"))
+
+
+def test_grades_become_references(tmp_path):
+    with grading(tmp_path, repeats=2) as server:
+        for name in ("ann", "bob"):
+            client, value = Client(server, name), 0 if name == "ann" else 3
+            while asked := ask(client):
+                if asked["query"]["id"] == "q1":
+                    grade(client, asked, value)
+                else:
+                    grade(client, asked, int(asked["side"]["item"][1:]))
+        owner = Client(server, "eve", server.tokens.owner)
+        assert client.post("export", what="grades", form=".csv")[0] == 403
+        assert owner.post("export", what="grades", form=".txt")[0] == 400
+        status, content = owner.post("export", what="grades", form=".csv")
+        assert (status, content.splitlines()[0]) == (200, b"query,item,grade,worker,comment,at")
+    with pytest.warns(rd.RankdevWarning, match="7 items were graded several times; the mean counts"):
+        found = read_grades(tmp_path / "judgments.sqlite")
+    assert found["q1"].grades == {f"d{k}": 1.5 for k in range(1, 5)}
+    assert (found["q2"].grades, set(found["q2"].nonrelevant)) == ({"e1": 1, "e2": 2}, {"e0"})
+
+
+def test_the_command_makes_references_of_grades(tmp_path):
+    with grading(tmp_path) as server:
+        ann = Client(server)
+        while asked := ask(ann):
+            grade(ann, asked, int(asked["side"]["item"][1:]) % 4)
+    done = CliRunner().invoke(
+        cli, ["refs", "grades", str(tmp_path / "judgments.sqlite"), "-o", str(tmp_path / "r.csv")]
+    )
+    assert done.exit_code == 0, done.output
+    assert rd.read_references(tmp_path / "r.csv")["q2"].grades == {"e1": 1, "e2": 2}
+
+
+def test_a_database_without_grades_says_so(tmp_path):
+    with serving(tmp_path) as server:
+        ann = Client(server)
+        ann.answer(ann.next())
+    with pytest.raises(DataError, match="it has no grades; rankdev refs preferences reads its judgments"):
+        read_grades(tmp_path / "judgments.sqlite")
+
+
+def test_a_file_that_was_overwritten_loses_no_grade_in_silence(tmp_path):
+    items = read_items(written(tmp_path / "items.jsonl"))
+    store = Store(tmp_path / "j.sqlite")
+    desk = Grading(items, store, SCALE, least=0)
+    asked = desk.question("ann")["grading"]
+    desk.grade("ann", "r", {"query": asked["query"]["id"], "item": asked["side"]["item"], "grade": 1, "comment": ""})
+    with store._writing() as connection:
+        connection.execute("DELETE FROM grades")
+        connection.execute("INSERT INTO grades VALUES (1, 'other', 'q', 'd', 1, 'x', '', '', 0)")
+    store._last = {"grades": (1, "r")}
+    with pytest.raises(DataError, match="was overwritten while it was in use"):
+        desk.undo("ann")
+    store.close()

@@ -1,0 +1,131 @@
+"""Grading in a real browser: by keys and by pointer, beside pairs and lists."""
+
+import pytest
+
+from rankdev.judging.grading import Scale
+from tests.judging.serving import ROWS
+from tests.judging.test_grading import grading
+
+LABELS = Scale.parse("0=not relevant,1=partly,3=fully")
+
+
+def begin(page, server, token, name="ann"):
+    page.goto(server.link(token))
+    page.fill("#name", name)
+    page.press("#name", "Enter")
+    page.wait_for_selector("#grades:not([hidden])")
+    return page
+
+
+def given(server):
+    return [(entry.query, entry.item, entry.grade, entry.comment) for entry in server.session.store.grades()]
+
+
+def press(page, server, key):
+    """Press a key, and wait until the page has another item, or none."""
+    page.wait_for_function("() => wasSeen()")
+    page.evaluate("window.before = state.grading")
+    page.keyboard.press(key)
+    page.wait_for_function("() => state.grading !== window.before && !state.busy")
+
+
+@pytest.fixture
+def server(tmp_path):
+    with grading(tmp_path, scale=LABELS) as made:
+        yield made
+
+
+def test_keys_and_buttons_grade_and_the_end_is_shown(page, server):
+    begin(page, server, server.tokens.judge)
+    assert page.text_content("#title") == "How good is it?"
+    assert page.locator("#scale button").all_text_contents() == ["0 not relevant", "1 partly", "3 fully"]
+    titles = {(row["query"], row["item"]): row.get("title", row["item"]) for row in ROWS}
+    for number, key in enumerate(["3", "0", "s", "1"]):
+        shown = page.text_content("#graded h2")
+        press(page, server, key)
+        assert page.text_content("#saved") == "saved"
+        query, item, grade, _ = given(server)[number]
+        assert (titles[query, item], grade) == (shown, {"3": 3, "0": 0, "s": None, "1": 1}[key])
+    page.keyboard.press("2")  # no grade of this scale
+    shown = page.text_content("#graded h2")
+    press(page, server, "0")
+    press(page, server, "u")
+    assert page.text_content("#graded h2") == shown
+    assert len(given(server)) == 4
+    page.fill("#grade-comment", "3 of 4")
+    page.wait_for_function("() => wasSeen()")
+    page.evaluate("window.before = state.grading")
+    page.click("[data-grade='1']")
+    page.wait_for_function("() => state.grading !== window.before && !state.busy")
+    assert given(server)[4][2:] == (1, "3 of 4")
+    progress = "5 grades by you (5 since you opened this page), 5 by all. 4 of 7 items graded. 3 grades left."
+    assert progress in page.text_content("#progress")
+    press(page, server, "3")
+    press(page, server, "3")
+    page.wait_for_selector("#all-graded:not([hidden])")
+    assert len(given(server)) == 7
+    assert page.troubles == []
+
+
+def test_a_double_click_is_one_grade(page, tmp_path):
+    with grading(tmp_path, least=0.4) as server:
+        begin(page, server, server.tokens.judge)
+        for count in range(1, 4):
+            page.wait_for_function("() => wasSeen()")
+            page.evaluate("window.before = state.grading")
+            page.dblclick("[data-grade='2']", delay=20)
+            page.keyboard.press("3")
+            page.wait_for_function("() => state.grading !== window.before && !state.busy")
+            assert len(given(server)) == count
+        assert {entry[2] for entry in given(server)} == {2}
+
+
+def test_nothing_is_called_saved_when_the_server_is_gone(page, server):
+    begin(page, server, server.tokens.judge)
+    page.route("**/api/grade", lambda route: route.abort())
+    page.wait_for_function("() => wasSeen()")
+    page.keyboard.press("3")
+    page.wait_for_function("() => byId('problem').textContent.includes('not saved')")
+    assert page.text_content("#saved") == ""
+    page.unroute("**/api/grade")
+    press(page, server, "3")
+    assert len(given(server)) == 1
+
+
+def test_pairs_lists_and_grades_are_beside_each_other_and_the_owner_exports(page, server, tmp_path):
+    begin(page, server, server.tokens.owner)
+    press(page, server, "3")
+    page.click("[data-mode=pairs]")
+    page.wait_for_selector("#pairs:not([hidden])")
+    assert page.locator("#grades").is_hidden()
+    page.click("[data-mode=grades]")
+    page.wait_for_selector("#grades:not([hidden])")
+    assert page.locator("#pairs").is_hidden()
+    page.click("[data-mode=owner]")
+    page.wait_for_function("() => document.querySelector('#found li') && !state.busy")
+    with page.expect_download() as download:
+        page.select_option("#what", "grades")
+        page.click("#exports >> text=.csv")
+    download.value.save_as(tmp_path / "grades.csv")
+    assert (tmp_path / "grades.csv").read_text().splitlines()[0] == "query,item,grade,worker,comment,at"
+    assert page.troubles == []
+
+
+def test_nothing_serious_stands_between_a_person_and_grades(seen, server):
+    page, found = seen
+    begin(page, server, server.tokens.judge)
+    assert found() == []
+
+
+def test_a_phone_grades_by_tapping(browser, server):
+    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    phone = begin(context.new_page(), server, server.tokens.judge)
+    phone.wait_for_function("() => wasSeen()")
+    phone.tap("#graded h2")
+    assert given(server) == []
+    phone.evaluate("window.before = state.grading")
+    phone.tap("[data-grade='3']")
+    phone.wait_for_function("() => state.grading !== window.before && !state.busy")
+    assert len(given(server)) == 1
+    assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    context.close()
