@@ -1,5 +1,6 @@
 """The site, built from docs/ and opened from its folder: nothing overflows, links lead somewhere, all can read it."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -26,8 +27,18 @@ SLOW_RULES = ("color-contrast", "link-in-text-block")  # they depend on the styl
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
+    """The folder of the site; built once, whichever process needs it first."""
     pytest.importorskip("material", reason="the site is made with Material for MkDocs")
-    folder = tmp_path_factory.mktemp("site")
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "site"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            build(folder.with_suffix(".new")).rename(folder)
+    return folder
+
+
+def build(folder):
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
