@@ -1,11 +1,16 @@
 """A report of systems with several runs, or on clusters of queries: what it states, and the numbers behind it."""
 
+import warnings
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.errors import UsageError
 from rankdev.html_report.comparison import compare
+from tests.common.examples import examples
 
 ITEMS = list("abcdef")
 REFERENCES = {f"q{i}": ITEMS[:3] for i in range(24)}
@@ -82,3 +87,31 @@ def test_the_page_has_the_runs_of_each_system(page, tmp_path):
         assert names == ", ".join(REPLICATES[system])
     assert {row[0] for row in rows} == set(REPLICATES)
     assert page.troubles == []
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 12]), st.booleans(), st.sampled_from([0.0, 0.5, 3.0]))
+@examples(60, deadline=None)
+def test_broken_data_have_no_winner_and_sound_data_no_problem(seed, missing, tied, skill):
+    rng = np.random.default_rng(seed)
+    queries = list(REFERENCES)
+    ideal = {item: 3.0 - i for i, item in enumerate(ITEMS)}
+    runs = {
+        name: {q: {item: skill * s * ideal[item] + rng.normal() for item in ITEMS} for q in queries[lost:]}
+        for s, (name, lost) in enumerate({"poor": missing, "fair": 0, "good": 0}.items())
+    }
+    if tied:
+        runs["fair"] = {query: dict.fromkeys(ITEMS, 1.0) for query in queries}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rd.RankdevWarning)
+        found = compare(REFERENCES, runs, ["RDQ@3", "P@6"], **{**USUAL, "empty": "zero", "seed": 0})
+    for verdict, checks in zip(found.verdicts, found.checks, strict=True):
+        problems = {check.name for check in checks if check.level == "problem"}
+        expected = {"Queries missing from runs"} if missing == 12 else set()
+        if tied and verdict.measure == "RDQ@3":
+            expected.add("Tied scores")  # all items are returned: P@6 is the same in any order
+        assert problems == expected
+        assert (verdict.level == "problem") == bool(problems)
+        if verdict.level == "winner":
+            assert all(rival.p <= 0.05 and rival.low > 0 for rival in verdict.rivals)
+    if found.verdicts[0].level != "open":
+        assert found.plan is None

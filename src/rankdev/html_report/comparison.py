@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,7 +14,7 @@ from rankdev._common.work import Progress
 from rankdev.core.ordering import Order, Ties, check_one_order
 from rankdev.core.references import References, ReferencesLike
 from rankdev.core.runs import RunLike
-from rankdev.errors import RankdevError, RankdevWarning, UsageError
+from rankdev.errors import UsageError
 from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.first_positions import Lists, first_positions
 from rankdev.evaluation.health import Check, health
@@ -30,12 +29,12 @@ from rankdev.statistics.equivalence import Equivalence, equivalence
 from rankdev.statistics.groups import groups
 from rankdev.statistics.leaderboard import Places, places
 from rankdev.statistics.means import mean_intervals
-from rankdev.statistics.planning import Plan, plan
+from rankdev.statistics.planning import Plan
 from rankdev.statistics.replicates import replicated
 from rankdev.statistics.segments import named_segments
 from rankdev.statistics.significance import significance
 from rankdev.statistics.significance.result import Significance
-from rankdev.statistics.verdict import Verdict, verdicts
+from rankdev.statistics.verdict import Verdict, queries_needed, same_as_best, verdicts
 
 MOST_SYSTEMS = 150  # on one page: it shows all their pairs
 MOST_LISTS = 2_000_000  # systems × queries of one page
@@ -112,24 +111,15 @@ class Comparison:
 
     @cached_property
     def plan(self) -> Plan | str | None:
-        """Queries needed to separate the best system from the first that ties with it, or why that is undetermined."""
-        tied = [name for name in self.verdicts[0].open_rivals if name not in self.same_as_best]
-        if not tied or self.has_problems or self.replicates is not None:  # which of runs or queries, is a choice
+        """Queries needed to confirm that the best system is best in the first measure, or why that is undetermined."""
+        if self.replicates is not None:  # whether more runs or more queries, is a choice
             return None
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RankdevWarning)  # they are notes of the plan
-                return plan(self.scores, self.best, tied[0], self.headline, clusters=self.clusters, seed=self.seed)
-        except RankdevError as error:
-            return str(error)
+        return queries_needed(self.scores, self.verdicts[0], self.clusters, self.seed)
 
     @cached_property
     def same_as_best(self) -> list[str]:
         """Systems with the scores of the best one on every query, in the first measure."""
-        values = self.scores.of(self.headline)
-        mine = values[self.scores.systems.index(self.best)]
-        same = np.isclose(values, mine, rtol=0, atol=1e-12, equal_nan=True).all(axis=1)
-        return [name for name, equal in zip(self.scores.systems, same, strict=True) if equal and name != self.best]
+        return same_as_best(self.scores, self.verdicts[0])
 
 
 def compare(

@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rankdev.errors import RankdevWarning, counted, printable
+from rankdev.errors import RankdevError, RankdevWarning, counted, printable
 from rankdev.evaluation.health import Check
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.conclusion import conclusion
 from rankdev.statistics.contrasts import families_of
 from rankdev.statistics.groups import ROUNDING
 from rankdev.statistics.leaderboard import better_pairs
-from rankdev.statistics.planning import Plan
+from rankdev.statistics.planning import Plan, plan
 from rankdev.statistics.significance.result import Significance
 
 NAMED = 4  # systems that a sentence names; more are counted
@@ -196,21 +196,47 @@ def _of_several(
     return f"{name} has the {end} mean {measure} of {count} systems, but {why.format(who)}.", False
 
 
-def queries_check(verdict: Verdict, plan: Plan | str | None, number: int, unit: str) -> Check:
+def same_as_best(scores: Scores, verdict: Verdict) -> list[str]:
+    """Return the systems with the scores of the best one on every query."""
+    values = scores.of(verdict.measure)
+    mine = values[scores.systems.index(verdict.best)]
+    same = np.isclose(values, mine, rtol=0, atol=ROUNDING, equal_nan=True).all(axis=1)
+    return [name for name, equal in zip(scores.systems, same, strict=True) if equal and name != verdict.best]
+
+
+def queries_needed(
+    scores: Scores, verdict: Verdict, clusters: Mapping[str, Any] | None, seed: int
+) -> Plan | str | None:
+    """Plan for the best system and the first that it does not beat; a text where that is undetermined.
+
+    None where there is nothing to confirm: a winner, a problem with the data, or systems with the same scores.
+    """
+    same = same_as_best(scores, verdict)
+    tied = [name for name in verdict.open_rivals if name not in same]
+    if not tied or verdict.level == "problem":
+        return None
+    try:
+        with warnings.catch_warnings(action="ignore", category=RankdevWarning):  # they are notes of the plan
+            return plan(scores, verdict.best, tied[0], verdict.measure, clusters=clusters, seed=seed)
+    except RankdevError as error:
+        return str(error)
+
+
+def queries_check(verdict: Verdict, needs: Plan | str | None, number: int, unit: str) -> Check:
     """Check whether there are as many queries, or clusters of them, as the conclusion needs."""
     name, there = f"{'Clusters' if unit == 'cluster' else 'Queries'} there", f"{number:,}"
     if verdict.level == "winner":
         return Check(name, "good", there, f"No more are needed to show that {printable(verdict.best)} is best.")
     if verdict.level == "problem":
         return Check(name, "unknown", there, "How many are needed is unknown until the data are mended.")
-    if isinstance(plan, Plan) and not math.isnan(plan.queries):
-        needed = "over ten million" if math.isinf(plan.queries) else f"about {math.ceil(plan.queries):,}"
-        pair = f"{printable(plan.a)} and {printable(plan.b)}"
-        if plan.queries > plan.pilot:
+    if isinstance(needs, Plan) and not math.isnan(needs.queries):
+        needed = "over ten million" if math.isinf(needs.queries) else f"about {math.ceil(needs.queries):,}"
+        pair = f"{printable(needs.a)} and {printable(needs.b)}"
+        if needs.queries > needs.pilot:
             text = f"{needed[0].upper()}{needed[1:]} are needed to confirm the difference between {pair}."
             return Check(name, "caution", f"{there}; {needed} needed", text)
         return Check(name, "caution", there, f"They may be enough to confirm the difference between {pair}.")
-    if plan is not None:
+    if needs is not None:
         return Check(name, "caution", there, "They do not show how many are needed.")
     return Check(name, "unknown", there, "")
 

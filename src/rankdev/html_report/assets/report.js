@@ -239,7 +239,7 @@ function makeMatrix() {
   const rows = places.map((/** @type {number} */ i) =>
     element("tr", {}, element("th", { scope: "row", class: "text" }),
       ...places.map((/** @type {number} */ j) => (i === j ? cell("–", "self") : element("td", {}, ...inside())))));
-  fillTable("matrix", "Differences between all systems, best first", [head("", "text"), ...places.map(() => element("th", { scope: "col" }))], rows);
+  fillTable("matrix", "Differences between all systems, best first", [head("Row − column", "text"), ...places.map(() => element("th", { scope: "col" }))], rows);
   byId("pairs").classList.toggle("many", isSmall());
   byId("matrix").className = isSmall() ? "small" : "";
   byId("matrix").style.width = isSmall() ? `${11 + 2.5 * places.length}rem` : "";
@@ -345,7 +345,7 @@ function showLosses() {
     return element("tr", {}, rowHead(s), cell(lossBar(earned, retrieval, cutoff, order), "text"), ...[earned, order, cutoff, retrieval].map((part) => cell(written(part))));
   });
   const heads = ["Score", "Lost by order", "Lost by the cutoff", "Lost by retrieval"];
-  fillTable("losses", "The score and the losses add up to 1", [head("System", "text"), head("", "text"), ...heads.map((text) => head(text))], rows);
+  fillTable("losses", "The score and the losses add up to 1", [head("System", "text"), head("Score and losses", "text"), ...heads.map((text) => head(text))], rows);
 }
 
 /** A bar of a score and what is lost. @param {number} earned @param {number} retrieval @param {number} cutoff @param {number} order */

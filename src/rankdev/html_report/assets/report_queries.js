@@ -96,6 +96,7 @@ function showQueries() {
   byId("before").disabled = state.page === 0;
   byId("after").disabled = state.page >= pages - 1;
   showRows(found.slice(state.page * PAGE, (state.page + 1) * PAGE));
+  byId("differences-title").hidden = report.systems.length < 2;
   if (report.systems.length > 1) showDifferences(found);
   showQuery(found);
 }

@@ -14,7 +14,7 @@ function cellText(made) {
 function contents(table) {
   const rows = Array.from(table.rows, (row) => Array.from(row.cells, (made) => ({ text: cellText(made), strong: made.matches(".best, .better, .worse"), left: made.matches(".text, .item, .prose") })));
   const width = Math.max(...rows.map((row) => row.length));
-  const kept = Array.from({ length: width }, (_, i) => i).filter((i) => rows.some((row) => row[i]?.text));
+  const kept = Array.from({ length: width }, (_, i) => i).filter((i) => rows.slice(1).some((row) => row[i]?.text));
   return rows.map((row) => kept.map((i) => row[i] ?? { text: "", strong: false, left: false }));
 }
 
