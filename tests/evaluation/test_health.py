@@ -101,3 +101,11 @@ def test_queries_without_a_relevant_item():
     grades = {query: {"a": int(i > 2)} for i, query in enumerate(LISTS)}
     check = checked(rd.References.from_grades(grades))[0]["Queries without a relevant item"]
     assert (check.level, check.value) == ("caution", "3 of 20")
+
+
+def test_few_queries_may_well_have_no_relevant_item():
+    lists = {"q0": ["a"], "q1": ["b"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rd.RankdevWarning)
+        check = checked(lists, {"mine": {"q0": ["x"], "q1": ["y"]}})[0]["Runs without a relevant item"]
+    assert check.level == "caution"

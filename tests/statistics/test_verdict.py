@@ -83,6 +83,13 @@ def test_a_problem_is_the_sentence():
     assert "Ship" not in spoilt.by
 
 
+def test_systems_that_score_the_same_are_called_so():
+    values = np.tile(np.linspace(0, 1, 12)[None, :, None], (3, 1, 1))
+    scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(12))), ("P@5",), values)
+    (verdict,) = verdicts(scores, rd.significance(scores), [[FINE]])
+    assert verdict.sentence == "No clear winner. All 3 systems score the same on P@5, on each of 12 queries."
+
+
 def test_names_are_counted_where_there_are_many():
     assert listed(["a"]) == "a"
     assert listed(list("abcde")) == "a, b, c, d and e"

@@ -26,6 +26,7 @@ from rankdev.measures.base import Measure
 LACKS = 0.05  # of the queries: a run that lacks more, whatever it would have scored there, cannot be compared
 ARBITRARY = 0.5  # of the queries: where ties decide as many, the run's scores do not order it
 UNJUDGED = 0.1  # of the items looked at
+FEW = 3  # queries: on fewer, a run may well return no relevant item
 NAMED = 3  # systems that a sentence names; more are counted
 
 Level = Literal["good", "unknown", "caution", "problem"]
@@ -95,9 +96,9 @@ def _unmatched(counts: Scores) -> Iterator[Check]:
         verb = "returns" if len(without) == 1 else "return"
         yield Check(
             "Runs without a relevant item",
-            "problem",
+            "problem" if len(counts.queries) >= FEW else "caution",
             f"{len(without):,} of {len(counts.systems):,}",
-            f"{who} {verb} no relevant item for any query; do the ids of items match those of the references?",
+            f"{who} {verb} no relevant item for any query. Check that the ids of items are those of the references.",
         )
 
 

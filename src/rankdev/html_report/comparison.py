@@ -119,7 +119,7 @@ class Comparison:
     @cached_property
     def same_as_best(self) -> list[str]:
         """Systems with the scores of the best one on every query, in the first measure."""
-        return same_as_best(self.scores, self.verdicts[0])
+        return same_as_best(self.scores, self.headline, self.best)
 
 
 def compare(

@@ -185,6 +185,8 @@ def _of_several(
             f"{name} wins. It beats {beaten} on {measure}, and {all_of} differences are statistically significant"
             f" ({_p('≤', p)})."
         ), True
+    if len(same_as_best(scores, measure, best)) == len(rivals):
+        return f"No clear winner. All {count} systems score the same on {measure}, on each of {queries}.", False
     rows = np.asarray(found.columns["measure"], dtype=object) == measure
     if not (np.asarray(found.columns["p_adjusted"])[rows] <= found.alpha).any():
         return (
@@ -196,12 +198,12 @@ def _of_several(
     return f"{name} has the {end} mean {measure} of {count} systems, but {why.format(who)}.", False
 
 
-def same_as_best(scores: Scores, verdict: Verdict) -> list[str]:
+def same_as_best(scores: Scores, measure: str, best: str) -> list[str]:
     """Return the systems with the scores of the best one on every query."""
-    values = scores.of(verdict.measure)
-    mine = values[scores.systems.index(verdict.best)]
+    values = scores.of(measure)
+    mine = values[scores.systems.index(best)]
     same = np.isclose(values, mine, rtol=0, atol=ROUNDING, equal_nan=True).all(axis=1)
-    return [name for name, equal in zip(scores.systems, same, strict=True) if equal and name != verdict.best]
+    return [name for name, equal in zip(scores.systems, same, strict=True) if equal and name != best]
 
 
 def queries_needed(
@@ -211,7 +213,7 @@ def queries_needed(
 
     None where there is nothing to confirm: a winner, a problem with the data, or systems with the same scores.
     """
-    same = same_as_best(scores, verdict)
+    same = same_as_best(scores, verdict.measure, verdict.best)
     tied = [name for name in verdict.open_rivals if name not in same]
     if not tied or verdict.level == "problem":
         return None
@@ -238,7 +240,7 @@ def queries_check(verdict: Verdict, needs: Plan | str | None, number: int, unit:
         return Check(name, "caution", there, f"They may be enough to confirm the difference between {pair}.")
     if needs is not None:
         return Check(name, "caution", there, "They do not show how many are needed.")
-    return Check(name, "unknown", there, "")
+    return Check(name, "unknown", there, "rankdev plan states how many are needed." if verdict.level == "open" else "")
 
 
 def listed(systems: Sequence[str]) -> str:
