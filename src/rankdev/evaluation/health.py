@@ -27,6 +27,7 @@ LACKS = 0.05  # of the queries: a run that lacks more, whatever it would have sc
 ARBITRARY = 0.5  # of the queries: where ties decide as many, the run's scores do not order it
 UNJUDGED = 0.1  # of the items looked at
 FEW = 3  # queries: on fewer, a run may well return no relevant item
+FLAT = "The references do not"
 NAMED = 3  # systems that a sentence names; more are counted
 
 Level = Literal["good", "unknown", "caution", "problem"]
@@ -116,8 +117,8 @@ def _tied(coverage: Sequence[Coverage], measure: str) -> Check:
     share = f"{most:,} of {counted(queries, 'query')}"
     if problem:
         text = (
-            f"In {printable(system)}, equal scores decide {share}: its order there is arbitrary. Write its scores with"
-            " more digits, or rank its items."
+            f"{printable(system)} has equal scores that decide {share}: its order there is arbitrary. Write its scores"
+            " with more digits, or rank its items."
         )
     else:
         text = f"Equal scores affect {measure}{runs}, most in {printable(system)}: {share}."
@@ -170,7 +171,7 @@ def _order(references: References, measure: Measure) -> Check:
         return Check(name, "good", counted(tiers, "grade") if graded else "enough", text)
     flat = found.one == found.several
     text = (
-        f"No reference orders its items, so that {found.measure} cannot see the order: a reversed ranking would score"
+        f"{FLAT} order their items, so that {found.measure} cannot see the order: a reversed ranking would score"
         f" {found.reversed_score:.2f}."
         if flat
         else str(found)

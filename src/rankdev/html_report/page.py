@@ -363,7 +363,7 @@ def _made(found: Comparison, command: str) -> list[tuple[str, str]]:
         *([("Command", printable(command))] if command else []),
         ("Versions", f"rankdev {__version__}, Python {platform.python_version()}, {libraries}"),
         ("Intervals of means", f"{_intervals(found)}, {percent(1 - found.alpha)}"),
-        *((f"Pairs: {name.replace('_', ' ')}", f"{value}") for name, value in parameters.items()),
+        *((f"Pairs: {name.replace('_', ' ')}", f"{value}") for name, value in parameters.items() if value is not None),
         ("Seed", f"{found.seed}"),
         ("Lists explained by", found.lists.measure),
     ]

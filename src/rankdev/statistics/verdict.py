@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rankdev.errors import RankdevError, RankdevWarning, counted, printable
-from rankdev.evaluation.health import Check
+from rankdev.evaluation.health import FLAT, Check
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.conclusion import conclusion
 from rankdev.statistics.contrasts import families_of
@@ -92,7 +92,7 @@ def _spoilt(verdict: Verdict, problems: Sequence[str]) -> Verdict:
     return replace(
         verdict,
         level="problem",
-        sentence=f"No conclusion: {first[0].lower() if first.startswith(('In ', 'No ')) else first[0]}{first[1:]}",
+        sentence=f"No conclusion: {'t' + first[1:] if first.startswith(FLAT) else first}",
         by="Scores and tests below take the data as they are.",
     )
 
