@@ -204,7 +204,7 @@ def measure_option(default: Sequence[str], **kwargs: Any) -> Callable[..., Any]:
         show_default=True,
         metavar="TEXT",
         shell_complete=_complete_measure,
-        help="Such as RDQ@5; repeat, or separate by commas.",
+        help="For example RDQ@5; repeat, or use commas.",
         **kwargs,
     )
     return lambda command: option(import_option(command))

@@ -141,7 +141,7 @@ def _check_history(path: str) -> None:
 
 
 history_option = file_option(
-    "--history", cls=SharedOption, check=_check_history, help="Also append the means to it, for rankdev history."
+    "--history", cls=SharedOption, check=_check_history, help="Also append the means to this file, for rankdev history."
 )
 
 
@@ -193,7 +193,7 @@ def deliver(report: Report, form: str | None, output: str | None) -> None:
     elif chosen.name == "table":
         replace(report, remarks=not_yet_written(report.remarks)).print_text(sys.stdout)
     elif chosen.binary and sys.stdout.isatty():
-        raise UsageError(f"{chosen.name} is not for a terminal; give a file with -o")
+        raise UsageError(f"{chosen.name} cannot be shown on a terminal; write it to a file with -o")
     else:
         sys.stdout.buffer.write(chosen.encode(report))
         sys.stdout.buffer.flush()

@@ -31,7 +31,7 @@ def read_settings(ctx: click.Context, command: str | None) -> dict[str, Any] | N
         if key not in ctx.command.list_commands(ctx):
             known = suggestion(key, ctx.command.list_commands(ctx))
             raise UsageError(
-                f"{name}: {shown(key)} is no command of rankdev{known or '; settings are [COMMAND] sections'}"
+                f"{name}: {shown(key)} is not a command of rankdev{known or '; settings are [COMMAND] sections'}"
             )
     ctx.meta[FOUND] = name
     chosen = None if command not in sections or command is None else ctx.command.get_command(ctx, command)
@@ -53,7 +53,7 @@ def _section(name: str) -> Mapping[str, Any] | None:
     try:
         content = tomllib.loads(text.decode())
     except ValueError as error:
-        raise UsageError(f"{name}: this is not TOML ({error}); mend it, or run rankdev in another folder") from None
+        raise UsageError(f"{name}: not valid TOML ({error}); fix it, or run rankdev in another folder") from None
     if name == FILES[0]:
         return content
     section = content.get("tool", {}).get("rankdev")
@@ -70,7 +70,7 @@ def _checked(file: str, name: str, section: Any, command: click.Command, ctx: cl
     if isinstance(command, click.Group):
         for key in section:
             if command.get_command(ctx, key) is None:
-                raise UsageError(f"{where}: {shown(key)} is no command{suggestion(key, command.list_commands(ctx))}")
+                raise UsageError(f"{where}: {shown(key)} is not a command{suggestion(key, command.list_commands(ctx))}")
         return {
             key: _checked(file, f"{name}.{key}", value, chosen, ctx)
             for key, value in section.items()
@@ -84,7 +84,7 @@ def _checked(file: str, name: str, section: Any, command: click.Command, ctx: cl
         option = options.get(key)
         if option is None:
             near = suggestion(key, options) or f"; {command.name} --help-all lists its options"
-            raise UsageError(f"{where}: {shown(key)} is no option of {command.name}{near}")
+            raise UsageError(f"{where}: {shown(key)} is not an option of {command.name}{near}")
         found[str(option.name)] = _value(f"{where}: {key}", value, option, click.Context(command, parent=ctx))
     return found
 

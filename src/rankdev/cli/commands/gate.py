@@ -29,7 +29,7 @@ def _check_saved(path: str) -> None:
     from rankdev.io.streams import plain_suffix
 
     if plain_suffix(path) not in SAVED:
-        raise UsageError(f"{path}: scores are saved as {', '.join(SAVED)}; end the name in one of them")
+        raise UsageError(f"{path}: scores are saved as {', '.join(SAVED)}; use one of these extensions")
 
 
 @click.command(
@@ -40,12 +40,12 @@ def _check_saved(path: str) -> None:
 @source_options
 @click.option("--references", "usual", type=click.Path(), hidden=True)  # for settings
 @click.option("--margin", default=0.0, help="Acceptable loss of the mean. Default: none.")
-@click.option("--query-margin", type=float, help="Fail where one query loses more than this.")
+@click.option("--query-margin", type=float, help="Fail if any query loses more than this.")
 @click.option("--require", "required", metavar="QUERY", multiple=True, help="This query must not lose; repeat.")
 @click.option("--segments", metavar="FILE", type=click.Path(), help="Segments that must pass: query, segment.")
 @click.option("--against", metavar="FILE", type=click.Path(), help="Saved scores of the baseline, instead of its RUN.")
 @click.option("--release", metavar="FILE", type=click.Path(), help="Saved scores that it must not fall below either.")
-@file_option("--save", check=_check_saved, help="Unless it fails, save the scores of the candidate.")
+@file_option("--save", check=_check_saved, help="Save the candidate's scores unless it fails.")
 @click.option("--baseline", help="With --scores: the system in use.")
 @click.option("--candidate", help="With --scores: the system that may replace it.")
 @click.option("--alpha", default=0.05, show_default=True, help="Chance of a wrong decision.")
@@ -77,10 +77,10 @@ def gate_command(
     output: str | None,
     **source: Any,
 ) -> None:
-    """Decide whether a candidate may replace a baseline: whether it is no worse.
+    """Decide whether a candidate may replace a baseline: it must not be worse.
 
-    Give REFERENCES and the RUNs of baseline (or --against) and candidate. Exits with 3 where it fails, with 4 where
-    it cannot tell and --undecided is fail.
+    Give REFERENCES and the RUNs of baseline (or --against) and candidate. Exit status: 3 if it fails, 4 if
+    the data cannot decide and --undecided is fail.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.display.encodings import FORMATS
@@ -195,7 +195,7 @@ def _read_saved(path: str) -> Scores:
     from rankdev.evaluation.score_files import read_scores
 
     if not os.path.exists(path):
-        raise UsageError(f"{path}: there is no such file; save one with rankdev gate REFERENCES RUN --save {path}")
+        raise UsageError(f"{path}: no such file; create it with rankdev gate REFERENCES RUN --save {path}")
     try:
         scores = read_scores(path)
     except DataError as error:

@@ -124,7 +124,7 @@ def team_options(command: Any) -> Any:
 @click.option("--top", default=5, show_default=True, help="Ranks that count with --goal top.")
 @click.option("--run", "runs", metavar="FILE", multiple=True, help="With --goal decide: a run; repeat.")
 @one_measure_option(None, "With --goal decide: the measure.")
-@click.option("--repeats", default=1, show_default=True, help="Maximum number of assessors per pair.")
+@click.option("--repeats", default=1, show_default=True, help="Maximum assessors per pair.")
 @click.option("--error", type=float, help="Accepted fraction of errors. Default .05; top .1.")
 @click.option("--grades", metavar="SCALE", help="Ask for grades, too: 0-3, or labels such as bad,fair,good.")
 @click.option("--query-texts", metavar="FILE", help="A table with query and text, description, ...")

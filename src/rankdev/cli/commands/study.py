@@ -132,7 +132,7 @@ def map_command(
     form: str | None,
     output: str | None,
 ) -> None:
-    """Which measure has most power, by how systems differ.
+    """Show which measure has the most power, by how systems differ.
 
     Simulated pairs of systems, one of which finds reference items better (retrieval), orders them better (order), or
     both: the power of the paper's configurations at every point of that grid. With --references and --runs, where your
