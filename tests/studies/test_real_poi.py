@@ -159,6 +159,9 @@ def test_files_that_hold_no_places_are_refused(tmp_path):
     alike = write_rows(tmp_path / "d.csv", [{**row, "category": "cafe"} for row in some()])
     with pytest.raises(rd.UsageError, match="fewer than 5 categories"):
         place_tables.load_places(alike)
+    there = [{**row, "category": f"kind {i % 7}", "lat": 60, "lon": 24} for i, row in enumerate(some())]
+    with pytest.raises(rd.UsageError, match="less than a metre apart"):
+        place_tables.load_places(write_rows(tmp_path / "e.csv", there))
 
 
 # --- queries and references
@@ -172,6 +175,8 @@ def test_queries_are_of_every_kind_that_the_places_allow(city):
     plainer = replace(city, cuisines=[[] for _ in city.names], names=[names[:1] for names in city.names])
     kinds = {query.kind for query in Asking(plainer, np.random.default_rng(1)).ask(600)}
     assert not kinds & {"cuisine", "cuisine and street", "translated"}
+    *_, notes = collect(plainer, Weights(0.35, 0.25), 5, 20, 30, 20)
+    assert notes[0] == "kinds of queries that the places give nothing for: translated, cuisine, cuisine and street"
 
 
 def test_references_have_the_papers_sizes_and_near_unique_ranks(parts):

@@ -368,4 +368,6 @@ def load_places(path: PathLike | None) -> Places:
     found = read_places(path)
     if len({label[0] for label in found.labels}) < 5:
         raise UsageError(f"{path}: fewer than 5 categories; queries ask for categories, so the study needs more")
+    if found.scale < 1:
+        raise UsageError(f"{path}: most places are less than a metre apart; the study needs places of a whole area")
     return found

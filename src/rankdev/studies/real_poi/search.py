@@ -103,7 +103,8 @@ def collect(
         tests.append(part.take(np.array(kept, np.int64)))
         if not any(wanted):
             break
-    notes = [f"no queries of the kind {kind}: the places have nothing to ask for" for kind in search.asking.missing]
+    missing = search.asking.missing
+    notes = [f"kinds of queries that the places give nothing for: {', '.join(missing)}"] if missing else []
     short = [f"{short} of at most {most}" for short, (most, _) in zip(wanted, BUCKETS, strict=True) if short]
     if short:
         notes.append(f"queries that this city did not give, by reference size: {', '.join(short)}")
