@@ -15,7 +15,7 @@ from rankdev.cli import cli
 from rankdev.studies.poi import Protocol
 from rankdev.studies.real_poi import places as place_tables
 from rankdev.studies.real_poi import rerankers, worlds
-from rankdev.studies.real_poi.output import verdict, worlds_report
+from rankdev.studies.real_poi.output import save_worlds_figures, verdict, worlds_report
 from rankdev.studies.real_poi.places import built_in_city, read_places
 from rankdev.studies.real_poi.queries import KINDS, Asking
 from rankdev.studies.real_poi.rerankers import left_out, mistaken, references_of
@@ -333,6 +333,12 @@ def test_one_world_is_shown_with_the_papers_tables(found):
     assert several[0].startswith("Worlds: power at 100 queries over 66 pairs, seeds 5")
     assert [title.partition(":")[0] for title in more] == ["Table 2", "Table 3"]
     assert "A: distance matters" in alone.text()
+
+
+def test_each_world_has_a_folder_of_figures(found, tmp_path):
+    paths = save_worlds_figures(replace(found, outcomes=found.outcomes[1:]), tmp_path)
+    assert [str(path.relative_to(tmp_path)) for path in paths] == ["B/figure1.png", "B/power.png", "B/stability.png"]
+    assert all(path.is_file() for path in paths)
 
 
 def test_the_command_line_gives_the_same_numbers_again(found, tiny, tmp_path):
