@@ -231,8 +231,9 @@ def test_groups_join_what_is_not_significant():
 
 
 def test_pairs_give_way_to_groups_where_they_are_too_many(many):
-    assert len(significance(many, test="t").plot(measure="AP@5").axes) == 2
-    assert len(significance(many, test="t").plot(show="pairs").axes) == 1
+    found = significance(many, test="t")
+    assert len(found.plot(measure="AP@5").axes) == 2
+    assert len(found.plot(show="pairs").axes) == 1
     few = significance(many, baselines=[many.systems[0]], test="t")
     assert len(few.plot().axes) == 1
     with pytest.raises(UsageError, match="need every pair"):

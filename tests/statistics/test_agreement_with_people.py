@@ -70,7 +70,7 @@ def test_intervals_hold_the_true_agreement_and_its_difference(queries):
         apart = np.stack([taste + rng.normal(size=n), taste + 2 * rng.normal(size=n)], axis=1) / 20
         return scores_of(np.clip(apart, -0.5, 0.5)), said(np.where(taste > 0, "x", "y"))
 
-    truth = rd.agreement_with_people(*draw(np.random.default_rng(99), 40_000), resamples=20).agreement
+    truth = rd.agreement_with_people(*draw(np.random.default_rng(99), 20_000), resamples=20).agreement
     held, apart = [], []
     for seed in range(60):
         found = rd.agreement_with_people(*draw(np.random.default_rng([queries, seed]), queries), resamples=200)

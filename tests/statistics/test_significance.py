@@ -201,14 +201,14 @@ def test_a_family_all_measures_counts_all_comparisons(make_scores, rng):
 
 
 def test_flips_follow_from_the_number_of_pairs(make_scores, rng):
-    scores = make_scores(rng.normal(0, 0.1, (75, 40)) + np.arange(75)[:, None])
-    found = significance(scores)
-    assert found.permutations == 2 * 2775 / 0.05
-    assert (found.to_polars()["p_adjusted"] < 0.05).all()
+    scores = make_scores(rng.normal(0, 0.1, (35, 40)) + np.arange(35)[:, None])
+    found = significance(scores, alpha=0.01)
+    assert found.permutations == 2 * 595 / 0.01
+    assert (found.to_polars()["p_adjusted"] < 0.01).all()
     with pytest.warns(RankdevWarning, match="smallest p of 1,000 flips is 0.001: nothing can be significant"):
-        few = significance(scores, permutations=1000)
-    assert (few.to_polars()["p_adjusted"] > 0.05).all()
-    assert "give at least 111,000" in few.remarks[0]
+        few = significance(scores, permutations=1000, alpha=0.01)
+    assert (few.to_polars()["p_adjusted"] > 0.01).all()
+    assert "give at least 119,000" in few.remarks[0]
 
 
 @pytest.mark.parametrize("queries", [25, 60])
@@ -503,8 +503,8 @@ def test_intervals_are_those_of_all_signs_in_one_table(queries, flips, seed):
 
 @pytest.mark.parametrize("engine", ["numpy", "auto"])
 def test_memory_does_not_grow_with_flips_times_queries(make_scores, rng, engine):
-    scores = make_scores(rng.random((2, 100_000)))
-    assert peak(lambda: significance(scores, permutations=600, engine=engine)) < 150  # as one table, 480
+    scores = make_scores(rng.random((2, 50_000)))
+    assert peak(lambda: significance(scores, permutations=600, engine=engine)) < 100  # as one table, 240
 
 
 def test_simultaneous_intervals_need_no_table_of_flips_and_queries(make_scores, rng):
