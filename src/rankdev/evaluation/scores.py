@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
@@ -12,11 +11,11 @@ import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_kind, check_names, is_list
-from rankdev._common.ids import as_integers, integer_ids
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
-from rankdev._common.tables import as_frame, check_mapping, places_in, text_column
+from rankdev._common.tables import as_frame, check_mapping
 from rankdev.errors import DataError, MeasureError, UsageError, counted, shown, suggestion
+from rankdev.evaluation._tabulated import aggregate, metric_names, table_of, values_of
 from rankdev.evaluation.coverage import Coverage, coverage_remarks, for_measures, named_counts
 from rankdev.evaluation.differences import QueryDifferences
 from rankdev.measures.base import Measure, MeasureInfo
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 
 NAMED = 8  # names that a message lists
-LEAST = 1e-5  # what a query counts at least in a geometric mean, as in trec_eval
 
 ScoresLike: TypeAlias = "Scores | PathLike | TableLike"
 """Scores, a table with the columns system, query, measure, value, or the file of one."""
@@ -141,35 +139,8 @@ class Scores(Result):
         >>> Scores.from_table(table).means.tolist()
         [[1.0], [0.0]]
         """
-        frame = as_frame(table)
-        if frame.is_empty():
-            raise DataError("a table of scores needs at least one row")
-        if "system" not in frame.columns and "name" in frame.columns:
-            frame = frame.rename({"name": "system"})
-        axes = [text_column(frame, name, "scores") for name in ("system", "query", "measure")]
-        if "value" not in frame.columns:
-            raise DataError("scores: column 'value' is missing")
-        value = frame["value"].cast(pl.Float64, strict=False)
-        infinite = value.is_infinite().fill_null(False)
-        if infinite.any() or value.null_count() > frame["value"].null_count():
-            row = int((infinite | (value.is_null() & frame["value"].is_not_null())).arg_max() or 0)
-            raise DataError(f"scores: row {row} has {frame['value'][row]!r} as value; expected a finite number")
-        names = [axis.unique(maintain_order=True) for axis in axes]
-        codes = [places_in(known, axis) for axis, known in zip(axes, names, strict=True)]
-        shape = tuple(len(known) for known in names)
-        cells = np.ravel_multi_index(codes, shape)
-        if len(np.unique(cells)) < len(cells):
-            order = np.sort(cells)
-            system, query, measure = np.unravel_index(order[1:][order[1:] == order[:-1]][0], shape)
-            raise DataError(
-                f"scores: system {names[0][int(system)]!r} has two values of {names[2][int(measure)]}"
-                f" for query {names[1][int(query)]!r}; keep one"
-            )
-        values = np.full(shape, np.nan)
-        values.ravel()[cells] = value.fill_null(np.nan).to_numpy()
-        systems, queries, measures = (tuple(known.to_list()) for known in names)
+        systems, queries, measures, values, integers = values_of(as_frame(table))
         sizes = None if reference_sizes is None else np.array([reference_sizes[query] for query in queries], np.int64)
-        integers = "query" in integer_ids(frame)
         return cls(systems, queries, measures, values, sizes, integer_queries=integers)
 
     @classmethod
@@ -221,7 +192,7 @@ class Scores(Result):
         found = self.averages.copy()
         for place, kind in enumerate(self.kinds):
             if kind.aggregate != "mean":
-                found[:, place] = _aggregate(kind, self.values[:, :, place])
+                found[:, place] = aggregate(kind, self.values[:, :, place])
         return found
 
     @cached_property
@@ -280,12 +251,7 @@ class Scores(Result):
         >>> Scores(("bm25",), ("q",), ("RDQ(alpha=4)@5", "AP@5"), np.array([[[0.5, 1.0]]])).to_metrics()
         {'bm25/RDQ_alpha_4_5': 0.5, 'bm25/AP_5': 1.0}
         """
-        names = [f"{system}/{measure}" for system in self.systems for measure in self.measures]
-        parts = [re.sub(r"[^\w./: -]+", "_", name).split("/") for name in names]
-        plain = ["/".join(part for part in name if part not in ("", ".", "..")) for name in parts]
-        if len(set(plain)) < len(plain):
-            twice = next(name for i, name in enumerate(plain) if name in plain[:i])
-            raise UsageError(f"two means would both be called {twice!r}; select() one of them, or rename the systems")
+        plain = metric_names(self.systems, self.measures)
         means = zip(plain, self.means.ravel().tolist(), strict=True)
         return {name: mean for name, mean in means if not np.isnan(mean)}
 
@@ -485,18 +451,7 @@ class Scores(Result):
         polars.DataFrame
             One row per value: system, query, measure, value; null where a measure is not available.
         """
-        _, queries, measures = self.values.shape
-        row = pl.int_range(self.values.size, dtype=pl.UInt32 if self.values.size < 2**32 else pl.UInt64, eager=True)
-        names = [pl.Series(list(names), dtype=pl.String) for names in (self.systems, self.queries, self.measures)]
-        names[1] = as_integers(names[1]) if self.integer_queries else names[1]
-        return pl.DataFrame(
-            {
-                "system": names[0].gather(row // (queries * measures)),
-                "query": names[1].gather(row % queries),
-                "measure": names[2].gather(row // queries % measures),
-                "value": pl.Series(self.values.transpose(0, 2, 1).ravel()).fill_nan(None),
-            }
-        )
+        return table_of(self.systems, self.queries, self.measures, self.values, self.integer_queries)
 
     def _measure(self, text: str) -> int:
         """Find a measure by its label, or by any text that means the same."""
@@ -511,17 +466,6 @@ class Scores(Result):
             listed = f"the scores have {', '.join(known[:NAMED])}{', …' if len(known) > NAMED else ''}"
             raise UsageError(f"unknown {what} {shown(name)}{suggestion(name, known)}; {listed}")
         return known.index(name)
-
-
-def _aggregate(kind: MeasureInfo, values: Floats) -> Floats:
-    """Summarize ``values[system, query]`` of a measure that is not averaged over the queries where it is available."""
-    known = np.isfinite(values)
-    counts = known.sum(axis=1)
-    if kind.aggregate == "sum":
-        found = values.sum(axis=1, where=known)
-    else:
-        found = np.exp(np.log(np.maximum(values, LEAST)).sum(axis=1, where=known) / np.maximum(counts, 1))
-    return np.where(counts > 0, found, np.nan)
 
 
 def _as_floats(values: Any) -> Floats:

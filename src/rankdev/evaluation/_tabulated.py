@@ -1,0 +1,87 @@
+"""Values by system, query and measure: from a table and back, and summarized over queries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from rankdev._common.arrays import Floats
+from rankdev._common.ids import as_integers, integer_ids
+from rankdev._common.lazy import pl
+from rankdev._common.tables import places_in, text_column
+from rankdev.errors import DataError, UsageError
+from rankdev.measures.base import MeasureInfo
+
+LEAST = 1e-5  # what a query counts at least in a geometric mean, as in trec_eval
+Names = tuple[str, ...]
+
+
+def values_of(frame: pl.DataFrame) -> tuple[Names, Names, Names, Floats, bool]:
+    """Return systems, queries, measures, ``values[system, query, measure]``, and whether queries are whole numbers."""
+    if frame.is_empty():
+        raise DataError("a table of scores needs at least one row")
+    if "system" not in frame.columns and "name" in frame.columns:
+        frame = frame.rename({"name": "system"})
+    axes = [text_column(frame, name, "scores") for name in ("system", "query", "measure")]
+    if "value" not in frame.columns:
+        raise DataError("scores: column 'value' is missing")
+    value = frame["value"].cast(pl.Float64, strict=False)
+    infinite = value.is_infinite().fill_null(False)
+    if infinite.any() or value.null_count() > frame["value"].null_count():
+        row = int((infinite | (value.is_null() & frame["value"].is_not_null())).arg_max() or 0)
+        raise DataError(f"scores: row {row} has {frame['value'][row]!r} as value; expected a finite number")
+    names = [axis.unique(maintain_order=True) for axis in axes]
+    codes = [places_in(known, axis) for axis, known in zip(axes, names, strict=True)]
+    shape = tuple(len(known) for known in names)
+    cells = np.ravel_multi_index(codes, shape)
+    if len(np.unique(cells)) < len(cells):
+        order = np.sort(cells)
+        system, query, measure = np.unravel_index(order[1:][order[1:] == order[:-1]][0], shape)
+        raise DataError(
+            f"scores: system {names[0][int(system)]!r} has two values of {names[2][int(measure)]}"
+            f" for query {names[1][int(query)]!r}; keep one"
+        )
+    values = np.full(shape, np.nan)
+    values.ravel()[cells] = value.fill_null(np.nan).to_numpy()
+    systems, queries, measures = (tuple(known.to_list()) for known in names)
+    return systems, queries, measures, values, "query" in integer_ids(frame)
+
+
+def table_of(systems: Names, queries: Names, measures: Names, values: Floats, integers: bool) -> pl.DataFrame:
+    """Return one row per value; queries that were whole numbers are so again."""
+    _, many, kinds = values.shape
+    row = pl.int_range(values.size, dtype=pl.UInt32 if values.size < 2**32 else pl.UInt64, eager=True)
+    names = [pl.Series(list(names), dtype=pl.String) for names in (systems, queries, measures)]
+    names[1] = as_integers(names[1]) if integers else names[1]
+    return pl.DataFrame(
+        {
+            "system": names[0].gather(row // (many * kinds)),
+            "query": names[1].gather(row % many),
+            "measure": names[2].gather(row // many % kinds),
+            "value": pl.Series(values.transpose(0, 2, 1).ravel()).fill_nan(None),
+        }
+    )
+
+
+def metric_names(systems: Sequence[str], measures: Sequence[str]) -> list[str]:
+    """Return ``system/measure`` for each mean, as MLflow allows it; no two may be the same."""
+    names = [f"{system}/{measure}" for system in systems for measure in measures]
+    parts = [re.sub(r"[^\w./: -]+", "_", name).split("/") for name in names]
+    plain = ["/".join(part for part in name if part not in ("", ".", "..")) for name in parts]
+    if len(set(plain)) < len(plain):
+        twice = next(name for i, name in enumerate(plain) if name in plain[:i])
+        raise UsageError(f"two means would both be called {twice!r}; select() one of them, or rename the systems")
+    return plain
+
+
+def aggregate(kind: MeasureInfo, values: Floats) -> Floats:
+    """Summarize ``values[system, query]`` of a measure that is not averaged over the queries where it is available."""
+    known = np.isfinite(values)
+    counts = known.sum(axis=1)
+    if kind.aggregate == "sum":
+        found = values.sum(axis=1, where=known)
+    else:
+        found = np.exp(np.log(np.maximum(values, LEAST)).sum(axis=1, where=known) / np.maximum(counts, 1))
+    return np.where(counts > 0, found, np.nan)
