@@ -21,7 +21,7 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.evaluation.explain": "explain",
         "rankdev.evaluation.one_ranking": "score",
         "rankdev.evaluation.losses": "losses",
-        "rankdev.evaluation.score_files": "read_scores",
+        "rankdev.evaluation.files": "read_scores",
         "rankdev.evaluation.scores": "Scores",
         "rankdev.html_report.page": "report",
         "rankdev.io.preferences": "read_preferences write_preferences",

@@ -153,7 +153,7 @@ def load_scores(
 
 def read_chosen_scores(path: str, measures: Sequence[str]) -> Scores:
     """Read scores that were computed elsewhere, all or those of some measures."""
-    from rankdev.evaluation.score_files import read_scores
+    from rankdev.evaluation.files import read_scores
 
     unused = ("names", "order", "ties", "duplicates", "empty", "like")
     refuse_unused(*unused, why="is for runs, and scores from a file are taken as they are")

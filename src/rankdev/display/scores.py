@@ -25,9 +25,9 @@ from rankdev.display.style import (
 from rankdev.errors import counted, printable
 from rankdev.evaluation.bounds import Bounds
 from rankdev.evaluation.explain import DISPLACED, Explanation, Position
+from rankdev.evaluation.files import is_noteworthy, provenance_of
 from rankdev.evaluation.losses import Losses
 from rankdev.evaluation.placings import ROUNDING
-from rankdev.evaluation.score_files import is_noteworthy, provenance_of
 from rankdev.evaluation.scores import Scores
 
 if TYPE_CHECKING:

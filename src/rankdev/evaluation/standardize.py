@@ -98,7 +98,7 @@ def _check(scores: Scores) -> None:
 def _aligned(scores: Scores, given: ScoresLike) -> Scores:
     """Return reference systems' scores of the same queries and measures."""
     if isinstance(given, str | PathLike):
-        from rankdev.evaluation.score_files import read_scores
+        from rankdev.evaluation.files import read_scores
 
         given = read_scores(given)
     reference = given if isinstance(given, Scores) else Scores.from_table(given)

@@ -50,7 +50,7 @@ class Panel:
 def as_scores(scores: Any, measures: Sequence[str] | None = None) -> Scores:
     """Accept ``Scores``, a table with the columns system, query, measure, value, or the path of a file of scores."""
     if isinstance(scores, str | PathLike):
-        from rankdev.evaluation.score_files import read_scores
+        from rankdev.evaluation.files import read_scores
 
         scores = read_scores(scores)
     found = scores if isinstance(scores, Scores) else Scores.from_table(scores)

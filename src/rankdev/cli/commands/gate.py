@@ -192,7 +192,7 @@ def _compared(
 
 
 def _read_saved(path: str) -> Scores:
-    from rankdev.evaluation.score_files import read_scores
+    from rankdev.evaluation.files import read_scores
 
     if not os.path.exists(path):
         raise UsageError(f"{path}: no such file; create it with rankdev gate REFERENCES RUN --save {path}")
