@@ -11,7 +11,7 @@ from scipy import stats
 
 import rankdev as rd
 from rankdev.measures.base import MeasureInfo
-from tests.evaluation.test_score_files import saved
+from tests.evaluation.test_files import saved
 
 
 def scores_of(values, label="AP@5", kind=None):
