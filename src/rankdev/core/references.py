@@ -14,7 +14,6 @@ from rankdev._common.cautions import caution
 from rankdev._common.files_in_use import PathLike
 from rankdev._common.ids import integer_ids, is_integer, with_integers
 from rankdev._common.names import is_interactions, unrated, unrated_note
-from rankdev._common.reading import reading
 from rankdev._common.tables import (
     OfRanx,
     TableLike,
@@ -26,13 +25,12 @@ from rankdev._common.tables import (
     is_table,
     number_column,
     tabled,
-    truth_column,
 )
+from rankdev.core._grouping import graded_columns, ranked_columns
 from rankdev.core._input_formats import names_of, rows_of_grades, rows_of_lists, rows_of_ranks, rows_of_tiers
-from rankdev.core.columns import ByQuery, Groups, Items, Nonrelevant, group, last_of_each
+from rankdev.core.columns import ByQuery, Items, Nonrelevant, last_of_each
 from rankdev.core.rag import RIGHT, records_in
 from rankdev.core.ratings import grades_of
-from rankdev.core.row_checks import check_ranks, check_unique, dense_ranks, tier_ranks
 from rankdev.core.single import Reference
 from rankdev.errors import DataError, counted, shown
 
@@ -285,59 +283,11 @@ class References(ByQuery[Reference]):
 
     @classmethod
     def _from_ranked(cls, frame: pl.DataFrame) -> References:
-        return replace(cls._of_ranked(frame), integer_ids=integer_ids(frame))
-
-    @classmethod
-    def _of_ranked(cls, frame: pl.DataFrame) -> References:
-        query, item = names_of(frame)
-        marked = truth_column(frame, "nonrelevant", "references") if "nonrelevant" in frame.columns else None
-        rank = number_column(frame, "rank", "references", needed=None if marked is None else ~marked).to_numpy()
-        groups, rows = _grouped(query, item, rank, "rank")
-        rows = rows[np.lexsort((rank[rows], groups.codes[rows]))]
-        if reading().ranks == "competition":
-            rank = dense_ranks(groups, rank, rows if marked is None else rows[~marked.to_numpy()[rows]])
-        if marked is None:
-            check_ranks(groups, item, rank, rows)
-            return cls._of_rows(groups, item, rows, rank[rows], None)
-        both = np.flatnonzero(marked.to_numpy() & (rank != 0))
-        if len(both):
-            row = int(both[0])
-            raise DataError(
-                f"query {shown(query[row])}: item {shown(item[row])} has a rank and is nonrelevant too; keep one", row
-            )
-        nonrelevant = marked.to_numpy()[rows]
-        relevant, others = rows[~nonrelevant], rows[nonrelevant]
-        check_ranks(groups, item, rank, relevant)
-        return cls._of_rows(groups, item, relevant, rank[relevant], None, others, np.zeros(len(others)))
+        return cls(*ranked_columns(frame), integer_ids=integer_ids(frame))
 
     @classmethod
     def _from_graded(cls, frame: pl.DataFrame) -> References:
-        query, item = names_of(frame)
-        grade = number_column(frame, "grade", "references").to_numpy()
-        groups, rows = _grouped(query, item, grade, "grade")
-        rows = rows[np.lexsort((-grade[rows], groups.codes[rows]))]
-        relevant, others = rows[grade[rows] > 0], rows[grade[rows] <= 0]
-        ranks = tier_ranks(groups.codes[relevant], grade[relevant])
-        made = cls._of_rows(groups, item, relevant, ranks, grade[relevant], others, grade[others])
-        return replace(made, integer_ids=integer_ids(frame))
-
-    @classmethod
-    def _of_rows(
-        cls,
-        groups: Groups,
-        item: pl.Series,
-        relevant: Ints,
-        ranks: Floats,
-        grades: Floats | None,
-        others: Ints | None = None,
-        other_grades: Floats | None = None,
-    ) -> References:
-        nonrelevant = None
-        if others is not None and other_grades is not None:
-            names = Items(item.gather(others).alias("item"))
-            nonrelevant = Nonrelevant(groups.take(others).offsets, names, other_grades)
-        queries, items = groups.names.alias("query"), Items(item.gather(relevant).alias("item"))
-        return cls(queries, groups.take(relevant).offsets, items, ranks.astype(np.int64), grades, nonrelevant)
+        return cls(*graded_columns(frame), integer_ids=integer_ids(frame))
 
     @property
     def item_ids(self) -> pl.Series:
@@ -482,22 +432,6 @@ class References(ByQuery[Reference]):
     def __repr__(self) -> str:
         graded = ", graded" if self.grades is not None else ""
         return f"References({counted(len(self), 'query')}, {counted(len(self.ranks), 'item')}{graded})"
-
-
-def _grouped(query: pl.Series, item: pl.Series, value: Floats, name: str) -> tuple[Groups, Ints]:
-    """Group rows by query; return the groups and the rows that do not repeat another."""
-    if not len(query):
-        raise DataError("references need at least one row")
-    groups = group(query)
-    repeated = check_unique(groups, item, value, name)
-    if repeated.any():
-        row = int(np.argmax(repeated))
-        count = int(repeated.sum())
-        caution(
-            f"{counted(count, 'row', 'is')} ignored because of an earlier one with the same query and item,"
-            f" the first for query {shown(query[row])}, item {shown(item[row])}"
-        )
-    return groups, np.flatnonzero(~repeated)
 
 
 def _check_agreement(references: References, frame: pl.DataFrame) -> None:
