@@ -230,3 +230,41 @@ def test_few_judgments_make_a_strict_order_or_one_tier():
                 equal.append((f"q{query}", f"d{a}", f"d{b}"))
     found = tiers_from_preferences(Preferences.from_rows(equal), disconnected="largest").tiers
     assert sum(len(tiers) == 1 for tiers in found.values()) >= 5
+
+
+@pytest.mark.parametrize(("spread", "lapse", "tie_rate"), [(25.0, 0.0, 0.0), (4.0, 0.15, 0.0), (1.5, 0.0, 1.0)])
+def test_samples_follow_the_posterior_where_the_answers_are_consistent(spread, lapse, tie_rate):
+    """Compared with draws from the prior, weighted by the likelihood of the answers."""
+    told = [(0, 1, 0), (1, 2, 0), (2, 3, 0), (0, 2, 0), (3, 4, 1 if tie_rate else 0)]
+    posteriors = Posteriors([5])
+    for i, j, tie in told:
+        posteriors.tell(0, i, j, tie=bool(tie))
+    mixture = posteriors[0]
+    i, j = np.array([row[:2] for row in told]).T
+    tied = [row[2] for row in told]
+    number = Answers(i[None], j[None], 1.0 - np.array([tied]), np.zeros((1, 5)), 1.0 * np.array([tied]))
+    found = propagate(number, Prior(np.zeros((1, 5)), np.array([spread]), np.array([lapse]), tie_rate))
+    one = replace(
+        mixture,
+        weight=np.ones(1),
+        spread=np.array([spread]),
+        lapse=np.array([lapse]),
+        tie_rate=tie_rate,
+        mean=found.mean,
+        covariance=found.covariance,
+    )
+    rng = np.random.default_rng(5)
+    prior = spread * rng.standard_normal((100_000, 5))
+    win, _, tie = chances(prior[:, i] - prior[:, j], lapse, tie_rate)
+    weight = np.where(tied, tie if tie_rate else win, win).prod(axis=1)
+    above = np.array([weight @ (prior[:, a] > prior[:, b]) for a, b in itertools.combinations(range(5), 2)])
+    exact = above / weight.sum()
+    noise = rng.standard_normal((8000, 5))
+    drawn, plain = one.sample(noise, rng, np.arange(5))[0], one.draw(noise)[0]
+    off = [
+        np.array([np.mean(x[:, a] > x[:, b]) for a, b in itertools.combinations(range(5), 2)]) - exact
+        for x in (drawn, plain)
+    ]
+    assert np.abs(off[0]).max() < 0.03
+    if spread == 25.0:  # the normal approximation has too many pairs in the wrong order
+        assert off[1].mean() < 2 * off[0].mean() - 0.01

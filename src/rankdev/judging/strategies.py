@@ -23,6 +23,7 @@ CHECKS = 0.25  # fraction of questions about the judge: how far items scatter, h
 FEW_CHECKS = 0.1  # the same with a budget, where the order matters more than when to stop
 EXAMINED = 100  # pairs whose value is computed exactly; chosen by an approximation
 DRAWS = 400  # orders drawn from the posterior
+NEAR = 2.0  # times the error that is accepted, from which draws follow the posterior itself: they take longer
 FORESEEN = 40  # orders drawn to see what all answers together would leave undecided
 FUTILE = 0.95  # fraction of these in which the goal is missed, for the strategy to give up
 PER_ITEM = 0.8  # judgments per query, of n log₂ n, before any query is finished
@@ -180,12 +181,11 @@ class _Query:
         rule, mixture = self.rule, self.mixture
         strength = mixture.strength
         if rule.top is not None and rule.top < self.size:
-            member = _top(mixture.draw(self._noise(DRAWS))[0], rule.top)
-            best = np.zeros(self.size, bool)
-            best[np.argsort(-member.mean(axis=0), kind="stable")[: rule.top]] = True
-            wrong = 1 - member[:, best].mean(axis=1)
-            across = best[self.i] != best[self.j]
-            wrong *= mixture.draws_ratio(self.i[across], self.j[across], best[self.i[across]])
+            drawn = mixture.draw(self._noise(DRAWS))[0]
+            wrong = self._wrong_at_top(drawn, rule.top)
+            if wrong.mean() <= NEAR * rule.error:
+                chance = _top(drawn, rule.top).mean(axis=0)
+                wrong = self._wrong_at_top(self._sample(np.flatnonzero((chance > 0) & (chance < 1))), rule.top)
             error = float(wrong.mean())
         else:
             stated = strength[self.i] > strength[self.j]
@@ -193,12 +193,21 @@ class _Query:
             error = float(np.where(stated, 1 - above, above).mean())
             if rule.probability is None or error > rule.error:
                 return error, rule.probability is None and error <= rule.error
-            drawn = mixture.draw(self._noise(DRAWS))[0]
+            drawn = self._sample(np.arange(self.size))
             wrong = ((drawn[:, self.i] > drawn[:, self.j]) != stated).mean(axis=1)
-            wrong *= mixture.draws_ratio(self.i, self.j, stated)
         if rule.probability is None:
             return error, error <= rule.error
         return error, float((wrong <= rule.error + 1e-9).mean()) >= rule.probability
+
+    def _wrong_at_top(self, drawn: Floats, top: int) -> Floats:
+        """Fraction of the top of each draw that is not in the most probable top."""
+        member = _top(drawn, top)
+        best = np.argsort(-member.mean(axis=0), kind="stable")[:top]
+        return np.asarray(1 - member[:, best].mean(axis=1))
+
+    def _sample(self, items: Ints) -> Floats:
+        """Draw strengths from the posterior, those of ``items`` from the posterior itself."""
+        return self.mixture.sample(self._noise(DRAWS), self._rng(), items)[0]
 
     def _noise(self, draws: int) -> Floats:
         half = np.random.default_rng((self.seed, self.number)).standard_normal((draws // 2, self.size))

@@ -63,20 +63,14 @@ class _Query:
         self.name, self.scorer = name, scorer
         half = rng.standard_normal((DRAWS // 2, size))
         self.noise = np.concatenate([half, -half])  # the same for every update, so that choices change little
+        self.seed = int(rng.integers(2**31))
         self.i, self.j = all_pairs(size)
         self.closed = np.zeros(len(self.i), bool)
 
     def learn(self, posterior: Mixture) -> None:
-        """Draw and score orders again.
-
-        Draws have too many pairs in the wrong order if the judge is nearly consistent: as many as it takes are replaced
-        by the expected order.
-        """
-        drawn, part = posterior.draw(self.noise)
-        orders, strength = np.argsort(-drawn, axis=1, kind="stable"), posterior.strength
-        ratio = posterior.draws_ratio(self.i, self.j, strength[self.i] > strength[self.j])
-        orders[np.diff(np.floor((1 - ratio) * np.arange(DRAWS + 1))) > 0] = np.argsort(-strength, kind="stable")
-        scores = np.asarray(self.scorer(self.name, orders), np.float64)
+        """Draw and score orders again."""
+        drawn, part = posterior.sample(self.noise, np.random.default_rng(self.seed), np.arange(self.noise.shape[1]))
+        scores = np.asarray(self.scorer(self.name, np.argsort(-drawn, axis=1, kind="stable")), np.float64)
         if scores.ndim != 2 or len(scores) != DRAWS or scores.shape[1] < 2 or not np.isfinite(scores).all():
             raise UsageError(
                 f"scores of query {self.name!r}: expected a finite number for each of {DRAWS} orders and of two or more"
@@ -296,7 +290,7 @@ class Decision:
         --------
         >>> judged = Preferences.from_rows(items={"q": ["x", "y", "z"]})
         >>> [pair[:3] for pair in Decision(judged, lambda query, orders: orders[:, :2] == 0).batch(2)]
-        [('q', 'x', 'y'), ('q', 'x', 'z')]
+        [('q', 'x', 'z'), ('q', 'x', 'y')]
         """
         for _ in range(budget):
             number, k, value = self._best()

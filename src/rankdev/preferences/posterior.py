@@ -19,6 +19,7 @@ from rankdev.preferences.expectation_propagation import (
     Answers,
     Normal,
     Prior,
+    chances,
     estimated_tie_rate,
     propagate,
     tie_divisor,
@@ -31,7 +32,7 @@ SPREADS = np.array([0.05, 0.3, 0.6, 1.0, 1.6, 2.5, 4.0, 7.0, 12.0, 25.0, 60.0])
 LAPSES = np.array([0.0, 0.05, 0.15, 0.3])
 SPREAD, LAPSE = (part.ravel() for part in np.meshgrid(SPREADS, LAPSES, indexing="ij"))
 LOG_PRIOR = (-0.5 * (np.log(SPREAD / 2.2) / 1.45) ** 2) + np.tile(np.log([0.55, 0.2, 0.15, 0.1]), len(SPREADS))
-LOG_PRIOR[np.equal(SPREAD, SPREADS[-1])] += 1.5  # some judges are consistent, but for lapses
+LOG_PRIOR[np.equal(SPREAD, SPREADS[-1])] += 3.0  # many judges are consistent, but for lapses
 LOG_PRIOR -= np.logaddexp.reduce(LOG_PRIOR)
 
 OTHERS = 4.0  # queries that the evidence of all others counts for at most, so that each may differ from them
@@ -39,6 +40,7 @@ GROWTH = 1.4  # a query's evidence is computed again when its answers have grown
 LEAST = 0.02  # weight, relative to the largest, of what stays in the mixture
 FAR = 14.0  # log evidence behind the best, from which a spread and lapse is not computed again
 PARTS, SWEEPS = 6, 4  # most parts of a mixture, and sweeps after an answer
+MOVES = 2  # of every item of a sample
 MANY, MANY_PARTS, MANY_SWEEPS = 100, 2, 1  # the same with more items than that, where each costs more
 
 
@@ -53,6 +55,7 @@ class Mixture:
     mean: Floats  # [part, item]
     covariance: Floats  # [part, item, item]
     answered: Floats  # probability that the row's item is above the column's, where they were compared; else NaN
+    told: Floats  # [answer, 4]: winner, loser, whether they tied, how often
 
     @property
     def strength(self) -> Floats:
@@ -92,17 +95,11 @@ class Mixture:
         return wrong
 
     def normal_above(self, i: Ints, j: Ints) -> Floats:
-        """Return the same for normal differences, as of strengths that are drawn."""
+        """Return the same for normal differences."""
         from scipy.special import ndtr
 
         d, variance = self.difference(i, j)
         return np.asarray(self.weight @ ndtr(d / np.sqrt(variance)))
-
-    def draws_ratio(self, i: Ints, j: Ints, stated: Bools) -> float:
-        """Ratio of the error of relations (i above j where ``stated``) to that of draws, which overstate it."""
-        found = [way(i, j) for way in (self.above, self.normal_above)]
-        exact, normal = (float(np.where(stated, 1 - above, above).sum()) for above in found)
-        return min(1.0, exact / max(normal, 1e-12))
 
     def draw(self, noise: Floats) -> tuple[Floats, Ints]:
         """Turn standard normal ``noise[draw, item]`` into strengths; and the part of the mixture each is from."""
@@ -112,6 +109,40 @@ class Mixture:
             factor = np.linalg.cholesky(self.covariance[k] + 1e-10 * np.eye(noise.shape[1]))
             drawn[part == k] = self.mean[k] + noise[part == k] @ factor.T
         return drawn, part
+
+    def sample(self, noise: Floats, rng: np.random.Generator, items: Ints) -> tuple[Floats, Ints]:
+        """Draw from the posterior itself, as :meth:`draw` does from its normal approximations.
+
+        These have too many pairs in the wrong order where the judge is nearly consistent. So ``items`` of a draw move
+        on in turn, each to a strength that is proposed by the approximation given the other items and accepted by how
+        probable the answers are there (Metropolis and Hastings).
+        """
+        strength, part = self.draw(noise)
+        known = np.linalg.inv(self.covariance)
+        own, lapse, kinds = self.spread[part] ** -2.0, self.lapse[part][:, None], np.arange(len(part))
+        pull = np.einsum("kij,kj->ki", known, self.mean)[part]
+        rows = [(item, self.told[(self.told[:, :2] == item).any(axis=1)]) for item in items]
+        for item, mine in [row for row in rows if len(row[1])] * MOVES:
+            won = mine[:, 0] == item
+            other = np.where(won, mine[:, 1], mine[:, 0]).astype(np.int64)
+            width = 1 / known[part, item, item]
+            away = (strength @ known[:, item].T)[kinds, part] - pull[:, item]
+            centre = strength[:, item] - width * away
+            proposed = centre + np.sqrt(width) * rng.standard_normal(len(strength))
+            both = np.stack([strength[:, item], proposed])
+            lead = np.where(won, 1.0, -1.0) * (both[..., None] - strength[:, other])
+            value = np.log(self._chance(lead, mine[:, 2] > 0, lapse)) @ mine[:, 3]
+            value += ((both - centre) ** 2 / width - own * both**2) / 2
+            better = np.log(rng.random(len(strength))) < value[1] - value[0]
+            strength[better, item] = proposed[better]
+        return strength, part
+
+    def _chance(self, lead: Floats, tied: Bools, lapse: Floats) -> Floats:
+        """Probability of answers in favour of items that lead by so much."""
+        if self.tie_rate:
+            win, _, tie = chances(lead, lapse, self.tie_rate)
+            return np.maximum(np.where(tied, tie, win), 1e-300)
+        return np.asarray(lapse / 2 + (1 - lapse) / (1 + np.exp(np.minimum(-lead, 600.0))))
 
 
 class _Query:
@@ -131,6 +162,17 @@ class _Query:
     def number(self) -> float:
         """Number of answers."""
         return float(sum(map(sum, self.counts)))
+
+    @property
+    def told(self) -> Floats:
+        """Answers as ``Mixture`` has them."""
+        rows = [
+            (*(pair if outcome != 1 else pair[::-1]), outcome == 2, count)
+            for pair, at in self.place.items()
+            for outcome, count in enumerate(self.counts[at])
+            if count > 0
+        ]
+        return np.array(rows, np.float64).reshape(-1, 4)
 
     def tell(self, i: int, j: int, outcome: int, times: float) -> None:
         """Add an answer: i won (0), lost (1) or tied (2)."""
@@ -175,8 +217,11 @@ class _Query:
 
 
 def _against_equal(log_weight: Floats, evidence: Floats) -> float:
-    """Log Bayes factor of spreads that make a difference against the smallest one, where all items are nearly equal."""
-    equal, apart = np.equal(SPREAD, SPREADS[0]), np.greater_equal(SPREAD, SPREADS[2])
+    """Log Bayes factor of spreads that make a difference against the smallest one, where all items are nearly equal.
+
+    The largest spread is left out: its prior is about judges, not about items.
+    """
+    equal, apart = np.equal(SPREAD, SPREADS[0]), np.isin(SPREAD, SPREADS[2:-1])
     sums = [np.logaddexp.reduce((log_weight + evidence)[part]) for part in (apart, equal)]
     priors = [np.logaddexp.reduce(log_weight[part]) for part in (apart, equal)]
     return float(sums[0] - priors[0] - sums[1] + priors[1])
@@ -296,4 +341,4 @@ class Posteriors:
             compared = answers.number[0] > 0
             i, j = (seen[side[0][compared]] for side in (answers.first, answers.second))
             answered[i, j] = weight @ found.above[:, compared]
-        return Mixture(weight, SPREAD[kept], LAPSE[kept], self.tie_rate, mean, covariance, answered)
+        return Mixture(weight, SPREAD[kept], LAPSE[kept], self.tie_rate, mean, covariance, answered, mine.told)
