@@ -249,11 +249,11 @@ def test_each_judge_is_asked_about_a_share_of_the_queries(tmp_path):
         (["--share", "0"], "share must be a number between 0 and 1"),
         (["--share", "1.5"], "share must be a number between 0 and 1"),
         (["--share", "nan"], "share must be a number between 0 and 1"),
-        (["--check", "small", "--gold", "gold.jsonl"], "--gold does not go with --check"),
-        (["--model", "http://127.0.0.1:1/v1", "x", "--gold", "gold.jsonl"], "--gold belongs to the page"),
+        (["--check", "small", "--gold", "gold.jsonl"], "--gold "),
+        (["--model", "http://127.0.0.1:1/v1", "x", "--gold", "gold.jsonl"], "--gold "),
         (
             ["--goal", "decide", "--run", "a.run", "--run", "b.run", "-m", "P@1", "--share", ".5"],
-            "--share does not go with --goal decide",
+            "with --goal decide, which asks about all queries",
         ),
     ],
 )

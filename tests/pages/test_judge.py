@@ -260,7 +260,7 @@ def test_images_are_shown_before_a_pair_can_be_answered(page, tmp_path):
             route.continue_()
         page.unroute("**/image/**")
         press(page, "ArrowLeft")
-        assert page.evaluate("document.querySelector('#first img').naturalWidth") == 1
+        page.wait_for_function("() => document.querySelector('#first img').naturalWidth === 1")
         assert len(said(server)) == 1
         assert not [url for url in page.requests if server.tokens.owner in url.partition("#")[0]]
     assert page.troubles == []
