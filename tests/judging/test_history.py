@@ -1,6 +1,9 @@
 """Earlier answers: one's own, changed without losing what they were; databases of before can still be used."""
 
+import signal
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
@@ -158,3 +161,31 @@ def test_the_time_of_an_answer_is_kept(server):
     ann = Client(server)
     ann.answer(ann.next())
     assert 0 < server.session.store.answers()["seconds"][0] < 30
+
+
+KILLED = """
+import sys
+from rankdev.judging.store import StoredAnswer, Store
+store = Store(sys.argv[1])
+store.add("r", [StoredAnswer("q", "a", "b", "first", "ann", comment="0")])
+for count in range(1, 1000):
+    store.change(f"c{count}", count, "ann", ("first", "tie")[count % 2], str(count))
+    print(count, flush=True)  # what the page hears as saved
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_no_change_that_was_saved_is_lost_when_killed(tmp_path):
+    path = tmp_path / "j.sqlite"
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True)
+    saved = [process.stdout.readline() for _ in range(7)]
+    process.kill()
+    saved += process.stdout.readlines()
+    process.wait()
+    process.stdout.close()
+    count = len([line for line in saved if line.endswith("\n")])
+    store = Store(path)
+    (newest,) = store.answers()["comment"].to_list()  # one answer, whatever happened
+    assert count <= int(newest) <= count + 1
+    assert store.everything()["comment"].to_list() == [str(k) for k in range(int(newest) + 1)]
+    store.close()

@@ -251,7 +251,7 @@ def test_each_judge_is_asked_about_a_share_of_the_queries(tmp_path):
         (["--model", "http://127.0.0.1:1/v1", "x", "--gold", "gold.jsonl"], "--gold is for the page"),
         (
             ["--goal", "decide", "--run", "a.run", "--run", "b.run", "-m", "P@1", "--share", ".5"],
-            "--share does not go with --goal decide",
+            "with --goal decide, which asks about all queries",
         ),
     ],
 )

@@ -192,7 +192,7 @@ def judge_command(
         strategy = CheckStrategy(shown.pool, check, before, repeats=repeats)
     else:
         if goal["goal"] == "decide":
-            refuse_unused("share", why="does not go with --goal decide, which asks about all queries")
+            refuse_unused("share", why="cannot be combined with --goal decide, which asks about all queries")
         strategy = _strategy(shown.pool, **goal)
         store = Store(database)
     grading = None if scale is None else Grading(shown, store, scale, repeats=goal["repeats"])
