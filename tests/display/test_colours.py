@@ -155,7 +155,7 @@ def test_characters_come_from_a_font_that_has_them(drawn_with):
 
 
 def test_without_such_a_font_there_is_one_warning(drawn_with):
-    with pytest.warns(RankdevWarning, match="no installed font has") as caught:
+    with pytest.warns(RankdevWarning, match="that no installed font has") as caught:
         drawn_with(font=False)
     assert len(caught) == 1
     assert "索" in str(caught[0].message)

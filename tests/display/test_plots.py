@@ -14,6 +14,7 @@ from rankdev.errors import MissingExtraError, UsageError
 from rankdev.evaluation.explain import explain
 from rankdev.evaluation.losses import losses
 from rankdev.evaluation.scores import Scores
+from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.agreement import agreement
 from rankdev.statistics.equivalence import equivalence
 from rankdev.statistics.planning import plan
@@ -123,6 +124,17 @@ def test_of_many_topics_the_best_and_the_worst_are_named():
     best, worst = texts(plot_differences(scores, "a", "b", "RDQ@5").axes[0])
     assert best.splitlines() == ["best:", "topic-199", "topic-198", "topic-197"]
     assert worst.splitlines() == ["worst:", "topic-0", "topic-1", "topic-2"]
+
+
+def test_of_a_measure_of_errors_the_lowest_are_the_best():
+    names = tuple(f"topic-{i}" for i in range(200))
+    values = np.stack([np.linspace(0, 1, 200), np.full(200, 0.5)])[:, :, None]
+    scores = Scores(("a", "b"), names, ("loss",), values, kinds=(MeasureInfo("loss", higher_is_better=False),))
+    left, right = plot_differences(scores, "a", "b", "loss").axes
+    assert [text.splitlines()[:2] for text in texts(left)] == [["worst:", "topic-199"], ["best:", "topic-0"]]
+    assert right.get_title(loc="left") == "above the line: lost"
+    won = next(line for line in right.lines if line.get_marker() == "o")
+    assert (won.get_ydata() <= won.get_xdata()).all()
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])

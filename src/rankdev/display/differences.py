@@ -16,6 +16,7 @@ from rankdev.evaluation.differences import QueryDifferences
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.contrasts import PairByQuery, pair_by_query
+from rankdev.statistics.panels import as_scores
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,9 +54,10 @@ def plot_query_differences(found: QueryDifferences, measure: str | None = None) 
 def plot_differences(scores: Any, a: str, b: str, measure: str) -> Figure:
     """Draw two systems query by query: their differences, largest first, and each query's two scores as a point."""
     pair = pair_by_query(scores, a, b, measure)
+    lower_is_better = as_scores(scores, [measure]).kinds[0].higher_is_better is False
     drawn, (left, right) = _panels(len(pair.queries))
-    _bars(left, pair, f"difference in {measure}")
-    _points(right, *pair.scores)
+    _bars(left, pair, f"difference in {measure}", lower_is_better)
+    _points(right, *pair.scores, lower_is_better)
     one, other = (shortened(printable(name)) for name in (a, b))
     right.set(xlabel=other, ylabel=one)
     counts = f"beats {other} on {pair.wins}, ties on {pair.ties} and loses on {pair.losses}"
@@ -69,10 +71,11 @@ def _panels(queries: int) -> tuple[Figure, Any]:
     return drawn, axes[0]
 
 
-def _bars(axis: Any, pair: PairByQuery, label: str) -> None:
+def _bars(axis: Any, pair: PairByQuery, label: str, lower_is_better: bool) -> None:
     """Draw the differences, largest first, with their mean as a line; each named, or the best and worst of many."""
+    first, last = ("worst", "best") if lower_is_better else ("best", "worst")
     apart, mean = pair.differences, pair.mean
-    colours = np.where(apart >= 0, COLOURS[0], COLOURS[1])
+    colours = np.where(apart <= 0 if lower_is_better else apart >= 0, COLOURS[0], COLOURS[1])
     names = [shortened(printable(name), 22) for name in pair.queries]
     at = range(len(apart))
     dashed: Any = {"color": "#555555", "linewidth": 0.8, "linestyle": (0, (4, 2))}
@@ -91,17 +94,18 @@ def _bars(axis: Any, pair: PairByQuery, label: str) -> None:
     axis.set(xlabel=f"{len(apart):,} queries", ylabel=label, xlim=(-0.6, len(apart) - 0.4))
     axis.grid(visible=False, axis="x")
     named: Any = {"transform": axis.transAxes, "fontsize": 6}  # where descending bars leave space
-    axis.text(0.98, 0.98, "\n".join(["best:", *names[:EXTREMES]]), ha="right", va="top", **named)
-    axis.text(0.02, 0.02, "\n".join(["worst:", *names[: -EXTREMES - 1 : -1]]), ha="left", va="bottom", **named)
+    axis.text(0.98, 0.98, "\n".join([f"{first}:", *names[:EXTREMES]]), ha="right", va="top", **named)
+    axis.text(0.02, 0.02, "\n".join([f"{last}:", *names[: -EXTREMES - 1 : -1]]), ha="left", va="bottom", **named)
 
 
-def _points(axis: Any, first: Floats, second: Floats) -> None:
+def _points(axis: Any, first: Floats, second: Floats, lower_is_better: bool) -> None:
     """Draw a point per query: the first system's score over the second's; on the line they are equal."""
     low, high = float(min(first.min(), second.min())), float(max(first.max(), second.max()))
     axis.plot([low, high], [low, high], color="#777777", linewidth=0.8)
-    for side, sign, colour in ((first >= second, "o", COLOURS[0]), (first < second, "x", COLOURS[1])):
+    won = first <= second if lower_is_better else first >= second
+    for side, sign, colour in ((won, "o", COLOURS[0]), (~won, "x", COLOURS[1])):
         axis.plot(second[side], first[side], sign, color=colour, markersize=4, alpha=0.6 if len(first) > 60 else 0.9)
+    axis.set_title(f"{'above' if lower_is_better else 'below'} the line: lost", loc="left")
     margin = 0.04 * (high - low) or 0.1
     axis.set(xlim=(low - margin, high + margin), ylim=(low - margin, high + margin))
     axis.set_aspect("equal", anchor="N")
-    axis.set_title("below the line: lost", loc="left")

@@ -131,8 +131,8 @@ def _one_warning_of_glyphs(reported: set[str]) -> Iterator[None]:
         shown = " ".join(sorted(missing - reported)[:10])
         reported |= missing
         warnings.warn(
-            f"no installed font has {shown}, which are drawn as boxes; install one that has them, such as Noto Sans CJK"
-            " or Noto Emoji",
+            f"characters that no installed font has are drawn as boxes ({shown}); install one that has them, such as"
+            " Noto Sans CJK or Noto Emoji",
             RankdevWarning,
             stacklevel=4,
         )
