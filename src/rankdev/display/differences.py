@@ -57,7 +57,7 @@ def plot_differences(scores: Any, a: str, b: str, measure: str) -> Figure:
     lower_is_better = as_scores(scores, [measure]).kinds[0].higher_is_better is False
     drawn, (left, right) = _panels(len(pair.queries))
     _bars(left, pair, f"difference in {measure}", lower_is_better)
-    _points(right, *pair.scores, lower_is_better)
+    _points(right, pair.scores[0], pair.scores[1], lower_is_better)
     one, other = (shortened(printable(name)) for name in (a, b))
     right.set(xlabel=other, ylabel=one)
     counts = f"beats {other} on {pair.wins}, ties on {pair.ties} and loses on {pair.losses}"
