@@ -99,6 +99,7 @@ class Gate(Result):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import rankdev as rd
         >>> values = np.array([[0.2] * 30, [0.4] * 30])[:, :, None] + np.tile([0.0, 0.1], 15)[None, :, None]
         >>> scores = rd.Scores(("old", "new"), tuple(map(str, range(30))), ("RR",), values)
@@ -168,6 +169,7 @@ def gate(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import rankdev as rd
     >>> values = np.random.default_rng(0).normal([[0.5], [0.52]], 0.1, (2, 40))[:, :, None]
     >>> scores = rd.Scores(("old", "new"), tuple(map(str, range(40))), ("nDCG@10",), values)

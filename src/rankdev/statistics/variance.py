@@ -71,6 +71,7 @@ class Variance(Result):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import rankdev as rd
         >>> judged = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
         >>> scores = rd.Scores(tuple("abcdef"), tuple("1234"), ("M",), np.array(judged, float)[:, :, None])
@@ -101,6 +102,7 @@ class Variance(Result):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import rankdev as rd
         >>> judged = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
         >>> scores = rd.Scores(tuple("abcdef"), tuple("1234"), ("M",), np.array(judged, float)[:, :, None])
@@ -133,6 +135,7 @@ class Variance(Result):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import rankdev as rd
         >>> judged = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
         >>> scores = rd.Scores(tuple("abcdef"), tuple("1234"), ("M",), np.array(judged, float)[:, :, None])
@@ -192,6 +195,7 @@ def variance(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import rankdev as rd
     >>> judged = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
     >>> scores = rd.Scores(tuple("abcdef"), tuple("1234"), ("M",), np.array(judged, float)[:, :, None])
