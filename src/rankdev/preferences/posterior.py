@@ -119,14 +119,14 @@ class Mixture:
         """
         strength, part = self.draw(noise)
         known = np.linalg.inv(self.covariance)
-        own, lapse, kinds = self.spread[part] ** -2.0, self.lapse[part][:, None], np.arange(len(part))
+        own, lapse, row = self.spread[part] ** -2.0, self.lapse[part][:, None], np.arange(len(part))
         pull = np.einsum("kij,kj->ki", known, self.mean)[part]
         rows = [(item, self.told[(self.told[:, :2] == item).any(axis=1)]) for item in items]
         for item, mine in [row for row in rows if len(row[1])] * MOVES:
             won = mine[:, 0] == item
             other = np.where(won, mine[:, 1], mine[:, 0]).astype(np.int64)
             width = 1 / known[part, item, item]
-            away = (strength @ known[:, item].T)[kinds, part] - pull[:, item]
+            away = (strength @ known[:, item].T)[row, part] - pull[:, item]
             centre = strength[:, item] - width * away
             proposed = centre + np.sqrt(width) * rng.standard_normal(len(strength))
             both = np.stack([strength[:, item], proposed])
