@@ -50,7 +50,17 @@ def test_advice_names_a_measure_and_says_what_the_systems_differ_in(rankdev, fol
     assert len(said["rows"]) == 15
     text = rankdev("measures", *CALL).out
     assert "N80" in text
+    assert "may be best: none of the other measures has significantly more power" in text
     assert "the systems' differences in RDQ@10: retrieval" in text
+
+
+@pytest.mark.parametrize(
+    ("measures", "split"),
+    [("AP@5,RDQ(alpha=4)@5,RDQ@3", "RDQ(alpha=4)@5"), ("AP@5,RDQ(judged_only=True)@5", "RDQ@10")],
+)
+def test_losses_are_those_of_the_first_rdq_in_question(rankdev, folder, measures, split):
+    done = rankdev("measures", *CALL, "-m", measures)
+    assert f"the systems' differences in {split}: retrieval" in done.out, done.err
 
 
 def test_scores_and_one_pass_inputs_do_without_losses(rankdev, folder):

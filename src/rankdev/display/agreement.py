@@ -264,8 +264,11 @@ def advice_report(found: Advice) -> Report:
     )
     systems = f"{counted(len(found.systems), 'system')}, {counted(found.queries, 'query')}"
     table = Table(frame, f"Mean power at {found.n} queries: {systems}", digits=3, right=(spread, frame.columns[-1]))
-    n80 = "N80: queries at which the median pair's power is .8"
-    return result_report(found, "measures", [table], [found.conclusion], [n80, *_reasons(found), made_with(found)])
+    columns = [
+        "may be best: none of the other measures has significantly more power",
+        "N80: queries at which the median pair's power is .8",
+    ]
+    return result_report(found, "measures", [table], [found.conclusion], [*columns, *_reasons(found), made_with(found)])
 
 
 def _reasons(found: Advice) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,8 @@ from rankdev.cli.options import import_option, named_runs, refuse_unused
 from rankdev.cli.outputs import deliver, draw, figure_option
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rankdev.evaluation.losses import Losses
     from rankdev.evaluation.scores import Scores
     from rankdev.measures import Measure
@@ -58,7 +61,8 @@ def measures_command(
     together = read_clusters(clusters)
     if source["table"] is None and not source["measures"]:
         source["measures"] = CANDIDATES
-    scores, lost = load_scores(**source), _losses(**source)
+    scores = load_scores(**source)
+    lost = _losses(scores.measures, **source)
 
     def analyse(part: Scores) -> Advice:
         whole = len(part.queries) == len(scores.queries)
@@ -70,9 +74,18 @@ def measures_command(
 
 
 def _losses(
-    references: str | None, runs: Any, names: Any, like: str | None, order: Any, ties: Any, empty: Any, **unused: Any
+    scored: Sequence[str],
+    *,
+    references: str | None,
+    runs: Any,
+    names: Any,
+    like: str | None,
+    order: Any,
+    ties: Any,
+    empty: Any,
+    **unused: Any,
 ) -> Losses | None:
-    """Split what the systems lost, where their files can be read a second time and have one order."""
+    """Split what the systems lost in the first RDQ, where their files can be read twice and have one order."""
     from rankdev._common.files_in_use import is_special
     from rankdev.core.ordering import leaves_open
     from rankdev.evaluation.losses import losses
@@ -81,7 +94,8 @@ def _losses(
     if once or like is not None or leaves_open(ties):
         return None
     named = named_runs(str(references), runs, names)
-    return losses(str(references), named, "RDQ@10", order=order, ties=ties, empty=empty)
+    split = (name for name in scored if re.match(r"RDQ\b", name) and "judged_only" not in name)
+    return losses(str(references), named, next(split, "RDQ@10"), order=order, ties=ties, empty=empty)
 
 
 def _list_measures(form: str | None, output: str | None) -> None:
