@@ -5,6 +5,7 @@ import json
 import pytest
 from tests.measures.test_plugins import FOUND
 
+import rankdev as rd
 from rankdev.measures import REGISTRY
 
 
@@ -56,10 +57,17 @@ def test_advice_names_a_measure_and_says_what_the_systems_differ_in(rankdev, fol
 
 @pytest.mark.parametrize(
     ("measures", "split"),
-    [("AP@5,RDQ(alpha=4)@5,RDQ@3", "RDQ(alpha=4)@5"), ("AP@5,RDQ(judged_only=True)@5", "RDQ@10")],
+    [
+        ("AP@5,RDQ(alpha=4)@5,RDQ@3", "RDQ(alpha=4)@5"),
+        ("AP@5,RDQ(judged_only=True)@5", "RDQ@10"),
+        ("AP@5,P@5", "RDQ@10"),
+    ],
 )
-def test_losses_are_those_of_the_first_rdq_in_question(rankdev, folder, measures, split):
-    done = rankdev("measures", *CALL, "-m", measures)
+def test_losses_are_those_of_the_first_rdq_that_can_be_split(rankdev, folder, measures, split):
+    ideal = rd.read_references("places.jsonl")
+    rows = [f"{query} 0 {item} {9 - rank}\n" for query in ideal for item, rank in ideal[query].items()]
+    (folder / "places.qrels").write_text("".join([*rows, *(f"{query} 0 none 0\n" for query in ideal)]))
+    done = rankdev("measures", "--advise", "places.qrels", *CALL[2:], "-m", measures)
     assert f"the systems' differences in {split}: retrieval" in done.out, done.err
 
 
