@@ -107,8 +107,8 @@ def wrong_passes(rows: list[dict[str, Any]]) -> str:
     edge = [row for row in rows if row["change"] == -THRESHOLD]
     raw, gate = ([1 - row["raw fails"] for row in edge], [row["gate passes"] for row in edge])
     return (
-        f"Of candidates that are worse by the whole margin, {min(raw):.0%} to {max(raw):.0%} pass the threshold, and"
-        f" {min(gate):.1%} to {max(gate):.1%} the gate, of which 5% may."
+        f"Of candidates that are worse by exactly the margin, {min(raw):.0%} to {max(raw):.0%} pass the threshold and"
+        f" {min(gate):.1%} to {max(gate):.1%} pass the gate, which allows 5%."
     )
 
 

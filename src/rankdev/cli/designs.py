@@ -97,7 +97,7 @@ def matching_runs(patterns: Sequence[str], known: Sequence[str]) -> dict[str, li
         found[name] = [run for run in known if fnmatchcase(run, pattern)]
         if not found[name]:
             names = ", ".join(known[:8])
-            raise UsageError(f"--replicates {name}={pattern}: no run is called so; the runs are {names}")
+            raise UsageError(f"--replicates {name}={pattern}: no run matches; the runs are {names}")
     return found
 
 

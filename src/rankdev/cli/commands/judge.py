@@ -126,7 +126,7 @@ def team_options(command: Any) -> Any:
 @one_measure_option(None, "With --goal decide: the measure.")
 @click.option("--repeats", default=1, show_default=True, help="Maximum assessors per pair.")
 @click.option("--error", type=float, help="Accepted fraction of errors. Default .05; top .1.")
-@click.option("--grades", metavar="SCALE", help="Ask for grades, too: 0-3, or labels such as bad,fair,good.")
+@click.option("--grades", metavar="SCALE", help="Also grades: 0-3, or bad,fair,good.")
 @click.option("--query-texts", metavar="FILE", help="A table with query and text, description, ...")
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 serves the network.")
 @click.option("--port", default=0, help="Port. Default: the one used last.")
