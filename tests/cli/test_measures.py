@@ -51,7 +51,7 @@ def test_advice_names_a_measure_and_says_what_the_systems_differ_in(rankdev, fol
     assert len(said["rows"]) == 15
     text = rankdev("measures", *CALL).out
     assert "N80" in text
-    assert "may be best: none of the other measures has significantly more power" in text
+    assert "may be best: no other measure has significantly more power and larger effects" in text
     assert "the systems' differences in RDQ@10: retrieval" in text
 
 

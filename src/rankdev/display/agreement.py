@@ -265,7 +265,7 @@ def advice_report(found: Advice) -> Report:
     systems = f"{counted(len(found.systems), 'system')}, {counted(found.queries, 'query')}"
     table = Table(frame, f"Mean power at {found.n} queries: {systems}", digits=3, right=(spread, frame.columns[-1]))
     columns = [
-        "may be best: none of the other measures has significantly more power",
+        "may be best: no other measure has significantly more power and larger effects",
         "N80: queries at which the median pair's power is .8",
     ]
     return result_report(found, "measures", [table], [found.conclusion], [*columns, *_reasons(found), made_with(found)])

@@ -22,6 +22,7 @@ from rankdev.statistics.power.student import LIMIT, power_of, queries_for, small
 
 LEAST = 10  # queries below which nothing is said
 ROUNDING = 1e-12
+LARGEST = 10.0  # effect of a difference that is the same for all queries
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,8 +41,8 @@ class Advice(Result):
     behind : ndarray
         ``[measure, 3]``: how far each measure's power is behind the best one's, and the limits of an interval.
     may_be_best : ndarray
-        Measures that no other is significantly better than. The measure that is truly best is one of them with
-        probability 1 - alpha.
+        Measures that no other is significantly better than, by power and by the mean effect (differences in standard
+        deviations). The measure that is truly best is one of them with probability 1 - alpha.
     needed : ndarray
         Queries at which the power of the median pair is 0.8 (N80); infinite above ten million.
     opposed : ndarray
@@ -221,8 +222,11 @@ def advise(
     effects = np.stack([_effect(part.mean(axis=1), part.var(axis=1, ddof=1)) for part in differences])
     n = _middle(effects, alpha)
     power = power_of(n, alpha)(effects).mean(axis=1)
-    error = _error(np.stack([_without_each(part, n, alpha) for part in differences]))
+    parts = [_without_each(part, n, alpha) for part in differences]
+    error, size_error = (_error(np.stack(each)) for each in zip(*parts, strict=True))
     lead, limit = power[:, None] - power, special.stdtrit(count - 1, 1 - alpha / 2 / (len(power) - 1))
+    size = np.abs(effects).mean(axis=1)
+    better = (lead > limit * error) & (size[:, None] - size > limit * size_error)
     best = int(np.argmax(power))
     spread = limit * error[best]
     signs = np.sign(effects)
@@ -232,7 +236,7 @@ def advise(
         n=n,
         power=power,
         behind=np.clip(np.column_stack([lead[best], lead[best] - spread, lead[best] + spread]), -1, 1),
-        may_be_best=~(lead > limit * error).any(axis=0),
+        may_be_best=~better.any(axis=0),
         needed=np.array([queries_for(size, 0.8, alpha) for size in np.median(np.abs(effects), axis=1)]),
         opposed=(signs * signs[best] < 0).mean(axis=1),
         losses=losses,
@@ -251,9 +255,9 @@ def _common(scores: Scores) -> Scores:
 
 
 def _effect(mean: Floats, variance: Floats) -> Floats:
-    """Return mean over standard deviation; of a constant difference, which any test sees, a large one."""
+    """Return mean over standard deviation, at most ``LARGEST``, which any test sees."""
     mean = np.where(np.abs(mean) < ROUNDING, 0.0, mean)
-    return np.asarray(mean / np.sqrt(np.maximum(variance, ROUNDING**2)))
+    return np.clip(mean / np.sqrt(np.maximum(variance, ROUNDING**2)), -LARGEST, LARGEST)
 
 
 def _middle(effects: Floats, alpha: float) -> int:
@@ -264,16 +268,18 @@ def _middle(effects: Floats, alpha: float) -> int:
     return int(min(smallest(lambda n: power_of(int(n), alpha)(effects).mean() >= reached / 2, 2, LIMIT), LIMIT))
 
 
-def _without_each(differences: Floats, n: int, alpha: float) -> Floats:
-    """Return the mean power over pairs, without each query in turn; differences are ``[pair, query]``."""
+def _without_each(differences: Floats, n: int, alpha: float) -> tuple[Floats, Floats]:
+    """Return the mean power and effect over pairs, without each query in turn; differences are ``[pair, query]``."""
     pairs, count = differences.shape
-    total = np.zeros(count)
+    power, size = np.zeros(count), np.zeros(count)
     for block in np.array_split(differences, -(-differences.size // AT_ONCE)):
         mean = (block.sum(axis=1, keepdims=True) - block) / (count - 1)
         squares = ((block**2).sum(axis=1, keepdims=True) - block**2) / (count - 1)
         variance = np.maximum(squares - mean**2, 0.0) * (count - 1) / (count - 2)
-        total += power_of(n, alpha)(_effect(mean, variance)).sum(axis=0)
-    return total / pairs
+        effect = _effect(mean, variance)
+        power += power_of(n, alpha)(effect).sum(axis=0)
+        size += np.abs(effect).sum(axis=0)
+    return power / pairs, size / pairs
 
 
 def _error(without: Floats) -> Floats:
