@@ -56,6 +56,7 @@ def test_an_earlier_answer_is_changed(seen, server):
     page.wait_for_function("() => document.querySelectorAll('#past select').length === 2")
     assert found() == []
     older = page.locator("#past li").nth(1)
+    assert older.locator("button").is_disabled()  # until there is something to change
     older.locator("select").press("ArrowRight")  # the key belongs to the list, not to the pair above
     older.locator("select").select_option("tie")
     older.locator("input").fill("on second thoughts")
@@ -63,6 +64,7 @@ def test_an_earlier_answer_is_changed(seen, server):
     page.wait_for_function("() => document.getElementById('saved').textContent === 'changed'")
     assert [row[3:] for row in said(server)] == [("first", "ann", ""), ("tie", "ann", "on second thoughts")]
     page.wait_for_function("() => document.querySelector('#past select').value === 'tie'")
+    assert page.evaluate("byId('saved').getBoundingClientRect().bottom < byId('past').getBoundingClientRect().top")
     page.focus("[data-outcome=skip]")
     page.keyboard.press("u")
     page.wait_for_function("() => document.getElementById('saved').textContent === 'undone'")

@@ -24,10 +24,15 @@ function pastRow(entry) {
   outcome.value = entry.outcome ?? "";
   const comment = /** @type {HTMLInputElement} */ (element("input", { type: "text", maxlength: "2000", "aria-label": text("comment_about", { first, second }), placeholder: text("comment") }));
   comment.value = entry.comment ?? "";
-  const save = element("button", { type: "button" }, text("change"));
+  const save = /** @type {HTMLButtonElement} */ (element("button", { type: "button", disabled: "" }, text("change")));
   const pair = element("span", {}, element("bdi", {}, first), ` ${text("or")} `, element("bdi", {}, second));
   let request = randomId();
-  for (const field of [outcome, comment]) field.addEventListener("input", () => (request = randomId()));
+  for (const field of [outcome, comment]) {
+    field.addEventListener("input", () => {
+      request = randomId();
+      save.disabled = outcome.value === entry.outcome && comment.value === (entry.comment ?? "");
+    });
+  }
   save.addEventListener("click", () =>
     inTurn(async () => {
       const reply = await call("change", { request, answer: entry.answer, outcome: outcome.value, comment: comment.value });
