@@ -373,8 +373,9 @@ def test_verdicts_need_all_seeds():
     ("options", "message"),
     [
         (["--real", "--world", "D"], "unknown world 'D'; expected one of A, B, AC, C"),
-        (["--world", "A"], "--world and --pairs belong to --real"),
-        (["--pairs", "x.csv"], "--world and --pairs belong to --real"),
+        (["--world", "A"], "--world, --cross-encoder and --pairs belong to --real"),
+        (["--pairs", "x.csv"], "--world, --cross-encoder and --pairs belong to --real"),
+        (["--cross-encoder", "x"], "--world, --cross-encoder and --pairs belong to --real"),
         (["--real", "--runs", "x"], "--real makes references and runs of its own"),
         (["--real", "nowhere.csv"], "there is no such file"),
         (["--real", "--pairs", "x.txt"], "a table is written as"),

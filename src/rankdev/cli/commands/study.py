@@ -175,6 +175,9 @@ def map_command(
     " Without a file, for a built-in city. Needs LightGBM; 15 minutes.",
 )
 @click.option("--world", "worlds", multiple=True, metavar="NAME", help="With --real: A, B, AC or C. Default: all.")
+@click.option(
+    "--cross-encoder", metavar="FOLDER", help="With --real: train this model on texts, not LightGBM on features."
+)
 @table_option("--pairs", help="With --real: write what each pair of systems differs in.")
 @click.option("--quick", is_flag=True, help="Smaller simulations: seconds, not minutes.")
 @seed_option
@@ -185,6 +188,7 @@ def poi_command(
     runs: str | None,
     real: str | None,
     worlds: tuple[str, ...],
+    cross_encoder: str | None,
     pairs: str | None,
     quick: bool,
     seed: int,
@@ -200,10 +204,11 @@ def poi_command(
     if real is not None:
         if references is not None or runs is not None:
             raise UsageError("--real makes references and runs of its own; leave out --references and --runs")
-        _real_poi(None if real == BUILT_IN else real, worlds, pairs, quick, seed, figures, form, output)
+        places = None if real == BUILT_IN else real
+        _real_poi(places, worlds, cross_encoder, pairs, quick, seed, figures, form, output)
         return
-    if worlds or pairs is not None:
-        raise UsageError("--world and --pairs belong to --real; add it, or leave them out")
+    if worlds or cross_encoder is not None or pairs is not None:
+        raise UsageError("--world, --cross-encoder and --pairs belong to --real; add it, or leave them out")
     from rankdev.io.tables import runs_in
     from rankdev.studies.poi import poi_report, run_poi
 
@@ -220,6 +225,7 @@ def poi_command(
 def _real_poi(
     places: str | None,
     worlds: tuple[str, ...],
+    cross_encoder: str | None,
     pairs: str | None,
     quick: bool,
     seed: int,
@@ -232,7 +238,7 @@ def _real_poi(
     from rankdev.studies.real_poi.worlds import run_worlds
 
     with working_progress("points of interest") as progress:
-        found = run_worlds(places, worlds, quick=quick, seed=seed, progress=progress)
+        found = run_worlds(places, worlds, cross_encoder=cross_encoder, quick=quick, seed=seed, progress=progress)
     if pairs is not None:
         content = encoded_table(found.pairs, pairs)
         with writing(pairs) as stream:

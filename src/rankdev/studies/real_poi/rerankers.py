@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -43,15 +44,67 @@ PARAMETERS = {
     "num_threads": 1,  # the same trees on every machine
     "verbose": -1,
 }
-Score = Callable[[Singles], Floats]
+Score = Callable[[Part, str], Floats]
+"""Called as ``score(part, setting)``; returns a score for every candidate of the part's queries."""
 
 
-def check_lightgbm() -> None:
-    """Refuse to begin without LightGBM."""
-    try:
-        import lightgbm  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("LightGBM", "lightgbm", "training the study's rerankers") from None
+class Reranker(Protocol):
+    """What the study trains: four models, each asked in three settings."""
+
+    def train(self, part: Part, model: str, *, queries: int, dropout: bool, seed: int) -> Score:
+        """Train one model; with dropout each query is seen in one of the three settings, otherwise in the last."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a model is trained on: candidates, query by query, with grades and the setting that a query is seen in."""
+
+    rows: Ints
+    grades: Ints
+    groups: list[int]
+    settings: list[str]
+
+
+def training_sample(part: Part, model: str, *, queries: int, dropout: bool, seed: int) -> Sample:
+    """Draw what a model is trained on."""
+    rng = np.random.default_rng([seed, 26, list(MODELS).index(model)])
+    rows, groups, grades = _training_rows(part, model, queries, rng)
+    settings = list(SETTINGS)
+    shown = rng.integers(3, size=len(groups)) if dropout else np.full(len(groups), 2)
+    return Sample(rows, grades, groups, [settings[at] for at in shown])
+
+
+def model_seed(model: str, seed: int) -> int:
+    """Return the seed of a model's own training."""
+    return seed * 10 + list(MODELS).index(model)
+
+
+class FeatureReranker:
+    """LightGBM over features."""
+
+    def __init__(self, rounds: int) -> None:
+        self.rounds = rounds
+        try:
+            import lightgbm  # noqa: F401
+        except ImportError:
+            raise MissingExtraError("LightGBM", "lightgbm", "training the study's rerankers") from None
+
+    def train(self, part: Part, model: str, *, queries: int, dropout: bool, seed: int) -> Score:
+        """Train trees; without dropout, a distance that is missing later is the median of those seen here."""
+        import lightgbm
+
+        sample = training_sample(part, model, queries=queries, dropout=dropout, seed=seed)
+        shown = np.repeat(sample.settings, sample.groups)
+        *others, last = SETTINGS
+        data = features(part, model, last)[sample.rows]
+        for setting in others:
+            data[shown == setting] = features(part, model, setting)[sample.rows[shown == setting]]
+        parameters = {**PARAMETERS, "seed": model_seed(model, seed)}
+        found = lightgbm.train(parameters, lightgbm.Dataset(data, sample.grades, group=sample.groups), self.rounds)
+        missing = np.nan if dropout else float(np.median(part.steps))
+        return lambda asked, setting: np.asarray(
+            found.predict(features(asked, model, setting, missing), num_threads=1)
+        ).reshape(asked.candidates.shape)
 
 
 def features(part: Part, model: str, setting: str, missing: float = np.nan) -> Singles:
@@ -61,23 +114,6 @@ def features(part: Part, model: str, setting: str, missing: float = np.nan) -> S
         steps = np.where(np.isnan(steps), steps, np.digitize(steps, BINS)).astype(np.float32)
     categories = part.top_category if setting == "mp4" else part.all_categories
     return np.concatenate([part.seen, categories, steps[:, :, None]], axis=2).reshape(steps.size, -1)
-
-
-def train(part: Part, model: str, *, queries: int, rounds: int, dropout: bool, seed: int) -> Score:
-    """Train one model; with dropout each query is seen in one of the three settings, otherwise in the last."""
-    import lightgbm
-
-    rng = np.random.default_rng([seed, 26, list(MODELS).index(model)])
-    rows, groups, grades = _training_rows(part, model, queries, rng)
-    settings = list(SETTINGS)
-    shown = rng.integers(3, size=len(groups)) if dropout else np.full(len(groups), 2)
-    chosen = np.repeat(shown, groups)
-    data = features(part, model, settings[-1])[rows]
-    for at, setting in enumerate(settings[:-1]):
-        data[chosen == at] = features(part, model, setting)[rows[chosen == at]]
-    parameters = {**PARAMETERS, "seed": seed * 10 + list(MODELS).index(model)}
-    found = lightgbm.train(parameters, lightgbm.Dataset(data, grades, group=groups), rounds)
-    return lambda table: np.asarray(found.predict(table, num_threads=1))
 
 
 def _training_rows(part: Part, model: str, queries: int, rng: np.random.Generator) -> tuple[Ints, list[int], Ints]:
@@ -103,15 +139,13 @@ def _training_rows(part: Part, model: str, queries: int, rng: np.random.Generato
 
 
 def rerank(
-    training: Part, test: Part, *, queries: int, rounds: int, dropout: bool, seed: int
+    reranker: Reranker, training: Part, test: Part, *, queries: int, dropout: bool, seed: int
 ) -> Iterator[tuple[str, Run]]:
     """Train the four models, and yield the runs of each in the three settings."""
-    missing = np.nan if dropout else float(np.median(training.steps))
     for model in MODELS:
-        score = train(training, model, queries=queries, rounds=rounds, dropout=dropout, seed=seed)
+        score = reranker.train(training, model, queries=queries, dropout=dropout, seed=seed)
         for setting in SETTINGS:
-            values = score(features(test, model, setting, missing)).reshape(test.candidates.shape)
-            yield f"{model}-{setting}", run_of(test, values)
+            yield f"{model}-{setting}", run_of(test, score(test, setting))
 
 
 def run_of(part: Part, scores: Floats) -> Run:

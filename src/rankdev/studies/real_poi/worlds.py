@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,8 +24,9 @@ from rankdev.studies._published import published, warnings_into
 from rankdev.studies.poi import FULL as PAPER
 from rankdev.studies.poi import LEAST, MEASURES, Poi, Protocol, run_poi
 from rankdev.studies.real_poi.places import load_places
-from rankdev.studies.real_poi.rerankers import check_lightgbm, left_out, mistaken, references_of, rerank
+from rankdev.studies.real_poi.rerankers import FeatureReranker, Reranker, left_out, mistaken, references_of, rerank
 from rankdev.studies.real_poi.search import Part, Weights, collect
+from rankdev.studies.real_poi.text_reranker import TextReranker
 
 CUTOFF = 5
 PAIR_KINDS = ("same setting", "mp3 and mp4", "mp3 and mp5", "mp4 and mp5")
@@ -39,7 +40,7 @@ class Size:
     queries: int
     training: int
     candidates: int
-    rounds: int
+    rounds: int  # of boosting, or epochs of a cross-encoder
     seeds: Sequence[int]
     protocol: Protocol
 
@@ -55,6 +56,9 @@ FULL = Size(
     Protocol(_PLAN["queries"], PAPER.sizes, PAPER.subsamples, PAPER.permutations, 200),
 )
 QUICK = Size(800, 400, 120, 40, (1,), Protocol(800, (25, 50, 100, 200, 400), 40, 200, 50))
+# a cross-encoder reads every candidate: 96,000 pairs of texts in a quick world, 7.2 million in a full one
+FULL_TEXT = replace(FULL, rounds=1)
+QUICK_TEXT = Size(200, 150, 40, 1, (1,), Protocol(200, (25, 50, 100), 40, 200, 50))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -111,22 +115,30 @@ def run_worlds(
     places: PathLike | None = None,
     worlds: Sequence[str] = (),
     *,
+    cross_encoder: PathLike | None = None,
     quick: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Worlds:
     """Train rerankers for places, or for those of the built-in city, and run the paper's study on them.
 
-    ``seed`` is added to the seeds of the plan. An interruption returns what is finished.
+    ``cross_encoder`` is the folder of a model that is trained on texts, instead of LightGBM on features. ``seed`` is
+    added to the seeds of the plan. An interruption returns what is finished.
     """
     for name in worlds:
         check_choice("world", name, tuple(WORLDS))
-    check_lightgbm()
-    size = QUICK if quick else FULL
     city = load_places(places)
+    notes: list[str] = list(city.notes)
+    reranker: Reranker
+    if cross_encoder is None:
+        size = QUICK if quick else FULL
+        reranker = FeatureReranker(size.rounds)
+    else:
+        size = QUICK_TEXT if quick else FULL_TEXT
+        reranker = TextReranker(cross_encoder, city, size.rounds)
+        notes.append(reranker.note)
     plan = [(name, number + seed) for number in size.seeds for name in WORLDS if not worlds or name in worlds]
     outcomes: list[Outcome] = []
-    notes: list[str] = list(city.notes)
     made: dict[tuple[Weights, int], tuple[Part, Part, list[str]]] = {}
     complete = True
     try:
@@ -137,7 +149,7 @@ def run_worlds(
             train, test, said = made[weights, number]
             notes += [note for note in said if note not in notes]
             watch = part_of(progress, done, done + 1, len(plan), f"world {name}, seed {number}")
-            outcomes.append(_outcome(name, number, train, test, size, watch))
+            outcomes.append(_outcome(name, number, reranker, train, test, size, watch))
     except KeyboardInterrupt:
         if not outcomes:
             raise
@@ -146,10 +158,12 @@ def run_worlds(
     return Worlds(source=city.source, outcomes=tuple(outcomes), size=size, complete=complete, notes=tuple(notes))
 
 
-def _outcome(world: str, seed: int, train: Part, test: Part, size: Size, progress: Progress | None) -> Outcome:
-    options = {"queries": size.training, "rounds": size.rounds, "dropout": WORLDS[world]["dropout"], "seed": seed}
+def _outcome(
+    world: str, seed: int, reranker: Reranker, train: Part, test: Part, size: Size, progress: Progress | None
+) -> Outcome:
+    options = {"queries": size.training, "dropout": WORLDS[world]["dropout"], "seed": seed}
     runs = {}
-    for name, run in rerank(train, test, **options):
+    for name, run in rerank(reranker, train, test, **options):
         runs[name] = run
         if progress is not None:
             progress(len(runs), 24, f"training, {len(runs)} of 12 systems")
