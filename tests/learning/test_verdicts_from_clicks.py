@@ -120,4 +120,4 @@ def test_tune_takes_clicks_on_the_command_line(tmp_path):
     assert done.exit_code == 0, done.output
     assert "from 400 sessions (split)" in " ".join(done.stdout.split())
     for wrong in ([], [*clicks, "--people", "x.csv"]):
-        assert "and not both" in str(CliRunner().invoke(cli, [*call, *wrong]).exception)
+        assert "not both" in str(CliRunner().invoke(cli, [*call, *wrong]).exception)
