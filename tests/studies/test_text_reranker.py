@@ -45,7 +45,7 @@ def models(tmp_path_factory):
 @pytest.fixture
 def reading(city, monkeypatch):
     """Return a reranker whose model is never loaded, to see its texts."""
-    monkeypatch.setattr(TextReranker, "_load", lambda _: SimpleNamespace(device=SimpleNamespace(type="cpu")))
+    monkeypatch.setattr(TextReranker, "_load", lambda *_: SimpleNamespace(device=SimpleNamespace(type="cpu")))
     monkeypatch.setattr(TextReranker, "_check_words", lambda *_: None)
     return TextReranker("folder", city, 1)
 
@@ -88,8 +88,8 @@ def test_training_repeats_itself_and_leaves_the_global_state(models, city, parts
     import torch
 
     train, test, _ = parts
-    reranker = TextReranker(models / "bi", city, 2)  # without a head, which is made from the seed
     before = torch.get_rng_state()
+    reranker = TextReranker(models / "bi", city, 2)  # without a head, which is made from the seed
     options = {"queries": 12, "dropout": True}
     first, again, other = (reranker.train(train, "v72", seed=seed, **options)(test, "mp5") for seed in (1, 1, 2))
     assert torch.equal(before, torch.get_rng_state())
@@ -98,9 +98,18 @@ def test_training_repeats_itself_and_leaves_the_global_state(models, city, parts
     assert not np.array_equal(first, other)
 
 
+def test_a_model_in_half_precision_is_trained_in_single(models, city, tmp_path):
+    import sentence_transformers
+    import torch
+
+    sentence_transformers.CrossEncoder(str(models / "cross"), device="cpu").bfloat16().save_pretrained(str(tmp_path))
+    encoder = TextReranker(tmp_path, city, 1)._load(1)
+    assert {weights.dtype for weights in encoder.parameters()} == {torch.float32}
+
+
 def test_training_puts_first_what_has_the_better_grade(models, city, monkeypatch):
     monkeypatch.setattr(text_reranker, "LEARNING_RATE", 0.01)
-    encoder = TextReranker(models / "cross", city, 1)._load()
+    encoder = TextReranker(models / "cross", city, 1)._load(1)
     texts = ["x 1", "y 1", "z 1"]
     orders = [np.random.default_rng(i).permutation(3) for i in range(120)]
     text_reranker._fit(encoder, [("a", [texts[i] for i in order], 2 - order) for order in orders])

@@ -31,13 +31,14 @@ class TextReranker:
     def __init__(self, folder: PathLike, places: Places, epochs: int) -> None:
         self.folder, self.places, self.epochs = Path(folder), places, epochs
         self._scale = places.scale
-        encoder = self._load()
+        encoder = self._load(0)
         self._check_words(encoder)
         device = encoder.device.type
         certain = "" if device == "cpu" else "; on this device the same seed may give slightly other numbers"
         self.note = f"rerankers: cross-encoders trained from {self.folder} on {device}{certain}"
 
-    def _load(self) -> Any:
+    def _load(self, seed: int) -> Any:
+        """Load the model in single precision; a head that it has not is drawn from the seed."""
         try:
             from sentence_transformers import CrossEncoder
         except ImportError:
@@ -47,13 +48,13 @@ class TextReranker:
         if not any((self.folder / name).is_file() for name in ("config.json", "modules.json")):
             raise UsageError(f"{self.folder}: no model there; {expected}")
         try:
-            with _quietly():
+            with _quietly(), _seeded(seed):
                 encoder = CrossEncoder(str(self.folder), num_labels=1, local_files_only=True)
         except Exception as error:  # a library of models raises anything for a folder that it cannot read
             reason = str(error).strip().partition("\n")[0]
             raise UsageError(f"{self.folder}: this model cannot be loaded ({reason}); {expected}") from None
         encoder.max_seq_length = min(LONGEST, encoder.max_seq_length or LONGEST)
-        return encoder
+        return encoder.float()
 
     def _check_words(self, encoder: Any) -> None:
         """Refuse a model to which most places look the same: its tokenizer is missing, or for another script."""
@@ -77,11 +78,10 @@ class TextReranker:
         ):
             texts = self.texts(part, rows.tolist(), model, setting)
             lists.append((texts[0][0], [text for _, text in texts], grades))
-        # weights of a new head and dropout come from the global generators, which are put back afterwards
-        with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-            torch.manual_seed(model_seed(model, seed))
-            encoder = self._load()
-            order = np.random.default_rng([seed, 29])
+        own = model_seed(model, seed)
+        encoder = self._load(own)
+        order = np.random.default_rng([seed, 29])
+        with _seeded(own):
             _fit(encoder, [lists[i] for _ in range(self.epochs) for i in order.permutation(len(lists))])
 
         def score(asked: Part, setting: str) -> Floats:
@@ -110,6 +110,16 @@ class TextReranker:
         if setting != "mp3":
             parts.append(FAR[int(np.digitize(steps, BINS))] if model == "v81" else f"{steps * self._scale:.0f} m")
         return "; ".join(filter(None, parts))
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Seed PyTorch's global generators, which heads and dropout are drawn from, and put them back afterwards."""
+    import torch
+
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        yield
 
 
 @contextmanager
