@@ -47,6 +47,7 @@ def test_ties_are_counted_for_each_measure(tied, level):
     assert by_set["Tied scores"].level == "good"  # the four items are relevant, in any order
     if tied:
         assert f"{tied} of 20" in by_rank["Tied scores"].text
+        assert ("(--order rank)" in by_rank["Tied scores"].text) == (level == "problem")
     averaged = checked(runs={"mine": scores}, measures=["RDQ@4"], ties=None)[0]
     assert averaged["Tied scores"].level == level
 

@@ -117,8 +117,8 @@ def _tied(coverage: Sequence[Coverage], measure: str) -> Check:
     share = f"{most:,} of {counted(queries, 'query')}"
     if problem:
         text = (
-            f"{printable(system)} has equal scores that decide {share}: its order there is arbitrary. Write its scores"
-            " with more digits, or rank its items."
+            f"{printable(system)} has equal scores that decide {share}: its order there is arbitrary. If it has"
+            " ranks, use them (--order rank), or write its scores with more digits."
         )
     else:
         text = f"Equal scores affect {measure}{runs}, most in {printable(system)}: {share}."
