@@ -284,4 +284,4 @@ async function arrive() {
   byId("name").focus();
 }
 
-arrive();
+document.addEventListener("DOMContentLoaded", arrive); // all scripts have run then, however late one came
