@@ -20,7 +20,7 @@ from rankdev.studies.real_poi.worlds import PAIR_KINDS, WORLDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 FACTS, PAIRS, STATEMENTS = (DOCS / "data" / name for name in ("poi-worlds.csv", "poi-pairs.csv", "statements.json"))
-CHOICE = DOCS / "data" / "choice.json"
+CHOICE, CROSS = DOCS / "data" / "choice.json", DOCS / "data" / "poi-cross-encoders.csv"
 PAGES = ("studies.md", "answers.md")
 RDQ = "RDQ@5"
 SHORT = {"nDCG(gains=inverse,dcg=exp-log2)@5": "nDCG inverse", "nDCG(gains=linear,dcg=exp-log2)@5": "nDCG linear"}
@@ -75,6 +75,17 @@ def powers() -> Iterator[Sequence[str]]:
     for measure, row in paper["power"].items():
         cells = [_best(table[measure], max(table.values())) for table in tables]
         yield SHORT.get(measure, measure), _best(row[at], max(r[at] for r in paper["power"].values())), *cells
+
+
+def cross_encoders() -> Iterator[Sequence[str]]:
+    """Median power of cross-encoders' pairs, by measure."""
+    facts = pl.read_csv(CROSS, infer_schema_length=None)
+    worlds = _worlds(facts)
+    yield "measure", *(f"{world}, {n}" for world in worlds for n in (25, 100))
+    parts = {25: "power at 25", 100: "Table 2"}
+    tables = [_values(facts.filter(world=world), parts[n], "p50") for world in worlds for n in (25, 100)]
+    for measure in tables[0]:
+        yield SHORT.get(measure, measure), *(_best(table[measure], max(table.values())) for table in tables)
 
 
 def leads() -> Iterator[Sequence[str]]:
@@ -165,6 +176,7 @@ TABLES: dict[str, Callable[[], Iterator[Sequence[str]]]] = {
     "labels": labels,
     "statements": statements,
     "choice": choice,
+    "cross-encoders": cross_encoders,
 }
 
 

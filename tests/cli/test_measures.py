@@ -81,7 +81,7 @@ def test_scores_and_one_pass_inputs_do_without_losses(rankdev, folder):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (["places.jsonl"], "references is for --advise"),
+        (["places.jsonl"], "add --advise, or leave them out"),
         (["-m", "RDQ@5"], "--measure is for --advise"),
         (["--advise"], "give REFERENCES and at least one RUN"),
         ([*CALL, "-m", "RDQ@5"], "at least two measures; got RDQ@5"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 P = ParamSpec("P")
-GLYPH = re.compile(r"Glyph (\d+) .*missing from font")  # matplotlib's warning
+GLYPH = re.compile(r"Glyph (\d+) .*missing from (current )?font")  # a warning of matplotlib, older and newer
 NOTEBOOK = 110  # pixels an inch has in a notebook; drawn twice as fine, for screens that are
 COLUMN, PAGE = 3.35, 7.0  # inches: one column, and both, of a two-column paper
 FORMATS = (".png", ".svg", ".pdf")

@@ -12,6 +12,7 @@ from rankdev.cli.help import Command
 from rankdev.cli.inputs import load_scores, source_options
 from rankdev.cli.options import import_option, named_runs, refuse_unused
 from rankdev.cli.outputs import deliver, draw, figure_option
+from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,8 +53,22 @@ def measures_command(
     systems, which may be as good, and which not to use.
     """
     if not advise:
-        given = ("references", "runs", "table", "measures", "segments", "clusters", "alpha", "figure", "names", "order")
-        refuse_unused(*given, "ties", "empty", "like", why="is for --advise")
+        if source["references"] is not None:
+            raise UsageError("REFERENCES and RUNs are for advice; add --advise, or leave them out")
+        given = (
+            "table",
+            "measures",
+            "segments",
+            "clusters",
+            "alpha",
+            "figure",
+            "names",
+            "order",
+            "ties",
+            "empty",
+            "like",
+        )
+        refuse_unused(*given, why="is for --advise")
         _list_measures(form, output)
         return
     from rankdev.statistics.advice import advise as advice
