@@ -47,6 +47,25 @@ def test_the_owner_makes_a_link_and_revokes_it(browser, seen, server):
     context.close()
 
 
+def test_the_owner_reads_comments(seen, server):
+    page, found = seen
+    begin(page, server, server.tokens.owner, "eve")
+    for comment in ("first", "<img src=x onerror=alert(1)>"):
+        page.fill("#comment", comment)
+        page.wait_for_function("() => wasSeen()")
+        before = page.text_content("#progress")
+        page.click("text=Equally good")
+        page.wait_for_function("before => document.getElementById('progress').textContent !== before", arg=before)
+    page.click("text=Results")
+    page.click("summary >> text=Comments")
+    page.wait_for_selector("#comments tbody tr >> nth=1")
+    assert page.locator("#comments tbody td:last-child").all_text_contents() == [
+        "<img src=x onerror=alert(1)>",
+        "first",
+    ]
+    assert found() == []
+
+
 def test_a_script_may_come_late(page, server):
     server.change(lambda tokens: tokens.with_links(["ann"]))
     held = []

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 EXPORTS = (*ENDINGS, ".txt")
 SPREADSHEETS = (".csv", ".tsv")
+COMMENTS = 50  # the last ones are shown; all are exported
 Reply = tuple[bytes, str]
 
 
@@ -37,7 +38,14 @@ def _noticed(session: Session) -> dict[str, Any]:
     found = quality_of(session)
     judges = [{**row, "told": told(row)} for row in found.judges.iter_rows(named=True)]
     quality = {**found.summary, "judges": judges, "queries": found.queries.to_dicts(), "remarks": found.remarks}
-    return {"quality": quality, "models": _checked(session)}
+    return {"quality": quality, "models": _checked(session), "comments": _comments(session)}
+
+
+def _comments(session: Session) -> list[dict[str, str]]:
+    """Return the last comments on pairs, the newest first."""
+    answers, _ = session.known_answers()
+    said = answers.filter(pl.col("comment") != "").select("query", "first", "second", "worker", "comment")
+    return said.tail(COMMENTS).reverse().to_dicts()
 
 
 def quality_of(session: Session) -> Quality:

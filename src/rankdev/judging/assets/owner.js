@@ -31,7 +31,13 @@ const showOwner = reader(
       ...reply.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, entry.title || entry.item)))),
     );
     if (!reply.tiers.length) byId("found").append(element("li", {}, "no judgments yet"));
-    showQuality(reply.quality, new Map(reply.queries.map((/** @type {any} */ entry) => [entry.id, entry.text])));
+    const texts = new Map(reply.queries.map((/** @type {any} */ entry) => [entry.id, entry.text]));
+    showQuality(reply.quality, texts);
+    byId("comments").tBodies[0].replaceChildren(
+      ...reply.comments.map((/** @type {any} */ said) =>
+        row(said.worker, ...[texts.get(said.query) ?? said.query, said.first, said.second].map((cell) => element("td", { class: "text" }, named(cell))), element("td", { class: "text noticed" }, named(said.comment, 2000))),
+      ),
+    );
     byId("models").replaceChildren(...Object.values(reply.models).map((/** @type {any} */ lines) => element("p", {}, lines.join(" "))));
   },
 );
