@@ -68,7 +68,14 @@ def serving(
     else:
         strategy = OrderStrategy(items.pool, Rule(), repeats=repeats, seed=0)
     session = Session(items, store, strategy, least=least, **(team or {}))
-    server = JudgeServer(session, host, port, Tokens.kept(store), **options)
+    with served(session, host, port, **options) as server:
+        yield server
+
+
+@contextmanager
+def served(session, host="127.0.0.1", port=0, **options):
+    """Serve a session until the block ends, and close it."""
+    server = JudgeServer(session, host, port, Tokens.kept(session.store), **options)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -78,7 +85,7 @@ def serving(
         thread.join()
         server.server_close()
         session.close()
-        store.close()
+        session.store.close()
 
 
 class Client:

@@ -1,36 +1,19 @@
 """The owner sees the verdict as it forms; judges do not."""
 
-from contextlib import contextmanager
-from threading import Thread
-
 from rankdev.judging.items import read_items
-from rankdev.judging.server import JudgeServer, Tokens
 from rankdev.judging.sessions import Session
 from rankdev.judging.store import Store
 from rankdev.judging.strategies import DecisionStrategy, SystemScores
-from tests.judging.serving import Client, written
+from tests.judging.serving import Client, served, written
 from tests.pages.test_judge import begin
 
 
-@contextmanager
 def deciding(folder):
     rows = [{"query": f"q{q}", "item": item} for q in range(3) for item in "abcd"]
     items = read_items(written(folder / "items.jsonl", rows))
     runs = {"good": {f"q{q}": list("abcd") for q in range(3)}, "poor": {f"q{q}": list("dcba") for q in range(3)}}
     strategy = DecisionStrategy(items.pool, SystemScores.of(items.pool.items, runs, "RDQ@3"), 0.05, repeats=2, seed=0)
-    store = Store(folder / "j.sqlite")
-    session = Session(items, store, strategy, least=0)
-    server = JudgeServer(session, "127.0.0.1", 0, Tokens.kept(store))
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-        session.close()
-        store.close()
+    return served(Session(items, Store(folder / "j.sqlite"), strategy, least=0))
 
 
 def answered(client, most):

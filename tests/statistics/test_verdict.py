@@ -11,7 +11,7 @@ from rankdev.errors import DataError
 from rankdev.evaluation.health import Check
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.leaderboard import places
-from rankdev.statistics.verdict import listed, queries_check, verdicts
+from rankdev.statistics.verdict import name_some, queries_check, verdicts
 from tests.common.examples import examples
 
 FINE, BAD = Check("x", "good", "", ""), Check("y", "problem", "1", "y is broken.")
@@ -91,6 +91,6 @@ def test_systems_that_score_the_same_are_called_so():
 
 
 def test_names_are_counted_where_there_are_many():
-    assert listed(["a"]) == "a"
-    assert listed(list("abcde")) == "a, b, c, d and e"
-    assert listed(list("abcdef")) == "a, b, c, d and 2 others"
+    assert name_some(["a"]) == "a"
+    assert name_some(list("abcde")) == "a, b, c, d and e"
+    assert name_some(list("abcdef")) == "a, b, c, d and 2 others"

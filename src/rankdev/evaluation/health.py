@@ -15,7 +15,7 @@ import numpy as np
 
 from rankdev.core.references import References
 from rankdev.core.runs import Run
-from rankdev.errors import RankdevWarning, counted, printable
+from rankdev.errors import RankdevWarning, counted, listed, printable
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.evaluate import Empty, evaluate_all
 from rankdev.evaluation.scores import Scores
@@ -197,4 +197,4 @@ def _listed(entries: Sequence[Any], written: Callable[..., str], noun: str) -> s
     texts = [written(entry) for entry in entries[:NAMED]]
     if len(entries) > NAMED:
         texts.append(counted(len(entries) - NAMED, f"more {noun}"))
-    return " and ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else texts[0]
+    return listed(texts)

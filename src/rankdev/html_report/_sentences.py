@@ -14,7 +14,7 @@ from rankdev.html_report.comparison import Comparison
 from rankdev.statistics.panels import carried
 from rankdev.statistics.planning import Plan
 from rankdev.statistics.replicates import in_words
-from rankdev.statistics.verdict import listed, queries_check
+from rankdev.statistics.verdict import name_some, queries_check
 
 REMEDIES = {
     "retrieval": "The retriever has most to gain.",
@@ -118,7 +118,7 @@ def notes(found: Comparison) -> Iterator[str]:
     if found.by_segment is not None:
         yield from by_segment_in_short(found.by_segment)
     if found.same_as_best:
-        yield f"{found.best} and {listed(found.same_as_best)} have the same {found.headline} on every query."
+        yield f"{found.best} and {name_some(found.same_as_best)} have the same {found.headline} on every query."
     if found.replicates is not None:
         yield "Scores and losses are means over runs; lists are those of each system's first run."
     queries, shown = len(found.scores.queries), len(found.shown)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rankdev.errors import RankdevError, RankdevWarning, counted, printable
+from rankdev.errors import RankdevError, RankdevWarning, counted, listed, printable
 from rankdev.evaluation.health import FLAT, Check
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.conclusion import conclusion
@@ -194,7 +194,7 @@ def _of_several(
             f" {name} has the {end} mean."
         ), False
     why = next(text for text in (CHANCE, ZERO, SKEWED) if any(rival.why == text for rival in tied))
-    who = listed([rival.system for rival in tied if rival.why == why])
+    who = name_some([rival.system for rival in tied if rival.why == why])
     return f"{name} has the {end} mean {measure} of {count} systems, but {why.format(who)}.", False
 
 
@@ -243,16 +243,16 @@ def queries_check(verdict: Verdict, needs: Plan | str | None, number: int, unit:
     return Check(name, "unknown", there, "rankdev plan states how many are needed." if verdict.level == "open" else "")
 
 
-def listed(systems: Sequence[str]) -> str:
+def name_some(systems: Sequence[str]) -> str:
     """Name a few systems, and count the others.
 
-    >>> listed(["a", "b", "c"]), listed(list("abcdefg"))
+    >>> name_some(["a", "b", "c"]), name_some(list("abcdefg"))
     ('a, b and c', 'a, b, c, d and 3 others')
     """
     names = [printable(system) for system in systems]
     if len(names) > NAMED + 1:
         return f"{', '.join(names[:NAMED])} and {counted(len(names) - NAMED, 'other')}"
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+    return listed(names)
 
 
 def _number(value: float) -> str:
