@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from rankdev._common.lazy import later_step
 from rankdev._common.tables import Tabular
 
 if TYPE_CHECKING:
@@ -78,22 +79,29 @@ class Result(Tabular):
         >>> import rankdev as rd
         >>> figure = rd.explain(["d1", "d2"], ["d2", "d1"], k=2).plot()
         """
-        from rankdev.display.dispatch import figure_of
-
-        return figure_of(self, **options)
+        return _display().figure_of(self, **options)
 
     def __str__(self) -> str:
-        from rankdev.display.dispatch import text_of
-
-        return text_of(self)
+        return _display().text_of(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show the table, not the fields, where IPython shows text."""
-        from rankdev.display.dispatch import text_of
-
-        printer.text("…" if cycle else text_of(self, short=True))
+        printer.text("…" if cycle else _display().text_of(self, short=True))
 
     def _repr_html_(self) -> str:
-        from rankdev.display.dispatch import html_of
+        return _display().html_of(self)
 
-        return html_of(self)
+
+class _Display(Protocol):
+    """What shows results."""
+
+    def figure_of(self, result: Result, **options: Any) -> Figure: ...
+
+    def text_of(self, result: Result, *, short: bool = False) -> str: ...
+
+    def html_of(self, result: Result) -> str: ...
+
+
+def _display() -> _Display:
+    shown_by: _Display = later_step("display")
+    return shown_by

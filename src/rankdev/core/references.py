@@ -13,6 +13,7 @@ from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.cautions import caution
 from rankdev._common.files_in_use import PathLike
 from rankdev._common.ids import integer_ids, is_integer, with_integers
+from rankdev._common.lazy import later_step
 from rankdev._common.names import is_interactions, unrated, unrated_note
 from rankdev._common.tables import (
     OfRanx,
@@ -230,9 +231,8 @@ class References(ByQuery[Reference]):
         >>> References.from_preferences([("q", "x", "y")] * 6)["q"]
         Reference({'x': 1, 'y': 2})
         """
-        from rankdev.preferences import references_from_preferences
-
-        return references_from_preferences(preferences, method, **options)
+        made: References = later_step("preferences").references_from_preferences(preferences, method, **options)
+        return made
 
     @classmethod
     def of(cls, value: ReferencesLike) -> References:
