@@ -30,8 +30,7 @@ from rankdev._common.tables import (
 from rankdev.core._grouping import graded_columns, ranked_columns
 from rankdev.core._input_formats import names_of, rows_of_grades, rows_of_lists, rows_of_ranks, rows_of_tiers
 from rankdev.core.columns import ByQuery, Items, Nonrelevant, last_of_each
-from rankdev.core.rag import RIGHT, records_in
-from rankdev.core.ratings import grades_of
+from rankdev.core.records import RIGHT, grades_of, records_in
 from rankdev.core.single import Reference
 from rankdev.errors import DataError, counted, shown
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from rankdev._common.cautions import caution
 from rankdev._common.names import KNOWN_NAMES
 from rankdev._common.reading import reading
-from rankdev.core.rag import is_retrieved, question_of, retrieved
+from rankdev.core.records import is_retrieved, plain, question_of, retrieved
 from rankdev.errors import DataError, counted, shown
 
 _MULTI = ("responses", "results")
@@ -27,22 +27,6 @@ class Answer(NamedTuple):
 
     items: list[Any]
     partial: str = ""
-
-
-def plain(value: Any) -> Any:
-    """Return what a client's response object holds (``body``, ``raw_response``, ``json``); all else as it is."""
-    if isinstance(value, Mapping | list | str) or value is None:
-        return value
-    for name in ("body", "raw_response", "json"):
-        held = getattr(value, name, None)
-        if isinstance(held, Mapping | list):
-            return held
-    made_by = type(value).__module__.partition(".")[0]
-    if made_by == "algoliasearch" and hasattr(value, "to_dict"):
-        return value.to_dict()
-    if made_by == "ragas" and hasattr(value, "to_list"):  # an EvaluationDataset
-        return value.to_list()
-    return value
 
 
 def is_response(value: Any) -> bool:

@@ -34,7 +34,7 @@ from rankdev._common.tables import (
 )
 from rankdev.core.columns import ByQuery, item_names, item_series
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
-from rankdev.core.rag import RETRIEVED, records_in
+from rankdev.core.records import RETRIEVED, records_in
 from rankdev.core.responses import is_answer, items_of, lists_of, of_one_input
 from rankdev.core.row_checks import check_once, documents_of, kept_once, repeated_rows
 from rankdev.core.run_builder import RunBuilder, warn_of_repeats

@@ -15,8 +15,7 @@ from rankdev._common.names import is_interactions, known_names, ranked_names, un
 from rankdev._common.reading import Ranks, reading, reading_with
 from rankdev._common.tables import listed
 from rankdev._common.work import Progress
-from rankdev.core.rag import RETRIEVED, RIGHT
-from rankdev.core.ratings import grades_of
+from rankdev.core.records import RETRIEVED, RIGHT, grades_of
 from rankdev.core.references import References
 from rankdev.core.responses import is_answer
 from rankdev.core.runs import Run

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from rankdev.core.rag import RIGHT
-from rankdev.core.ratings import grades_of, right_rows
+from rankdev.core.records import RIGHT, grades_of, right_rows
 from rankdev.core.responses import gathered, is_answer, is_response, lists_of, named_record
 from rankdev.errors import DataError, FileFormatError
 from rankdev.io.streams import Source
