@@ -1,4 +1,4 @@
-"""The formats in which references are given, each made into rows of query, item and rank or grade."""
+"""What references are given as, made into rows of query, item and rank or grade, and those into their columns."""
 
 from __future__ import annotations
 
@@ -8,21 +8,26 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankdev._common.ids import as_given
+from rankdev._common.arrays import Floats, Ints
+from rankdev._common.cautions import caution
+from rankdev._common.ids import as_given, is_integer
+from rankdev._common.reading import reading
 from rankdev._common.tables import (
     as_frame,
     as_id,
     check_mapping,
     column,
     is_table,
+    number_column,
     number_series,
     tabled,
     text_column,
     text_series,
+    truth_column,
 )
-from rankdev.core.columns import group, item_series
-from rankdev.core.row_checks import check_once
-from rankdev.errors import DataError, shown
+from rankdev.core.columns import Groups, Items, Nonrelevant, group, item_series
+from rankdev.core.row_checks import check_once, check_ranks, check_unique, dense_ranks, tier_ranks
+from rankdev.errors import DataError, counted, shown
 
 
 def rows_of_lists(lists: Any, nonrelevant: Any) -> pl.DataFrame:
@@ -153,3 +158,97 @@ def _filled(tier: Any, query: object, rank: int) -> list[Any]:
 
 def _pairs(values: Any, query: object, name: str) -> list[tuple[Any, Any]]:
     return list(check_mapping(values, f"query {shown(query)}", f"{{item: {name}}}").items())
+
+
+Columns = tuple[pl.Series, Ints, Items, Ints, Floats | None, Nonrelevant | None]
+
+
+def ranked_columns(frame: pl.DataFrame) -> Columns:
+    """Return the columns of references whose rows have ranks; a mark tells nonrelevant items."""
+    query, item = names_of(frame)
+    marked = truth_column(frame, "nonrelevant", "references") if "nonrelevant" in frame.columns else None
+    rank = number_column(frame, "rank", "references", needed=None if marked is None else ~marked).to_numpy()
+    groups, rows = _grouped(query, item, rank, "rank")
+    rows = rows[np.lexsort((rank[rows], groups.codes[rows]))]
+    if reading().ranks == "competition":
+        rank = dense_ranks(groups, rank, rows if marked is None else rows[~marked.to_numpy()[rows]])
+    if marked is None:
+        check_ranks(groups, item, rank, rows)
+        return _columns(groups, item, rows, rank[rows], None)
+    both = np.flatnonzero(marked.to_numpy() & (rank != 0))
+    if len(both):
+        row = int(both[0])
+        raise DataError(
+            f"query {shown(query[row])}: item {shown(item[row])} has a rank and is nonrelevant too; keep one", row
+        )
+    nonrelevant = marked.to_numpy()[rows]
+    relevant, others = rows[~nonrelevant], rows[nonrelevant]
+    check_ranks(groups, item, rank, relevant)
+    return _columns(groups, item, relevant, rank[relevant], None, others, np.zeros(len(others)))
+
+
+def graded_columns(frame: pl.DataFrame) -> Columns:
+    """Return the columns of references whose rows have grades."""
+    query, item = names_of(frame)
+    grade = number_column(frame, "grade", "references").to_numpy()
+    groups, rows = _grouped(query, item, grade, "grade")
+    rows = rows[np.lexsort((-grade[rows], groups.codes[rows]))]
+    relevant, others = rows[grade[rows] > 0], rows[grade[rows] <= 0]
+    ranks = tier_ranks(groups.codes[relevant], grade[relevant])
+    return _columns(groups, item, relevant, ranks, grade[relevant], others, grade[others])
+
+
+def _columns(
+    groups: Groups,
+    item: pl.Series,
+    relevant: Ints,
+    ranks: Floats,
+    grades: Floats | None,
+    others: Ints | None = None,
+    other_grades: Floats | None = None,
+) -> Columns:
+    nonrelevant = None
+    if others is not None and other_grades is not None:
+        names = Items(item.gather(others).alias("item"))
+        nonrelevant = Nonrelevant(groups.take(others).offsets, names, other_grades)
+    queries, items = groups.names.alias("query"), Items(item.gather(relevant).alias("item"))
+    return (queries, groups.take(relevant).offsets, items, ranks.astype(np.int64), grades, nonrelevant)
+
+
+def _grouped(query: pl.Series, item: pl.Series, value: Floats, name: str) -> tuple[Groups, Ints]:
+    """Group rows by query; return the groups and the rows that do not repeat another."""
+    if not len(query):
+        raise DataError("references need at least one row")
+    groups = group(query)
+    repeated = check_unique(groups, item, value, name)
+    if repeated.any():
+        row = int(np.argmax(repeated))
+        count = int(repeated.sum())
+        caution(
+            f"{counted(count, 'row', 'is')} ignored because of an earlier one with the same query and item,"
+            f" the first for query {shown(query[row])}, item {shown(item[row])}"
+        )
+    return groups, np.flatnonzero(~repeated)
+
+
+def check_agreement(graded: pl.DataFrame, frame: pl.DataFrame) -> None:
+    """Refuse ranks that are not those of the grades in the same table; ``graded`` has those."""
+    relevant = number_column(frame, "grade", "references") > 0
+    ranked = frame.with_columns(rank=number_column(frame, "rank", "references", needed=relevant))
+    ranked = ranked.select(*names_of(frame), "rank")
+    pairs = graded.join(ranked, on=["query", "item"], suffix="_given")
+    wrong = pairs.filter(pl.col("rank") != pl.col("rank_given"))
+    if len(wrong):
+        query, item, rank, grade, given = wrong.row(0)
+        raise DataError(
+            f"query {shown(query)}: item {shown(item)} has the rank {given:g}, but its grade {grade:g} makes it {rank};"
+            " keep one of the two columns"
+        )
+
+
+def are_integers(values: Iterable[Any]) -> bool:
+    """Tell whether all items of lists, tiers or sets are whole numbers."""
+    return all(
+        are_integers(value) if isinstance(value, Iterable) and not isinstance(value, str) else is_integer(value)
+        for value in values
+    )

@@ -175,6 +175,17 @@ class Nonrelevant:
         rows = np.flatnonzero(np.isin(self.codes, places))
         return Nonrelevant(offsets_of(sizes[places]), Items(self.item_ids.gather(rows)), self.grades[rows])
 
+    def added_to(self, frame: pl.DataFrame, queries: pl.Series, codes: Ints) -> pl.DataFrame:
+        """Add rows to a table of relevant items, after those of their query; ``codes`` are the queries of its rows."""
+        others = pl.DataFrame({"query": queries.gather(self.codes), "item": self.item_ids})
+        others = others.with_columns(rank=pl.lit(None, pl.Int64))
+        if "grade" in frame.columns:
+            others = others.with_columns(grade=pl.Series(self.grades))
+        else:
+            frame, others = (part.with_columns(nonrelevant=pl.lit(part is others)) for part in (frame, others))
+        rows = np.argsort(np.concatenate([codes, self.codes]), kind="stable")
+        return pl.concat([frame, others])[rows]
+
 
 def last_of_each(offsets: Ints, values: Ints) -> Ints:
     """Return the last value of each query's rows; 0 where there are none."""

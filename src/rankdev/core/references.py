@@ -12,7 +12,7 @@ import polars as pl
 from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.cautions import caution
 from rankdev._common.files_in_use import PathLike
-from rankdev._common.ids import integer_ids, is_integer, with_integers
+from rankdev._common.ids import integer_ids, with_integers
 from rankdev._common.lazy import later_step
 from rankdev._common.names import is_interactions, unrated, unrated_note
 from rankdev._common.tables import (
@@ -24,15 +24,22 @@ from rankdev._common.tables import (
     check_no_records,
     from_ranx,
     is_table,
-    number_column,
     tabled,
 )
-from rankdev.core._grouping import graded_columns, ranked_columns
-from rankdev.core._input_formats import names_of, rows_of_grades, rows_of_lists, rows_of_ranks, rows_of_tiers
+from rankdev.core._input_formats import (
+    are_integers,
+    check_agreement,
+    graded_columns,
+    ranked_columns,
+    rows_of_grades,
+    rows_of_lists,
+    rows_of_ranks,
+    rows_of_tiers,
+)
 from rankdev.core.columns import ByQuery, Items, Nonrelevant, last_of_each
 from rankdev.core.records import RIGHT, grades_of, records_in
 from rankdev.core.single import Reference
-from rankdev.errors import DataError, counted, shown
+from rankdev.errors import counted
 
 ReferencesLike: TypeAlias = "References | PathLike | TableLike | OfRanx | Mapping[Any, Iterable[Any]]"
 """References: their file, References, a table, Qrels of ranx, or ``{query: …}`` of lists or tiers."""
@@ -204,7 +211,7 @@ class References(ByQuery[Reference]):
             return cls._from_ranked(frame)
         references = cls._from_graded(frame)
         if "rank" in frame.columns:
-            _check_agreement(references, frame)
+            check_agreement(references.text_table(), frame)
         return references
 
     @classmethod
@@ -267,7 +274,7 @@ class References(ByQuery[Reference]):
         value = check_mapping(value, "references", "References, a table, {query: [item, …]} or {query: [[item, …], …]}")
         check_no_records(value)
         made = cls._from_each({query: Reference.of(entry, query=query) for query, entry in value.items()})
-        return replace(made, integer_ids=(*made.integer_ids, "item")) if _are_integers(value.values()) else made
+        return replace(made, integer_ids=(*made.integer_ids, "item")) if are_integers(value.values()) else made
 
     @classmethod
     def _from_each(cls, entries: Mapping[Any, Reference]) -> References:
@@ -388,17 +395,9 @@ class References(ByQuery[Reference]):
         if self.grades is not None:
             columns["grade"] = pl.Series(self.grades)
         frame = pl.DataFrame(columns)
-        return frame if self.nonrelevant is None or not nonrelevant else self._with_nonrelevant(frame, self.nonrelevant)
-
-    def _with_nonrelevant(self, frame: pl.DataFrame, nonrelevant: Nonrelevant) -> pl.DataFrame:
-        others = pl.DataFrame({"query": self.queries.gather(nonrelevant.codes), "item": nonrelevant.item_ids})
-        others = others.with_columns(rank=pl.lit(None, pl.Int64))
-        if self.grades is not None:
-            others = others.with_columns(grade=pl.Series(nonrelevant.grades))
-        else:
-            frame, others = (part.with_columns(nonrelevant=pl.lit(part is others)) for part in (frame, others))
-        rows = np.argsort(np.concatenate([self.codes, nonrelevant.codes]), kind="stable")
-        return pl.concat([frame, others])[rows]
+        if self.nonrelevant is None or not nonrelevant:
+            return frame
+        return self.nonrelevant.added_to(frame, self.queries, self.codes)
 
     def __getitem__(self, query: str) -> Reference:
         rows = self.rows(query)
@@ -431,25 +430,3 @@ class References(ByQuery[Reference]):
     def __repr__(self) -> str:
         graded = ", graded" if self.grades is not None else ""
         return f"References({counted(len(self), 'query')}, {counted(len(self.ranks), 'item')}{graded})"
-
-
-def _check_agreement(references: References, frame: pl.DataFrame) -> None:
-    relevant = number_column(frame, "grade", "references") > 0
-    ranked = frame.with_columns(rank=number_column(frame, "rank", "references", needed=relevant))
-    ranked = ranked.select(*names_of(frame), "rank")
-    pairs = references.text_table().join(ranked, on=["query", "item"], suffix="_given")
-    wrong = pairs.filter(pl.col("rank") != pl.col("rank_given"))
-    if len(wrong):
-        query, item, rank, grade, given = wrong.row(0)
-        raise DataError(
-            f"query {shown(query)}: item {shown(item)} has the rank {given:g}, but its grade {grade:g} makes it {rank};"
-            " keep one of the two columns"
-        )
-
-
-def _are_integers(values: Iterable[Any]) -> bool:
-    """Tell whether all items of lists, tiers or sets are whole numbers."""
-    return all(
-        _are_integers(value) if isinstance(value, Iterable) and not isinstance(value, str) else is_integer(value)
-        for value in values
-    )
