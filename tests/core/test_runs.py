@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import rankdev as rd
 from rankdev import DataError, RankdevWarning, Reference, References, Run, UsageError
 from rankdev.core.ordering import Order, Ordering, Ties
-from rankdev.core.run_builder import RunBuilder
+from rankdev.core.batches import RunBuilder
 
 Row = tuple[str, str, float]
 
@@ -260,7 +260,7 @@ def test_unknown_options(options: dict[str, Any], message: str) -> None:
 
 def test_a_long_tie_is_bounded_and_still_known_to_decide(monkeypatch):
     """Rows past the depth that are tied with the last one within it are kept up to a limit, best first by the rule."""
-    monkeypatch.setattr("rankdev.core.run_builder.LONGEST_TIE", 5)
+    monkeypatch.setattr("rankdev.core.batches.LONGEST_TIE", 5)
     monkeypatch.setattr("rankdev.evaluation.matching.LONGEST_TIE", 5)
     builder = RunBuilder(Ordering(), depth=2)
     names = [f"d{i:03}" for i in range(100)]

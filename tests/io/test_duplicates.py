@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import rankdev as rd
 from rankdev._common.reading import reading_with
 from rankdev.core.ordering import Ordering
-from rankdev.core.run_builder import RunBuilder
+from rankdev.core.batches import RunBuilder
 from rankdev.core.runs import Run
 from rankdev.io import streams
 from tests.common import draws

@@ -1,15 +1,20 @@
-"""What references are given as, made into rows of query, item and rank or grade, and those into their columns."""
+"""What references and lists of runs are given as, made into their columns.
+
+References become rows of query, item and rank or grade first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Floats, Ints
+from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.cautions import caution
+from rankdev._common.checks import is_list
 from rankdev._common.ids import as_given, is_integer
 from rankdev._common.reading import reading
 from rankdev._common.tables import (
@@ -25,8 +30,19 @@ from rankdev._common.tables import (
     text_series,
     truth_column,
 )
-from rankdev.core.columns import Groups, Items, Nonrelevant, group, item_series
-from rankdev.core.row_checks import check_once, check_ranks, check_unique, dense_ranks, tier_ranks
+from rankdev.core.batches import RunColumns, warn_of_repeats
+from rankdev.core.columns import Groups, Items, Nonrelevant, group, item_names, item_series
+from rankdev.core.responses import items_of, of_one_input
+from rankdev.core.row_checks import (
+    check_once,
+    check_ranks,
+    check_unique,
+    dense_ranks,
+    documents_of,
+    kept_once,
+    repeated_rows,
+    tier_ranks,
+)
 from rankdev.errors import DataError, counted, shown
 
 
@@ -252,3 +268,39 @@ def are_integers(values: Iterable[Any]) -> bool:
         are_integers(value) if isinstance(value, Iterable) and not isinstance(value, str) else is_integer(value)
         for value in values
     )
+
+
+def listed_columns(lists: Any) -> tuple[RunColumns, tuple[str, ...]]:
+    """Return the columns of a run from ``{query: [item, …]}``, and which of query and item were whole numbers."""
+    lists = check_mapping(lists, "a run", "{query: [item, …]}")
+    with of_one_input():
+        lists = {query: items_of(items, query) for query, items in lists.items()}
+    for query, items in lists.items():
+        if isinstance(items, Set) or not is_list(items):
+            raise DataError(f"query {shown(query)}: expected a list of items; got {shown(items)}")
+    lists = {query: items if isinstance(items, Sequence) else list(items) for query, items in lists.items()}
+    counts = np.array([len(items) for items in lists.values()], np.int64)
+    names, offsets = item_names(lists), offsets_of(counts)
+    ids = [as_id(query) for query in lists]
+    queries, items = text_series("query", ids), text_series("item", names)
+    if (separator := reading().collapse) is not None:
+        items = documents_of(items, separator)
+        names = items.to_list()
+    if len(set(ids)) < len(ids):
+        check_once(queries, "query {} appears twice, as a number and as text; keep one")
+    integers = tuple(
+        name
+        for name, values in (("query", lists), ("item", chain.from_iterable(lists.values())))
+        if lists and all(map(is_integer, values))
+    )
+    repeats, left_out = None, 0
+    if any(len(set(names[begin:end])) < end - begin for begin, end in pairwise(offsets.tolist())):
+        codes = np.repeat(np.arange(len(counts)), counts)
+        if (duplicates := reading().duplicates) is None:
+            repeats = repeated_rows(codes, items)
+            warn_of_repeats(repeats, queries.gather(codes), items)
+        else:
+            kept = kept_once(codes, items, -np.arange(len(items), dtype=float), duplicates)
+            offsets = offsets_of(np.bincount(codes[kept], minlength=len(counts)))
+            items, left_out = items.filter(pl.Series(kept)), len(kept) - int(kept.sum())
+    return RunColumns(queries, offsets, items, None, repeats, left_out=left_out), integers

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
-from rankdev._common.checks import is_list
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.files_in_use import PathLike
-from rankdev._common.ids import as_given, integer_ids, is_integer, with_integers
+from rankdev._common.ids import as_given, integer_ids, with_integers
 from rankdev._common.names import ranked_names
 from rankdev._common.reading import Duplicates, Ranks, reading, reading_with
 from rankdev._common.tables import (
@@ -32,12 +31,12 @@ from rankdev._common.tables import (
     text_column,
     text_series,
 )
-from rankdev.core.columns import ByQuery, item_names, item_series
+from rankdev.core._input_formats import listed_columns
+from rankdev.core.batches import RunBuilder
+from rankdev.core.columns import ByQuery, item_series
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.core.records import RETRIEVED, records_in
-from rankdev.core.responses import is_answer, items_of, lists_of, of_one_input
-from rankdev.core.row_checks import check_once, documents_of, kept_once, repeated_rows
-from rankdev.core.run_builder import RunBuilder, warn_of_repeats
+from rankdev.core.responses import is_answer, lists_of
 from rankdev.errors import DataError, UsageError, counted, shown
 
 RunsLike: TypeAlias = "Mapping[str, RunLike] | PathLike | TableLike"
@@ -110,40 +109,8 @@ class Run(ByQuery[list[str]]):
         >>> Run.from_lists({"q1": ["d2", "d1"]})["q1"]
         ['d2', 'd1']
         """
-        lists = check_mapping(lists, "a run", "{query: [item, …]}")
-        with of_one_input():
-            lists = {query: items_of(items, query) for query, items in lists.items()}
-        for query, items in lists.items():
-            if isinstance(items, Set) or not is_list(items):
-                raise DataError(f"query {shown(query)}: expected a list of items; got {shown(items)}")
-        lists = {query: items if isinstance(items, Sequence) else list(items) for query, items in lists.items()}
-        counts = np.array([len(items) for items in lists.values()], np.int64)
-        names, offsets = item_names(lists), offsets_of(counts)
-        ids = [as_id(query) for query in lists]
-        queries, items = text_series("query", ids), text_series("item", names)
-        if (separator := reading().collapse) is not None:
-            items = documents_of(items, separator)
-            names = items.to_list()
-        if len(set(ids)) < len(ids):
-            check_once(queries, "query {} appears twice, as a number and as text; keep one")
-        integers = tuple(
-            name
-            for name, values in (("query", lists), ("item", chain.from_iterable(lists.values())))
-            if lists and all(map(is_integer, values))
-        )
-        repeats, duplicates = None, reading().duplicates
-        if any(len(set(names[begin:end])) < end - begin for begin, end in pairwise(offsets.tolist())):
-            codes = np.repeat(np.arange(len(counts)), counts)
-            if duplicates is not None:
-                kept = kept_once(codes, items, -np.arange(len(items), dtype=float), duplicates)
-                offsets = offsets_of(np.bincount(codes[kept], minlength=len(counts)))
-                left_out = len(kept) - int(kept.sum())
-                return cls(
-                    queries, offsets, items.filter(pl.Series(kept)), None, left_out=left_out, integer_ids=integers
-                )
-            repeats = repeated_rows(codes, items)
-            warn_of_repeats(repeats, queries.gather(codes), items)
-        return cls(queries, offsets, items, None, repeats, integer_ids=integers)
+        columns, integers = listed_columns(lists)
+        return replace(cls(*columns), integer_ids=integers)
 
     @classmethod
     def from_scores(cls, scores: Any, *, ties: Ties = "trec_eval") -> Run:

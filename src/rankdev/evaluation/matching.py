@@ -14,10 +14,10 @@ import polars as pl
 
 from rankdev._common.arrays import Bools, Ints
 from rankdev._common.cautions import caution
+from rankdev.core.batches import LONGEST_TIE
 from rankdev.core.columns import beyond_ascii, folded
 from rankdev.core.ordering import Ties
 from rankdev.core.references import References
-from rankdev.core.run_builder import LONGEST_TIE
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, counted, shown
 from rankdev.evaluation.coverage import Coverage

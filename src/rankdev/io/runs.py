@@ -27,9 +27,9 @@ from rankdev._common.tables import (
     text_series,
 )
 from rankdev._common.work import Progress
+from rankdev.core.batches import RunBuilder
 from rankdev.core.columns import item_series
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
-from rankdev.core.run_builder import RunBuilder
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.io.json_documents import json_entries

@@ -33,7 +33,7 @@ enum { FINE = 0, ODD = 1 };
 
 #define JUDGED (INT64_C(1) << 62) /* what items outside the reference have for a rank; see rankdev.measures.ties */
 #define UNJUDGED (JUDGED + 1)
-enum { LONGEST_TIE = 10000 };  /* a longer tie decides, whatever is in it; see rankdev.core.run_builder */
+enum { LONGEST_TIE = 10000 };  /* a longer tie decides, whatever is in it; see rankdev.core.batches */
 enum { LONGEST_NUMBER = 100 }; /* characters; strtod takes its time with more */
 enum { LOOKED_AT = 100 };      /* positions in which items that look like others are searched for */
 enum { FEW = 40 };             /* rows that are faster put in order one by one */

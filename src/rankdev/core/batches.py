@@ -11,7 +11,7 @@ from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.cautions import caution
 from rankdev._common.reading import reading
 from rankdev.core.columns import Groups, group
-from rankdev.core.ordering import Ordering
+from rankdev.core.ordering import TREC_EVAL, Ordering
 from rankdev.core.row_checks import check_unique, documents_of, kept_once
 from rankdev.errors import DataError, counted, shown
 
@@ -20,7 +20,7 @@ REMEDY = "keep one, or choose with duplicates='first' (or last, best)"
 LONGEST_TIE = 10_000  # rows of a query that are kept past the depth because they are tied with the last within it
 
 
-class Columns(NamedTuple):
+class RunColumns(NamedTuple):
     """The columns of a run, in the order of its fields."""
 
     queries: pl.Series
@@ -28,9 +28,9 @@ class Columns(NamedTuple):
     item_ids: pl.Series
     scores: Floats | None
     repeats: Bools | None
-    ordering: Ordering
-    depth: int | None
-    left_out: int
+    ordering: Ordering = TREC_EVAL
+    depth: int | None = None
+    left_out: int = 0
 
 
 class Rows(NamedTuple):
@@ -149,11 +149,11 @@ class RunBuilder:
         if self._depth is not None:
             self._bound_memory()
 
-    def finish(self) -> Columns:
+    def finish(self) -> RunColumns:
         """Return the columns of the whole run."""
         self._release()
         if not self._batches:
-            return Columns(
+            return RunColumns(
                 _NO_NAMES, np.zeros(1, np.int64), _NO_NAMES, np.zeros(0), None, self._ordering, self._wanted, 0
             )
         rows = self._together()
@@ -168,7 +168,7 @@ class RunBuilder:
                 f"{f'{self._name}: ' if self._name else ''}on every line the score rises with the rank, as a distance"
                 " does, and higher scores come first; order by rank instead: order='rank'"
             )
-        return Columns(
+        return RunColumns(
             rows.groups.names.alias("query"),
             rows.groups.offsets,
             rows.item.alias("item"),
