@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import rankdev as rd
 from rankdev.cli import cli
 from rankdev.judging.items import Pool
-from rankdev.judging.probes import APART, Probes, read_gold
+from rankdev.judging.quality import APART, Probes, read_gold
 from tests.judging.serving import Client, serving, written
 
 ROWS = [{"query": f"q{q}", "item": f"d{k}"} for q in range(6) for k in range(7)]

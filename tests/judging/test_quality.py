@@ -14,8 +14,7 @@ from scipy.special import betaln
 
 import rankdev as rd
 from rankdev.io.preferences import COLUMNS
-from rankdev.judging.probes import Probes
-from rankdev.judging.quality import ALPHA, CHECKS, FEW, judge_quality, limits, told
+from rankdev.judging.quality import ALPHA, CHECKS, FEW, Probes, judge_quality, limits, told
 from rankdev.judging.store import StoredAnswer
 from tests.common.examples import examples
 from tests.judging.serving import Client, serving

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankdev.judging.probes import Probes
+from rankdev.judging.quality import Probes
 from rankdev.judging.store import StoredAnswer
 from tests.judging.serving import serving
 from tests.pages.test_judge import begin, press, said

@@ -15,7 +15,7 @@ from typing import Any
 
 from rankdev.judging.collect import leading
 from rankdev.judging.items import Pair, sorted_pair
-from rankdev.judging.probes import APART, GOLD_SHARE, Probes
+from rankdev.judging.quality import APART, GOLD_SHARE, Probes
 from rankdev.judging.result import Better
 from rankdev.judging.store import StoredAnswer
 from rankdev.judging.strategies import Strategy

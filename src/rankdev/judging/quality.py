@@ -1,5 +1,6 @@
 """How reliable judges are: speed, sides, gold pairs, consistency with themselves and with others.
 
+Probes are questions about the judge, mixed into the others: pairs whose answer is known, and pairs answered before.
 The owner looks at any time, and as often as they like. Limits are those of a confidence sequence: they hold for all
 numbers of answers at once (Robbins 1970, a mixture of binomial likelihoods), for values from 0 to 1 whatever their
 distribution.
@@ -8,22 +9,84 @@ distribution.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
-from rankdev.errors import counted
-from rankdev.judging.items import Pair
+from rankdev._common.checks import check_number
+from rankdev.errors import FileFormatError, counted, shown
+from rankdev.io.streams import PathLike, Source
+from rankdev.io.tables import read_table
+from rankdev.judging.items import Pair, Pool, sorted_pair
 
+GOLD_SHARE = 0.1  # of the questions, while a judge has not answered all gold pairs
+APART = 10  # judgments between a question and its repetition: nobody should just remember the answer
+COLUMNS = ("query", "first", "second", "outcome")
+OUTCOMES = ("first", "second", "tie")
+EXPECTED = "expected a table with the columns query, first, second and outcome (first, second or tie)"
 ALPHA = 0.05
 FAST = 1.0  # seconds: nobody reads two items in less
 FEW = 20  # answers, or pairs judged by two, below which nothing is said
 RESAMPLES = 400
 HALVINGS = 50
 SIDE = 0.5  # of the answers for the left, by somebody who looks at the items: sides are random
+
+
+@dataclass(frozen=True)
+class Probes:
+    """``gold`` has the better item of each pair whose answer is known, None where both are equally good.
+
+    ``repeats`` is the fraction of questions that are asked again.
+    """
+
+    gold: Mapping[Pair, str | None] = field(default_factory=dict)
+    repeats: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_number("self-repeats", self.repeats, 0, 0.5, ends=True)
+
+    def expected(self, query: str, first: str, second: str) -> str | None:
+        """Return the known outcome of a pair in the order shown; None where it is not known."""
+        pair = sorted_pair((query, first, second))
+        if pair not in self.gold:
+            return None
+        better = self.gold[pair]
+        return "tie" if better is None else "first" if better == first else "second"
+
+
+def read_gold(path: PathLike, pool: Pool) -> dict[Pair, str | None]:
+    """Read pairs whose answer is known: query, first, second, and outcome, which is first, second or tie."""
+    with Source(path) as source:
+        if source.kind in ("trec", "json"):
+            raise FileFormatError(source.name, EXPECTED)
+        table = read_table(source, source.kind)
+    if missing := [name for name in COLUMNS if name not in table.frame.columns]:
+        raise FileFormatError(table.name, f"there is no column {missing[0]}; {EXPECTED}")
+    found: dict[Pair, str | None] = {}
+    for number, row in enumerate(table.frame.select(COLUMNS).iter_rows()):
+        query, first, second, outcome = ("" if value is None else str(value) for value in row)
+        wrong = _wrong(pool, found, query, first, second, outcome)
+        if wrong:
+            raise FileFormatError(table.name, wrong, table.line_of(number))
+        found[sorted_pair((query, first, second))] = {"first": first, "second": second, "tie": None}[outcome]
+    return found
+
+
+def _wrong(pool: Pool, found: Mapping[Pair, str | None], query: str, first: str, second: str, outcome: str) -> str:
+    """Return what is wrong with a row, if anything is."""
+    if outcome not in OUTCOMES:
+        return f"the outcome is {shown(outcome)}; expected first, second or tie"
+    if first == second:
+        return f"both items are {shown(first)}; expected two"
+    for item in (first, second):
+        if not pool.knows(query, item):
+            return f"query {shown(query)}: item {shown(item)} is not among the items to be judged"
+    if sorted_pair((query, first, second)) in found:
+        return f"query {shown(query)}: the pair {shown(first)}, {shown(second)} appears twice; keep one"
+    return ""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from rankdev.io.preferences import as_judgments
 from rankdev.judging._questions import MANY, Questions
 from rankdev.judging.items import Items, Pair, sorted_pair
 from rankdev.judging.links import folded
-from rankdev.judging.probes import Probes
+from rankdev.judging.quality import Probes
 from rankdev.judging.store import Store, StoredAnswer, check_name
 from rankdev.judging.strategies import Strategy
 from rankdev.preferences import Preferences, tiers_from_preferences

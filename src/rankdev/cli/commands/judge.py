@@ -212,7 +212,7 @@ def judge_command(
 def _team(pool: Any, *, gold: str | None, self_repeats: float, limit: int | None, share: float) -> dict[str, Any]:
     """Check what several assessors are asked, before a database is opened."""
     from rankdev._common.checks import check_whole
-    from rankdev.judging.probes import Probes, read_gold
+    from rankdev.judging.quality import Probes, read_gold
     from rankdev.judging.sessions import check_share
 
     probes = Probes({} if gold is None else read_gold(gold, pool), self_repeats)
