@@ -14,7 +14,7 @@ import pytest
 
 import rankdev as rd
 from rankdev.judging import BudgetSpentError, ChatJudge, JudgeError, NoAnswerError
-from rankdev.judging.replies import CommentingJudge, Reply
+from rankdev.judging.judges import CommentingJudge, Reply
 from rankdev.judging.store import Store, StoreError
 from tests.judging.chat_server import Chat, chatting
 

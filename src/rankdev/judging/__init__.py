@@ -2,9 +2,9 @@
 
 from rankdev.judging.chat import ChatJudge
 from rankdev.judging.collect import collect
+from rankdev.judging.judges import BudgetSpentError, NoAnswerError
 from rankdev.judging.model_check import check_model
 from rankdev.judging.pool import pool
-from rankdev.judging.replies import BudgetSpentError, NoAnswerError
 from rankdev.judging.result import Collected, JudgeError
 
 __all__ = [

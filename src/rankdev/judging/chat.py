@@ -17,8 +17,8 @@ from rankdev._common.checks import check_flag, check_number, check_seed, check_w
 from rankdev._common.tables import as_id
 from rankdev.errors import DataError, UsageError, shown
 from rankdev.judging.items import SHOWN
+from rankdev.judging.judges import BudgetSpentError, CommentingJudge, NoAnswerError, Reply
 from rankdev.judging.pool import table_of_texts
-from rankdev.judging.replies import BudgetSpentError, CommentingJudge, NoAnswerError, Reply
 
 INSTRUCTIONS = (
     "You compare two items that a search engine found for a query. Decide which one is better for a person who searched"

@@ -1,23 +1,101 @@
-"""Several questions at once: in threads, by a coroutine each, or all in one call of the judge."""
+"""Judges: what they reply other than the better item, and how several questions are asked at once.
+
+A judge is a function, a coroutine function, or answers many questions in one call.
+"""
 
 from __future__ import annotations
 
 import inspect
 import signal
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Lock, Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 from rankdev.errors import DataError, shown
-from rankdev.judging.replies import CommentingJudge
 
 if TYPE_CHECKING:
     import asyncio
 
 Question = tuple[Any, Any, Any]  # query, the item shown first, the other
 Outcome = tuple[int, Any]  # number of the question, and the reply or an exception
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer, None for equally good, with a comment that is kept with it."""
+
+    answer: Any
+    comment: str = ""
+
+
+class CommentingJudge(ABC):
+    """A judge with comments on its answers; called, it leaves them out."""
+
+    @abstractmethod
+    def reply(self, query: Any, a: Any, b: Any) -> Reply:
+        """Ask which of two items is better; return the answer with a comment.
+
+        Parameters
+        ----------
+        query : object
+            The query.
+        a, b : object
+            The items, ``a`` shown first.
+
+        Returns
+        -------
+        Reply
+            The answer: ``a``, ``b``, or None for equally good; and a comment.
+        """
+
+    def __call__(self, query: Any, a: Any, b: Any) -> Any:
+        """Ask which of two items is better.
+
+        Parameters
+        ----------
+        query : object
+            The query.
+        a, b : object
+            The items, ``a`` shown first.
+
+        Returns
+        -------
+        object
+            ``a``, ``b``, or None for equally good.
+        """
+        return self.reply(query, a, b).answer
+
+
+class NoAnswerError(DataError):
+    """A judge raises it where it cannot answer one question: the pair is skipped, and the loop continues.
+
+    Parameters
+    ----------
+    message : str
+        Why there is no answer.
+
+    See Also
+    --------
+    collect : Skips such pairs.
+    """
+
+
+class BudgetSpentError(DataError):
+    """A judge raises it where it may answer no more: the loop stops, with all that was collected.
+
+    Parameters
+    ----------
+    message : str
+        What was spent.
+
+    See Also
+    --------
+    collect : Stops.
+    """
 
 
 @contextmanager
