@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.judging._addresses import origin_of
+from rankdev.judging.addresses import origin_of
 from rankdev.judging.items import LONGEST_POLICY, read_items
 from rankdev.judging.server import JudgeServer
 from tests.judging.serving import Client, serving, written

@@ -15,7 +15,7 @@ from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.io.streams import PathLike, Source
 from rankdev.io.table_formats.base import Table
 from rankdev.io.tables import read_table, read_texts
-from rankdev.judging._addresses import origin_of
+from rankdev.judging.addresses import origin_of
 from rankdev.preferences import Preferences
 
 Pair = tuple[str, str, str]  # query and two of its items

@@ -1,9 +1,10 @@
-"""The page that judges see: one template, filled with the texts of a language."""
+"""The page that judges see: one template, filled with the texts of a language, its scripts and its styles."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -17,6 +18,12 @@ from rankdev.judging._markdown import Node, parsed
 DEFAULT = "en"
 LONGEST_GUIDELINES = 100_000  # characters
 MARK = re.compile(r"\{\{(\w+)\}\}")  # a text in the template
+TYPES = {".js": "text/javascript", ".css": "text/css"}
+OWN = ("texts.js", "guide.js", "verdict.js", "list.js", "grade.js", "keys.js", "judge.js", "history.js", "owner.js")
+PARTS = {
+    **{f"/{name}": ("rankdev.judging", name) for name in (*OWN, "judge.css")},
+    **{f"/{name}": ("rankdev.html_report", name) for name in ("page.js", "drag.js", "page.css")},
+}
 
 
 @cache
@@ -81,3 +88,17 @@ def preferred(accepted: str) -> str:
         wanted.append((float(found[1]) if found else 1.0, name.strip().lower().partition("-")[0]))
     ranked = sorted((entry for entry in wanted if entry[0] > 0), key=lambda entry: -entry[0])
     return next((name for _, name in ranked if name in languages()), DEFAULT)
+
+
+def part(path: str) -> tuple[bytes, str]:
+    """Return a file of :data:`PARTS`, and its type."""
+    package, name = PARTS[path]
+    return files(package).joinpath("assets", name).read_bytes(), TYPES[Path(name).suffix]
+
+
+def policy(remote: Iterable[str]) -> str:
+    """Return what the browser may load for the page: its own parts, and images of remote servers."""
+    return (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+        f" img-src 'self' data: {' '.join(remote)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )

@@ -1,9 +1,4 @@
-"""HTTP server and tokens.
-
-A page of another site can neither read nor write here: the host must be this machine by its address or its own name,
-or the public one (so that no outside name can be bound to it), the origin must be this server, and requests must be
-JSON with the token in a header.
-"""
+"""The HTTP server of a session: requests must come from its own page, and be JSON with the token in a header."""
 
 from __future__ import annotations
 
@@ -15,51 +10,23 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
-from ipaddress import IPv6Address, ip_address
+from ipaddress import ip_address
 from socketserver import TCPServer
 from threading import Lock
 from typing import Any
-from urllib.parse import urlsplit
 
-from rankdev.errors import RankdevError, UsageError, shown
-from rankdev.judging._addresses import ip_of, origin_of
+from rankdev.errors import RankdevError, shown
 from rankdev.judging._owner import CALLS
+from rankdev.judging.addresses import Addresses
 from rankdev.judging.grading import Grading
 from rankdev.judging.items import IMAGE_TYPES
 from rankdev.judging.links import Caller, Tokens, same
-from rankdev.judging.page import Page
+from rankdev.judging.page import PARTS, Page, part, policy
 from rankdev.judging.sessions import Session, TooSoonError
 from rankdev.judging.store import StoreError
 
 LARGEST = 1 << 20
 LONGEST_PAGE = 40
-STATIC = {
-    "/texts.js": ("rankdev.judging", "texts.js", "text/javascript"),
-    "/guide.js": ("rankdev.judging", "guide.js", "text/javascript"),
-    "/verdict.js": ("rankdev.judging", "verdict.js", "text/javascript"),
-    "/list.js": ("rankdev.judging", "list.js", "text/javascript"),
-    "/grade.js": ("rankdev.judging", "grade.js", "text/javascript"),
-    "/keys.js": ("rankdev.judging", "keys.js", "text/javascript"),
-    "/judge.js": ("rankdev.judging", "judge.js", "text/javascript"),
-    "/history.js": ("rankdev.judging", "history.js", "text/javascript"),
-    "/owner.js": ("rankdev.judging", "owner.js", "text/javascript"),
-    "/judge.css": ("rankdev.judging", "judge.css", "text/css"),
-    "/page.js": ("rankdev.html_report", "page.js", "text/javascript"),
-    "/drag.js": ("rankdev.html_report", "drag.js", "text/javascript"),
-    "/page.css": ("rankdev.html_report", "page.css", "text/css"),
-}
-
-
-def check_public_url(address: str) -> None:
-    """Reject what is not the address of a page."""
-    try:
-        origin_of(address)
-        parts = urlsplit(address)
-        if parts.query or parts.fragment or "@" in parts.netloc:
-            raise ValueError
-    except ValueError:
-        raise UsageError(f"--public-url {address}: expected an address such as https://judge.example.org") from None
 
 
 class RefusedError(Exception):
@@ -71,7 +38,7 @@ class RefusedError(Exception):
 
 
 class JudgeServer(ThreadingHTTPServer):
-    """Serves one session; knows the host names it may be called by."""
+    """Serves one session."""
 
     daemon_threads = True
     request_queue_size = 128  # a class that opens the link at once
@@ -92,32 +59,23 @@ class JudgeServer(ThreadingHTTPServer):
         self.page, self.grading = page or Page(), grading
         self._changing, session.places = Lock(), tokens.places
         self.noticed: tuple[int, dict[str, Any]] | None = None  # what the owner was told of a version of the answers
-        self.public_url, self.origin = public_url, None if public_url is None else origin_of(public_url)
-        name = socket.gethostname().lower()
-        self.names = {"localhost", host.lower(), name, f"{name.partition('.')[0]}.local"}
-        self.public_name = "" if self.origin is None else _name_of(self.origin.partition("//")[2])
+        self.addresses = Addresses(host, public_url)
         self.images = list(session.items.images.values())
-        remote = " ".join(session.items.remote())
-        self.policy = (
-            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
-            f" img-src 'self' data: {remote}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-        )
-        self._number = ip_of(host)
-        if isinstance(self._number, IPv6Address):
+        self.policy = policy(session.items.remote())
+        if self.addresses.version_6:
             self.address_family = socket.AF_INET6
         super().__init__((host, port), Handler)
 
     def server_bind(self) -> None:
         """Bind to the address, without a search for its name, which may take seconds."""
-        if self.address_family == socket.AF_INET6 and self._number == IPv6Address("::"):
+        if self.addresses.version_6 and self.addresses.everywhere:
             self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         TCPServer.server_bind(self)
 
     @property
     def readable(self) -> bool:
         """Whether others on the network can read what is sent, tokens included."""
-        encrypted = self.origin is not None and self.origin.startswith("https:")
-        return not encrypted and not ip_address(str(self.server_address[0])).is_loopback
+        return not self.addresses.encrypted and not ip_address(str(self.server_address[0])).is_loopback
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore a browser that disconnected; its answers are kept."""
@@ -150,16 +108,9 @@ class JudgeServer(ThreadingHTTPServer):
                 self.session.questions.leave(name)
 
     def link(self, token: str) -> str:
-        """Return the address of the page; what follows # is never sent over a network.
-
-        If the whole network is served, judges use the name of this machine, and the owner, who is on it, its address.
-        """
-        if self.public_url is not None:
-            return f"{self.public_url.rstrip('/')}/#{token}"
-        host, port = (str(part) for part in self.server_address[:2])
-        if self._number is not None and self._number.is_unspecified:
-            host = ("127.0.0.1" if "." in host else "::1") if token == self.tokens.owner else socket.gethostname()
-        return f"http://{f'[{host}]' if ':' in host else host}:{port}/#{token}"
+        """Return the address of the page for those who have a token."""
+        host, port = self.server_address[:2]
+        return self.addresses.link(token, str(host), int(port), owner=token == self.tokens.owner)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -217,13 +168,9 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def _check_caller(self) -> None:
-        server, host = self.server, self.headers.get("Host", "").lower()
-        name, origin = _name_of(host), self.headers.get("Origin")
-        public = bool(name) and name == server.public_name
-        if not public and name not in server.names and ip_of(name) is None:
-            raise RefusedError(HTTPStatus.FORBIDDEN, f"unknown host {name!r}; --public-url allows one more")
-        if origin not in (None, server.origin) and (public or origin != f"http://{host}"):
-            raise RefusedError(HTTPStatus.FORBIDDEN, f"requests from {origin!r} are refused")
+        refusal = self.server.addresses.refusal(self.headers.get("Host", "").lower(), self.headers.get("Origin"))
+        if refusal:
+            raise RefusedError(HTTPStatus.FORBIDDEN, refusal)
         if "Transfer-Encoding" in self.headers or len(self.headers.get_all("Content-Length", ())) > 1:
             raise RefusedError(HTTPStatus.LENGTH_REQUIRED, "a request needs one length")
 
@@ -233,9 +180,8 @@ class Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         if path == "/":
             return self.server.page.html(self.headers.get("Accept-Language", "")), "text/html"
-        if path in STATIC:
-            package, name, kind = STATIC[path]
-            return files(package).joinpath("assets", name).read_bytes(), kind
+        if path in PARTS:
+            return part(path)
         asked = re.fullmatch(r"/image/([^/]+)/([0-9]{1,9})", path)
         images = self.server.images
         if asked and same(asked[1], self.server.tokens.images) and int(asked[2]) < len(images):
@@ -364,9 +310,3 @@ def _items(value: Any) -> list[str]:
 
 def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode()
-
-
-def _name_of(host: str) -> str:
-    """Return the name of a host, without port and final dot."""
-    name = host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host
-    return name.removesuffix(".")

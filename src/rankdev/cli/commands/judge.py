@@ -160,11 +160,11 @@ def judge_command(
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only slow each other down
     from rankdev._common.checks import check_whole
+    from rankdev.judging.addresses import check_public_url
     from rankdev.judging.checking import CheckStrategy
     from rankdev.judging.grading import Grading, Scale
     from rankdev.judging.items import read_items
     from rankdev.judging.page import Page, read_guidelines
-    from rankdev.judging.server import check_public_url
     from rankdev.judging.sessions import Session
     from rankdev.judging.store import Store, StoredAnswer
 
