@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 
 import rankdev as rd
-from rankdev.judging.model_check import _limits, _scored
+from rankdev.judging._agreement import agreement_limits
+from rankdev.judging._scores import scored
 from rankdev.statistics.prediction_powered import prediction_powered
 
 ITEMS, MEASURE, SPREAD = 5, "RDQ@5", 4.0
@@ -66,7 +67,7 @@ def population(model: Model, queries: int, rng: np.random.Generator, better: flo
         winner, loser = (np.where(first.ravel(), *sides) for sides in ((left, right), (right, left)))
         items = np.array([f"d{k}" for k in range(ITEMS)])
         frame = pl.DataFrame({"query": query, "winner": items[winner], "loser": items[loser], "tie": False})
-        scores[who] = _scored(frame, runs, MEASURE)
+        scores[who] = scored(frame, runs, MEASURE)
     return {**scores, "names": names, "agrees": (won["human"] == won["model"]).mean(axis=1)}
 
 
@@ -84,7 +85,7 @@ def trials(found: dict[str, Any], judged: int, by_people: int, number: int, rng:
         row = prediction_powered(human_part, model_part).to_polars().row(2, named=True)
         apart = (values["model"][0] - values["model"][1])[drawn, 0]
         reach = 1.96 * apart.std(ddof=1) / np.sqrt(judged)
-        _, low, high = _limits(10 * agree[drawn[:by_people]], np.full(by_people, 10.0), 0.05)
+        _, low, high = agreement_limits(10 * agree[drawn[:by_people]], np.full(by_people, 10.0), 0.05)
         sign = np.sign(truth)
         rows.append(
             (

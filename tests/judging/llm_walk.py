@@ -5,8 +5,8 @@ import os
 
 import numpy as np
 
-from rankdev.judging.checking import CheckStrategy
 from rankdev.judging.items import read_items
+from rankdev.judging.model_check import CheckStrategy
 from rankdev.judging.sessions import Session
 from rankdev.judging.store import Store, StoredAnswer
 from tests.judging.chat_server import Chat, chatting

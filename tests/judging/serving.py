@@ -7,9 +7,9 @@ from itertools import combinations
 from threading import Thread
 from uuid import uuid4
 
-from rankdev.judging.checking import CheckStrategy
 from rankdev.judging.items import read_items
 from rankdev.judging.links import Tokens
+from rankdev.judging.model_check import CheckStrategy
 from rankdev.judging.server import JudgeServer
 from rankdev.judging.sessions import Session
 from rankdev.judging.store import Store, StoredAnswer

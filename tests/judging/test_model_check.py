@@ -9,9 +9,10 @@ from benchmarks.preferences.llm_judges import MODELS, population, trials
 
 import rankdev as rd
 from rankdev.judging import check_model
-from rankdev.judging.checking import CheckStrategy
+from rankdev.judging._agreement import agreement_limits, smallest
+from rankdev.judging._scores import scored
 from rankdev.judging.items import read_items
-from rankdev.judging.model_check import _limits, _scored, _smallest
+from rankdev.judging.model_check import CheckStrategy
 from rankdev.judging.sessions import Session
 from rankdev.judging.store import Store, StoredAnswer
 from tests.judging.serving import written
@@ -71,7 +72,7 @@ def test_so_many_answers_to_the_contrary_change_the_verdict_and_no_fewer(error):
 
     def decided(more):
         against = 0.0 if error < 0.5 else 10.0
-        _, low, high = _limits(np.append(hits, [against] * more), np.append(counts, [10.0] * more), 0.05)
+        _, low, high = agreement_limits(np.append(hits, [against] * more), np.append(counts, [10.0] * more), 0.05)
         return low > 0.5 or high < 0.5
 
     assert found.more % 10 == 0
@@ -97,8 +98,8 @@ def test_the_position_shows_whatever_the_items_are():
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 64, 999])
 def test_the_smallest_number_is_found(limit):
-    assert _smallest(lambda n: n >= limit) == limit
-    assert _smallest(lambda n: False) is None
+    assert smallest(lambda n: n >= limit) == limit
+    assert smallest(lambda n: False) is None
 
 
 def test_scores_are_those_of_people_estimated_from_both():
@@ -106,7 +107,7 @@ def test_scores_are_those_of_people_estimated_from_both():
     found = check_model(judged, "small", runs=RUNS, measures="RDQ@5")
     table = pl.DataFrame(judged, schema=["query", "winner", "loser", "worker"], orient="row")
     parts = (table.filter(pl.col("worker") == worker).drop("worker") for worker in ("ann", "small"))
-    expected = rd.prediction_powered(*(_scored(part, RUNS, "RDQ@5") for part in parts))
+    expected = rd.prediction_powered(*(scored(part, RUNS, "RDQ@5") for part in parts))
     assert found.scores.to_polars().equals(expected.to_polars())
     assert (found.scores.both, found.scores.model_only) == (12, 3)
     row = found.decisions.row(0, named=True)
@@ -132,8 +133,8 @@ def test_a_model_that_favours_a_system_misleads_alone_and_not_with_people():
 
 def test_no_reference_depends_on_other_queries():
     judged = pl.DataFrame(list(rows(error=0.3)), schema=["query", "winner", "loser", "worker"], orient="row")
-    whole = _scored(judged, RUNS, "RDQ@5")
-    part = _scored(judged.filter(pl.col("query").is_in(["q1", "q2"])), RUNS, "RDQ@5")
+    whole = scored(judged, RUNS, "RDQ@5")
+    part = scored(judged.filter(pl.col("query").is_in(["q1", "q2"])), RUNS, "RDQ@5")
     assert whole.select(queries=list(part.queries)).values == pytest.approx(part.values)
 
 

@@ -1,9 +1,9 @@
-"""How far a model's judgments can be trusted: what people answered where the model was asked."""
+"""How far a model's judgments can be trusted: people are asked what it was asked, and their answers compared."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +18,89 @@ from rankdev.display.dispatch import report_of, reports
 from rankdev.display.report import Report, Table
 from rankdev.errors import DataError, UsageError, counted, shown, suggestion
 from rankdev.io.preferences import as_judgments, is_database, read_answers
-from rankdev.preferences import Preferences, references_from_preferences
+from rankdev.judging._agreement import (
+    CHANCE,
+    agreement_table,
+    between_people,
+    first_wins,
+    mean_agreement,
+    more_answers,
+    shared_answers,
+)
+from rankdev.judging._scores import decision_line, decision_table, estimated_scores
+from rankdev.judging.items import Pair, Pool, sorted_pair
+from rankdev.judging.store import StoredAnswer
+from rankdev.judging.strategies import Left
+from rankdev.preferences import Preferences
 from rankdev.preferences.tiers import as_preferences
 
-if TYPE_CHECKING:  # and otherwise when it is needed: collecting needs none of these
-    from rankdev.evaluation.scores import Scores
+if TYPE_CHECKING:
     from rankdev.statistics.prediction_powered import PredictionPowered
 
-MOST = 1024  # further queries that are considered
-CHANCE = 0.5
 FEW = 5  # queries that are shown
+
+
+class CheckStrategy:
+    """Asks the pairs that a model has answered; one query is finished before the next.
+
+    The finished queries are a random sample of those that the model judged, whatever it answered: that is what
+    prediction-powered estimates need.
+    """
+
+    def __init__(self, pool: Pool, model: str, answers: Iterable[StoredAnswer], *, repeats: int, seed: int = 0) -> None:
+        by_query: dict[str, dict[Pair, float]] = {}
+        for answer in answers:
+            if answer.worker == model and answer.outcome != "skip" and pool.knows(*answer.pair):
+                by_query.setdefault(answer.query, {})[sorted_pair(answer.pair)] = 0.0
+        if not by_query:
+            raise DataError(f"{shown(model)} has not judged these items; ask it first, with --model")
+        self.pool, self.repeats = pool, repeats
+        queries = sorted(by_query)
+        rng = np.random.default_rng(seed)
+        self._asked = {queries[k]: by_query[queries[k]] for k in rng.permutation(len(queries))}
+
+    def ask(
+        self,
+        skip: Collection[Pair] = (),
+        under_way: Collection[Pair] = (),
+        *,
+        within: Collection[str] | None = None,
+        stay: str | None = None,
+    ) -> Pair | None:
+        """Return the first pair that lacks answers, other than those to skip; queries come one after the other."""
+        taken = {sorted_pair(pair) for pair in [*skip, *under_way]}
+        for query, pairs in self._asked.items():
+            for pair, count in pairs.items() if within is None or query in within else ():
+                if count < self.repeats and pair not in taken:
+                    return pair
+        return None
+
+    def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
+        """Count an answer of a person."""
+        pair, pairs = sorted_pair((query, winner, loser)), self._asked.get(query, {})
+        if pair in pairs:
+            pairs[pair] += times
+
+    def unsettled(self) -> list[str]:
+        """List the queries with pairs that lack answers."""
+        return [query for query, pairs in self._asked.items() if min(pairs.values()) < self.repeats]
+
+    def left(self) -> Left:
+        """Count the answers that are left."""
+        left = sum(max(0, round(self.repeats - n)) for pairs in self._asked.values() for n in pairs.values())
+        return Left(left, left, left)
+
+    def errors(self) -> dict[str, float]:
+        """Return nothing: a check estimates no order."""
+        return {}
+
+    def strengths(self) -> dict[str, Floats]:
+        """Return nothing: a check estimates no order."""
+        return {}
+
+    def given_up(self) -> dict[str, float]:
+        """Return nothing: every pair can be asked."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -168,17 +241,17 @@ def check_model(
             )
     mine = frame.filter(pl.col("worker") == model)
     theirs = frame.filter(~pl.col("worker").is_in([model, *names]))
-    both = _both(mine, theirs)
+    both = shared_answers(mine, theirs)
     if both.is_empty():
         raise DataError(
             f"no pair was judged by {shown(model)} and a person; ask people what it was asked (rankdev judge --check)"
         )
-    agreement, low, high = _agreement(both, alpha, "query")
+    agreement, low, high = mean_agreement(both, alpha, "query")
     verdict = "better than chance" if low > CHANCE else "worse than chance" if high < CHANCE else "undecided"
     scores, decisions, remarks = (
-        (None, _decisions([]), [])
+        (None, decision_table([]), [])
         if runs is None or measures is None
-        else _scores(mine, theirs, skipped, runs, measures, alpha)
+        else estimated_scores(mine, theirs, skipped, runs, measures, alpha)
     )
     return ModelCheck(
         model=model,
@@ -188,11 +261,11 @@ def check_model(
         low=low,
         high=high,
         verdict=verdict,
-        more=_more_answers(both, (agreement, low, high), verdict, alpha),
-        between_people=_between(theirs),
-        judges=_table(both, "worker", "query", alpha, "judge"),
-        by_query=_table(both, "query", None, alpha, "query"),
-        first_wins=_first_wins(mine, alpha) if "first" in mine.columns else None,
+        more=more_answers(both, (agreement, low, high), verdict, alpha),
+        between_people=between_people(theirs),
+        judges=agreement_table(both, "worker", "query", alpha, "judge"),
+        by_query=agreement_table(both, "query", None, alpha, "query"),
+        first_wins=first_wins(mine, alpha) if "first" in mine.columns else None,
         scores=scores,
         decisions=decisions,
         alpha=alpha,
@@ -221,195 +294,6 @@ def _read(judgments: Any) -> tuple[Preferences, set[tuple[str, str, str]]]:
     return found, skipped
 
 
-def _sided(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return pairs with sorted items, and the score of the first of them: 1 won, ½ tied, 0 lost."""
-    first = pl.min_horizontal("winner", "loser")
-    score = pl.when("tie").then(0.5).when(pl.col("winner") == first).then(1.0).otherwise(0.0)
-    weight = pl.col("weight") if "weight" in frame.columns else pl.lit(1.0)
-    return frame.select(
-        "query", a=first, b=pl.max_horizontal("winner", "loser"), score=score, worker="worker", weight=weight
-    )
-
-
-def _both(mine: pl.DataFrame, theirs: pl.DataFrame) -> pl.DataFrame:
-    """Return people's answers to the model's pairs, with how far each agrees."""
-    model = _sided(mine).group_by("query", "a", "b").agg(pl.col("score").mean().alias("by_model"))
-    joined = _sided(theirs).join(model, on=["query", "a", "b"], maintain_order="left")
-    return joined.with_columns(agrees=1 - (pl.col("score") - pl.col("by_model")).abs())
-
-
-def _agreement(both: pl.DataFrame, alpha: float, unit: str | None) -> tuple[float, float, float]:
-    """Return the mean agreement and its limits; answers of one ``unit`` vary together."""
-    weighted = both.select(*([unit] if unit else []), hits=pl.col("agrees") * pl.col("weight"), counts="weight")
-    sums = weighted.group_by(unit, maintain_order=True).sum() if unit else weighted
-    hits, counts = sums["hits"].to_numpy(), sums["counts"].to_numpy()
-    return _limits(hits, counts, alpha)
-
-
-def _limits(hits: Floats, counts: Floats, alpha: float) -> tuple[float, float, float]:
-    from rankdev.statistics.bounded_mean import fraction_limits
-
-    low, high = fraction_limits(hits[:, None], counts, alpha)
-    return float(hits.sum() / counts.sum()), float(low[0]), float(high[0])
-
-
-def _first_wins(mine: pl.DataFrame, alpha: float) -> tuple[float, float, float]:
-    """Return how often the item shown first won, and limits."""
-    won = pl.when("tie").then(0.5).otherwise((pl.col("first") == pl.col("winner")).cast(pl.Float64))
-    return _agreement(mine.select("query", agrees=won, weight=pl.lit(1.0)), alpha, "query")
-
-
-def _table(both: pl.DataFrame, by: str, unit: str | None, alpha: float, name: str) -> pl.DataFrame:
-    rows = [
-        (key[0], part.height, *_agreement(part, alpha, unit)) for key, part in both.group_by(by, maintain_order=True)
-    ]
-    kinds = {name: pl.String, "answers": pl.Int64, **dict.fromkeys(("agreement", "low", "high"), pl.Float64)}
-    return pl.DataFrame(rows, schema=kinds, orient="row")
-
-
-def _between(theirs: pl.DataFrame) -> float | None:
-    """Return the mean agreement of two people on one pair."""
-    sided = _sided(theirs)
-    pairs = sided.join(sided, on=["query", "a", "b"], suffix="_other").filter(pl.col("worker") < pl.col("worker_other"))
-    if pairs.is_empty():
-        return None
-    return float((1 - (pairs["score"] - pairs["score_other"]).abs()).mean())  # type: ignore[arg-type]
-
-
-def _more_answers(both: pl.DataFrame, found: tuple[float, float, float], verdict: str, alpha: float) -> int | None:
-    """Return how many further answers could change the conclusion."""
-    agreement, low, high = found
-    sums = both.group_by("query", maintain_order=True).agg(
-        (pl.col("agrees") * pl.col("weight")).sum().alias("hits"), pl.col("weight").sum()
-    )
-    hits, counts = sums["hits"].to_numpy(), sums["weight"].to_numpy()
-    usual = float(counts.mean())
-    if verdict == "undecided":
-        apart = abs(agreement - CHANCE)
-        reach = agreement - low if agreement > CHANCE else high - agreement
-        needed = (reach / apart) ** 2 - 1 if apart > 0 else np.inf
-        return None if needed > MOST else max(1, int(np.ceil(both.height * needed)))
-    against = 0.0 if verdict == "better than chance" else usual
-
-    def changed(more: int) -> bool:
-        _, down, up = _limits(np.append(hits, [against] * more), np.append(counts, [usual] * more), alpha)
-        return down <= CHANCE if verdict == "better than chance" else up >= CHANCE
-
-    more = _smallest(changed)
-    return None if more is None else int(np.ceil(more * usual))
-
-
-def _smallest(holds: Any) -> int | None:
-    """Return the smallest number from 1 for which something holds, if it does for all larger ones."""
-    high = 1
-    while not holds(high):
-        high *= 2
-        if high > MOST:
-            return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
-
-
-def _scores(
-    mine: pl.DataFrame,
-    theirs: pl.DataFrame,
-    skipped: Collection[tuple[str, str, str]],
-    runs: Mapping[str, Any],
-    measures: str | Sequence[str],
-    alpha: float,
-) -> tuple[PredictionPowered, pl.DataFrame, list[str]]:
-    """Score the runs by references of people and of the model, and join the two."""
-    from rankdev.statistics.prediction_powered import FEWEST, prediction_powered
-
-    pair = ["query", "a", "b"]
-    asked = _sided(mine).select(pair).unique()
-    sides = {"a": pl.min_horizontal("winner", "loser"), "b": pl.max_horizontal("winner", "loser")}
-    given = theirs.with_columns(**sides).join(asked, on=pair, how="semi")
-    passed = pl.DataFrame(sorted(skipped), schema=dict.fromkeys(pair, pl.String), orient="row")
-    known = pl.concat([given.select(pair), passed.join(asked, on=pair, how="semi")]).unique()
-    begun, open_ = set(known["query"]), set(asked.join(known, on=pair, how="anti")["query"])
-    finished = sorted((begun - open_) & set(given["query"]))
-    if len(finished) < FEWEST:
-        raise DataError(
-            f"people have finished {counted(len(finished), 'query')} that the model judged; scores need at least"
-            f" {FEWEST}: in each, an answer to every pair that the model answered"
-        )
-    left = len(begun) - len(finished)
-    remarks = [f"{counted(left, 'query', 'is')} left out of the scores: people have not finished."] if left else []
-    judged = given.filter(pl.col("query").is_in(finished))
-    human, model = (_scored(part.select("query", "winner", "loser", "tie"), runs, measures) for part in (judged, mine))
-    found = prediction_powered(human, model, alpha=alpha)
-    return found, _decisions(_decided(found, human, model, judged.height / len(finished), alpha)), remarks
-
-
-def _scored(judged: pl.DataFrame, runs: Mapping[str, Any], measures: str | Sequence[str]) -> Scores:
-    """Score runs by references of which none depends on other queries, so that people's are a sample."""
-    from rankdev.evaluation.evaluate import evaluate
-
-    references = references_from_preferences(judged, rule="strict", disconnected="largest")
-    return evaluate(references, runs, measures)
-
-
-def _decided(
-    found: PredictionPowered, human: Scores, model: Scores, usual: float, alpha: float
-) -> list[tuple[Any, ...]]:
-    """Return for each pair of systems the conclusion, and how many further queries could change it."""
-    there = {query: k for k, query in enumerate(model.queries)}
-    common = [there[query] for query in human.queries]
-    others = np.setdiff1d(np.arange(len(model.queries)), common)
-    rows: list[tuple[Any, ...]] = []
-    for row in found.to_polars().drop_nulls("b").iter_rows(named=True):
-        m = human.measures.index(row["measure"])
-        a, b = (human.systems.index(row[side]) for side in "ab")
-        people, by_model = (part.values[a, :, m] - part.values[b, :, m] for part in (human, model))
-        more = _more_queries(people, by_model[common], by_model[others], row, alpha)
-        better = "a" if row["low"] > 0 else "b" if row["high"] < 0 else ""
-        verdict = f"{row[better]} is better" if better else "undecided"
-        answers = None if more is None else int(np.ceil(more * usual))
-        rows.append(
-            (row["measure"], row["a"], row["b"], row["estimate"], row["low"], row["high"], verdict, more, answers)
-        )
-    return rows
-
-
-def _more_queries(people: Floats, both: Floats, rest: Floats, row: Mapping[str, Any], alpha: float) -> int | None:
-    """Return how many further queries could change a conclusion.
-
-    Of a decided pair: if people see the opposite difference in each of them. Of an undecided one: about, if the
-    difference stays as it is; None where the queries of the model are too few for any number.
-    """
-    from rankdev.statistics.prediction_powered import estimate
-
-    wide = (row["high"] - row["low"]) / 2  # holds for all pairs together, so that it may exceed that of one
-    alone = estimate(people, both, rest, alpha)
-    factor = wide / max((alone["high"] - alone["low"]) / 2, 1e-12)
-
-    def undecided(more: int) -> bool:
-        expected = np.full(more, float(np.concatenate([both, rest]).mean()))
-        opposite = np.full(more, -row["estimate"])
-        then = estimate(np.append(people, opposite), np.append(both, expected), rest, alpha)
-        return bool(np.sign(row["estimate"]) * then["estimate"] <= factor * (then["high"] - then["low"]) / 2)
-
-    if row["low"] > 0 or row["high"] < 0:
-        return _smallest(undecided)
-    trust = row["trust"]
-    residual = float((people - trust * both).var(ddof=1)) / len(people)
-    outside = trust**2 * float(np.concatenate([both, rest]).var(ddof=1)) / len(rest)
-    target = (row["estimate"] / wide) ** 2 * (residual + outside) if wide > 0 else 0.0
-    needed = len(people) * (residual / (target - outside) - 1) if target > outside else np.inf
-    return None if needed > MOST else max(1, int(np.ceil(needed)))
-
-
-def _decisions(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
-    texts, numbers = ("measure", "a", "b"), ("difference", "low", "high")
-    kinds: dict[str, Any] = {**dict.fromkeys(texts, pl.String), **dict.fromkeys(numbers, pl.Float64)}
-    kinds |= {"verdict": pl.String, "more": pl.Int64, "more_answers": pl.Int64}
-    return pl.DataFrame(rows, schema=kinds, orient="row")
-
-
 @reports(ModelCheck)
 def model_check_report(found: ModelCheck) -> Report:
     """State how far the model can be trusted; a table of judges, and of scores where there are runs."""
@@ -422,7 +306,7 @@ def model_check_report(found: ModelCheck) -> Report:
     if found.scores is not None:
         tables += report_of(found.scores).tables
         rest = found.scores.model_only
-        closing = [_decision_line(row, rest) for row in found.decisions.iter_rows(named=True)]
+        closing = [decision_line(row, rest) for row in found.decisions.iter_rows(named=True)]
     return Report(found.to_polars(), tables, opening=_opening(found), closing=closing, remarks=found.remarks)
 
 
@@ -442,15 +326,3 @@ def _opening(found: ModelCheck) -> list[str]:
         won, low, high = found.first_wins
         lines.append(f"The item shown first wins {won:.0%} of its answers ({low:.0%} to {high:.0%}; unbiased: 50%).")
     return lines
-
-
-def _decision_line(row: Mapping[str, Any], rest: int) -> str:
-    """State the conclusion about a pair of systems; ``rest`` queries are judged by the model alone."""
-    pair = f"{row['measure']}, {row['a']} and {row['b']}: {row['verdict']}"
-    if row["more"] is None:
-        return f"{pair}; no number of further answers in reach would change that"
-    more = f"{counted(row['more'], 'more query')} judged by people ({counted(row['more_answers'], 'answer')})"
-    if row["verdict"] == "undecided":
-        lacking = f"; the model has judged {rest:,} more, and must judge others too" if row["more"] > rest else ""
-        return f"{pair}; about {more} would decide it{lacking}"
-    return f"{pair}; {more}, if they see the opposite, would change that"

@@ -161,9 +161,9 @@ def judge_command(
         os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only slow each other down
     from rankdev._common.checks import check_whole
     from rankdev.judging.addresses import check_public_url
-    from rankdev.judging.checking import CheckStrategy
     from rankdev.judging.grading import Grading, Scale
     from rankdev.judging.items import read_items
+    from rankdev.judging.model_check import CheckStrategy
     from rankdev.judging.page import Page, read_guidelines
     from rankdev.judging.sessions import Session
     from rankdev.judging.store import Store, StoredAnswer
