@@ -12,7 +12,7 @@ import pytest
 import rankdev as rd
 from rankdev.judging import BudgetSpentError, ChatJudge, NoAnswerError
 from rankdev.judging._endpoint import _pause
-from rankdev.judging.chat import parsed
+from rankdev.judging._prompts import parsed
 from tests.judging.chat_server import ITEM, Chat, chatting, message
 
 KEY = "sk-secret-0123456789"
