@@ -40,7 +40,8 @@ from rankdev.errors import DataError, UsageError, counted
 
 if TYPE_CHECKING:
     from rankdev.core.ordering import Order, Ties
-    from rankdev.judging.chat import ChatJudge, Usage
+    from rankdev.judging.budget import Usage
+    from rankdev.judging.chat import ChatJudge
     from rankdev.judging.grading import Grading
     from rankdev.judging.items import Items
     from rankdev.judging.page import Page
