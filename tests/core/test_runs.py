@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import DataError, RankdevWarning, Reference, References, Run, UsageError
-from rankdev.core.ordering import Order, Ordering, Ties
 from rankdev.core.batches import RunBuilder
+from rankdev.core.ordering import Order, Ordering, Ties
 
 Row = tuple[str, str, float]
 

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 import rankdev as rd
 from rankdev import DataError, MeasureError, RankdevWarning, UsageError
 from rankdev.evaluation import hits
-from rankdev.evaluation.evaluate import score_run
 from rankdev.evaluation.matching import Matcher
-from rankdev.evaluation.one_ranking import match_one
+from rankdev.evaluation.scoring import match_one, score_run
 from tests.common import draws
 from tests.common.examples import examples
 

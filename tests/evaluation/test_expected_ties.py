@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import DataError, MeasureError, UsageError
-from rankdev.core.ordering import Ordering
 from rankdev.core.batches import RunBuilder
+from rankdev.core.ordering import Ordering
 from rankdev.core.runs import Run
 from rankdev.evaluation import hits
 from rankdev.measures import REGISTRY

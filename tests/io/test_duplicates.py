@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev._common.reading import reading_with
-from rankdev.core.ordering import Ordering
 from rankdev.core.batches import RunBuilder
+from rankdev.core.ordering import Ordering
 from rankdev.core.runs import Run
 from rankdev.io import streams
 from tests.common import draws

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +13,7 @@ from rankdev.core.runs import Run
 from rankdev.errors import counted
 from rankdev.evaluation.matching import Matcher
 from rankdev.evaluation.scores import info_of
-
-if TYPE_CHECKING:
-    from rankdev.evaluation.evaluate import Scorer
+from rankdev.evaluation.scoring import Scorer, score_run
 
 LITTLE = 0.5  # of what reversing a strict reference of the same length costs
 ONE_TIER = 0.2  # of the queries
@@ -83,8 +80,6 @@ def _tied(references: References) -> Floats:
 
 def _lost(references: References, measure: Scorer) -> tuple[float, float, float]:
     """Compute what reversing costs, as a fraction, with the references and with strict ones; and the reversed score."""
-    from rankdev.evaluation.evaluate import score_run
-
     if not info_of(measure).higher_is_better:
         return 0.0, 0.0, 0.0
     lists = {query: list(references[query]) for query in references}

@@ -20,10 +20,11 @@ from rankdev.core.references import References
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, RankdevWarning, shown
 from rankdev.evaluation.coverage import Coverage
-from rankdev.evaluation.evaluate import Empty, match_run, score_matched, score_run
+from rankdev.evaluation.evaluate import Empty
 from rankdev.evaluation.hits import MatchedRuns
 from rankdev.evaluation.matching import Matcher
 from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.scoring import match_run, score_matched, score_run
 from rankdev.io.loading import error_context
 from rankdev.measures import Measure
 
