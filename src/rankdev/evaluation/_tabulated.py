@@ -1,21 +1,48 @@
-"""Values by system, query and measure: from a table and back, and summarized over queries."""
+"""Values by system, query and measure: found by name, from a table and back, and summarized over queries."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from rankdev._common.arrays import Floats
+from rankdev._common.arrays import Floats, Ints
+from rankdev._common.checks import is_list
 from rankdev._common.ids import as_integers, integer_ids
 from rankdev._common.lazy import pl
 from rankdev._common.tables import places_in, text_column
-from rankdev.errors import DataError, UsageError
+from rankdev.errors import DataError, UsageError, shown, suggestion
 from rankdev.measures.base import MeasureInfo
 
+NAMED = 8  # names that a message lists
 LEAST = 1e-5  # what a query counts at least in a geometric mean, as in trec_eval
 Names = tuple[str, ...]
+
+
+def place_of(name: str, known: Names, what: str) -> int:
+    """Find a system or a measure by its name."""
+    if not isinstance(name, str) or name not in known:
+        listed = f"the scores have {', '.join(known[:NAMED])}{', …' if len(known) > NAMED else ''}"
+        raise UsageError(f"unknown {what} {shown(name)}{suggestion(name, known)}; {listed}")
+    return known.index(name)
+
+
+def places_of(known: Names, queries: Any) -> Ints:
+    """Find queries by name, or as NumPy takes places."""
+    named = list(queries) if is_list(queries) else []
+    if any(isinstance(query, str) for query in named):
+        place = {query: i for i, query in enumerate(known)}
+        if unknown := [query for query in named if not isinstance(query, str) or query not in place]:
+            raise UsageError(f"there are no scores for query {shown(unknown[0])}")
+        return np.array([place[query] for query in named])
+    try:
+        return np.atleast_1d(np.arange(len(known))[queries])
+    except IndexError:
+        raise UsageError(
+            f"queries must be names, indices below {len(known):,} or a mask; got {shown(queries)}"
+        ) from None
 
 
 def values_of(frame: pl.DataFrame) -> tuple[Names, Names, Names, Floats, bool]:

@@ -12,6 +12,8 @@ from rankdev.errors import DataError, counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from rankdev._common.arrays import Bools, Ints
+
 
 NAMED = 5  # systems that a note names; more are counted
 
@@ -130,6 +132,24 @@ def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:
         elif concerned:
             counts = named_counts({entry.system: getattr(entry, kind) for entry in concerned})
             yield f"{counted(len(concerned), 'run', of=len(coverage))} {many}{rule}: {counts}"
+
+
+def gap_remarks(systems: Sequence[str], available: Mapping[str, Bools]) -> Iterator[str]:
+    """Name the measures that are not available for every query; ``available[measure]`` is by system and query."""
+    for measure, known in available.items():
+        queries = known.shape[1]
+        counts = {name: n for name, n in zip(systems, known.sum(axis=1).tolist(), strict=True) if n < queries}
+        if counts:
+            yield f"{measure} is available for some of {counted(queries, 'query')} only: {named_counts(counts)}"
+
+
+def empty_remarks(coverage: Sequence[Coverage], empty: str | None, sizes: Ints | None) -> Iterator[str]:
+    """Count the queries without any reference item; ``sizes`` counts those of each query."""
+    if empty == "skip" and (left := max((entry.empty for entry in coverage), default=0)):
+        without = counted(left, "query", "has", of=coverage[0].queries + left)
+        yield f"{without} no reference item; {'it is' if left == 1 else 'they are'} left out"
+    elif sizes is not None and (kept := int((sizes == 0).sum())):
+        yield f"{counted(kept, 'query', 'has', of=len(sizes))} no reference item; every system scores 0 there"
 
 
 def named_counts(counts: Mapping[str, int]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,12 @@ from rankdev._common.arrays import Floats
 from rankdev._common.ids import with_integers
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
+from rankdev.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankdev.evaluation.scores import Scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,3 +73,22 @@ class QueryDifferences(Result):
             tables.append(names.with_columns(**{name: pl.Series(values) for name, values in columns.items()}))
         table = pl.concat(tables).fill_nan(None)
         return with_integers(table, ["query"]) if self.integer_queries else table
+
+
+def differences_of(scores: Scores, a: str | None, b: str | None, measures: Sequence[str] | None) -> QueryDifferences:
+    """Compare two systems, or the only two, query by query."""
+    names = [name for name in (a, b) if name is not None] or list(scores.systems)
+    if len(names) != 2:
+        raise UsageError(f"differences are between two systems; got {len(names)}: name two as a and b")
+    pair = scores.select(systems=names, measures=measures)
+    if len(pair.systems) != 2:
+        raise UsageError(f"a and b are both {names[0]!r}; name two systems")
+    return QueryDifferences(
+        *pair.systems,
+        pair.queries,
+        pair.measures,
+        pair.values,
+        pair.remarks,
+        pair.lower_is_better,
+        pair.integer_queries,
+    )

@@ -28,13 +28,14 @@ from rankdev.evaluation.conventions import Choices, choose
 from rankdev.evaluation.coverage import Coverage, check_coverage
 from rankdev.evaluation.hits import MatchedRuns
 from rankdev.evaluation.matching import Matcher
-from rankdev.evaluation.scores import Scores, info_of
+from rankdev.evaluation.scores import Scores
 from rankdev.evaluation.scoring import THREADS, Scorer, check_averages, deepest, match_run, score_matched
 from rankdev.evaluation.strictness import order_notes
 from rankdev.io.loading import Faults, error_context, load_references, load_run, named_systems, where
 from rankdev.io.streams import size_of
 from rankdev.io.trec import PLAIN
 from rankdev.measures.base import MeasureLike
+from rankdev.measures.syntax import info_of
 
 Result = TypeVar("Result")
 Empty = Literal["zero", "skip"]

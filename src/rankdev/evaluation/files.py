@@ -19,12 +19,13 @@ from rankdev import __version__
 from rankdev.errors import DataError, FileFormatError
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.origin import USUAL, Origin
-from rankdev.evaluation.scores import Scores, known_measure
+from rankdev.evaluation.scores import Scores
 from rankdev.io.streams import PathLike, Source
 from rankdev.io.table_formats import TABLE_FORMATS
 from rankdev.io.table_formats.base import Table, joined
 from rankdev.io.tables import read_table
 from rankdev.measures.base import MeasureInfo
+from rankdev.measures.syntax import known_measure
 
 PROVENANCE = "provenance"
 METADATA = "rankdev"  # key in Parquet files

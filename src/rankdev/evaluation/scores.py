@@ -9,26 +9,25 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rankdev._common.arrays import Floats, Ints
-from rankdev._common.checks import check_kind, check_names, is_list
+from rankdev._common.arrays import Floats
+from rankdev._common.checks import check_kind, check_names
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev._common.tables import as_frame, check_mapping
-from rankdev.errors import DataError, MeasureError, UsageError, counted, shown, suggestion
-from rankdev.evaluation._tabulated import aggregate, metric_names, table_of, values_of
-from rankdev.evaluation.coverage import Coverage, coverage_remarks, for_measures, named_counts
-from rankdev.evaluation.differences import QueryDifferences
-from rankdev.measures.base import Measure, MeasureInfo
+from rankdev.errors import DataError, UsageError, counted, shown
+from rankdev.evaluation._tabulated import aggregate, metric_names, place_of, places_of, table_of, values_of
+from rankdev.evaluation.coverage import Coverage, coverage_remarks, empty_remarks, for_measures, gap_remarks
+from rankdev.evaluation.differences import QueryDifferences, differences_of
+from rankdev.measures.base import MeasureInfo
+from rankdev.measures.syntax import info_of, known_measure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from rankdev._common.files_in_use import PathLike
     from rankdev._common.tables import TableLike
     from rankdev.evaluation.origin import Origin
 
-
-NAMED = 8  # names that a message lists
 
 ScoresLike: TypeAlias = "Scores | PathLike | TableLike"
 """Scores, a table with the columns system, query, measure, value, or the file of one."""
@@ -268,25 +267,10 @@ class Scores(Result):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What was missing on either side, and where ties decide: one line each, for all systems together."""
-        return (*self.notes, *self._gaps(), *self._empty(), *coverage_remarks(self.coverage))
-
-    def _empty(self) -> Iterator[str]:
-        """Count the queries without any reference item."""
-        if self.empty == "skip" and (left := max((entry.empty for entry in self.coverage), default=0)):
-            without = counted(left, "query", "has", of=self.coverage[0].queries + left)
-            yield f"{without} no reference item; {'it is' if left == 1 else 'they are'} left out"
-        elif self.reference_sizes is not None and (kept := int((self.reference_sizes == 0).sum())):
-            without = counted(kept, "query", "has", of=len(self.queries))
-            yield f"{without} no reference item; every system scores 0 there"
-
-    def _gaps(self) -> Iterator[str]:
-        """Name the measures that are not available for every query."""
-        for m, measure in enumerate(self.measures):
-            available = np.isfinite(self.values[:, :, m]).sum(axis=1).tolist()
-            counts = {name: n for name, n in zip(self.systems, available, strict=True) if n < len(self.queries)}
-            if counts:
-                queries = counted(len(self.queries), "query")
-                yield f"{measure} is available for some of {queries} only: {named_counts(counts)}"
+        known = zip(self.measures, np.moveaxis(np.isfinite(self.values), 2, 0), strict=True)
+        gaps = gap_remarks(self.systems, dict(known))
+        empty = empty_remarks(self.coverage, self.empty, self.reference_sizes)
+        return (*self.notes, *gaps, *empty, *coverage_remarks(self.coverage))
 
     def of(self, measure: str) -> Floats:
         """Return the values of one measure.
@@ -321,10 +305,10 @@ class Scores(Result):
             The same scores of what was kept.
         """
         names = self.systems if systems is None else check_names("systems", systems)
-        rows = list(dict.fromkeys(self._index(name, self.systems, "system") for name in names))
+        rows = list(dict.fromkeys(place_of(name, self.systems, "system") for name in names))
         texts = self.measures if measures is None else check_names("measures", measures)
         columns = list(dict.fromkeys(self._measure(text) for text in texts))
-        picked = np.arange(len(self.queries)) if queries is None else self._picked(queries)
+        picked = np.arange(len(self.queries)) if queries is None else places_of(self.queries, queries)
         return replace(
             self,
             systems=tuple(self.systems[i] for i in rows),
@@ -340,21 +324,6 @@ class Scores(Result):
         """Return that of some systems and measures; it counts all queries, and is lost where some are left out."""
         kept, measures = {self.systems[i] for i in rows}, [self.measures[j] for j in columns]
         return tuple(for_measures(entry, measures) for entry in self.coverage if entry.system in kept)
-
-    def _picked(self, queries: Any) -> Ints:
-        """Return the places of queries given by name, or as NumPy takes places."""
-        named = list(queries) if is_list(queries) else []
-        if any(isinstance(query, str) for query in named):
-            place = {query: i for i, query in enumerate(self.queries)}
-            if unknown := [query for query in named if not isinstance(query, str) or query not in place]:
-                raise UsageError(f"there are no scores for query {shown(unknown[0])}")
-            return np.array([place[query] for query in named])
-        try:
-            return np.atleast_1d(np.arange(len(self.queries))[queries])
-        except IndexError:
-            raise UsageError(
-                f"queries must be names, indices below {len(self.queries):,} or a mask; got {shown(queries)}"
-            ) from None
 
     def differences(
         self, a: str | None = None, b: str | None = None, *, measures: Sequence[str] | None = None
@@ -379,21 +348,7 @@ class Scores(Result):
         >>> scores.differences("new", "old").to_polars().rows()
         [('P@1', 'q2', 1.0, 1.0, 0.0), ('P@1', 'q1', 1.0, 0.0, 1.0)]
         """
-        names = [name for name in (a, b) if name is not None] or list(self.systems)
-        if len(names) != 2:
-            raise UsageError(f"differences are between two systems; got {len(names)}: name two as a and b")
-        pair = self.select(systems=names, measures=measures)
-        if len(pair.systems) != 2:
-            raise UsageError(f"a and b are both {names[0]!r}; name two systems")
-        return QueryDifferences(
-            *pair.systems,
-            pair.queries,
-            pair.measures,
-            pair.values,
-            pair.remarks,
-            pair.lower_is_better,
-            pair.integer_queries,
-        )
+        return differences_of(self, a, b, measures)
 
     def standardize(
         self, reference: ScoresLike | None = None, *, method: Literal["normal", "linear"] = "normal"
@@ -458,14 +413,7 @@ class Scores(Result):
         if not isinstance(text, str) or text not in self.measures:
             known = known_measure(text)
             text = text if known is None else str(known)
-        return self._index(text, self.measures, "measure")
-
-    @staticmethod
-    def _index(name: str, known: tuple[str, ...], what: str) -> int:
-        if not isinstance(name, str) or name not in known:
-            listed = f"the scores have {', '.join(known[:NAMED])}{', …' if len(known) > NAMED else ''}"
-            raise UsageError(f"unknown {what} {shown(name)}{suggestion(name, known)}; {listed}")
-        return known.index(name)
+        return place_of(text, self.measures, "measure")
 
 
 def _as_floats(values: Any) -> Floats:
@@ -473,21 +421,3 @@ def _as_floats(values: Any) -> Floats:
         return np.asarray(values, np.float64)
     except (TypeError, ValueError, OverflowError):
         raise DataError(f"scores are numbers, [system, query, measure]; got {shown(values)}") from None
-
-
-def info_of(measure: object) -> MeasureInfo:
-    """Return what scores carry of a measure; of a label from elsewhere nothing is known."""
-    if isinstance(measure, str):
-        known = known_measure(measure)
-        return MeasureInfo(measure) if known is None else replace(known.info, label=measure)
-    return measure.info if isinstance(measure, Measure) else MeasureInfo(str(measure))
-
-
-def known_measure(text: str) -> Measure | None:
-    """Find the measure of a label; scores from elsewhere may have others."""
-    from rankdev.measures import parse
-
-    try:
-        return parse(text)
-    except MeasureError:
-        return None

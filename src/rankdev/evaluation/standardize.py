@@ -12,7 +12,7 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice
 from rankdev.errors import DataError, UsageError, counted, shown
-from rankdev.evaluation.coverage import coverage_remarks
+from rankdev.evaluation.coverage import coverage_remarks, empty_remarks
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureInfo
 
@@ -75,6 +75,7 @@ def standardized(scores: Scores, reference: ScoresLike | None, method: str) -> S
             lost = int((np.isfinite(scores.values) & np.isnan(values) & flat)[:, :, m].sum())
             other = f"; {counted(lost, 'other score')} cannot be standardized there" if lost else ""
             notes.append(f"{kind.label}: {counted(equal, 'query')} on which all of them are equal, at .5{other}")
+    empty = empty_remarks(scores.coverage, scores.empty, scores.reference_sizes)
     return replace(
         scores,
         measures=tuple(kind.label for kind in kinds),
@@ -82,7 +83,7 @@ def standardized(scores: Scores, reference: ScoresLike | None, method: str) -> S
         values=values,
         reference_sizes=None,
         coverage=(),
-        notes=(*scores.notes, *scores._empty(), *coverage_remarks(scores.coverage), *notes),
+        notes=(*scores.notes, *empty, *coverage_remarks(scores.coverage), *notes),
     )
 
 

@@ -15,8 +15,9 @@ from rankdev._common.checks import check_choice
 from rankdev._common.tables import listed
 from rankdev.errors import DataError, MeasureError, MissingExtraError, RankdevError, RankdevWarning, UsageError
 from rankdev.evaluation.evaluate import Empty
-from rankdev.evaluation.scores import Scores, info_of
+from rankdev.evaluation.scores import Scores
 from rankdev.measures import Measure, parse_all
+from rankdev.measures.syntax import info_of
 
 try:
     from pyspark.sql import functions

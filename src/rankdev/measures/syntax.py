@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from rankdev._common.checks import is_list
 from rankdev.errors import MeasureError, shown, suggestion
-from rankdev.measures.base import COUNT, REGISTRY, Measure, load_installed
+from rankdev.measures.base import COUNT, REGISTRY, Measure, MeasureInfo, load_installed
 
 ALIASES = {
     # ir_measures
@@ -219,6 +220,22 @@ def write(measure: Measure) -> str:
     parameters = f"({','.join(given)})" if given else ""
     at = None if measure.at is None else getattr(measure, measure.at)
     return f"{measure.name}{parameters}{'' if at is None else f'@{_write_value(at)}'}"
+
+
+def known_measure(text: str) -> Measure | None:
+    """Find the measure of a label; scores from elsewhere may have others."""
+    try:
+        return parse(text)
+    except MeasureError:
+        return None
+
+
+def info_of(measure: object) -> MeasureInfo:
+    """Return what scores carry of a measure; of a label from elsewhere nothing is known."""
+    if isinstance(measure, str):
+        known = known_measure(measure)
+        return MeasureInfo(measure) if known is None else replace(known.info, label=measure)
+    return measure.info if isinstance(measure, Measure) else MeasureInfo(str(measure))
 
 
 def _split(text: str) -> list[str]:
