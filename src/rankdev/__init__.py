@@ -24,7 +24,7 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.evaluation.bounds": "bounds",
         "rankdev.evaluation.evaluate": "evaluate",
         "rankdev.evaluation.explain": "explain",
-        "rankdev.evaluation.scoring": "score",
+        "rankdev.evaluation.measuring": "score",
         "rankdev.evaluation.losses": "losses",
         "rankdev.evaluation.files": "read_scores",
         "rankdev.evaluation.scores": "Scores",

@@ -14,8 +14,8 @@ from rankdev.evaluation.evaluate import evaluate as evaluate
 from rankdev.evaluation.explain import explain as explain
 from rankdev.evaluation.files import read_scores as read_scores
 from rankdev.evaluation.losses import losses as losses
+from rankdev.evaluation.measuring import score as score
 from rankdev.evaluation.scores import Scores as Scores
-from rankdev.evaluation.scoring import score as score
 from rankdev.html_report.page import report as report
 from rankdev.io.preferences import read_preferences as read_preferences
 from rankdev.io.preferences import write_preferences as write_preferences

@@ -16,7 +16,7 @@ import rankdev as rd
 from rankdev import DataError, MeasureError, RankdevWarning, UsageError
 from rankdev.evaluation import hits
 from rankdev.evaluation.matching import Matcher
-from rankdev.evaluation.scoring import match_one, score_run
+from rankdev.evaluation.measuring import match_one, score_run
 from tests.common import draws
 from tests.common.examples import examples
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rankdev as rd
-from rankdev.evaluation.strictness import _tied
+from rankdev.evaluation._strictness import _tied
 
 ITEMS = [f"d{k}" for k in range(6)]
 

@@ -24,13 +24,13 @@ from rankdev.core.ordering import TIE_RULES, Order, Ordering, Ties, leaves_open
 from rankdev.core.references import ReferencesLike
 from rankdev.core.runs import RunLike, RunsLike
 from rankdev.evaluation._native_join import FileMatcher, joins
+from rankdev.evaluation._strictness import order_notes
 from rankdev.evaluation.conventions import Choices, choose
 from rankdev.evaluation.coverage import Coverage, check_coverage
 from rankdev.evaluation.hits import MatchedRuns
 from rankdev.evaluation.matching import Matcher
+from rankdev.evaluation.measuring import THREADS, Scorer, check_averages, deepest, match_run, score_matched
 from rankdev.evaluation.scores import Scores
-from rankdev.evaluation.scoring import THREADS, Scorer, check_averages, deepest, match_run, score_matched
-from rankdev.evaluation.strictness import order_notes
 from rankdev.io.loading import Faults, error_context, load_references, load_run, named_systems, where
 from rankdev.io.streams import size_of
 from rankdev.io.trec import PLAIN

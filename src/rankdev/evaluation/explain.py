@@ -13,6 +13,7 @@ from rankdev._common.arrays import Floats, Ints
 from rankdev._common.result import Result
 from rankdev.core.single import Reference
 from rankdev.errors import DataError, UsageError
+from rankdev.evaluation.measuring import items_of, match_one, rdq_with
 from rankdev.evaluation.placings import (
     NOT_CUMULATIVE,
     ROUNDING,
@@ -23,7 +24,6 @@ from rankdev.evaluation.placings import (
     check_cumulative,
     ideal_match,
 )
-from rankdev.evaluation.scoring import items_of, match_one, rdq_with
 from rankdev.measures import Measure, parse
 from rankdev.measures.rdq import RDQ
 

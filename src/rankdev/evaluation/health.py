@@ -16,10 +16,10 @@ import numpy as np
 from rankdev.core.references import References
 from rankdev.core.runs import Run
 from rankdev.errors import RankdevWarning, counted, listed, printable
+from rankdev.evaluation._strictness import little_order
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.evaluate import Empty, evaluate_all
 from rankdev.evaluation.scores import Scores
-from rankdev.evaluation.strictness import little_order
 from rankdev.measures import parse
 from rankdev.measures.base import Measure
 

@@ -62,7 +62,7 @@ def with_origin(
     like: Origin | None = None,
 ) -> Scores:
     """Add to scores the digests of the references and runs that they were made from; ``like`` sets the depth."""
-    from rankdev.evaluation.scoring import deepest
+    from rankdev.evaluation.measuring import deepest
     from rankdev.io.loading import load_references, load_run
     from rankdev.measures.syntax import parse_all
 

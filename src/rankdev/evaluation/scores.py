@@ -376,7 +376,7 @@ class Scores(Result):
         >>> scores.standardize(method="linear").to_polars()["value"].round(2).to_list()
         [0.65, 0.35, 0.5, 0.5, 0.35, 0.65]
         """
-        from rankdev.evaluation.standardize import standardized
+        from rankdev.evaluation._standardize import standardized
 
         return standardized(self, reference, method)
 

@@ -23,8 +23,8 @@ from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.evaluate import Empty
 from rankdev.evaluation.hits import MatchedRuns
 from rankdev.evaluation.matching import Matcher
+from rankdev.evaluation.measuring import match_run, score_matched, score_run
 from rankdev.evaluation.scores import Scores
-from rankdev.evaluation.scoring import match_run, score_matched, score_run
 from rankdev.io.loading import error_context
 from rankdev.measures import Measure
 

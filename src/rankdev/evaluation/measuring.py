@@ -1,4 +1,4 @@
-"""Scoring: runs that are matched with the references, or one ranking against its reference."""
+"""Measuring: runs that are matched with the references are scored, or one ranking against its reference."""
 
 from __future__ import annotations
 

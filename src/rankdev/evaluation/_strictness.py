@@ -12,7 +12,7 @@ from rankdev.core.references import References
 from rankdev.core.runs import Run
 from rankdev.errors import counted
 from rankdev.evaluation.matching import Matcher
-from rankdev.evaluation.scoring import Scorer, score_run
+from rankdev.evaluation.measuring import Scorer, score_run
 from rankdev.measures.syntax import info_of
 
 LITTLE = 0.5  # of what reversing a strict reference of the same length costs
