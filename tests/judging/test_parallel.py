@@ -14,8 +14,9 @@ import pytest
 
 import rankdev as rd
 from rankdev.judging import BudgetSpentError, ChatJudge, JudgeError, NoAnswerError
+from rankdev.judging._database import StoreError
 from rankdev.judging.judges import CommentingJudge, Reply
-from rankdev.judging.store import Store, StoreError
+from rankdev.judging.store import Store
 from tests.judging.chat_server import Chat, chatting
 
 ITEMS = {"q": list("hcafbgde"), "r": list("stuv")}

@@ -10,7 +10,8 @@ import pytest
 
 import rankdev as rd
 from rankdev.io.preferences import SCHEMA, read_answers
-from rankdev.judging.store import Store, StoredAnswer, StoreError
+from rankdev.judging._database import StoreError
+from rankdev.judging.store import Store, StoredAnswer
 from tests.judging.serving import Client, serving
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be moved")

@@ -16,6 +16,7 @@ from threading import Lock
 from typing import Any
 
 from rankdev.errors import RankdevError, shown
+from rankdev.judging._database import StoreError
 from rankdev.judging._owner import CALLS
 from rankdev.judging.addresses import Addresses
 from rankdev.judging.grading import Grading
@@ -23,7 +24,6 @@ from rankdev.judging.items import IMAGE_TYPES
 from rankdev.judging.links import Caller, Tokens, same
 from rankdev.judging.page import PARTS, Page, part, policy
 from rankdev.judging.sessions import Session, TooSoonError
-from rankdev.judging.store import StoreError
 
 LARGEST = 1 << 20
 LONGEST_PAGE = 40

@@ -1,0 +1,242 @@
+"""An SQLite file that one process writes to: opened, locked, checked before every change, and rescued if deleted."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from threading import Lock
+from typing import IO, Any
+
+from rankdev.errors import DataError, FileFormatError
+from rankdev.io.given_grades import SCHEMA as GRADES
+from rankdev.io.preferences import FIRST_COLUMNS, SCHEMA, is_database, missing_columns
+
+try:
+    import fcntl
+except ImportError:  # Windows: a database can be opened twice
+    fcntl = None  # type: ignore[assignment]
+
+
+PRIVATE = 0o600  # answers and names are for the owner's eyes, unless the owner decides otherwise
+PATIENCE = 2.0  # seconds to wait for a lock of another program
+REASONS = {
+    "SQLITE_BUSY": "another program has locked it; close that program",
+    "SQLITE_LOCKED": "another program has locked it; close that program",
+    "SQLITE_FULL": "the disk is full; free some space, and answer again",
+    "SQLITE_READONLY": "it cannot be written to; give the right to write to the file and its folder",
+    "SQLITE_CANTOPEN": "its folder cannot be written to",
+    "SQLITE_IOERR": "the disk fails, or is full",
+    "SQLITE_CORRUPT": "the file is damaged; use a copy of it from before",
+    "SQLITE_NOTADB": "the file is damaged; use a copy of it from before",
+}
+
+
+def claimed(handle: IO[bytes]) -> bool:
+    """Lock a file for this process until it is closed; False where another has it."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+class StoreError(DataError):
+    """The database cannot be used: what is wrong with it, and what to do."""
+
+
+class Database:
+    """The database of one project; one process at a time writes to it, any number may read it.
+
+    An answer that was kept is in the file itself, not in another one next to it, so that a copy of the file has it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._lock = Lock()
+        self.version = 0  # changes with the answers
+        self._last: dict[str, tuple[int, str]] = {}  # the last answer: where it is missing, the file is another one
+        self._rescued: Path | None = None
+        self._own: IO[bytes] | None = None
+        self._file: int | None = None
+        self._connection: sqlite3.Connection | None = None
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        try:
+            file = self.path.resolve()  # links to one file are one database
+            if not file.parent.is_dir():
+                raise StoreError(f"{self.path}: there is no folder {file.parent}")
+            if file.exists() and not file.is_file():
+                raise FileFormatError(self.path, "this is not a file; choose another name")
+            if file.exists() and file.stat().st_size and not is_database(file):
+                raise FileFormatError(self.path, "this is not a database; choose another name")
+            self._claim(Path(f"{file}-judging"))
+            self._file = os.open(file, os.O_RDONLY | os.O_CREAT, PRIVATE)
+            self._connection = sqlite3.connect(file, timeout=PATIENCE, check_same_thread=False, isolation_level=None)
+            self._refuse_others()
+            self._connection.execute("PRAGMA journal_mode=DELETE")
+            self._connection.execute("PRAGMA synchronous=EXTRA")
+            self._connection.execute(SCHEMA)
+            for name, kind in missing_columns(self._connection).items():
+                self._connection.execute(f"ALTER TABLE answers ADD COLUMN {name} {kind}")
+            self._connection.execute(GRADES)
+            self._connection.execute("PRAGMA user_version=1")  # a disk that cannot be written to is noticed here
+            self._last = self._newest()
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(self._wrong(error, "the database cannot be opened")) from None
+
+    def check(self) -> None:
+        """Raise :class:`StoreError` where the file was moved, deleted or replaced: answers would go nowhere."""
+        assert self._file is not None
+        mine = os.fstat(self._file)
+        try:
+            there = self.path.stat()
+        except OSError as error:
+            what = (
+                "is no longer there" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+            )
+        else:
+            if (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino):
+                return
+            what = "is another file now"
+        if mine.st_nlink:
+            raise StoreError(f"{self.path} {what}: it was moved. Move it back; what was saved is in it")
+        raise StoreError(f"{self.path} {what}: it was deleted. {self._rescue()}")
+
+    def remembered(self) -> dict[str, Any]:
+        """Return what :meth:`remember` was given, by this process or the one before."""
+        assert self._own is not None
+        with self._lock:
+            self._own.seek(0)
+            content = self._own.read()
+        try:
+            found = json.loads(content)
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def remember(self, what: dict[str, Any]) -> None:
+        """Keep secrets of the server next to the database, not in it: a copy for others should not have them."""
+        assert self._own is not None
+        if hasattr(os, "fchmod"):
+            os.fchmod(self._own.fileno(), PRIVATE)
+        content = json.dumps(what).encode()
+        with self._lock:
+            before = self._own.seek(0, os.SEEK_END)
+            self._own.seek(0)
+            self._own.write(content.ljust(before))  # in one piece: a process that is killed here loses no link
+            self._own.flush()
+            self._own.truncate(len(content))
+            os.fsync(self._own.fileno())
+
+    def close(self) -> None:
+        """Close the database."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            if self._file is not None:
+                os.close(self._file)
+            if self._own is not None:
+                self._own.close()
+            self._own = self._file = self._connection = None
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Write all or nothing, into the file that was opened; it is on disk at the end."""
+        connection = self._connection
+        with self._lock:
+            if connection is None or self._connection is None:
+                raise StoreError(f"{self.path}: the database is closed")
+            self.check()
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                if self._last != self._newest({table: last[0] for table, last in self._last.items()}):
+                    raise StoreError(
+                        f"{self.path} was overwritten while it was in use: answers that it had are missing. Start again"
+                        " to resume with what it has now"
+                    )
+                changes = connection.total_changes
+                yield connection
+                last = self._newest()
+                connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise StoreError(self._wrong(error, "nothing can be saved")) from None
+            finally:
+                if connection.in_transaction:
+                    with suppress(sqlite3.Error):
+                        connection.execute("ROLLBACK")
+            self._last = last
+            self.version += connection.total_changes > changes
+
+    def _newest(self, numbers: dict[str, int] | None = None) -> dict[str, tuple[int, str]]:
+        """Return number and request of the last answer and the last grade, or of those with given numbers."""
+        assert self._connection is not None
+        found = {}
+        for table in ("answers", "grades") if numbers is None else numbers:
+            which = "ORDER BY id DESC LIMIT 1" if numbers is None else f"WHERE id = {numbers[table]:d}"
+            row = self._connection.execute(f"SELECT id, request FROM {table} {which}").fetchone()
+            if row is not None:
+                found[table] = row
+        return found
+
+    def _refuse_others(self) -> None:
+        """Refuse the database of something else, before anything is written to it."""
+        assert self._connection is not None
+        tables = [name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        try:
+            if tables:
+                self._connection.execute(
+                    f"SELECT request, part, undone, {', '.join(FIRST_COLUMNS)} FROM answers LIMIT 1"
+                )
+        except sqlite3.OperationalError as error:
+            raise FileFormatError(
+                self.path, f"this is not a database of judgments ({error}); choose another name"
+            ) from None
+
+    def _rescue(self) -> str:
+        """Write what the deleted file had to a new one; it is there until it is closed."""
+        assert self._file is not None
+        if self._rescued is None:
+            content = os.pread(self._file, os.fstat(self._file).st_size, 0)
+            for number in count(1):
+                path = self.path.with_name(f"{self.path.name}-rescued{'' if number == 1 else f'-{number}'}")
+                try:
+                    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
+                except FileExistsError:
+                    continue
+                except OSError as error:
+                    return f"What was saved cannot be written to {path} ({error.strerror})"
+                with os.fdopen(handle, "wb") as stream:
+                    stream.write(content)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                self._rescued = path
+                break
+        return f"What was saved is in {self._rescued}: rename it, and start again"
+
+    def _wrong(self, error: Exception, what: str) -> str:
+        """Describe what is wrong with the file or the disk."""
+        kind = getattr(error, "sqlite_errorname", "") or ""
+        for start, reason in REASONS.items():
+            if kind.startswith(start):
+                return f"{self.path}: {what}: {reason} ({error})"
+        return f"{self.path}: {what} ({getattr(error, 'strerror', None) or error})"
+
+    def _claim(self, path: Path) -> None:
+        """Reject a second process, which would not see the answers of this one."""
+        handle = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE), "r+b")
+        if not claimed(handle):
+            handle.close()
+            raise StoreError(f"{self.path}: another process has it open; end it first, or use its page")
+        self._own = handle
