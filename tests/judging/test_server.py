@@ -19,7 +19,7 @@ from click.testing import CliRunner
 import rankdev as rd
 from rankdev.cli import cli
 from rankdev.judging._owner import EXPORTS
-from rankdev.judging._questions import AWAY, LOOKING
+from rankdev.judging._screens import AWAY, LOOKING
 from rankdev.judging.collect import strategy_for
 from rankdev.judging.items import Pool, read_items
 from rankdev.judging.server import JudgeServer
@@ -702,7 +702,7 @@ def test_pages_of_one_judge_have_different_questions_and_a_closed_one_keeps_none
 
 def test_names_that_look_around_reserve_nothing_for_good(server, monkeypatch):
     now = [time.monotonic()]
-    monkeypatch.setattr("rankdev.judging._questions.monotonic", lambda: now[0])
+    monkeypatch.setattr("rankdev.judging._screens.monotonic", lambda: now[0])
     for number in range(10):
         Client(server, f"visitor {number}").next()
     ann = Client(server)
@@ -719,7 +719,7 @@ def test_names_that_look_around_reserve_nothing_for_good(server, monkeypatch):
 
 def test_a_judge_who_answers_keeps_the_pair_longer_than_one_who_looks(server, monkeypatch):
     now = [time.monotonic()]
-    monkeypatch.setattr("rankdev.judging._questions.monotonic", lambda: now[0])
+    monkeypatch.setattr("rankdev.judging._screens.monotonic", lambda: now[0])
     ann = Client(server)
     ann.answer(ann.next())
     before = ann.next()

@@ -8,18 +8,16 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Lock
-from time import monotonic
 from typing import Any
 
 from rankdev.errors import DataError, UsageError, shown
-from rankdev.judging._questions import AWAY, LOOKING, MANY
+from rankdev.judging._screens import MANY, ItemScreen, Place
 from rankdev.judging.items import Items
 from rankdev.judging.sessions import LEAST, LONGEST_COMMENT, TooSoonError
 from rankdev.judging.store import Store, StoredGrade, check_name
 
 MOST = 10  # grades: each has a digit as its key
 EXPECTED = "expected 2 to 10 grades: a range (0-3), labels from worst to best (bad,fair,good), or 0=bad,1=fair"
-Place = tuple[str, str]  # query and item
 
 
 @dataclass(frozen=True)
@@ -61,20 +59,6 @@ class Scale:
         ]
 
 
-@dataclass
-class _Screen:
-    """A page that a judge has open: the item on it, and since when."""
-
-    asked: Place | None = None
-    since: float = 0.0
-    seen: float = 0.0
-    used: bool = False
-
-    @property
-    def open(self) -> bool:
-        return monotonic() - self.seen < (AWAY if self.used else LOOKING)
-
-
 class Grading:
     """Asks any number of judges for grades, one query after the other, each item of at most ``repeats`` judges.
 
@@ -84,7 +68,7 @@ class Grading:
     def __init__(self, items: Items, store: Store, scale: Scale, *, repeats: int = 1, least: float = LEAST) -> None:
         self.items, self.store, self.scale, self.repeats, self.least = items, store, scale, repeats, least
         self._lock = Lock()
-        self._screens: dict[tuple[str, str], _Screen] = {}
+        self._screens: dict[tuple[str, str], ItemScreen] = {}
         self._done: dict[str, dict[Place, None]] = {}  # by judge, in the order given
         self._counts: Counter[Place] = Counter()
         self._open = Counter(
@@ -108,7 +92,7 @@ class Grading:
         with self._lock:
             screen = self._screen(name, page)
             if screen.asked is None:
-                screen.asked, screen.since = self._chosen(name, page), monotonic()
+                screen.show(self._chosen(name, page))
             asked, progress = screen.asked, self._progress(name)
         shown = None
         if asked is not None:
@@ -121,7 +105,7 @@ class Grading:
         place = given.query, given.item
         with self._lock:
             screen = self._screen(name, page, used=True)
-            if screen.asked == place and monotonic() - screen.since < self.least:
+            if screen.asked == place and screen.seconds < self.least:
                 raise TooSoonError(f"a question can be answered when it has been shown for {self.least:g} seconds")
             twice = place in self._done.get(name, {}) and not self.store.has_grade(request)
         if not twice and self.store.add_grade(request, given):
@@ -141,7 +125,7 @@ class Grading:
             with self._lock:
                 self._note(taken, -1)
                 screen = self._screen(name, page, used=True)
-                screen.asked, screen.since = (taken.query, taken.item), monotonic()
+                screen.show((taken.query, taken.item))
         return {**self.question(name, page), "undone": taken is not None}
 
     def leave(self, name: str, page: str) -> None:
@@ -149,13 +133,13 @@ class Grading:
         with self._lock:
             self._screens.pop((name, page), None)
 
-    def _screen(self, name: str, page: str, *, used: bool = False) -> _Screen:
+    def _screen(self, name: str, page: str, *, used: bool = False) -> ItemScreen:
         if len(self._screens) >= MANY:
             self._screens = {key: screen for key, screen in self._screens.items() if screen.open}
-        screen = self._screens.setdefault((name, page), _Screen())
+        screen = self._screens.setdefault((name, page), ItemScreen())
         if not screen.open:
             screen.asked = None
-        screen.seen, screen.used = monotonic(), screen.used or used
+        screen.touch(used=used)
         return screen
 
     def _chosen(self, name: str, page: str) -> Place | None:

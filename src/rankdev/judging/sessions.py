@@ -17,7 +17,8 @@ import polars as pl
 from rankdev._common.checks import check_number, check_whole
 from rankdev.errors import UsageError, counted
 from rankdev.io.preferences import as_judgments
-from rankdev.judging._questions import MANY, Questions
+from rankdev.judging._questions import Questions
+from rankdev.judging._screens import MANY
 from rankdev.judging.items import Items, Pair, sorted_pair
 from rankdev.judging.links import folded
 from rankdev.judging.quality import Probes
