@@ -10,6 +10,7 @@ from benchmarks.preferences.llm_judges import MODELS, population, trials
 import rankdev as rd
 from rankdev.judging import check_model
 from rankdev.judging._agreement import agreement_limits, smallest
+from rankdev.judging._owner import results
 from rankdev.judging._scores import scored
 from rankdev.judging.items import read_items
 from rankdev.judging.model_check import CheckStrategy
@@ -187,7 +188,7 @@ def test_people_are_asked_what_the_model_answered_query_by_query(tmp_path):
         outcome = "skip" if len(seen) == 2 else "first" if pair == sorted(pair) else "second"
         reply = {"query": query, "first": pair[0], "second": pair[1], "outcome": outcome, "comment": ""}
         session.answer("ann", f"r{len(seen)}", reply)
-    overview = session.overview(None)
+    overview = results(session, None)
     session.close()
     store.close()
     assert sorted(seen) == sorted((a.query, a.first, a.second) for a in before if a.outcome != "skip")

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.judging._owner import EXPORTS
+from rankdev.judging._owner import EXPORTS, results
 from rankdev.judging._screens import AWAY, LOOKING
 from rankdev.judging.collect import strategy_for
 from rankdev.judging.items import Pool, read_items
@@ -303,12 +303,12 @@ def test_the_page_can_ask_what_decides(tmp_path):
     assert strategy.verdict().best == 0
     assert strategy.verdict().probability > 0.95
     assert number < 36
-    seen = session.overview(None)["verdict"]
+    seen = results(session, None)["verdict"]
     assert seen.startswith(
         ("good is better than poor with probability 0.9", "good is better than poor with probability more")
     )
     assert "after every answer" in seen
-    formed = session.overview(None)["decision"]
+    formed = results(session, None)["decision"]
     assert (formed["decided"], formed["needed"]) == (True, 0.95)
     assert [answers for answers, _, _ in formed["trail"]] == sorted(answers for answers, _, _ in formed["trail"])
     assert formed["trail"][-1][1] == "good"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from rankdev.io.given_grades import read_given_grades
 from rankdev.io.preferences import as_judgments, encode_preferences
 from rankdev.io.tables import ENDINGS, encode_table, spreadsheet_safe
 from rankdev.judging.quality import Quality, judge_quality, told
-from rankdev.preferences import Preferences
+from rankdev.preferences import Preferences, tiers_from_preferences
 
 if TYPE_CHECKING:
     from rankdev.judging.server import JudgeServer
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 EXPORTS = (*ENDINGS, ".txt")
 SPREADSHEETS = (".csv", ".tsv")
+AT_ANY_TIME = "One may look after every answer: a posterior probability does not depend on when one stops."
 COMMENTS = 50  # the last ones are shown; all are exported
 Reply = tuple[bytes, str]
 
@@ -31,7 +33,41 @@ def overview(server: JudgeServer, asked: dict[str, Any]) -> Reply:
     session, version = server.session, server.session.store.version
     if server.noticed is None or server.noticed[0] != version:  # it takes a moment, which judges would wait for
         server.noticed = version, _noticed(session)
-    return _json({**session.overview(asked.get("query")), **server.noticed[1]})
+    return _json({**results(session, asked.get("query")), **server.noticed[1]})
+
+
+def results(session: Session, query: object) -> dict[str, Any]:
+    """Return what the owner sees: the number of judgments of each judge, and the tiers of one query."""
+    answers, left_out = session.known_answers()
+    judgments = as_judgments(answers)
+    counts = Counter(judgments["query"].to_list())
+    pool = session.items.pool.items
+    queries = [
+        {**session.items.query(name), "items": len(items), "judgments": counts[name]} for name, items in pool.items()
+    ]
+    chosen = query if isinstance(query, str) and query in pool else max(pool, key=lambda name: counts[name])
+    return {
+        "judges": session.questions.answered(),
+        "queries": queries,
+        "query": chosen,
+        "tiers": _tiers(session, judgments, chosen),
+        "left_out": left_out,
+        "verdict": None if session.questions.verdict is None else f"{session.questions.verdict} {AT_ANY_TIME}",
+        "decision": session.questions.decision,
+        **session.questions.state,
+    }
+
+
+def _tiers(session: Session, judged: pl.DataFrame, query: str) -> list[list[dict[str, Any]]]:
+    mine = judged.filter(judged["query"] == query)
+    if mine.is_empty():
+        return []
+    found = tiers_from_preferences(Preferences.from_table(mine), disconnected="largest")
+    known = session.items.content
+    return [
+        [{"item": item, "title": known.get((query, item), {}).get("title", "")} for item in tier]
+        for tier in found.tiers[query]
+    ]
 
 
 def _noticed(session: Session) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A judging session: asks questions, keeps answers, and shows the owner the results so far."""
+"""A judging session: asks questions, and keeps answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import polars as pl
 
 from rankdev._common.checks import check_number, check_whole
 from rankdev.errors import UsageError, counted
-from rankdev.io.preferences import as_judgments
 from rankdev.judging._questions import Questions
 from rankdev.judging._screens import MANY
 from rankdev.judging.items import Items, Pair, sorted_pair
@@ -24,10 +23,8 @@ from rankdev.judging.links import folded
 from rankdev.judging.quality import Probes
 from rankdev.judging.store import Store, StoredAnswer, check_name
 from rankdev.judging.strategies import Strategy
-from rankdev.preferences import Preferences, tiers_from_preferences
 
 OUTCOMES = ("first", "second", "tie", "skip")
-AT_ANY_TIME = "One may look after every answer: a posterior probability does not depend on when one stops."
 LONGEST_COMMENT = 2000
 HISTORY = 50  # answers that a judge can look at again
 LEAST = 0.4  # seconds: the second click of a double click comes sooner, and nobody reads a pair in less
@@ -266,27 +263,6 @@ class Session:
         sides = [self.items.shown(given.query, item) for item in (given.first, given.second)]
         return {**entry, "sides": sides, "outcome": given.outcome, "comment": given.comment}
 
-    def overview(self, query: object) -> dict[str, Any]:
-        """Return what the owner sees: the number of judgments of each judge, and the tiers of one query."""
-        answers, left_out = self.known_answers()
-        judgments = as_judgments(answers)
-        counts = Counter(judgments["query"].to_list())
-        pool = self.items.pool.items
-        queries = [
-            {**self.items.query(name), "items": len(items), "judgments": counts[name]} for name, items in pool.items()
-        ]
-        chosen = query if isinstance(query, str) and query in pool else max(pool, key=lambda name: counts[name])
-        return {
-            "judges": self.questions.answered(),
-            "queries": queries,
-            "query": chosen,
-            "tiers": self._tiers(judgments, chosen),
-            "left_out": left_out,
-            "verdict": None if self.questions.verdict is None else f"{self.questions.verdict} {AT_ANY_TIME}",
-            "decision": self.questions.decision,
-            **self.questions.state,
-        }
-
     def known_answers(self) -> tuple[pl.DataFrame, int]:
         """Return the answers about items that are there, and the number of others: the file of items may be new."""
         self.store.check()
@@ -303,17 +279,6 @@ class Session:
     def _listed(self) -> pl.DataFrame:
         rows = [(query, item) for query, items in self.items.pool.items.items() for item in items]
         return pl.DataFrame(rows, schema={"query": pl.String, "item": pl.String}, orient="row")
-
-    def _tiers(self, judged: pl.DataFrame, query: str) -> list[list[dict[str, Any]]]:
-        mine = judged.filter(judged["query"] == query)
-        if mine.is_empty():
-            return []
-        found = tiers_from_preferences(Preferences.from_table(mine), disconnected="largest")
-        known = self.items.content
-        return [
-            [{"item": item, "title": known.get((query, item), {}).get("title", "")} for item in tier]
-            for tier in found.tiers[query]
-        ]
 
     def close(self) -> None:
         """Stop choosing questions."""
