@@ -21,8 +21,8 @@ import polars as pl
 
 from rankdev.io.tables import runs_in
 from rankdev.studies._published import published
+from rankdev.studies.city.output import verdict
 from rankdev.studies.poi import run_poi, statements_of
-from rankdev.studies.real_poi.output import verdict
 from rankdev.studies.simulation import simulate
 from rankdev.studies.track import Track, run_trec
 

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from rankdev.studies._published import published
-from rankdev.studies.real_poi.output import leaders
-from rankdev.studies.real_poi.worlds import PAIR_KINDS, WORLDS
+from rankdev.studies.city.output import leaders
+from rankdev.studies.city.worlds import PAIR_KINDS, WORLDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 FACTS, PAIRS, STATEMENTS = (DOCS / "data" / name for name in ("poi-worlds.csv", "poi-pairs.csv", "statements.json"))

@@ -10,9 +10,9 @@ import pytest
 from tests.common.tiny_bert import save_tiny_berts
 
 import rankdev as rd
-from rankdev.studies.trec_dl import rankers as reranking
+from rankdev.studies.trec_dl import _rankers as reranking
+from rankdev.studies.trec_dl._rankers import K1, B, Cache, Candidates, Reranker, Reranking, search_texts
 from rankdev.studies.trec_dl.pipeline import MissingStepError, Pipeline, load_judgments, load_queries
-from rankdev.studies.trec_dl.rankers import K1, B, Cache, Candidates, Reranker, Reranking, search_texts
 
 WORDS = ["amber", "basin", "cedar", "delta", "ember", "fjord", "grove", "harbor"]
 WORDS += ["island", "jetty", "kelp", "lagoon", "marsh", "north", "ocean", "pier"]

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from tests.common.examples import examples
 
 import rankdev as rd
+from rankdev.studies.trec_dl._rankers import Cache, Reranker, default_folder, read_texts, write_texts
 from rankdev.studies.trec_dl.pipeline import Pipeline
-from rankdev.studies.trec_dl.rankers import Cache, Reranker, default_folder, read_texts, write_texts
 
 
 @pytest.fixture

@@ -205,7 +205,7 @@ def poi_command(
         if references is not None or runs is not None:
             raise UsageError("--real makes references and runs of its own; leave out --references and --runs")
         places = None if real == BUILT_IN else real
-        _real_poi(places, worlds, cross_encoder, pairs, quick, seed, figures, form, output)
+        _city(places, worlds, cross_encoder, pairs, quick, seed, figures, form, output)
         return
     if worlds or cross_encoder is not None or pairs is not None:
         raise UsageError("--world, --cross-encoder and --pairs belong to --real; add it, or leave them out")
@@ -222,7 +222,7 @@ def poi_command(
     deliver(poi_report(study), form, output)
 
 
-def _real_poi(
+def _city(
     places: str | None,
     worlds: tuple[str, ...],
     cross_encoder: str | None,
@@ -234,8 +234,8 @@ def _real_poi(
     output: str | None,
 ) -> None:
     from rankdev.io.writing import writing
-    from rankdev.studies.real_poi.output import save_worlds_figures, worlds_report
-    from rankdev.studies.real_poi.worlds import run_worlds
+    from rankdev.studies.city.output import save_worlds_figures, worlds_report
+    from rankdev.studies.city.worlds import run_worlds
 
     with working_progress("points of interest") as progress:
         found = run_worlds(places, worlds, cross_encoder=cross_encoder, quick=quick, seed=seed, progress=progress)

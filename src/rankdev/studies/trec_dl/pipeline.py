@@ -14,7 +14,7 @@ from rankdev.core.runs import Run
 from rankdev.errors import DataError, UsageError
 from rankdev.io import read_references, read_run
 from rankdev.io.tables import runs_in
-from rankdev.studies.trec_dl.rankers import (
+from rankdev.studies.trec_dl._rankers import (
     MODELS,
     Cache,
     Candidates,

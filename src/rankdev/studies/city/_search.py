@@ -15,8 +15,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev.studies.real_poi.places import Places
-from rankdev.studies.real_poi.queries import OTHER_WORDS, Asking, Query
+from rankdev.studies.city._places import Places
+from rankdev.studies.city._queries import OTHER_WORDS, Asking, Query
 
 BUCKETS = ((3, 100), (10, 762), (20, 2397), (10**9, 1741))  # largest reference size, the paper's number of queries
 LONGEST = 50

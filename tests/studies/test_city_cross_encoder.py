@@ -12,13 +12,13 @@ from tests.common.tiny_bert import save_tiny_berts
 
 import rankdev as rd
 from rankdev.cli import cli
+from rankdev.studies.city import _cross_encoder, worlds
+from rankdev.studies.city import _places as place_tables
+from rankdev.studies.city._cross_encoder import BINS, FAR, TextReranker, query_text
+from rankdev.studies.city._places import built_in_city
+from rankdev.studies.city._queries import Query
+from rankdev.studies.city._search import Weights, collect
 from rankdev.studies.poi import Protocol
-from rankdev.studies.real_poi import places as place_tables
-from rankdev.studies.real_poi import text_reranker, worlds
-from rankdev.studies.real_poi.places import built_in_city
-from rankdev.studies.real_poi.queries import Query
-from rankdev.studies.real_poi.search import Weights, collect
-from rankdev.studies.real_poi.text_reranker import BINS, FAR, TextReranker, query_text
 
 TINY = worlds.Size(100, 16, 10, 1, (5,), Protocol(100, (25, 50, 100), 4, 20, 3))
 SIGNS = [*string.ascii_lowercase, *string.digits, ";", ","]
@@ -108,11 +108,11 @@ def test_a_model_in_half_precision_is_trained_in_single(models, city, tmp_path):
 
 
 def test_training_puts_first_what_has_the_better_grade(models, city, monkeypatch):
-    monkeypatch.setattr(text_reranker, "LEARNING_RATE", 0.01)
+    monkeypatch.setattr(_cross_encoder, "LEARNING_RATE", 0.01)
     encoder = TextReranker(models / "cross", city, 1)._load(1)
     texts = ["x 1", "y 1", "z 1"]
     orders = [np.random.default_rng(i).permutation(3) for i in range(120)]
-    text_reranker._fit(encoder, [("a", [texts[i] for i in order], 2 - order) for order in orders])
+    _cross_encoder._fit(encoder, [("a", [texts[i] for i in order], 2 - order) for order in orders])
     best, middle, worst = encoder.predict([("a", text) for text in texts], show_progress_bar=False)
     assert best > middle > worst
 
@@ -120,7 +120,7 @@ def test_training_puts_first_what_has_the_better_grade(models, city, monkeypatch
 def test_a_model_is_seen_in_other_settings_only_with_dropout(models, city, parts, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        text_reranker, "_fit", lambda _, lists: seen.append([text for _, texts, _ in lists for text in texts])
+        _cross_encoder, "_fit", lambda _, lists: seen.append([text for _, texts, _ in lists for text in texts])
     )
     reranker = TextReranker(models / "cross", city, 1)
     for dropout in (True, False):
@@ -131,7 +131,7 @@ def test_a_model_is_seen_in_other_settings_only_with_dropout(models, city, parts
 
 
 def test_scores_that_are_not_numbers_are_refused(models, city, parts, monkeypatch):
-    monkeypatch.setattr(text_reranker, "LEARNING_RATE", float("inf"))
+    monkeypatch.setattr(_cross_encoder, "LEARNING_RATE", float("inf"))
     reranker = TextReranker(models / "cross", city, 1)
     score = reranker.train(parts[0], "v75", queries=12, dropout=True, seed=1)
     with pytest.raises(rd.DataError, match="training v75 did not converge"):

@@ -21,12 +21,12 @@ from rankdev.statistics.panels import pairs_of
 from rankdev.statistics.power import power
 from rankdev.statistics.rank_correlation import tau_b
 from rankdev.studies._published import published, warnings_into
+from rankdev.studies.city._cross_encoder import TextReranker
+from rankdev.studies.city._places import load_places
+from rankdev.studies.city._rerankers import FeatureReranker, Reranker, left_out, mistaken, references_of, rerank
+from rankdev.studies.city._search import Part, Weights, collect
 from rankdev.studies.poi import FULL as PAPER
 from rankdev.studies.poi import LEAST, MEASURES, Poi, Protocol, run_poi
-from rankdev.studies.real_poi.places import load_places
-from rankdev.studies.real_poi.rerankers import FeatureReranker, Reranker, left_out, mistaken, references_of, rerank
-from rankdev.studies.real_poi.search import Part, Weights, collect
-from rankdev.studies.real_poi.text_reranker import TextReranker
 
 CUTOFF = 5
 PAIR_KINDS = ("same setting", "mp3 and mp4", "mp3 and mp5", "mp4 and mp5")
@@ -101,7 +101,7 @@ class Worlds(Tabular):
 
     def to_polars(self) -> pl.DataFrame:
         """One row per fact: world, seed, part, measure, statistic, value, low, high, published."""
-        from rankdev.studies.real_poi.output import worlds_report
+        from rankdev.studies.city.output import worlds_report
 
         return worlds_report(self).rows
 

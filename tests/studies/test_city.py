@@ -12,14 +12,15 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
+from rankdev.studies.city import _places as place_tables
+from rankdev.studies.city import _rerankers as rerankers
+from rankdev.studies.city import worlds
+from rankdev.studies.city._places import built_in_city, read_places
+from rankdev.studies.city._queries import KINDS, Asking
+from rankdev.studies.city._rerankers import left_out, mistaken, references_of
+from rankdev.studies.city._search import BUCKETS, TIED, Weights, collect, wanted_sizes
+from rankdev.studies.city.output import save_worlds_figures, verdict, worlds_report
 from rankdev.studies.poi import Protocol
-from rankdev.studies.real_poi import places as place_tables
-from rankdev.studies.real_poi import rerankers, worlds
-from rankdev.studies.real_poi.output import save_worlds_figures, verdict, worlds_report
-from rankdev.studies.real_poi.places import built_in_city, read_places
-from rankdev.studies.real_poi.queries import KINDS, Asking
-from rankdev.studies.real_poi.rerankers import left_out, mistaken, references_of
-from rankdev.studies.real_poi.search import BUCKETS, TIED, Weights, collect, wanted_sizes
 
 TINY = worlds.Size(120, 60, 30, 4, (5,), Protocol(120, (25, 50, 100), 8, 50, 5))
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "poi" / "osm-helsinki" / "helsinki_pois.csv"

@@ -15,7 +15,7 @@ from rankdev.core.columns import Items
 from rankdev.core.references import References
 from rankdev.core.runs import Run
 from rankdev.errors import MissingExtraError
-from rankdev.studies.real_poi.search import TIED, Part, Singles
+from rankdev.studies.city._search import TIED, Part, Singles
 
 MODELS = {
     "v72": "baseline",

@@ -13,6 +13,7 @@ from rankdev.display.cells import interval
 from rankdev.display.report import Report, Table
 from rankdev.statistics.rank_correlation import tau_b
 from rankdev.studies._published import Comparison, fact, published
+from rankdev.studies.city.worlds import DIFFERENCES, PAIR_KINDS, WORLDS, Outcome, Worlds
 from rankdev.studies.poi import (
     LEAST,
     grid_values,
@@ -22,7 +23,6 @@ from rankdev.studies.poi import (
     stability_table,
     statements_of,
 )
-from rankdev.studies.real_poi.worlds import DIFFERENCES, PAIR_KINDS, WORLDS, Outcome, Worlds
 
 RDQ = "RDQ@5"
 DIGITS = 4

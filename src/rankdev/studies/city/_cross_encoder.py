@@ -12,10 +12,10 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev.errors import DataError, MissingExtraError, UsageError
 from rankdev.io.streams import PathLike
-from rankdev.studies.real_poi.places import Places
-from rankdev.studies.real_poi.queries import Query
-from rankdev.studies.real_poi.rerankers import BINS, Score, model_seed, training_sample
-from rankdev.studies.real_poi.search import Part
+from rankdev.studies.city._places import Places
+from rankdev.studies.city._queries import Query
+from rankdev.studies.city._rerankers import BINS, Score, model_seed, training_sample
+from rankdev.studies.city._search import Part
 
 FAR = ("very near", "near", "not far", "far", "very far")  # the bins of distance
 LEARNING_RATE = 2e-5
