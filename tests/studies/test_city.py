@@ -12,11 +12,12 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.studies.city import _places as place_tables
+from rankdev.studies.city import _reading as place_tables
 from rankdev.studies.city import _rerankers as rerankers
 from rankdev.studies.city import worlds
-from rankdev.studies.city._places import built_in_city, read_places
+from rankdev.studies.city._places import built_in_city
 from rankdev.studies.city._queries import KINDS, Asking
+from rankdev.studies.city._reading import read_places
 from rankdev.studies.city._rerankers import left_out, mistaken, references_of
 from rankdev.studies.city._search import BUCKETS, TIED, Weights, collect, wanted_sizes
 from rankdev.studies.city.output import save_worlds_figures, verdict, worlds_report

@@ -13,7 +13,7 @@ from tests.common.tiny_bert import save_tiny_berts
 import rankdev as rd
 from rankdev.cli import cli
 from rankdev.studies.city import _cross_encoder, worlds
-from rankdev.studies.city import _places as place_tables
+from rankdev.studies.city import _reading as place_tables
 from rankdev.studies.city._cross_encoder import BINS, FAR, TextReranker, query_text
 from rankdev.studies.city._places import built_in_city
 from rankdev.studies.city._queries import Query

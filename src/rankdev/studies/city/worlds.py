@@ -22,7 +22,7 @@ from rankdev.statistics.power import power
 from rankdev.statistics.rank_correlation import tau_b
 from rankdev.studies._published import published, warnings_into
 from rankdev.studies.city._cross_encoder import TextReranker
-from rankdev.studies.city._places import load_places
+from rankdev.studies.city._reading import load_places
 from rankdev.studies.city._rerankers import FeatureReranker, Reranker, left_out, mistaken, references_of, rerank
 from rankdev.studies.city._search import Part, Weights, collect
 from rankdev.studies.poi import FULL as PAPER
