@@ -98,7 +98,7 @@ sanitize: setup
 conformance: setup
 	$(BIN)/python -m tests.conformance $(if $(TREC_EVAL),--trec-eval "$(TREC_EVAL)")
 
-# every statistical claim at length; writes docs/calibration.md
+# every statistical claim at length; writes docs/calibration.md and docs/calibration/
 calibrate: setup
 	$(BIN)/python -m tests.calibration
 

@@ -9,38 +9,34 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tests.calibration import pages as calibration
+from tests.calibration.simulations import Finding
+
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/calibration.md"
 MARK = re.compile(r"(?:1\.0+|\.\d+)<!-- (worst|most): ([^;>]+?)(?:; ([^>]+?))? -->")
 
 
-def rows(page: str) -> list[tuple[str, str, float]]:
-    """Return claim, setting and how often it held, of every row."""
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line[:1] == "|"]
-    return [(row[0], row[1], float(row[2].strip("*"))) for row in cells if len(row) == 5 and row[3][:1].isdigit()]
-
-
-def headline(found: list[tuple[str, str, float]], kind: str, claim: str, setting: str | None) -> str:
+def headline(found: Iterable[Finding], kind: str, claim: str, setting: str | None) -> str:
     """Return the number of a marker."""
     wanted, _, unwanted = (setting or "").partition("not ")
     held = [
-        share
-        for name, where, share in found
-        if (name.startswith(claim[:-1]) if claim.endswith("*") else name == claim)
-        and wanted.strip() in where
-        and not (unwanted and unwanted.strip() in where)
+        row.held
+        for row in found
+        if (row.claim.startswith(claim[:-1]) if claim.endswith("*") else row.claim == claim)
+        and wanted.strip() in row.setting
+        and not (unwanted and unwanted.strip() in row.setting)
     ]
     if not held:
-        raise LookupError(f"docs/calibration.md has no row of {claim!r} with {setting!r}")
+        raise LookupError(f"docs/calibration has no row of {claim!r} with {setting!r}")
     share = math.floor(100 * min(held) + 1e-9) if kind == "worst" else math.ceil(100 * max(held) - 1e-9)
     return f"{share / 100:.2f}".lstrip("0") if share < 100 else "1.00"
 
 
-def updated(text: str, page: str | None = None) -> str:
+def updated(text: str, found: Sequence[Finding]) -> str:
     """Return a page with the numbers that calibration has."""
-    found = rows(PAGE.read_text(encoding="utf-8") if page is None else page)
 
     def written(mark: re.Match[str]) -> str:
         old = mark[0]
@@ -49,11 +45,17 @@ def updated(text: str, page: str | None = None) -> str:
     return MARK.sub(written, text)
 
 
+def rows() -> list[Finding]:
+    """Return all rows of the calibration."""
+    return [row for rows in calibration.found().values() for row in rows]
+
+
 def pages() -> list[Path]:
-    return [page for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")) if page != PAGE]
+    return [page for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")) if page != calibration.FRONT]
 
 
 def rewrite() -> None:
+    found = rows()
     for page in pages():
         text = page.read_text(encoding="utf-8")
-        page.write_text(updated(text), encoding="utf-8")
+        page.write_text(updated(text, found), encoding="utf-8")
