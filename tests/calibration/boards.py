@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import special
 
-from rankdev.statistics.bounded_mean import mean_limits
-from rankdev.statistics.risk import risk_to
+from rankdev.statistics._risk import risk_to
+from rankdev.statistics.bounded_values import mean_limits
 from tests.calibration.simulations import ALPHA, KINDS, Finding
 from tests.calibration.sparse import SPARSE, Draw, dense
 

@@ -12,8 +12,8 @@ from unittest.mock import patch
 import numpy as np
 
 import rankdev as rd
+from rankdev.statistics._effect_sizes import effect_limits, fraction_won
 from rankdev.statistics.contrasts import Family
-from rankdev.statistics.effect_sizes import effect_limits, fraction_won
 from rankdev.statistics.equivalence import interval
 from rankdev.statistics.power.student import queries_for
 from rankdev.statistics.rank_correlation import tau_b

@@ -7,8 +7,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from rankdev.statistics import assumptions
-from rankdev.statistics.assumptions import ALARM, groups_by_id, within
+from rankdev.statistics import _assumptions
+from rankdev.statistics._assumptions import ALARM, groups_by_id, within
 from tests.calibration.simulations import KINDS, Finding
 from tests.calibration.sparse import Draw, losing
 
@@ -36,7 +36,7 @@ def dependent_queries(trials: int) -> Iterator[Finding]:
                 own, shared = draw(rng, (len(ids),)), draw(rng, (groups,))[members]
                 for i, alike in enumerate((0.0, 0.4)):
                     apart = np.where(rng.random(len(ids)) < np.sqrt(alike), shared, own)
-                    with patch.object(assumptions, "PERMUTATIONS", (199, 199)):  # as valid, and quicker
+                    with patch.object(_assumptions, "PERMUTATIONS", (199, 199)):  # as valid, and quicker
                         correlation, p = within(np.stack([apart, np.zeros(len(ids))], axis=1), members)
                     noted[i] += p <= ALARM and correlation > 0
             setting = f"{kind}, {groups} groups of {sizes}"

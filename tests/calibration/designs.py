@@ -11,14 +11,13 @@ import polars as pl
 from scipy import stats
 
 import rankdev as rd
-from rankdev.statistics.bounded_mean import widened
-from rankdev.statistics.contrasts import Family
+from rankdev.statistics._generalizability import components, components_of_runs
+from rankdev.statistics.bounded_values import widened
+from rankdev.statistics.contrasts import Family, skewed_p
 from rankdev.statistics.corrections import holm
-from rankdev.statistics.generalizability import components, components_of_runs
 from rankdev.statistics.groups import rank_limits
 from rankdev.statistics.paired import TESTS, Drawing, betting
 from rankdev.statistics.replicates import Spread, over_runs
-from rankdev.statistics.skewed import skewed_p
 from tests.calibration.estimates import against_nothing
 from tests.calibration.simulations import ALPHA, KINDS, Finding, family
 

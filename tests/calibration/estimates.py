@@ -11,11 +11,11 @@ from scipy import stats
 
 import rankdev as rd
 from rankdev.measures.base import MeasureInfo
+from rankdev.statistics._generalizability import components
+from rankdev.statistics._random_effects import combine
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.equivalence import interval
-from rankdev.statistics.generalizability import components
 from rankdev.statistics.prediction_powered import estimate
-from rankdev.statistics.random_effects import combine
 from tests.calibration.simulations import ALPHA, KINDS, Finding
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 import rankdev as rd
 from rankdev import results
+from rankdev.statistics._pilot import bounded_effect
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.corrections import simultaneous, tukey
 from rankdev.statistics.paired import TESTS, Drawing
-from rankdev.statistics.pilot import bounded_effect
 from rankdev.statistics.planning import ASSURANCE
 from rankdev.statistics.power.student import queries_for, t_power
 from rankdev.statistics.rank_correlation import tau_ap, tau_b, tau_limits

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 import rankdev as rd
-from rankdev.statistics.bounded_mean import fraction_limits, widened
+from rankdev.statistics._effect_sizes import effect_limits
+from rankdev.statistics._pilot import bounded_effect
+from rankdev.statistics.bounded_values import fraction_limits, widened
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.corrections import CORRECTIONS, simultaneous
-from rankdev.statistics.effect_sizes import effect_limits
 from rankdev.statistics.equivalence import interval
 from rankdev.statistics.paired import TESTS, Drawing
-from rankdev.statistics.pilot import bounded_effect
 from rankdev.statistics.prediction_powered import estimate
 from tests.calibration.simulations import ALPHA, KINDS, Finding, family
 

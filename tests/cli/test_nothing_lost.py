@@ -109,7 +109,7 @@ def test_in_python_a_file_may_be_read_and_then_replaced(folder: Path):
 
 @pytest.mark.parametrize("form", ["json", "parquet"])
 def test_an_interrupted_power_is_written_and_goes_on(rankdev, monkeypatch, folder, form):
-    from rankdev.statistics.power.simulation import Simulation
+    from rankdev.statistics.power._simulation import Simulation
 
     call = ("power", PLACES, BLENDED, NEAREST, "--sizes", "4,6,8", "--subsamples", "5", "--permutations", "20")
     assert rankdev(*call, "-o", f"whole.{form}").status == 0

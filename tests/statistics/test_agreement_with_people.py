@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import rankdev as rd
-from rankdev.statistics.bounded_mean import fraction_limits
+from rankdev.statistics.bounded_values import fraction_limits
 
 
 def scores_of(apart):

@@ -5,7 +5,7 @@ import pytest
 from scipy import special, stats
 
 import rankdev as rd
-from rankdev.statistics.effect_sizes import small_sample
+from rankdev.statistics._effect_sizes import small_sample
 
 
 def effects_of(apart):

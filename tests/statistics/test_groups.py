@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import rankdev as rd
-from rankdev.statistics.bounded_mean import mean_limits
+from rankdev.statistics.bounded_values import mean_limits
 from rankdev.statistics.groups import groups
 from rankdev.statistics.means import mean_intervals
 from tests.common.examples import examples

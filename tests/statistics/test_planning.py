@@ -4,7 +4,7 @@ from scipy import stats
 
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.pilot import bounded_effect, heaviness
+from rankdev.statistics._pilot import bounded_effect, heaviness
 from rankdev.statistics.planning import plan
 from rankdev.statistics.power.student import (
     detectable_effect,

@@ -9,7 +9,7 @@ from scipy import stats
 
 import rankdev as rd
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics.bounded_mean import exceeds
+from rankdev.statistics.bounded_values import exceeds
 from tests.statistics.test_equivalence import scores_of
 
 CHANCES = ["p_worse", "p_same", "p_better"]

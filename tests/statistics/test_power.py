@@ -235,7 +235,7 @@ def test_an_interrupt_in_a_bucket_keeps_what_is_done(make_scores, rng, stop, kep
 def test_many_measures_are_cut_into_chunks_without_a_trace(make_scores, monkeypatch, rng):
     scores = make_scores(rng.random((3, 40, 5)))
     expected = power(scores, sizes=[10], subsamples=5, permutations=50)
-    monkeypatch.setattr("rankdev.statistics.power.simulation.COLUMNS", 6)
+    monkeypatch.setattr("rankdev.statistics.power._simulation.COLUMNS", 6)
     found = power(scores, sizes=[10], subsamples=5, permutations=50)
     assert np.array_equal(found.power, expected.power)
     assert np.array_equal(found.rejected, expected.rejected)

@@ -11,7 +11,7 @@ from scipy import stats
 
 import rankdev as rd
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics.risk import risk_among, risk_to
+from rankdev.statistics._risk import risk_among, risk_to
 
 BASE, NEW = [0.5, 0.2, 0.4, 0.9], [0.7, 0.2, 0.3, 0.6]  # gains .2, 0, −.1, −.3
 

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import rankdev as rd
-from rankdev.statistics.generalizability import components, estimates
+from rankdev.statistics._generalizability import components, estimates
 
 # six targets rated by four judges: Shrout and Fleiss (1979), table 2; here six systems on four queries
 JUDGED = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], float)

@@ -18,9 +18,9 @@ from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, counted, shown, suggestion
 from rankdev.evaluation.origin import same_lists, with_system
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics.conclusion import Changes, of_gate
+from rankdev.statistics._conclusion import Changes, of_gate
+from rankdev.statistics._noninferiority import Guards, Verdict, by_segment, comparisons, decide, upper_limits
 from rankdev.statistics.contrasts import on_clusters
-from rankdev.statistics.noninferiority import Guards, Verdict, by_segment, comparisons, decide, upper_limits
 from rankdev.statistics.panels import as_scores, carried
 from rankdev.statistics.segments import named_segments
 

@@ -16,16 +16,15 @@ from rankdev._common.result import Result
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics.contrasts import families_of
+from rankdev.statistics._risk import risk_among, risk_to
+from rankdev.statistics.contrasts import families_of, skewed_p
 from rankdev.statistics.corrections import holm
 from rankdev.statistics.groups import RULES, group_letters, points, rank_limits, ranks, shares_of_best
 from rankdev.statistics.means import Sample, as_uncertain_as_t, complete_queries, members_of
 from rankdev.statistics.panels import Indices, alike, as_scores, is_several
 from rankdev.statistics.replicates import replicated
-from rankdev.statistics.risk import risk_among, risk_to
 from rankdev.statistics.significance import significance
 from rankdev.statistics.significance.result import Significance
-from rankdev.statistics.skewed import skewed_p
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,7 +14,7 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number
 from rankdev.errors import DataError
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.bounded_mean import mean_limits
+from rankdev.statistics.bounded_values import mean_limits
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.panels import Indices, numbered
 from rankdev.statistics.randomization import USUAL, Flips, inverted

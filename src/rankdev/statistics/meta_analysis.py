@@ -16,11 +16,11 @@ from rankdev._common.checks import check_choice, check_number
 from rankdev._common.result import Result
 from rankdev.errors import DataError, RankdevWarning, UsageError, counted
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.bounded_mean import SPARSE, widened
+from rankdev.statistics._random_effects import Combined, combine
+from rankdev.statistics.bounded_values import SPARSE, widened
 from rankdev.statistics.contrasts import Family, agreeing, families_of, on_clusters, wanted_pairs
 from rankdev.statistics.corrections import benjamini_hochberg, holm
 from rankdev.statistics.panels import alike, is_several
-from rankdev.statistics.random_effects import Combined, combine
 from rankdev.statistics.significance.result import count_significant
 
 CORRECTIONS = ("holm", "bh", "none")

@@ -10,8 +10,8 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev.errors import DataError, UsageError, counted
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.bounded_mean import AT_ONCE as POINTS
-from rankdev.statistics.bounded_mean import level_of_zero, upper
+from rankdev.statistics.bounded_values import AT_ONCE as POINTS
+from rankdev.statistics.bounded_values import level_of_zero, upper
 from rankdev.statistics.contrasts import Family, symmetric
 from rankdev.statistics.panels import Indices
 from rankdev.statistics.randomization import (

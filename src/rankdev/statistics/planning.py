@@ -14,9 +14,9 @@ from rankdev._common.cautions import warn
 from rankdev._common.checks import FINEST, check_number, check_seed, is_number
 from rankdev.errors import DataError, UsageError, shown
 from rankdev.evaluation.scores import ScoresLike
+from rankdev.statistics._pilot import Resampling, bounded_effect, cannot_tell, pilot_differences, remarks_on_pilot
 from rankdev.statistics.contrasts import families_of
 from rankdev.statistics.panels import OfDrawnQueries, about_clusters, as_scores, carried
-from rankdev.statistics.pilot import Resampling, bounded_effect, cannot_tell, pilot_differences, remarks_on_pilot
 from rankdev.statistics.power.student import LIMIT, detectable_effect, queries_for
 from rankdev.statistics.replicates import ReplicatePlan, plan_with_runs
 from rankdev.statistics.topic_set_size import TopicSetSize, topic_set_size

@@ -20,7 +20,7 @@ from rankdev._common.checks import check_number
 from rankdev._common.result import Result
 from rankdev.errors import DataError, RankdevWarning, counted
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.bounded_mean import CAUTIOUS, SPARSE, Unseen, most_common, sparseness
+from rankdev.statistics.bounded_values import CAUTIOUS, SPARSE, Unseen, most_common, sparseness
 from rankdev.statistics.contrasts import Family, wanted_pairs
 from rankdev.statistics.corrections import simultaneous
 from rankdev.statistics.panels import alike

@@ -14,7 +14,7 @@ from rankdev._common.result import Result
 from rankdev._common.tables import Tabular, as_frame, text_column
 from rankdev.errors import DataError, counted, shown, suggestion
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.bounded_mean import fraction_limits, widened
+from rankdev.statistics.bounded_values import fraction_limits, widened
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.corrections import simultaneous
 from rankdev.statistics.panels import as_scores, described, numbered

@@ -17,7 +17,7 @@ from rankdev._common.checks import check_number, check_whole
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.generalizability import ONE, RUNS, SEVERAL, Components, components, components_of_runs
+from rankdev.statistics._generalizability import ONE, RUNS, SEVERAL, Components, components, components_of_runs
 from rankdev.statistics.panels import alike, is_several, panels
 from rankdev.statistics.replicates import replicated
 

@@ -13,7 +13,7 @@ import numpy as np
 from rankdev.errors import RankdevError, RankdevWarning, counted, listed, printable
 from rankdev.evaluation.health import FLAT, Check
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.conclusion import conclusion
+from rankdev.statistics._conclusion import conclusion
 from rankdev.statistics.contrasts import families_of
 from rankdev.statistics.groups import ROUNDING
 from rankdev.statistics.leaderboard import better_pairs
@@ -156,7 +156,7 @@ def _of_two(
     rivals: Sequence[Rival],
     clusters: Mapping[str, Any] | None,
 ) -> tuple[str, bool]:
-    """Take the sentence of :mod:`rankdev.statistics.conclusion` for this measure."""
+    """Take the sentence of :mod:`rankdev.statistics._conclusion` for this measure."""
     sentence = found.conclusion
     if len(scores.measures) > 1:
         one, row = scores.select(measures=[measure]), scores.measures.index(measure)

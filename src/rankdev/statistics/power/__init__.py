@@ -16,9 +16,9 @@ from rankdev._common.work import Progress
 from rankdev.errors import DataError, RankdevWarning, UsageError, shown
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.panels import Panel, about_clusters, as_scores, carried, panels, pool_of
+from rankdev.statistics.power._saved import fingerprint, finished_sizes
+from rankdev.statistics.power._simulation import NOTHING, Simulation, queries_of
 from rankdev.statistics.power.result import Bucket, Power
-from rankdev.statistics.power.saved import fingerprint, finished_sizes
-from rankdev.statistics.power.simulation import NOTHING, Simulation, queries_of
 from rankdev.statistics.power.student import at_most, fitting, usual
 from rankdev.statistics.randomization import PValue, most_extremes
 

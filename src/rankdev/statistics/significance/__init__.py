@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args
 from rankdev._common.checks import FINEST, check_choice, check_flag, check_number, check_seed, check_whole
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import ScoresLike
-from rankdev.statistics.assumptions import remarks_on
-from rankdev.statistics.conclusion import conclusion
+from rankdev.statistics._assumptions import remarks_on
+from rankdev.statistics._conclusion import conclusion
 from rankdev.statistics.contrasts import Family, families_of, on_clusters, wanted_pairs
 from rankdev.statistics.corrections import CORRECTIONS
 from rankdev.statistics.paired import TESTS, Drawing, Tested, betting, check_ranges

@@ -12,10 +12,10 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev.errors import DataError, counted
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.bounded_mean import widened
+from rankdev.statistics._effect_sizes import effect_limits, fraction_won
+from rankdev.statistics.bounded_values import widened
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.corrections import CORRECTIONS, benjamini_hochberg, holm
-from rankdev.statistics.effect_sizes import effect_limits, fraction_won
 from rankdev.statistics.paired import FEWEST, Drawing, Tested
 from rankdev.statistics.panels import Indices
 from rankdev.statistics.segments import PAIRS, TELLING, interaction, named_segments, places

@@ -11,7 +11,7 @@ import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
-from rankdev.statistics.effect_sizes import small_sample
+from rankdev.statistics._effect_sizes import small_sample
 from rankdev.statistics.randomization import PValue
 from rankdev.statistics.segments import ALL
 from rankdev.statistics.significance.discrimination import DiscriminativePower

@@ -9,7 +9,7 @@ from scipy import stats
 import rankdev as rd
 from rankdev.errors import UsageError
 from rankdev.statistics import paired
-from rankdev.statistics.bounded_mean import CAUTIOUS, WEIGHT, Unseen, most_common, sparse_limits, upper, widened
+from rankdev.statistics.bounded_values import CAUTIOUS, WEIGHT, Unseen, most_common, sparse_limits, upper, widened
 from rankdev.statistics.contrasts import Family
 
 

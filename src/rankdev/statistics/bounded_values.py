@@ -18,9 +18,8 @@ import numpy.typing as npt
 from scipy import special
 
 from rankdev._common.arrays import Floats
-from rankdev.statistics.contrasts import Family
+from rankdev.statistics.contrasts import Family, skewed_interval
 from rankdev.statistics.panels import Indices
-from rankdev.statistics.skewed import skewed_interval
 
 SPARSE = (0.4, 0.8)  # fractions of equal values between which the weight rises from 0
 WEIGHT = 0.6  # of the unseen observation in intervals, by simulation

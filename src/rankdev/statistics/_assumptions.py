@@ -11,11 +11,10 @@ import numpy as np
 from rankdev._common.arrays import Bools, Floats
 from rankdev.errors import counted
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.bounded_mean import most_common
-from rankdev.statistics.contrasts import Family
+from rankdev.statistics.bounded_values import most_common
+from rankdev.statistics.contrasts import Family, skewed_interval, skewness
 from rankdev.statistics.corrections import holm
 from rankdev.statistics.panels import Indices
-from rankdev.statistics.skewed import skewed_interval, skewness
 
 EQUAL = 0.6  # fraction of equal differences from which on a pair is called sparse
 SKEWED = 1.0  # skewness below which no note is made

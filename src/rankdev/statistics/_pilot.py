@@ -9,7 +9,7 @@ from scipy import special
 
 from rankdev._common.arrays import Floats
 from rankdev.errors import DataError, counted
-from rankdev.statistics.bounded_mean import CAUTIOUS, SPARSE, Unseen, most_common, upper
+from rankdev.statistics.bounded_values import CAUTIOUS, SPARSE, Unseen, most_common, upper
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.power.student import LIMIT, smallest, t_power
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from rankdev._common.arrays import Floats
-from rankdev.statistics.bounded_mean import SPARSE, most_common
+from rankdev.statistics.bounded_values import SPARSE, most_common
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.panels import summed
 
