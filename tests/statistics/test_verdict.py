@@ -10,7 +10,7 @@ import rankdev as rd
 from rankdev.errors import DataError
 from rankdev.evaluation.health import Check
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics.leaderboard import places
+from rankdev.statistics.groups import places
 from rankdev.statistics.verdict import name_some, queries_check, verdicts
 from tests.common.examples import examples
 

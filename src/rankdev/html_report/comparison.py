@@ -26,8 +26,7 @@ from rankdev.measures.base import MeasureLike
 from rankdev.measures.rdq import RDQ
 from rankdev.statistics.agreement import Agreement, agreement
 from rankdev.statistics.equivalence import Equivalence, equivalence
-from rankdev.statistics.groups import groups
-from rankdev.statistics.leaderboard import Places, places
+from rankdev.statistics.groups import Places, groups, places
 from rankdev.statistics.means import mean_intervals
 from rankdev.statistics.planning import Plan
 from rankdev.statistics.replicates import replicated

@@ -1,4 +1,4 @@
-"""Risk: how much a system loses where it is worse than a baseline, or than other systems let expect."""
+"""Risk: how much a system loses where it is worse than a baseline, or than one would expect from other systems."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import numpy as np
 from scipy import special
 
 from rankdev._common.arrays import Floats
+from rankdev._common.checks import check_number
+from rankdev.errors import UsageError
+from rankdev.evaluation.scores import Scores
+from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.equivalence import interval
 
@@ -55,3 +59,31 @@ def risk_among(values: Floats, aversion: float) -> dict[str, Floats]:
     z = np.where(expected > 0, (values - expected) / np.sqrt(np.where(expected > 0, expected, 1.0)), 0.0)
     zrisk = np.where(z < 0, (1 + aversion) * z, z).sum(axis=0)
     return {"zrisk": zrisk, "georisk": np.sqrt(values.mean(axis=0) * special.ndtr(zrisk / queries))}
+
+
+def risk_options(
+    risk: float | None, baseline: str | None, scores: Scores, *, plain: bool
+) -> tuple[float, int | None] | None:
+    """Check and return how much more losses count, and the place of the baseline."""
+    if risk is None:
+        if baseline is not None:
+            raise UsageError("baseline is for risk, how much more losses count; give risk=1, or leave it out")
+        return None
+    aversion = check_number("risk", risk, 0, ends=True)
+    if not plain:
+        raise UsageError("risk is for a single collection without clusters or replicates; leave one of them out")
+    place = None if baseline is None else scores.systems.index(scores.select(systems=[baseline]).systems[0])
+    return aversion, place
+
+
+def risk_columns(
+    aversion: float, baseline: int | None, table: Floats, kind: MeasureInfo, alpha: float
+) -> dict[str, Floats]:
+    """Return the columns on risk, of oriented scores; NaN where there is none."""
+    found: dict[str, Floats] = {}
+    if baseline is not None:
+        low, high = kind.range
+        found |= risk_to(baseline, table, aversion, high - low, alpha)
+    if kind.higher_is_better is False or table.min() < 0:
+        return found | dict.fromkeys(("zrisk", "georisk"), np.full(table.shape[1], np.nan))
+    return found | risk_among(table, aversion)

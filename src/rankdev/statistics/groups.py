@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import ascii_lowercase
 from typing import Any
 
@@ -12,9 +13,12 @@ import numpy.typing as npt
 import polars as pl
 
 from rankdev._common.arrays import Floats
-from rankdev.errors import UsageError
+from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
+from rankdev.statistics.contrasts import families_of, skewed_p
+from rankdev.statistics.corrections import holm
 from rankdev.statistics.panels import Indices
+from rankdev.statistics.significance import significance
 from rankdev.statistics.significance.result import Significance
 
 
@@ -186,3 +190,56 @@ def shares_of_best(drawn: Floats) -> Floats:
     if np.isnan(drawn).any():
         return np.full(drawn.shape[1], np.nan)
     return points(drawn, "wins").mean(axis=0)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Ranks of systems by one measure, the first and last that the tests leave, and the letters of their groups."""
+
+    rank: Indices
+    low: Indices
+    high: Indices
+    letters: tuple[str, ...]
+
+
+def places(scores: Scores, found: Significance | None, measure: str) -> Places:
+    """Rank systems as :func:`leaderboard` does, from tests of all pairs that are made already."""
+    means = scores.select(measures=[measure]).oriented.averages[:, 0]
+    rank = ranks(np.where(np.isnan(means), -np.inf, means))
+    if found is None:
+        return Places(rank, rank, rank, ("",) * len(rank))
+    better = better_pairs(scores, found, measure)
+    low, high = rank_limits(len(rank), better)
+    return Places(rank, low, high, tuple(group_letters(better, np.argsort(-means, kind="stable"))))
+
+
+def better_pairs(scores: Scores, found: Significance, measure: str) -> list[tuple[int, int]]:
+    """Return the pairs behind the ranks of a measure: significant also if skewness is allowed for, the better first."""
+    sign = -1.0 if measure in found.lower_is_better else 1.0
+    rows = np.asarray(found.columns["measure"], dtype=object) == measure
+    columns = {name: np.asarray(column)[rows] for name, column in found.columns.items()}
+    tests = replace(found, columns={**columns, "difference": sign * columns["difference"]})
+    return significant_pairs(tests, scores.select(measures=[measure]).oriented)
+
+
+def ranks_on_new(tasks: Scores, alpha: float) -> tuple[Indices, Indices]:
+    """Return the ranks that tests over tasks leave; Student's, because few tasks have too few flips."""
+    with warnings.catch_warnings(action="ignore", category=RankdevWarning):  # systems that always differ by the same
+        return rank_limits(len(tasks.systems), significant_pairs(significance(tasks, test="t", alpha=alpha)))
+
+
+def significant_pairs(found: Significance, joined: Scores | None = None) -> list[tuple[int, int]]:
+    """Return the pairs that differ significantly, the better system first, by place.
+
+    Flips of ``joined`` scores assume symmetric differences, and many pairs find those that are not: a difference must
+    also be significant if skewness is allowed for. Clusters and runs have tests of their own.
+    """
+    place = {name: i for i, name in enumerate(dict.fromkeys([*found.columns["a"], *found.columns["b"]]))}
+    p = np.asarray(found.columns["p"])
+    if joined is not None and found.clusters is None and found.replicates is None and len(joined.queries) > 1:
+        with warnings.catch_warnings(action="ignore", category=RankdevWarning):  # on gaps; the tests have warned
+            family = families_of(joined, *np.triu_indices(len(place), 1))[0]
+        p = np.fmax(p, skewed_p(family))
+    rows = zip(found.columns["a"], found.columns["b"], found.columns["difference"], holm(p) <= found.alpha, strict=True)
+    pairs = [(place[a], place[b], apart) for a, b, apart, differ in rows if differ]
+    return [(a, b) if apart > 0 else (b, a) for a, b, apart in pairs]

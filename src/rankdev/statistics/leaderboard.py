@@ -1,8 +1,7 @@
-"""Leaderboards: means and ranks with intervals, groups without a significant difference, the chance to be best."""
+"""Leaderboards: means and ranks with intervals, groups without a significant difference, probability of being best."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
@@ -13,15 +12,22 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import FINEST, check_choice, check_number, check_seed, check_whole
 from rankdev._common.result import Result
-from rankdev.errors import RankdevWarning, UsageError
+from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics._risk import risk_among, risk_to
-from rankdev.statistics.contrasts import families_of, skewed_p
-from rankdev.statistics.corrections import holm
-from rankdev.statistics.groups import RULES, group_letters, points, rank_limits, ranks, shares_of_best
+from rankdev.statistics._risk import risk_columns, risk_options
+from rankdev.statistics.groups import (
+    RULES,
+    group_letters,
+    points,
+    rank_limits,
+    ranks,
+    ranks_on_new,
+    shares_of_best,
+    significant_pairs,
+)
 from rankdev.statistics.means import Sample, as_uncertain_as_t, complete_queries, members_of
-from rankdev.statistics.panels import Indices, alike, as_scores, is_several
+from rankdev.statistics.panels import alike, as_scores, is_several
 from rankdev.statistics.replicates import replicated
 from rankdev.statistics.significance import significance
 from rankdev.statistics.significance.result import Significance
@@ -46,7 +52,7 @@ class Leaderboard(Result):
     alpha : float
         Intervals have confidence 1 − alpha.
     resamples : int
-        Resamples for the chance to be best.
+        Resamples for the probability of being best.
     seed : int
         Seed of flips and resamples.
     clusters : int, optional
@@ -91,8 +97,8 @@ class Leaderboard(Result):
         polars.DataFrame
             Columns measure, rank, system, mean, low, high (interval of the mean by itself), rank_low, rank_high (ranks
             that hold for all systems together), group (systems that share a letter do not differ significantly), best
-            (chance to be best on other queries; null with one query). Over several tasks also borda (fraction of
-            systems beaten, mean over tasks), wins (fraction of tasks on which the system is best), without_low,
+            (probability of being best on other queries; null with one query). Over several tasks also borda (fraction
+            of systems beaten, mean over tasks), wins (fraction of tasks on which the system is best), without_low,
             without_high (ranks without one of the tasks), new_low, new_high (ranks on other such tasks, for all systems
             together) and new_best. With ``risk`` also zrisk and georisk, and against a baseline urisk, urisk_low,
             urisk_high (interval by itself) and trisk.
@@ -139,7 +145,7 @@ def leaderboard(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Leaderboard:
-    """Order systems, with intervals of means and ranks, groups without a significant difference, the chance to be best.
+    """Order systems, with intervals of means and ranks, groups that do not differ significantly, and who is probably best.
 
     Ranks follow from the tests of all pairs (:func:`significance`, Holm), which must hold also if skewness is allowed
     for: a system is below those that are significantly better and above those that are significantly worse. With
@@ -163,11 +169,11 @@ def leaderboard(
         Systems with several runs; for a single collection. See :func:`significance`.
     risk : float, optional
         Add the risk of each system: losses count 1 + risk times as much as gains, usually 2 or 6 times. Without a
-        baseline, ZRisk and GeoRisk, for which the other systems tell what to expect. For a single collection.
+        baseline, ZRisk and GeoRisk, whose expected scores come from the other systems. For a single collection.
     baseline : str, optional
         With ``risk``, add URisk with its interval, and TRisk, against this system.
     resamples : int, default 2000
-        Resamples of the queries (or clusters, or tasks) for the chance to be best, by the Bayesian bootstrap.
+        Resamples of the queries (or clusters, or tasks) for the probability of being best, by the Bayesian bootstrap.
     seed : int, default 0
         Seed of flips and resamples.
 
@@ -196,7 +202,7 @@ def leaderboard(
         raise UsageError(f"rule={rule!r} is for several tasks; give {{task: scores}}, or leave it out")
     first = next(iter(parts.values()))
     plain = len(parts) == 1 and clusters is None and replicates is None
-    at_risk = _risk(risk, baseline, first, plain=plain)
+    at_risk = risk_options(risk, baseline, first, plain=plain)
     boards = [
         _board(
             {name: part.select(measures=[measure]) for name, part in parts.items()},
@@ -231,19 +237,6 @@ def leaderboard(
         baseline=baseline,
         remarks=tuple(dict.fromkeys((*own, *others))),
     )
-
-
-def _risk(risk: float | None, baseline: str | None, scores: Scores, *, plain: bool) -> tuple[float, int | None] | None:
-    """Check and return how much more losses count, and the place of the baseline."""
-    if risk is None:
-        if baseline is not None:
-            raise UsageError("baseline is for risk, how much more losses count; give risk=1, or leave it out")
-        return None
-    aversion = check_number("risk", risk, 0, ends=True)
-    if not plain:
-        raise UsageError("risk is for a single collection without clusters or replicates; leave one of them out")
-    place = None if baseline is None else scores.systems.index(scores.select(systems=[baseline]).systems[0])
-    return aversion, place
 
 
 def _tasks(scores: Mapping[str, ScoresLike], measures: Sequence[str] | None) -> dict[str, Scores]:
@@ -302,7 +295,7 @@ def _board(
         "high": ends[1],
     }
     if rule == "mean":
-        better = _better(found, joined)
+        better = significant_pairs(found, joined)
         limits = rank_limits(len(systems), better)
         columns |= {"rank_low": limits[0], "rank_high": limits[1], "group": group_letters(better, order)}
     else:  # the tests are about means
@@ -312,7 +305,7 @@ def _board(
     if several:
         each = points(means, rule)
         left = np.stack([ranks(np.delete(each, i, axis=0).mean(axis=0)) for i in range(len(each))])
-        anew = _ranks_on_new(_joined([each], systems, measure), testing["alpha"])
+        anew = ranks_on_new(_joined([each], systems, measure), testing["alpha"])
         weights = _dirichlet(generator, resamples, len(each))
         columns |= {
             "borda": points(means, "borda").mean(axis=0),
@@ -327,7 +320,7 @@ def _board(
         "group": pl.String
     }
     if risk is not None:
-        columns |= _risks(*risk, tables[0], first.kinds[0], testing["alpha"])
+        columns |= risk_columns(*risk, tables[0], first.kinds[0], testing["alpha"])
     rows = pl.DataFrame({name: list(values[order]) for name, values in columns.items()}, schema_overrides=kinds)
     rows = rows.with_columns(
         pl.col(name).fill_nan(None) for name in ("best", "trisk", "zrisk", "georisk") if name in columns
@@ -344,76 +337,12 @@ def _board(
     return _Board(rows.select(pl.lit(measure).alias("measure"), pl.all()), without, found)
 
 
-def _risks(aversion: float, baseline: int | None, table: Floats, kind: MeasureInfo, alpha: float) -> dict[str, Floats]:
-    """Return the columns on risk, of oriented scores; NaN where there is none."""
-    found: dict[str, Floats] = {}
-    if baseline is not None:
-        low, high = kind.range
-        found |= risk_to(baseline, table, aversion, high - low, alpha)
-    if kind.higher_is_better is False or table.min() < 0:
-        return found | dict.fromkeys(("zrisk", "georisk"), np.full(table.shape[1], np.nan))
-    return found | risk_among(table, aversion)
-
-
-@dataclass(frozen=True)
-class Places:
-    """Ranks of systems by one measure, the first and last that the tests leave, and the letters of their groups."""
-
-    rank: Indices
-    low: Indices
-    high: Indices
-    letters: tuple[str, ...]
-
-
-def places(scores: Scores, found: Significance | None, measure: str) -> Places:
-    """Rank systems as :func:`leaderboard` does, from tests of all pairs that are made already."""
-    means = scores.select(measures=[measure]).oriented.averages[:, 0]
-    rank = ranks(np.where(np.isnan(means), -np.inf, means))
-    if found is None:
-        return Places(rank, rank, rank, ("",) * len(rank))
-    better = better_pairs(scores, found, measure)
-    low, high = rank_limits(len(rank), better)
-    return Places(rank, low, high, tuple(group_letters(better, np.argsort(-means, kind="stable"))))
-
-
-def better_pairs(scores: Scores, found: Significance, measure: str) -> list[tuple[int, int]]:
-    """Return the pairs behind the ranks of a measure: significant also if skewness is allowed for, the better first."""
-    sign = -1.0 if measure in found.lower_is_better else 1.0
-    rows = np.asarray(found.columns["measure"], dtype=object) == measure
-    columns = {name: np.asarray(column)[rows] for name, column in found.columns.items()}
-    tests = replace(found, columns={**columns, "difference": sign * columns["difference"]})
-    return _better(tests, scores.select(measures=[measure]).oriented)
-
-
-def _ranks_on_new(tasks: Scores, alpha: float) -> tuple[Indices, Indices]:
-    """Return the ranks that tests over tasks leave; Student's, because few tasks have too few flips."""
-    with warnings.catch_warnings(action="ignore", category=RankdevWarning):  # systems that always differ by the same
-        return rank_limits(len(tasks.systems), _better(significance(tasks, test="t", alpha=alpha)))
-
-
 def _joined(tables: Sequence[Floats], systems: Sequence[str], measure: str) -> Scores:
     """Join queries of tasks into one table, whose means are the means over tasks of their means."""
     whole = sum(len(table) for table in tables)
     scaled = [table * (whole / (len(tables) * len(table))) for table in tables]
     values = np.concatenate(scaled).T[:, :, None]
     return Scores(tuple(systems), tuple(map(str, range(whole))), (measure,), values, kinds=(MeasureInfo(measure),))
-
-
-def _better(found: Significance, joined: Scores | None = None) -> list[tuple[int, int]]:
-    """Return the pairs that differ significantly, the better system first, by place.
-
-    Flips of ``joined`` scores assume symmetric differences, and many pairs find those that are not: a difference must
-    also be significant if skewness is allowed for. Clusters and runs have tests of their own.
-    """
-    place = {name: i for i, name in enumerate(dict.fromkeys([*found.columns["a"], *found.columns["b"]]))}
-    p = np.asarray(found.columns["p"])
-    if joined is not None and found.clusters is None and found.replicates is None and len(joined.queries) > 1:
-        with warnings.catch_warnings(action="ignore", category=RankdevWarning):  # on gaps; the tests have warned
-            family = families_of(joined, *np.triu_indices(len(place), 1))[0]
-        p = np.fmax(p, skewed_p(family))
-    rows = zip(found.columns["a"], found.columns["b"], found.columns["difference"], holm(p) <= found.alpha, strict=True)
-    pairs = [(place[a], place[b], apart) for a, b, apart, differ in rows if differ]
-    return [(a, b) if apart > 0 else (b, a) for a, b, apart in pairs]
 
 
 def _dirichlet(generator: np.random.Generator, resamples: int, count: int) -> Floats:

@@ -15,8 +15,7 @@ from rankdev.evaluation.health import FLAT, Check
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics._conclusion import conclusion
 from rankdev.statistics.contrasts import families_of
-from rankdev.statistics.groups import ROUNDING
-from rankdev.statistics.leaderboard import better_pairs
+from rankdev.statistics.groups import ROUNDING, better_pairs
 from rankdev.statistics.planning import Plan, plan
 from rankdev.statistics.significance.result import Significance
 
