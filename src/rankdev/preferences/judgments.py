@@ -16,6 +16,7 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number
 from rankdev._common.tables import Tabular, as_polars
 from rankdev.errors import DataError, UsageError
+from rankdev.preferences._components import components_of, in_largest, split_by_component
 from rankdev.preferences._pairs import Pairs, count_pairs
 from rankdev.preferences.columns import check_rows, columns_of, encode, frame_of_grades, frame_of_records, frame_of_rows
 
@@ -221,14 +222,7 @@ class Preferences(Tabular):
         >>> Preferences.from_rows([("q", "x", "y"), ("q", "v", "w")]).disconnected()
         {'q': [['x', 'y'], ['v', 'w']]}
         """
-        found: dict[str, list[list[str]]] = {}
-        for query in np.flatnonzero(self.group_counts > 1):
-            start, stop = self.starts[query], self.starts[query + 1]
-            named: dict[int, list[str]] = {}
-            for item, label in zip(self.items[start:stop], self.groups[start:stop].tolist(), strict=True):
-                named.setdefault(label, []).append(item)
-            found[self.queries[query]] = sorted(named.values(), key=len, reverse=True)
-        return found
+        return components_of(self)
 
     def largest_groups(self) -> Preferences:
         """Keep the largest connected component of every query, and the judgments on it.
@@ -244,13 +238,7 @@ class Preferences(Tabular):
         >>> Preferences.from_rows([("q", "x", "y"), ("q", "y", "z"), ("q", "v", "w")]).largest_groups().items
         ('x', 'y', 'z')
         """
-        size = np.bincount(self.groups)[self.groups]
-        judged = np.bincount(self.groups[self.winner], minlength=len(size))[self.groups]
-        named = np.empty(len(size), np.int64)
-        named[sorted(range(len(size)), key=self.items.__getitem__)] = np.arange(len(size))
-        order = np.lexsort((named, -judged, -size, self.item_query))
-        leader = self.groups[order[self.starts[:-1]]][self.item_query]
-        return self._keep(self.groups == leader)
+        return self._keep(in_largest(self))
 
     def split_groups(self) -> Preferences:
         """Make every connected component of a disconnected query a query of its own.
@@ -265,34 +253,7 @@ class Preferences(Tabular):
         >>> Preferences.from_rows([("q", "x", "y"), ("q", "v", "w")]).split_groups().queries
         ('q#1', 'q#2')
         """
-        broken = self.disconnected()
-        new = (f"{query}#{number}" for query, groups in broken.items() for number in range(1, len(groups) + 1))
-        if taken := set(self.queries).intersection(new):
-            raise DataError(f"query {min(taken)!r} already exists, so a group cannot be given that name; rename it")
-        names = {
-            (query, item): f"{query}#{number}"
-            for query, groups in broken.items()
-            for number, group in enumerate(groups, 1)
-            for item in group
-        }
-        labels = [
-            names.get((self.queries[query], item), self.queries[query])
-            for query, item in zip(self.item_query.tolist(), self.items, strict=True)
-        ]
-        queries = tuple(dict.fromkeys(labels))
-        number = {name: code for code, name in enumerate(queries)}
-        codes = np.array([number[label] for label in labels], np.int32)
-        order = np.argsort(codes, kind="stable")
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        return replace(
-            self,
-            queries=queries,
-            items=tuple(self.items[i] for i in order),
-            item_query=codes[order],
-            winner=place[self.winner].astype(np.int32),
-            loser=place[self.loser].astype(np.int32),
-        )
+        return split_by_component(self)
 
     def select(self, queries: Iterable[str]) -> Preferences:
         """Keep the judgments of some queries.

@@ -14,7 +14,8 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_kind, check_number, is_number
 from rankdev._common.result import Result
-from rankdev.errors import DataError, UsageError, counted, shown
+from rankdev.errors import DataError, UsageError, shown
+from rankdev.preferences._components import check_maximum_exists, connected
 from rankdev.preferences._fitting import centred
 from rankdev.preferences._pairs import Pairs
 from rankdev.preferences._uncertainty import clustered_factors, factors, inflation, levelled
@@ -260,7 +261,7 @@ def strengths(
     _check_levels(worker_prior, alpha)
     preferences, remarks = connected(preferences, disconnected)
     if ridge == 0:
-        _check_maximum_exists(preferences)
+        check_maximum_exists(preferences)
     known = MODELS[method].ties[0] if tie_model == "auto" else tie_model
     fit = fit_model(counted_once(preferences), method, Options(ridge, known, worker_prior, alpha, position))
     return replace(fit, remarks=remarks)
@@ -287,55 +288,6 @@ def fit_model(preferences: Preferences, method: str, options: Options, pairs: Pa
         coupling=fit.coupling,
         position=options.position,
     )
-
-
-def connected(preferences: Preferences, disconnected: str) -> tuple[Preferences, tuple[str, ...]]:
-    """Make the items of every query connected, in the way the caller chose; and name what was left out."""
-    broken = preferences.disconnected()
-    if not broken:
-        return preferences, ()
-    if disconnected == "largest":
-        return _largest(preferences, broken)
-    if disconnected == "split":
-        return preferences.split_groups(), ()
-    query, groups = next(iter(broken.items()))
-    more = f" ({counted(len(broken) - 1, 'more query', 'is')} like that)" if len(broken) > 1 else ""
-    named = "; ".join(_name_group(group) for group in groups[:5]) + (" …" if len(groups) > 5 else "")
-    raise DataError(
-        f"query {query!r}: its items fall into {len(groups)} groups that were never compared with each other,"
-        f" so no order of all exists: {named}{more}. Add comparisons between the groups, or choose"
-        " disconnected='split' (one reference per group) or 'largest'"
-    )
-
-
-def _largest(preferences: Preferences, broken: dict[str, list[list[str]]]) -> tuple[Preferences, tuple[str, ...]]:
-    """Keep the largest component of each query, and no query without a judgment."""
-    empty = [query for query, groups in broken.items() if len(groups[0]) == 1]
-    kept = preferences.select([query for query in preferences.queries if query not in set(empty)]).largest_groups()
-    remarks = []
-    if empty:
-        remarks.append(f"{counted(len(empty), 'query', 'has')} no judgments and no reference: {_listed(empty)}.")
-    there = dict(zip(kept.queries, np.split(np.array(kept.items, object), kept.starts[1:-1]), strict=True))
-    left = {
-        query: [item for group in groups for item in group if item not in set(there[query])]
-        for query, groups in broken.items()
-        if query in there
-    }
-    if left:
-        items = counted(sum(map(len, left.values())), "item", "is")
-        named = "; ".join(f"{query}: {_listed(out)}" for query, out in list(left.items())[:5])
-        more = f"; and in {counted(len(left) - 5, 'more query')}" if len(left) > 5 else ""
-        remarks.append(f"{items} left out, which no chain of comparisons connects with the others: {named}{more}.")
-    return kept, tuple(remarks)
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:10]) + (f", … ({len(names):,})" if len(names) > 10 else "")
-
-
-def _name_group(group: list[str]) -> str:
-    """Name the first items of a component."""
-    return "{" + ", ".join(group[:5]) + (f", … {len(group)} items" if len(group) > 5 else "") + "}"
 
 
 def _check(preferences: Preferences, method: str, ridge: float, tie_model: str, disconnected: str) -> None:
@@ -366,22 +318,3 @@ def _check_levels(worker_prior: Any, alpha: Any) -> None:
     if len(numbers) != 2 or not all(is_number(x) and 1 <= x < np.inf for x in numbers):
         raise UsageError(f"worker_prior must be two numbers, each 1 or more; got {shown(worker_prior)}")
     check_number("alpha", alpha, 0, 1)
-
-
-def _check_maximum_exists(preferences: Preferences) -> None:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    pairs, n = preferences.pairs, len(preferences.items)
-    won, lost = pairs.score > 0, pairs.score < pairs.count
-    source = np.concatenate([pairs.first[won], pairs.second[lost]])
-    target = np.concatenate([pairs.second[won], pairs.first[lost]])
-    edges = coo_array((np.ones(len(source), np.int8), (source, target)), shape=(n, n))
-    _, label = connected_components(edges, directed=True, connection="strong")
-    groups = np.unique(np.stack([preferences.item_query, label]), axis=1)[0]
-    broken = np.flatnonzero(np.bincount(groups) > 1)
-    if len(broken):
-        raise DataError(
-            f"query {preferences.queries[broken[0]]!r}: some items never lost to others, so that without a"
-            " ridge their strengths are infinite; use ridge=0.1"
-        )

@@ -14,7 +14,7 @@ from rankdev._common.checks import check_choice, check_kind, check_number, check
 from rankdev._common.result import Result
 from rankdev._common.tables import is_table
 from rankdev.preferences._separation import Close
-from rankdev.preferences.few_judgments import cuts_of_few
+from rankdev.preferences._sparse import cuts_of_few
 from rankdev.preferences.judgments import Preferences
 from rankdev.preferences.models import MODELS
 from rankdev.preferences.rules import DENSE_UP_TO, RULES, Question

@@ -1,0 +1,139 @@
+"""Connected components: which items of a query are connected by chains of comparisons, and can be ordered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev.errors import DataError, counted
+
+if TYPE_CHECKING:
+    from rankdev.preferences.judgments import Preferences
+
+
+def components_of(preferences: Preferences) -> dict[str, list[list[str]]]:
+    """List the components of every query that has more than one, largest first."""
+    found: dict[str, list[list[str]]] = {}
+    for query in np.flatnonzero(preferences.group_counts > 1):
+        start, stop = preferences.starts[query], preferences.starts[query + 1]
+        named: dict[int, list[str]] = {}
+        for item, label in zip(preferences.items[start:stop], preferences.groups[start:stop].tolist(), strict=True):
+            named.setdefault(label, []).append(item)
+        found[preferences.queries[query]] = sorted(named.values(), key=len, reverse=True)
+    return found
+
+
+def in_largest(preferences: Preferences) -> npt.NDArray[np.bool_]:
+    """Mark the largest component of every query; of equal ones that with most judgments, then with the first name."""
+    size = np.bincount(preferences.groups)[preferences.groups]
+    judged = np.bincount(preferences.groups[preferences.winner], minlength=len(size))[preferences.groups]
+    named = np.empty(len(size), np.int64)
+    named[sorted(range(len(size)), key=preferences.items.__getitem__)] = np.arange(len(size))
+    order = np.lexsort((named, -judged, -size, preferences.item_query))
+    leader = preferences.groups[order[preferences.starts[:-1]]][preferences.item_query]
+    within: npt.NDArray[np.bool_] = preferences.groups == leader
+    return within
+
+
+def split_by_component(preferences: Preferences) -> Preferences:
+    """Make every component of a query with several a query of its own: ``query#1``, ``query#2``, …"""
+    broken = preferences.disconnected()
+    new = (f"{query}#{number}" for query, groups in broken.items() for number in range(1, len(groups) + 1))
+    if taken := set(preferences.queries).intersection(new):
+        raise DataError(f"query {min(taken)!r} already exists, so a group cannot be given that name; rename it")
+    names = {
+        (query, item): f"{query}#{number}"
+        for query, groups in broken.items()
+        for number, group in enumerate(groups, 1)
+        for item in group
+    }
+    labels = [
+        names.get((preferences.queries[query], item), preferences.queries[query])
+        for query, item in zip(preferences.item_query.tolist(), preferences.items, strict=True)
+    ]
+    queries = tuple(dict.fromkeys(labels))
+    number = {name: code for code, name in enumerate(queries)}
+    codes = np.array([number[label] for label in labels], np.int32)
+    order = np.argsort(codes, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return replace(
+        preferences,
+        queries=queries,
+        items=tuple(preferences.items[i] for i in order),
+        item_query=codes[order],
+        winner=place[preferences.winner].astype(np.int32),
+        loser=place[preferences.loser].astype(np.int32),
+    )
+
+
+def connected(preferences: Preferences, disconnected: str) -> tuple[Preferences, tuple[str, ...]]:
+    """Make the items of every query connected, in the way the caller chose; and name what was left out."""
+    broken = preferences.disconnected()
+    if not broken:
+        return preferences, ()
+    if disconnected == "largest":
+        return _largest(preferences, broken)
+    if disconnected == "split":
+        return preferences.split_groups(), ()
+    query, groups = next(iter(broken.items()))
+    more = f" ({counted(len(broken) - 1, 'more query', 'is')} like that)" if len(broken) > 1 else ""
+    named = "; ".join(_name_group(group) for group in groups[:5]) + (" …" if len(groups) > 5 else "")
+    raise DataError(
+        f"query {query!r}: its items fall into {len(groups)} groups that were never compared with each other,"
+        f" so no order of all exists: {named}{more}. Add comparisons between the groups, or choose"
+        " disconnected='split' (one reference per group) or 'largest'"
+    )
+
+
+def _largest(preferences: Preferences, broken: dict[str, list[list[str]]]) -> tuple[Preferences, tuple[str, ...]]:
+    """Keep the largest component of each query, and no query without a judgment."""
+    empty = [query for query, groups in broken.items() if len(groups[0]) == 1]
+    kept = preferences.select([query for query in preferences.queries if query not in set(empty)]).largest_groups()
+    remarks = []
+    if empty:
+        remarks.append(f"{counted(len(empty), 'query', 'has')} no judgments and no reference: {_listed(empty)}.")
+    there = dict(zip(kept.queries, np.split(np.array(kept.items, object), kept.starts[1:-1]), strict=True))
+    left = {
+        query: [item for group in groups for item in group if item not in set(there[query])]
+        for query, groups in broken.items()
+        if query in there
+    }
+    if left:
+        items = counted(sum(map(len, left.values())), "item", "is")
+        named = "; ".join(f"{query}: {_listed(out)}" for query, out in list(left.items())[:5])
+        more = f"; and in {counted(len(left) - 5, 'more query')}" if len(left) > 5 else ""
+        remarks.append(f"{items} left out, which no chain of comparisons connects with the others: {named}{more}.")
+    return kept, tuple(remarks)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:10]) + (f", … ({len(names):,})" if len(names) > 10 else "")
+
+
+def _name_group(group: list[str]) -> str:
+    """Name the first items of a component."""
+    return "{" + ", ".join(group[:5]) + (f", … {len(group)} items" if len(group) > 5 else "") + "}"
+
+
+def check_maximum_exists(preferences: Preferences) -> None:
+    """Refuse judgments whose likelihood has no maximum: some items never lost to others."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    pairs, n = preferences.pairs, len(preferences.items)
+    won, lost = pairs.score > 0, pairs.score < pairs.count
+    source = np.concatenate([pairs.first[won], pairs.second[lost]])
+    target = np.concatenate([pairs.second[won], pairs.first[lost]])
+    edges = coo_array((np.ones(len(source), np.int8), (source, target)), shape=(n, n))
+    _, label = connected_components(edges, directed=True, connection="strong")
+    groups = np.unique(np.stack([preferences.item_query, label]), axis=1)[0]
+    broken = np.flatnonzero(np.bincount(groups) > 1)
+    if len(broken):
+        raise DataError(
+            f"query {preferences.queries[broken[0]]!r}: some items never lost to others, so that without a"
+            " ridge their strengths are infinite; use ridge=0.1"
+        )
