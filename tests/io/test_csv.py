@@ -4,8 +4,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankdev import RankdevError
-from rankdev.io.table_formats.base import joined
-from rankdev.io.table_formats.delimited import _careful, _regular, csv_parts
+from rankdev.io.formats.base import joined
+from rankdev.io.formats.delimited import _careful, _regular, csv_parts
 
 pieces = st.sampled_from(
     [",", ",", "\n", "\n", '"', '""', '"a"', "a", "b", " ", "\t", "\r\n", "\r", "é", "#", "null", "\x0b", "1"]

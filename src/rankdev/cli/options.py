@@ -16,7 +16,7 @@ from rankdev.errors import DataError, FileFormatError, UsageError, counted, show
 
 if TYPE_CHECKING:
     from rankdev.core.runs import RunLike
-    from rankdev.io.table_formats.base import Table as NamedTable
+    from rankdev.io.formats.base import Table as NamedTable
 
 
 Value = TypeVar("Value")

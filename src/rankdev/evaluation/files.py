@@ -20,9 +20,9 @@ from rankdev.errors import DataError, FileFormatError
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.origin import USUAL, Origin
 from rankdev.evaluation.scores import Scores
+from rankdev.io.formats import TABLE_FORMATS
+from rankdev.io.formats.base import Table, joined
 from rankdev.io.streams import PathLike, Source
-from rankdev.io.table_formats import TABLE_FORMATS
-from rankdev.io.table_formats.base import Table, joined
 from rankdev.io.tables import read_table
 from rankdev.measures.base import MeasureInfo
 from rankdev.measures.syntax import known_measure

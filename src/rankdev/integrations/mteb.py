@@ -11,8 +11,8 @@ from rankdev._common.checks import check_path, is_list
 from rankdev.core.references import References
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
+from rankdev.io.formats.jsonl import loads
 from rankdev.io.streams import PathLike, Source
-from rankdev.io.table_formats.jsonl import loads
 
 ENDING = "_predictions.json"
 META = "mteb_model_meta"

@@ -13,7 +13,7 @@ from rankdev._common.tables import text_column
 from rankdev.core.references import References
 from rankdev.core.row_checks import check_once
 from rankdev.errors import DataError, FileFormatError
-from rankdev.io.table_formats.base import Table
+from rankdev.io.formats.base import Table
 
 
 def tier_rows(table: Table) -> Table:

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from rankdev._common.tables import first_line
 from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.io.formats.jsonl import unrepeated
 from rankdev.io.streams import Source
-from rankdev.io.table_formats.jsonl import unrepeated
 
 Found = TypeVar("Found")
 _WHITE_SPACE = re.compile(r"[ \t\n\r]*")

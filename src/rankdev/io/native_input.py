@@ -22,9 +22,9 @@ from rankdev._common.work import Progress, cores
 from rankdev.core.columns import Items, Nonrelevant, column_of_lines
 from rankdev.core.references import References
 from rankdev.errors import RankdevError
+from rankdev.io.formats import TABLE_FORMATS
+from rankdev.io.formats.delimited import Delimited
 from rankdev.io.streams import PathLike, Source
-from rankdev.io.table_formats import TABLE_FORMATS
-from rankdev.io.table_formats.delimited import Delimited
 from rankdev.native.library import (
     PADDING,
     Columns,

@@ -15,9 +15,9 @@ from rankdev._common.checks import check_kind
 from rankdev._common.files_in_use import note_reading
 from rankdev._common.tables import first_line
 from rankdev.errors import DataError, FileFormatError, UsageError, counted, shown
+from rankdev.io.formats.base import Table
 from rankdev.io.given_grades import read_given_grades
 from rankdev.io.streams import PathLike, Source, plain_suffix
-from rankdev.io.table_formats.base import Table
 from rankdev.io.tables import ENDINGS, encode_table, parse_table
 from rankdev.io.writing import writing
 from rankdev.preferences import Preferences

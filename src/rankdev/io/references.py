@@ -21,13 +21,13 @@ from rankdev.core.responses import is_answer
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.io._tiers import tier_records, tier_rows
+from rankdev.io.formats.base import Table, joined
 from rankdev.io.given_grades import references_from_database
 from rankdev.io.json_documents import read_json
 from rankdev.io.native_input import read_qrels_natively
 from rankdev.io.responses import ratings_in, ratings_in_array
 from rankdev.io.runs import run_from_source, run_from_table
 from rankdev.io.streams import PathLike, Source, plain_suffix
-from rankdev.io.table_formats.base import Table, joined
 from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, parse_table, read_table
 from rankdev.io.trec import PLAIN, QRELS, Dialect, read_trec, write_trec
 from rankdev.io.writing import writing

@@ -11,8 +11,8 @@ from typing import Any
 from rankdev.core.records import RIGHT, grades_of, right_rows
 from rankdev.core.responses import gathered, is_answer, is_response, lists_of, named_record
 from rankdev.errors import DataError, FileFormatError
+from rankdev.io.formats.jsonl import loads, unrepeated
 from rankdev.io.streams import Source
-from rankdev.io.table_formats.jsonl import loads, unrepeated
 
 # how a response begins: names that only documents of search engines have first, with an object or a list behind
 _FIRST = (

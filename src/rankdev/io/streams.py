@@ -20,7 +20,7 @@ from rankdev._common.checks import check_path
 from rankdev._common.work import Progress, refuse_lost_threads
 from rankdev.core.columns import BYTE_ORDER_MARK
 from rankdev.errors import FileFormatError, UsageError
-from rankdev.io.table_formats import TABLE_FORMATS, begins_json
+from rankdev.io.formats import TABLE_FORMATS, begins_json
 
 MAGIC_BYTES = 4  # how much of a file tells how it is packed
 _GZIP_BYTES, _UNPACKED_BYTES = 1 << 16, 1 << 20  # unpacked at once, and what comes out at the most

@@ -14,9 +14,9 @@ import polars as pl
 from rankdev._common.checks import check_path
 from rankdev._common.names import ALIASES, known_names
 from rankdev.errors import FileFormatError, UsageError
+from rankdev.io.formats import TABLE_FORMATS
+from rankdev.io.formats.base import Table, joined
 from rankdev.io.streams import PathLike, Source, plain_suffix
-from rankdev.io.table_formats import TABLE_FORMATS
-from rankdev.io.table_formats.base import Table, joined
 from rankdev.io.writing import is_stream
 
 ENDINGS = (*(known.ending for known in TABLE_FORMATS.values() if known.written), ".json")

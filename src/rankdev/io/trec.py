@@ -15,8 +15,8 @@ import polars as pl
 
 from rankdev.core.columns import BYTE_ORDER_MARK
 from rankdev.errors import DataError, FileFormatError, counted, shown
+from rankdev.io.formats.base import Part
 from rankdev.io.streams import HEAD_BYTES, Source, kind_of
-from rankdev.io.table_formats.base import Part
 
 
 @dataclass(frozen=True)

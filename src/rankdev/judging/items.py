@@ -12,8 +12,8 @@ import polars as pl
 
 from rankdev._common.tables import as_id, as_polars, is_table
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
+from rankdev.io.formats.base import Table
 from rankdev.io.streams import PathLike, Source
-from rankdev.io.table_formats.base import Table
 from rankdev.io.tables import read_table, read_texts
 from rankdev.judging.addresses import origin_of
 from rankdev.preferences import Preferences

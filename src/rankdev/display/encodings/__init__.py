@@ -13,7 +13,7 @@ from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
     from rankdev.display.report import Report
-    from rankdev.io.table_formats import TableFormat
+    from rankdev.io.formats import TableFormat
 
     Make = Callable[[Report], bytes | Iterable[bytes]]
 
@@ -63,7 +63,7 @@ def as_text(report: Report) -> bytes:
 
 def all_formats() -> dict[str, Format]:
     """Add the formats of tables that are not formats of reports; this loads the modules that read and write tables."""
-    from rankdev.io.table_formats import TABLE_FORMATS
+    from rankdev.io.formats import TABLE_FORMATS
 
     for known in filter(lambda known: known.written, TABLE_FORMATS.values()):
         if known.name not in FORMATS:

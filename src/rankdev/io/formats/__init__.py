@@ -3,7 +3,7 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from rankdev.io.table_formats.base import TABLE_FORMATS, TableFormat, begins_json
+from rankdev.io.formats.base import TABLE_FORMATS, TableFormat, begins_json
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")

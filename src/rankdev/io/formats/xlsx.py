@@ -9,7 +9,7 @@ import polars as pl
 from rankdev._common.cautions import caution
 from rankdev._common.tables import first_line
 from rankdev.errors import DataError, FileFormatError, MissingExtraError, shown
-from rankdev.io.table_formats.base import Part, TableFormat, check_header
+from rankdev.io.formats.base import Part, TableFormat, check_header
 
 
 class Xlsx(TableFormat):

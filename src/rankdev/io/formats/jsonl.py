@@ -15,7 +15,7 @@ import polars as pl
 from rankdev._common.names import ALIASES
 from rankdev._common.tables import as_id, mixed_series
 from rankdev.errors import DataError, FileFormatError, shown
-from rankdev.io.table_formats.base import Part, TableFormat, begins_json
+from rankdev.io.formats.base import Part, TableFormat, begins_json
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _KEY = re.compile(r"[\w-]+", re.ASCII)

@@ -10,7 +10,7 @@ import polars as pl
 from rankdev._common.names import our_name
 from rankdev._common.tables import first_line
 from rankdev.errors import FileFormatError
-from rankdev.io.table_formats.base import Part, TableFormat
+from rankdev.io.formats.base import Part, TableFormat
 
 _SLICE_ROWS = 1_000_000
 

@@ -15,7 +15,7 @@ from rankdev._common.names import our_name
 from rankdev._common.tables import text_series
 from rankdev.core.columns import BYTE_ORDER_MARK
 from rankdev.errors import DataError, FileFormatError, counted, shown
-from rankdev.io.table_formats.base import Part, TableFormat, begins_json, check_header
+from rankdev.io.formats.base import Part, TableFormat, begins_json, check_header
 
 _SPACE = " \t"
 _NUMBERS = {"score", "rank", "grade", "value", "position", "doc_position"}
