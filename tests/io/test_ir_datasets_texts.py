@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.io.ir_datasets_texts import DatasetTexts
+from rankdev.io.texts import DatasetTexts
 
 
 @pytest.fixture

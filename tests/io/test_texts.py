@@ -3,7 +3,7 @@
 import pytest
 
 import rankdev as rd
-from rankdev.io.tables import read_texts
+from rankdev.io.texts import read_texts
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from rankdev._common.tables import as_id, as_polars, is_table
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.io.formats.base import Table
 from rankdev.io.streams import PathLike, Source
-from rankdev.io.tables import read_table, read_texts
+from rankdev.io.tables import read_table
+from rankdev.io.texts import read_texts
 from rankdev.judging.addresses import origin_of
 from rankdev.preferences import Preferences
 

@@ -16,7 +16,8 @@ from rankdev.core.runs import RunLike
 from rankdev.errors import DataError, RankdevWarning, UsageError, counted, shown
 from rankdev.io.loading import load_runs, named_systems
 from rankdev.io.streams import Source
-from rankdev.io.tables import read_table, read_texts
+from rankdev.io.tables import read_table
+from rankdev.io.texts import read_texts
 from rankdev.judging.items import OPTIONAL
 
 

@@ -78,9 +78,8 @@ def report_command(
     from rankdev.display.layout import paragraph
     from rankdev.display.report import screen_width
     from rankdev.html_report.page import report
-    from rankdev.io.ir_datasets_texts import DatasetTexts
     from rankdev.io.references import read_references
-    from rankdev.io.tables import read_texts
+    from rankdev.io.texts import DatasetTexts, read_texts
 
     systems = named_runs(references, runs, names)
     known = read_references(references)

@@ -1,0 +1,107 @@
+"""Texts of queries and items: from files, or from ir_datasets where it is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Set
+from typing import Any, TypeVar
+
+from rankdev.errors import DataError, FileFormatError, UsageError, shown
+from rankdev.io.streams import PathLike, Source
+from rankdev.io.tables import table_batches
+
+Found = TypeVar("Found")
+LONGEST = 120  # characters of another library's message
+KEYS = {
+    "query": ("query", "qid", "query_id", "_id", "id"),
+    "item": ("item", "docno", "doc_id", "docid", "pid", "_id", "id"),
+}
+
+
+def read_texts(path: PathLike, key: str, wanted: Collection[str]) -> dict[str, str]:
+    """Read the texts of the ``wanted`` queries or items (``key``).
+
+    A table (CSV, TSV, JSONL, Parquet) with a column for the id and one called text, before which a title is put where
+    there is one; or, as collections are handed round in this field, a .tsv without a header, id and text.
+    """
+    found: dict[str, str] = {}
+    with Source(path) as source:
+        pairs = _tabled(source, key) if source.kind not in ("tsv", "json", "trec") else _lined(source, key)
+        for name, text in pairs:
+            if name in wanted and found.setdefault(name, text) != text:
+                raise FileFormatError(source.name, f"{key} {name!r} has two texts; keep one")
+    return found
+
+
+def _tabled(source: Source, key: str) -> Iterator[tuple[str, str]]:
+    for table in table_batches(source, source.kind, ("title", "text", "query", *KEYS["query"], *KEYS["item"])):
+        name = next((name for name in KEYS[key] if name in table.frame.columns), None)
+        if name is None or "text" not in table.frame.columns:
+            raise FileFormatError(
+                source.name, f"expected the columns {key} and text; got {', '.join(table.frame.columns)}"
+            )
+        texts = table.frame["text"].cast(str)
+        if "title" in table.frame.columns:
+            texts = (table.frame["title"].cast(str).fill_null("") + " " + texts.fill_null("")).str.strip_chars()
+        yield from zip(table.frame[name].cast(str), texts.fill_null(""), strict=True)
+
+
+def _lined(source: Source, key: str) -> Iterator[tuple[str, str]]:
+    id_at, text_at, line = 0, None, 0
+    for batch in source.batches():
+        for content in batch.decode("utf-8", "replace").split("\n"):
+            line += 1
+            fields = content.rstrip("\r").split("\t")
+            if line == 1 and "text" in fields and set(fields) & set(KEYS[key]):
+                id_at, text_at = next(fields.index(name) for name in KEYS[key] if name in fields), fields.index("text")
+            elif len(fields) > max(id_at, text_at or 1):
+                yield fields[id_at], " ".join(fields[1:]) if text_at is None else fields[text_at]
+            elif content.strip():
+                raise FileFormatError(source.name, "expected an id, a tab and a text", line)
+
+
+class DatasetTexts:
+    """The texts of a data set by its name there, such as ``msmarco-passage-v2/trec-dl-2021/judged``."""
+
+    def __init__(self, name: str) -> None:
+        try:
+            import ir_datasets
+        except ImportError:
+            raise UsageError("--dataset needs ir_datasets, which is not installed: pip install ir_datasets") from None
+        self.name = name
+        try:
+            self._dataset: Any = ir_datasets.load(name)
+        except KeyError:
+            raise UsageError(
+                f"ir_datasets knows no data set {shown(name)}; expected a name such as"
+                " msmarco-passage-v2/trec-dl-2021 (see ir-datasets.com)"
+            ) from None
+
+    def of_queries(self, wanted: Set[str]) -> dict[str, str]:
+        """Return the text of each query."""
+        if not self._dataset.has_queries():
+            return {}
+        return self._read(
+            "--query-texts",
+            lambda: {
+                row.query_id: row.default_text() for row in self._dataset.queries_iter() if row.query_id in wanted
+            },
+        )
+
+    def of_items(self, wanted: Set[str]) -> dict[str, str]:
+        """Return the text of each item."""
+        if not self._dataset.has_docs():
+            return {}
+        return self._read(
+            "--item-texts",
+            lambda: {item: doc.default_text() for item, doc in self._dataset.docs_store().get_many(wanted).items()},
+        )
+
+    def _read(self, instead: str, read: Callable[[], Found]) -> Found:
+        try:
+            return read()
+        except Exception as error:  # whatever a download can raise
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            why = why if len(why) <= LONGEST else f"{why[:LONGEST]}…"
+            raise DataError(
+                f"--dataset {self.name}: ir_datasets cannot read its texts ({why}); give a file with {instead}"
+            ) from None
