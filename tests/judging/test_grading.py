@@ -17,7 +17,7 @@ import rankdev as rd
 from rankdev.cli import cli
 from rankdev.errors import DataError, UsageError
 from rankdev.io import read_grades
-from rankdev.io.given_grades import read_given_grades
+from rankdev.io.judgment_database import read_given_grades
 from rankdev.judging.grading import Grading, Scale
 from rankdev.judging.items import read_items
 from rankdev.judging.sessions import LEAST

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import rankdev as rd
-from rankdev.io.preferences import SCHEMA, read_answers
+from rankdev.io.judgment_database import SCHEMA, read_answers
 from rankdev.judging.store import Store
 from tests.judging.serving import Client, serving
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import betaln
 
 import rankdev as rd
-from rankdev.io.preferences import COLUMNS
+from rankdev.io.judgment_database import COLUMNS
 from rankdev.judging.quality import ALPHA, CHECKS, FEW, Probes, judge_quality, limits, told
 from rankdev.judging.store import StoredAnswer
 from tests.common.examples import examples

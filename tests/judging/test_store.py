@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import rankdev as rd
-from rankdev.io.preferences import SCHEMA, read_answers
+from rankdev.io.judgment_database import SCHEMA, read_answers
 from rankdev.judging._database import StoreError
 from rankdev.judging.store import Store, StoredAnswer
 from tests.judging.serving import Client, serving

@@ -22,8 +22,8 @@ from rankdev.core.runs import Run
 from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.io._tiers import tier_records, tier_rows
 from rankdev.io.formats.base import Table, joined
-from rankdev.io.given_grades import references_from_database
 from rankdev.io.json_documents import read_json
+from rankdev.io.judgment_database import is_database, references_from_database
 from rankdev.io.native_input import read_qrels_natively
 from rankdev.io.responses import ratings_in, ratings_in_array
 from rankdev.io.runs import run_from_source, run_from_table
@@ -87,8 +87,6 @@ def references_from_path(path: PathLike, progress: Progress | None = None, diale
 
 def read_grades(path: PathLike) -> References:
     """Read grades as references: TREC qrels, tables with grade, JSON ``{query: {item: grade}}``, or a database."""
-    from rankdev.io.preferences import is_database  # it loads the fits of preferences
-
     if is_database(path):
         return references_from_database(path)
     with Source(path) as source:

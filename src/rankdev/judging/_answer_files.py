@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from rankdev._common.tables import as_id
 from rankdev.errors import DataError, FileFormatError
-from rankdev.io.preferences import is_database
+from rankdev.io.judgment_database import is_database
 from rankdev.judging._database import claimed
 from rankdev.judging.items import Pair, Pool
 from rankdev.judging.result import Answer

@@ -13,8 +13,7 @@ from threading import Lock
 from typing import IO, Any
 
 from rankdev.errors import DataError, FileFormatError
-from rankdev.io.given_grades import SCHEMA as GRADES
-from rankdev.io.preferences import FIRST_COLUMNS, SCHEMA, is_database, missing_columns
+from rankdev.io.judgment_database import FIRST_COLUMNS, GRADES, SCHEMA, is_database, missing_columns
 
 try:
     import fcntl

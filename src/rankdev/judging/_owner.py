@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankdev.errors import DataError, UsageError
-from rankdev.io.given_grades import read_given_grades
-from rankdev.io.preferences import as_judgments, encode_preferences
+from rankdev.io.judgment_database import as_judgments, read_given_grades
+from rankdev.io.preferences import encode_preferences
 from rankdev.io.tables import ENDINGS, encode_table, spreadsheet_safe
 from rankdev.judging.quality import Quality, judge_quality, told
 from rankdev.preferences import Preferences, tiers_from_preferences

@@ -17,7 +17,7 @@ from rankdev.display.cells import percent
 from rankdev.display.dispatch import report_of, reports
 from rankdev.display.report import Report, Table
 from rankdev.errors import DataError, UsageError, counted, shown, suggestion
-from rankdev.io.preferences import as_judgments, is_database, read_answers
+from rankdev.io.judgment_database import as_judgments, is_database, read_answers
 from rankdev.judging._agreement import (
     CHANCE,
     agreement_table,

@@ -10,9 +10,7 @@ from datetime import UTC, datetime
 import polars as pl
 
 from rankdev.errors import DataError, UsageError
-from rankdev.io.given_grades import COLUMNS as GRADE_COLUMNS
-from rankdev.io.given_grades import read_given_grades
-from rankdev.io.preferences import COLUMNS, read_answers
+from rankdev.io.judgment_database import COLUMNS, GRADE_COLUMNS, read_answers, read_given_grades
 from rankdev.judging._database import Database
 from rankdev.judging.items import Pair
 

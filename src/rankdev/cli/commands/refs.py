@@ -362,7 +362,7 @@ def _checked(
     measures: tuple[str, ...],
 ) -> ModelCheck:
     """Compare a model with people; a database is read by itself, since it knows skipped pairs too."""
-    from rankdev.io.preferences import is_database
+    from rankdev.io.judgment_database import is_database
     from rankdev.judging.model_check import check_model
 
     if bool(runs) != bool(measures) or len(runs) == 1:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
-from rankdev.io.streams import PathLike, Source
 from rankdev.io.formats import TABLE_FORMATS
+from rankdev.io.streams import PathLike, Source
 from rankdev.io.tables import parse_table
 from rankdev.studies.city._places import COLUMNS, Places, built_in_city, first_of, places_of, plain
 

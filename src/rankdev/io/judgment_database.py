@@ -1,0 +1,152 @@
+"""The SQLite database of ``rankdev judge``: answers about pairs and lists, and grades of items."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import polars as pl
+
+from rankdev._common.cautions import warn
+from rankdev._common.files_in_use import note_reading
+from rankdev.core.references import References
+from rankdev.errors import FileFormatError, counted
+from rankdev.io.streams import PathLike
+
+MAGIC = b"SQLite format 3\0"
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+  id INTEGER PRIMARY KEY,
+  request TEXT NOT NULL,         -- made by the page: an answer that is sent twice is kept once
+  part INTEGER NOT NULL,         -- 0, or the number of the pair where a whole list was put in order
+  query TEXT NOT NULL,
+  first TEXT NOT NULL,           -- shown on the left
+  second TEXT NOT NULL,
+  outcome TEXT NOT NULL CHECK (outcome IN ('first', 'second', 'tie', 'skip')),
+  worker TEXT NOT NULL,
+  weight REAL NOT NULL,          -- 1, or 2/n for each pair of a list of n
+  comment TEXT NOT NULL,
+  at TEXT NOT NULL,              -- UTC
+  undone INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (request, part)
+) STRICT
+"""
+FIRST_COLUMNS = ("query", "first", "second", "outcome", "worker", "weight", "comment", "at")
+ADDED = {  # since the first version: a database without them can be read, and gets them when it is written to
+    "seconds": "REAL",  # from question to answer; null where that is not known
+    "kind": "TEXT NOT NULL DEFAULT ''",  # 'gold': the owner knows the answer; 'repeat': the judge had answered before
+    "program": "INTEGER NOT NULL DEFAULT 0",  # 1 where no person answered
+    "ended": "TEXT",  # when it was taken back or changed, UTC
+    "replaced_by": "INTEGER",  # id of the answer that it was changed to
+}
+COLUMNS = (*FIRST_COLUMNS, "seconds", "kind", "program")
+TYPES = {"weight": pl.Float64, "seconds": pl.Float64, "program": pl.Int64, "undone": pl.Int64}
+GRADES = """
+CREATE TABLE IF NOT EXISTS grades (
+  id INTEGER PRIMARY KEY,
+  request TEXT NOT NULL UNIQUE,  -- made by the page: a grade that is sent twice is kept once
+  query TEXT NOT NULL,
+  item TEXT NOT NULL,
+  grade INTEGER,                 -- NULL: skipped
+  worker TEXT NOT NULL,
+  comment TEXT NOT NULL,
+  at TEXT NOT NULL,              -- UTC
+  undone INTEGER NOT NULL DEFAULT 0
+) STRICT
+"""
+GRADE_COLUMNS = ("query", "item", "grade", "worker", "comment", "at")
+
+
+def is_database(path: PathLike) -> bool:
+    """Return whether this is a SQLite file, by its first bytes; a pipe is left alone: it can be read only once."""
+    file = Path(str(path))
+    try:
+        if str(path) == "-" or not file.is_file():
+            return False
+        with file.open("rb") as stream:
+            if stream.read(len(MAGIC)) != MAGIC:
+                return False
+            note_reading(path, stream.fileno())
+            return True
+    except OSError:
+        return False
+
+
+def missing_columns(connection: sqlite3.Connection) -> dict[str, str]:
+    """Return the columns that a database of an earlier version lacks."""
+    there = {row[1] for row in connection.execute("PRAGMA table_info(answers)")}
+    return {name: kind for name, kind in ADDED.items() if name not in there}
+
+
+def read_answers(path: PathLike, *, ended: bool = False) -> pl.DataFrame:
+    """Read the answers, skipped pairs included, in the order given.
+
+    Those that were taken back or changed are left out, unless ``ended``: then they are marked ``undone``.
+    """
+    names = (*COLUMNS, *(("undone", "ended") if ended else ()))
+    try:
+        connection = sqlite3.connect(f"{Path(str(path)).absolute().as_uri()}?mode=rw", uri=True)
+    except sqlite3.Error as error:
+        raise FileFormatError(path, f"the database cannot be opened ({error})") from None
+    try:
+        lacking = missing_columns(connection)
+        empty = {"kind": "''", "program": "0"}
+        wanted = ", ".join(empty.get(name, "NULL") if name in lacking else name for name in names)
+        which = "" if ended else "WHERE NOT undone"
+        rows = connection.execute(f"SELECT {wanted} FROM answers {which} ORDER BY id").fetchall()
+    except sqlite3.Error as error:
+        if error.sqlite_errorname.startswith("SQLITE_BUSY"):
+            raise FileFormatError(path, "another program has locked the database; close that program") from None
+        raise FileFormatError(path, f"this is not a database of judgments ({error}); rankdev judge makes one") from None
+    finally:
+        connection.close()
+    return pl.DataFrame(rows, schema={name: TYPES.get(name, pl.String) for name in names}, orient="row")
+
+
+def as_judgments(answers: pl.DataFrame) -> pl.DataFrame:
+    """Return answers as judgments: query, winner, loser, tie, worker, first, and weight where lists were ordered.
+
+    Answers to pairs that were asked to learn about the judge are none: gold pairs, and those that the judge had
+    answered before, of which the first answer counts.
+    """
+    judged = answers.filter(pl.col("outcome") != "skip", pl.col("kind") == "")
+    lost = pl.col("outcome") == "second"
+    table = judged.select(
+        "query",
+        winner=pl.when(lost).then("second").otherwise("first"),
+        loser=pl.when(lost).then("first").otherwise("second"),
+        tie=pl.col("outcome") == "tie",
+        worker="worker",
+        first="first",
+        weight="weight",
+    )
+    return table.drop("weight") if (table["weight"] == 1).all() else table
+
+
+def read_given_grades(path: PathLike) -> pl.DataFrame:
+    """Read the grades that were not taken back, skipped items included (without a grade), in the order given."""
+    connection = sqlite3.connect(f"{Path(str(path)).absolute().as_uri()}?mode=rw", uri=True)
+    try:
+        there = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'grades'").fetchone()
+        rows = (
+            connection.execute(f"SELECT {', '.join(GRADE_COLUMNS)} FROM grades WHERE NOT undone ORDER BY id").fetchall()
+            if there
+            else []
+        )
+    except sqlite3.Error as error:
+        raise FileFormatError(path, f"the grades cannot be read ({error})") from None
+    finally:
+        connection.close()
+    types = {name: pl.Int64 if name == "grade" else pl.String for name in GRADE_COLUMNS}
+    return pl.DataFrame(rows, schema=types, orient="row")
+
+
+def references_from_database(path: PathLike) -> References:
+    """Make references of the grades in a database: the mean where several assessors graded an item."""
+    given = read_given_grades(path).drop_nulls("grade")
+    if given.is_empty():
+        raise FileFormatError(path, "it has no grades; rankdev refs preferences reads its judgments of pairs and lists")
+    means = given.group_by("query", "item", maintain_order=True).agg(pl.col("grade").mean(), n=pl.len())
+    if several := len(means.filter(pl.col("n") > 1)):
+        warn(f"{counted(several, 'item', 'was')} graded several times; the mean counts")
+    return References.from_grades(means.select("query", "item", "grade"))
