@@ -1,9 +1,14 @@
 """Errors and warnings. Each message states where, what was expected and what to do."""
 
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from pathlib import Path
 from reprlib import Repr
 from unicodedata import category
+
+_PACKAGE = str(Path(__file__).parent)
 
 
 class RankdevError(Exception):
@@ -126,6 +131,14 @@ class RankdevWarning(UserWarning):
     >>> print(caught[0].message)
     1 item is returned twice for the same query, such as 'd1' for 'q'; only the first occurrence counts
     """
+
+
+def warn(message: str) -> None:
+    """Warn of something that the user's own line, not one of rankdev, has to do with."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, RankdevWarning, stacklevel=level)
 
 
 def several(errors: Sequence[RankdevError]) -> RankdevError:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rankdev import read_references, read_run
 from rankdev.errors import FileFormatError
-from rankdev.io import json_documents, streams
+from rankdev.io import _json_documents, streams
 from tests.common.examples import examples
 from tests.common.memory import peak
 
@@ -20,7 +20,7 @@ BLANKS = st.text(st.sampled_from(" \t\n\r"), max_size=40)
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setattr(streams, "BATCH_BYTES", 1 << 16)
-    monkeypatch.setattr(json_documents, "LONG", 1 << 14)
+    monkeypatch.setattr(_json_documents, "LONG", 1 << 14)
 
 
 @given(
@@ -40,8 +40,8 @@ def test_white_space_between_anything_changes_nothing(document, comma, colon, be
             return (content[i : i + batch] for i in range(0, len(content), batch))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_documents, "LONG", 0)
-        assert dict(json_documents.json_entries(Pieces())) == document
+        patch.setattr(_json_documents, "LONG", 0)
+        assert dict(_json_documents.json_entries(Pieces())) == document
 
 
 @pytest.mark.parametrize("where", ["before a name", "after a value", "in a value"])

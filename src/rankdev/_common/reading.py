@@ -1,4 +1,4 @@
-"""How runs are read: choices that belong to the input, and hold for every run of a call."""
+"""How input is read: choices that hold for every input of a call, and cautions, which are errors in strict calls."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from rankdev._common.cautions import caution
 from rankdev._common.checks import check_choice
-from rankdev.errors import UsageError, shown, suggestion
+from rankdev.errors import DataError, UsageError, shown, suggestion, warn
 
 Duplicates = Literal["first", "last", "best"]
 OURS = ("query", "item", "score", "rank", "grade", "tiers", "items", "system", "measure", "value", "segment", "cluster")
@@ -87,3 +86,44 @@ def warn_of_unmet() -> None:
     if unmet:
         chosen.met.update(unmet)
         caution(f"columns names {', '.join(map(shown, unmet))}, which no input has; check the spelling")
+
+
+_held: ContextVar[list[str] | None] = ContextVar("held", default=None)
+_strict: ContextVar[bool] = ContextVar("strict", default=False)
+
+
+def caution(message: str) -> None:
+    """Warn of something in the input that could make a number wrong; in strict calls it is an error."""
+    held = _held.get()
+    if held is not None:
+        held.append(message)
+    elif _strict.get():
+        raise DataError(message)
+    else:
+        warn(message)
+
+
+@contextmanager
+def held_cautions() -> Iterator[list[str]]:
+    """Collect cautions instead: a thread has no caller to point at, and hands them to one that has."""
+    found: list[str] = []
+    token = _held.set(found)
+    try:
+        yield found
+    finally:
+        _held.reset(token)
+
+
+@contextmanager
+def strict_input(strict: bool) -> Iterator[None]:
+    """Make cautions errors; where not, leave it to those who called."""
+    token = _strict.set(strict or _strict.get())
+    try:
+        yield
+    finally:
+        _strict.reset(token)
+
+
+def is_strict() -> bool:
+    """Tell whether cautions are errors."""
+    return _strict.get()

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 from click.core import ParameterSource
 
-from rankdev._common.cautions import strict_input
-from rankdev._common.reading import Duplicates, Ranks, reading_with
+from rankdev._common.reading import Duplicates, Ranks, reading_with, strict_input
 from rankdev.cli.help import RegisteredChoice, SharedOption
 from rankdev.core.ordering import TIE_RULES, Order
 from rankdev.errors import DataError, FileFormatError, UsageError, counted, shown

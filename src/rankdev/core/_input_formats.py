@@ -13,10 +13,9 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats, Ints, offsets_of
-from rankdev._common.cautions import caution
 from rankdev._common.checks import is_list
 from rankdev._common.ids import as_given, is_integer
-from rankdev._common.reading import reading
+from rankdev._common.reading import caution, reading
 from rankdev._common.tables import (
     as_frame,
     as_id,

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev._common.cautions import caution
-from rankdev._common.reading import reading
+from rankdev._common.reading import caution, reading
 from rankdev.core.columns import Groups, group
 from rankdev.core.ordering import TREC_EVAL, Ordering
 from rankdev.core.row_checks import check_unique, documents_of, kept_once

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats, Ints, offsets_of
-from rankdev._common.cautions import caution
 from rankdev._common.files_in_use import PathLike
 from rankdev._common.ids import integer_ids, with_integers
 from rankdev._common.lazy import later_step
 from rankdev._common.names import is_interactions, unrated, unrated_note
+from rankdev._common.reading import caution
 from rankdev._common.tables import (
     OfRanx,
     TableLike,

@@ -12,9 +12,8 @@ from contextvars import ContextVar
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from rankdev._common.cautions import caution
 from rankdev._common.names import KNOWN_NAMES
-from rankdev._common.reading import reading
+from rankdev._common.reading import caution, reading
 from rankdev.core.records import is_retrieved, plain, question_of, retrieved
 from rankdev.errors import DataError, counted, shown
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from rankdev._common.cautions import is_strict
+from rankdev._common.reading import is_strict
 from rankdev.errors import DataError, counted
 
 if TYPE_CHECKING:

@@ -16,9 +16,17 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 
 from rankdev._common.arrays import Floats
-from rankdev._common.cautions import caution, held_cautions, strict_input
 from rankdev._common.checks import check_choice, check_flag
-from rankdev._common.reading import Duplicates, Ranks, reading, reading_with, warn_of_unmet
+from rankdev._common.reading import (
+    Duplicates,
+    Ranks,
+    caution,
+    held_cautions,
+    reading,
+    reading_with,
+    strict_input,
+    warn_of_unmet,
+)
 from rankdev._common.work import Progress, Together, refuse_lost_threads
 from rankdev.core.ordering import TIE_RULES, Order, Ordering, Ties, leaves_open
 from rankdev.core.references import ReferencesLike

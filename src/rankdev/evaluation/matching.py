@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankdev._common.arrays import Bools, Ints
-from rankdev._common.cautions import caution
+from rankdev._common.reading import caution
 from rankdev.core.batches import LONGEST_TIE
 from rankdev.core.columns import beyond_ascii, folded
 from rankdev.core.ordering import Ties

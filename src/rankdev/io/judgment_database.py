@@ -7,10 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from rankdev._common.cautions import warn
 from rankdev._common.files_in_use import note_reading
 from rankdev.core.references import References
-from rankdev.errors import FileFormatError, counted
+from rankdev.errors import FileFormatError, counted, warn
 from rankdev.io.streams import PathLike
 
 MAGIC = b"SQLite format 3\0"

@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from rankdev._common.cautions import caution
 from rankdev._common.checks import check_kind
 from rankdev._common.names import is_interactions, known_names, ranked_names, unrated, unrated_note
-from rankdev._common.reading import Ranks, reading, reading_with
+from rankdev._common.reading import Ranks, caution, reading, reading_with
 from rankdev._common.tables import listed
 from rankdev._common.work import Progress
 from rankdev.core.records import RETRIEVED, RIGHT, grades_of
@@ -20,12 +19,12 @@ from rankdev.core.references import References
 from rankdev.core.responses import is_answer
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.io._json_documents import read_json
+from rankdev.io._responses import ratings_in, ratings_in_array
 from rankdev.io._tiers import tier_records, tier_rows
 from rankdev.io.formats.base import Table, joined
-from rankdev.io.json_documents import read_json
 from rankdev.io.judgment_database import is_database, references_from_database
 from rankdev.io.native_input import read_qrels_natively
-from rankdev.io.responses import ratings_in, ratings_in_array
 from rankdev.io.runs import run_from_source, run_from_table
 from rankdev.io.streams import PathLike, Source, plain_suffix
 from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, parse_table, read_table

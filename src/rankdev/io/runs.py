@@ -32,9 +32,9 @@ from rankdev.core.columns import item_series
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.io._json_documents import json_entries
+from rankdev.io._responses import holds_responses, lists_in_array, lists_in_entries, lists_in_lines
 from rankdev.io.formats.base import Table
-from rankdev.io.json_documents import json_entries
-from rankdev.io.responses import holds_responses, lists_in_array, lists_in_entries, lists_in_lines
 from rankdev.io.streams import PathLike, Source, plain_suffix
 from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, folder_batches, table_batches
 from rankdev.io.trec import PLAIN, RUN, Dialect, read_trec, write_trec

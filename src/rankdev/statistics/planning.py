@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
-from rankdev._common.cautions import warn
 from rankdev._common.checks import FINEST, check_number, check_seed, is_number
-from rankdev.errors import DataError, UsageError, shown
+from rankdev.errors import DataError, UsageError, shown, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics._pilot import Resampling, bounded_effect, cannot_tell, pilot_differences, remarks_on_pilot
 from rankdev.statistics.contrasts import families_of

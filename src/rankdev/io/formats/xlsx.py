@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 import polars as pl
 
-from rankdev._common.cautions import caution
+from rankdev._common.reading import caution
 from rankdev._common.tables import first_line
 from rankdev.errors import DataError, FileFormatError, MissingExtraError, shown
 from rankdev.io.formats.base import Part, TableFormat, check_header
