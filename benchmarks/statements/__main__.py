@@ -22,9 +22,10 @@ import polars as pl
 from rankdev.io.tables import runs_in
 from rankdev.studies._published import published
 from rankdev.studies.city.output import verdict
-from rankdev.studies.poi import run_poi, statements_of
+from rankdev.studies.poi.output import statements_of
+from rankdev.studies.poi.study import run_poi
 from rankdev.studies.simulation import simulate
-from rankdev.studies.track import Track, run_trec
+from rankdev.studies.track.study import Track, run_trec
 
 SEEDS = (0, 1, 2)
 STRONGEST = {

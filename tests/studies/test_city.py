@@ -21,7 +21,7 @@ from rankdev.studies.city._reading import read_places
 from rankdev.studies.city._rerankers import left_out, mistaken, references_of
 from rankdev.studies.city._search import BUCKETS, TIED, Weights, collect, wanted_sizes
 from rankdev.studies.city.output import save_worlds_figures, verdict, worlds_report
-from rankdev.studies.poi import Protocol
+from rankdev.studies.poi.study import Protocol
 
 TINY = worlds.Size(120, 60, 30, 4, (5,), Protocol(120, (25, 50, 100), 8, 50, 5))
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "poi" / "osm-helsinki" / "helsinki_pois.csv"

@@ -18,7 +18,7 @@ from rankdev.studies.city._cross_encoder import BINS, FAR, TextReranker, query_t
 from rankdev.studies.city._places import built_in_city
 from rankdev.studies.city._queries import Query
 from rankdev.studies.city._search import Weights, collect
-from rankdev.studies.poi import Protocol
+from rankdev.studies.poi.study import Protocol
 
 TINY = worlds.Size(100, 16, 10, 1, (5,), Protocol(100, (25, 50, 100), 4, 20, 3))
 SIGNS = [*string.ascii_lowercase, *string.digits, ";", ","]

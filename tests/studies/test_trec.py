@@ -7,9 +7,9 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.studies import track as trec
-from rankdev.studies.track import run_trec
-from rankdev.studies.track_output import save_trec_figures, trec_report
+from rankdev.studies.track import study as trec
+from rankdev.studies.track.output import save_trec_figures, trec_report
+from rankdev.studies.track.study import run_trec
 
 QUERIES = 40
 SMALL = trec.Protocol(12, 99, 20, 3)

@@ -210,13 +210,14 @@ def poi_command(
     if worlds or cross_encoder is not None or pairs is not None:
         raise UsageError("--world, --cross-encoder and --pairs belong to --real; add it, or leave them out")
     from rankdev.io.tables import runs_in
-    from rankdev.studies.poi import poi_report, run_poi
+    from rankdev.studies.poi.output import poi_report
+    from rankdev.studies.poi.study import run_poi
 
     systems = None if runs is None else runs_in(runs)
     with working_progress("points of interest") as progress:
         study = run_poi(references, systems, quick=quick, seed=seed, progress=progress)
     if figures is not None:
-        from rankdev.studies.poi import save_poi_figures
+        from rankdev.studies.poi.output import save_poi_figures
 
         save_poi_figures(study, figures)
     deliver(poi_report(study), form, output)
@@ -282,8 +283,8 @@ def trec_command(
     per system. Ctrl-C shows the tables that are finished.
     """
     from rankdev.io.tables import runs_in
-    from rankdev.studies.track import run_trec
-    from rankdev.studies.track_output import trec_report
+    from rankdev.studies.track.output import trec_report
+    from rankdev.studies.track.study import run_trec
 
     edges: dict[str, Any] = {
         "reference_sizes": whole_numbers(reference_sizes, "--reference-sizes"),
@@ -294,7 +295,7 @@ def trec_command(
             runs_in(runs), references, cutoff=cutoff, n=n, **edges, quick=quick, seed=seed, progress=progress
         )
     if figures is not None:
-        from rankdev.studies.track_output import save_trec_figures
+        from rankdev.studies.track.output import save_trec_figures
 
         save_trec_figures(study, figures)
     deliver(trec_report(study), form, output)

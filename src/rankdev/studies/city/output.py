@@ -14,8 +14,7 @@ from rankdev.display.report import Report, Table
 from rankdev.statistics.rank_correlation import tau_b
 from rankdev.studies._published import Comparison, fact, published
 from rankdev.studies.city.worlds import DIFFERENCES, PAIR_KINDS, WORLDS, Outcome, Worlds
-from rankdev.studies.poi import (
-    LEAST,
+from rankdev.studies.poi.output import (
     grid_values,
     poi_report,
     power_table,
@@ -23,6 +22,7 @@ from rankdev.studies.poi import (
     stability_table,
     statements_of,
 )
+from rankdev.studies.poi.study import LEAST
 
 RDQ = "RDQ@5"
 DIGITS = 4

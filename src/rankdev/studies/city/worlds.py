@@ -25,8 +25,8 @@ from rankdev.studies.city._cross_encoder import TextReranker
 from rankdev.studies.city._reading import load_places
 from rankdev.studies.city._rerankers import FeatureReranker, Reranker, left_out, mistaken, references_of, rerank
 from rankdev.studies.city._search import Part, Weights, collect
-from rankdev.studies.poi import FULL as PAPER
-from rankdev.studies.poi import LEAST, MEASURES, Poi, Protocol, run_poi
+from rankdev.studies.poi.study import FULL as PAPER
+from rankdev.studies.poi.study import LEAST, MEASURES, Poi, Protocol, run_poi
 
 CUTOFF = 5
 PAIR_KINDS = ("same setting", "mp3 and mp4", "mp3 and mp5", "mp4 and mp5")

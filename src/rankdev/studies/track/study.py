@@ -83,7 +83,7 @@ class Track(Tabular):
 
     def to_polars(self) -> pl.DataFrame:
         """One row per fact: part, measure, statistic, value, low, high."""
-        from rankdev.studies.track_output import trec_report
+        from rankdev.studies.track.output import trec_report
 
         return trec_report(self).rows
 

@@ -1,0 +1,113 @@
+"""The points-of-interest study: power, stability and sensitivity of the paper's measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+import rankdev as rd
+from rankdev._common.tables import Tabular
+from rankdev._common.work import Progress, part_of
+from rankdev.statistics.power import power
+from rankdev.statistics.power.result import Power
+from rankdev.statistics.power.student import PAPER_SIZES
+from rankdev.statistics.sensitivity import Sensitivity, sensitivity
+from rankdev.statistics.stability import Stability, stability
+from rankdev.studies._published import published, warnings_into
+from rankdev.studies.maps import power_map
+from rankdev.studies.real_pairs import PaperPlace, place_of
+from rankdev.studies.simulation import simulate
+
+if TYPE_CHECKING:
+    from rankdev.evaluation.scores import Scores
+
+
+MEASURES = "paper@5"
+LEAST = 100
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How much is simulated: the paper's protocol, or a quick look at the same tables."""
+
+    queries: int = 5000  # of the built-in data; one's own are used whole
+    sizes: Sequence[int] = PAPER_SIZES
+    subsamples: int = 300
+    permutations: int = 1000
+    resamples: int = 0  # of the queries, for intervals
+
+
+FULL = Protocol()
+QUICK = Protocol(1000, (25, 50, 100, 200, 400), 40, 200)
+
+
+@dataclass(frozen=True, eq=False)
+class Poi(Tabular):
+    """Results of the study; ``source`` names the data."""
+
+    source: str
+    simulated: bool
+    scores: Scores = field(repr=False)
+    power: Power = field(repr=False)
+    stability: Stability = field(repr=False)
+    sensitivity: Sensitivity = field(repr=False)
+    protocol: Protocol
+    seed: int
+    notes: tuple[str, ...] = field(repr=False)
+    place: PaperPlace | None = field(default=None, repr=False)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per fact: part, measure, statistic, value, published."""
+        from rankdev.studies.poi.output import poi_report
+
+        return poi_report(self).rows
+
+
+def run_poi(
+    references: Any = None,
+    runs: Mapping[str, Any] | None = None,
+    *,
+    quick: bool = False,
+    protocol: Protocol | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Poi:
+    """Run the experiment on references and runs, or without them on the built-in simulation."""
+    if (references is None) != (runs is None):
+        raise rd.UsageError("references and runs belong together; give both, or neither for the built-in data")
+    protocol = protocol or (QUICK if quick else FULL)
+    simulated = references is None
+    if simulated:
+        made = simulate(protocol.queries, seed=seed)
+        references, runs = made.references, made.runs
+    notes: list[str] = []
+    drawing: dict[str, Any] = {"subsamples": protocol.subsamples, "seed": seed}
+    testing: dict[str, Any] = {**drawing, "permutations": protocol.permutations, "p_value": "paper"}
+    with warnings_into(notes):
+        known = references if isinstance(references, rd.References) else rd.read_references(references)
+        loaded = {name: run if isinstance(run, rd.Run) else rd.read_run(run) for name, run in (runs or {}).items()}
+        if len(known) < LEAST:
+            raise rd.DataError(f"power at {LEAST} queries needs at least as many; the references have {len(known)}")
+        scores = rd.evaluate(known, loaded, MEASURES)
+        whole = {"buckets": True, "resamples": protocol.resamples, "progress": part_of(progress, 0, 0.75), **testing}
+        found = power(scores, sizes=protocol.sizes, **whole)
+        if not found.complete:
+            raise KeyboardInterrupt
+        stable = stability(scores, sizes=protocol.sizes, **drawing)
+        grid = sensitivity(known, loaded, progress=part_of(progress, 0.75, 0.8 if simulated else 1), **testing)
+    kind = "simulated" if simulated else "given"
+    source = f"{kind}: {len(scores.queries):,} queries, {len(scores.systems)} systems, seed {seed}"
+    place = _paper_place(quick, seed, part_of(progress, 0.8, 1, name="the map")) if simulated else None
+    return Poi(source, simulated, scores, found, stable, grid, protocol, seed, tuple(notes), place)
+
+
+def _paper_place(quick: bool, seed: int, progress: Progress | None) -> PaperPlace:
+    """Find the place of the paper's median powers on the map."""
+    paper = published("poi")
+    at = paper["power_columns"].index("p50")
+    with warnings_into([]):
+        found = power_map(MEASURES, n=LEAST, quick=quick, seed=seed, progress=progress)
+        return place_of(found, {measure: row[at] for measure, row in paper["power"].items()})

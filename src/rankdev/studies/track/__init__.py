@@ -1,0 +1,1 @@
+"""The paper's tables and figures for any track of runs and judgments."""
