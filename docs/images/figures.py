@@ -15,7 +15,7 @@ import polars as pl
 import rankdev as rd
 from rankdev.display.style import save
 from rankdev.studies import simulate
-from rankdev.studies._plots import plot_judgments
+from rankdev.studies.maps._plots import plot_judgments
 from rankdev.studies._published import published
 
 if TYPE_CHECKING:

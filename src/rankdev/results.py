@@ -47,7 +47,7 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.statistics.topic_set_size": "TopicSetSize",
         "rankdev.statistics.variance": "Variance",
         "rankdev.studies.missing_judgments": "LeaveOut",
-        "rankdev.studies.maps": "PowerMap PowerMaps",
-        "rankdev.studies.real_pairs": "RealPairs",
+        "rankdev.studies.maps.result": "PowerMap PowerMaps",
+        "rankdev.studies.maps.real_pairs": "RealPairs",
     },
 )  # type checkers read the same names in results.pyi

@@ -41,7 +41,7 @@ from rankdev.statistics.stability import Stability as Stability
 from rankdev.statistics.topic_set_size import TopicSetSize as TopicSetSize
 from rankdev.statistics.tuning import Tuning as Tuning
 from rankdev.statistics.variance import Variance as Variance
-from rankdev.studies.maps import PowerMap as PowerMap
-from rankdev.studies.maps import PowerMaps as PowerMaps
+from rankdev.studies.maps.real_pairs import RealPairs as RealPairs
+from rankdev.studies.maps.result import PowerMap as PowerMap
+from rankdev.studies.maps.result import PowerMaps as PowerMaps
 from rankdev.studies.missing_judgments import LeaveOut as LeaveOut
-from rankdev.studies.real_pairs import RealPairs as RealPairs

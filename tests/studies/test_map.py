@@ -7,8 +7,9 @@ from click.testing import CliRunner
 import rankdev as rd
 from rankdev import studies
 from rankdev.cli import cli
-from rankdev.studies.maps import PowerMap, simulate_grid
-from rankdev.studies.real_pairs import place_of
+from rankdev.studies.maps.real_pairs import place_of
+from rankdev.studies.maps.result import PowerMap
+from rankdev.studies.maps.simulated import simulate_grid
 
 
 def made(power):

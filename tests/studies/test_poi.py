@@ -10,8 +10,8 @@ import rankdev as rd
 from rankdev.cli import cli
 from rankdev.io.tables import runs_in
 from rankdev.measures import parse_all
-from rankdev.studies import maps as map_study
 from rankdev.studies._published import published
+from rankdev.studies.maps import simulated as map_study
 from rankdev.studies.poi import study as poi
 from rankdev.studies.poi.output import _extreme, poi_report, power_table, save_poi_figures, system_grid
 from rankdev.studies.poi.study import Protocol, run_poi

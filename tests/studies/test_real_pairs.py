@@ -7,7 +7,7 @@ from click.testing import CliRunner
 import rankdev as rd
 from rankdev import studies
 from rankdev.cli import cli
-from rankdev.studies.real_pairs import RealPairs
+from rankdev.studies.maps.real_pairs import RealPairs
 from rankdev.studies.simulation import simulate
 
 

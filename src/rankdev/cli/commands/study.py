@@ -140,8 +140,8 @@ def map_command(
     """
     from rankdev.display.dispatch import report_of
     from rankdev.io.tables import runs_in
-    from rankdev.studies.maps import power_map, power_maps
-    from rankdev.studies.real_pairs import place_runs
+    from rankdev.studies.maps.real_pairs import place_runs
+    from rankdev.studies.maps.simulated import power_map, power_maps
 
     shares, sizes = fractions(tie_share or "", "--tie-share"), whole_numbers(reference_size, "--reference-size") or []
     if (references is None) != (runs is None):

@@ -15,8 +15,8 @@ from rankdev.display.power import plot_power, plot_stability
 from rankdev.display.report import Report, Table
 from rankdev.display.style import save
 from rankdev.studies._published import Comparison, fact, facts, published, rows_of
+from rankdev.studies.maps.real_pairs import PaperPlace
 from rankdev.studies.poi.study import Poi
-from rankdev.studies.real_pairs import PaperPlace
 
 REPORTED = [(1, 0.2), (4, 0.2)]  # (α, λ) of the main experiments, in red frames
 Statement = tuple[str, str, str, bool | None]  # None: others are as extreme, so it cannot be told

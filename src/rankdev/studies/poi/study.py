@@ -17,8 +17,8 @@ from rankdev.statistics.power.student import PAPER_SIZES
 from rankdev.statistics.sensitivity import Sensitivity, sensitivity
 from rankdev.statistics.stability import Stability, stability
 from rankdev.studies._published import published, warnings_into
-from rankdev.studies.maps import power_map
-from rankdev.studies.real_pairs import PaperPlace, place_of
+from rankdev.studies.maps.real_pairs import PaperPlace, place_of
+from rankdev.studies.maps.simulated import power_map
 from rankdev.studies.simulation import simulate
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table, intervals
 from rankdev.display.style import COLOURS, COLUMN, DASHES, PAGE, figure, looks, styled, titled
 from rankdev.errors import counted
-from rankdev.studies.maps import PowerMap, PowerMaps
-from rankdev.studies.real_pairs import WAYS, RealPairs
+from rankdev.studies.maps.real_pairs import WAYS, RealPairs
+from rankdev.studies.maps.result import PowerMap, PowerMaps
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

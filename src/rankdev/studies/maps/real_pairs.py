@@ -20,7 +20,8 @@ from rankdev.statistics.panels import pairs_of
 from rankdev.statistics.power import power
 from rankdev.statistics.rank_correlation import tau_b
 from rankdev.studies._published import warnings_into
-from rankdev.studies.maps import MEASURES, PowerMap, simulate_grid
+from rankdev.studies.maps.result import PowerMap
+from rankdev.studies.maps.simulated import MEASURES, simulate_grid
 
 WAYS = {
     "place": "the nearest simulated pairs",
@@ -62,7 +63,7 @@ class RealPairs(Result):
     rankdev.studies.place_runs : Returns the pairs.
     """
 
-    display: ClassVar = "rankdev.studies._plots"
+    display: ClassVar = "rankdev.studies.maps._plots"
     made_with = ("n", "apart", "resamples", "seed")
 
     systems: tuple[str, ...]
