@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Floats, Ints
+from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number, check_seed, check_whole, is_list
 from rankdev._common.result import Result
 from rankdev._common.tables import check_mapping
 from rankdev._common.work import Progress
 from rankdev.core.references import References, ReferencesLike
-from rankdev.core.runs import Run, RunLike
+from rankdev.core.runs import RunLike
 from rankdev.display.cells import interval, number
 from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table
 from rankdev.display.style import PAGE, colour_of, figure, shortened, styled, titled
 from rankdev.errors import DataError, UsageError, counted, shown, suggestion
-from rankdev.evaluation.evaluate import evaluate
 from rankdev.io.loading import load_inputs
 from rankdev.measures import parse_all
 from rankdev.statistics.power.intervals import NORMAL
-from rankdev.statistics.rank_correlation import tau_ap, tau_b
+from rankdev.studies._removal import Rescoring, of_fractions, of_teams, resampled_weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
 MEASURES = "RDQ@10,RDQ(penalty=m1)@10,nDCG@10,AP@10,RBP(p=0.8)@10,Compat(p=0.95)@10"
 OF_JUDGED = "RDQ(judged_only=True)@10,nDCG(judged_only=True)@10,Bpref"  # need to know what was judged nonrelevant
-TIED = 1e-12
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -218,8 +216,8 @@ def leave_out(
         raise DataError("an order of systems needs at least two runs")
     texts = [str(measure) for measure in parse_all(_usual(known) if measures is None else measures)]
     named = _teams(teams, list(loaded))
-    work = _Work(known, loaded, texts, _weights(len(known), resamples, seed))
-    lost = [*_of_teams(work, named, pool_depth), *_of_fractions(work, wanted, draws, seed)]
+    work = Rescoring(known, loaded, texts, resampled_weights(len(known), resamples, seed))
+    lost = [*of_teams(work, named, pool_depth), *of_fractions(work, wanted, draws, seed)]
     parts = []
     for done, (kind, name, rows) in enumerate(lost):
         if progress is not None:
@@ -266,13 +264,6 @@ def _teams(teams: Mapping[str, str] | None, systems: Sequence[str]) -> dict[str,
     return {team: tuple(names) for team, names in found.items()}
 
 
-def _weights(queries: int, resamples: int, seed: int) -> Floats:
-    """Return the weight of each query, ``[resample, query]``; all are equal in the first."""
-    rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(queries, np.full(queries, 1 / queries), size=resamples)
-    return np.concatenate([np.ones((1, queries)), drawn]) / queries
-
-
 def _with_limits(name: str, values: Floats) -> dict[str, float]:
     """Return the value on all queries, and limits 1.96 standard errors over resamples around it.
 
@@ -282,87 +273,6 @@ def _with_limits(name: str, values: Floats) -> dict[str, float]:
     most = 1.0 if name.startswith("tau") else np.inf
     low, high = max(values[0] - half, -most), min(values[0] + half, most)
     return {name: float(values[0]), f"{name}_low": float(low), f"{name}_high": float(high)}
-
-
-class _Work:
-    """Scores the runs with all judgments, and with some removed."""
-
-    def __init__(self, references: References, runs: Mapping[str, Run], texts: Sequence[str], weights: Floats) -> None:
-        self.runs, self.texts, self.weights, self.systems = dict(runs), texts, weights, list(runs)
-        self.graded = references.grades is not None
-        judged = references.text_table(nonrelevant=True)
-        self.judged = judged.drop("rank") if self.graded else judged  # ranks follow from grades
-        self.queries = references.queries
-        self.remarks: list[str] = []
-        scores = evaluate(references, self.runs, texts)
-        self.measures = scores.measures
-        gaps = np.flatnonzero(np.isnan(scores.values).any(axis=(0, 1)))
-        if len(gaps):
-            raise DataError(f"{self.measures[gaps[0]]} has no value for some queries; leave it out")
-        self.whole = self._means(scores.values)
-        self.places = _rank(self.whole)
-
-    def _means(self, values: Floats) -> Floats:
-        """Return means ``[resample, measure, system]``."""
-        return np.einsum("rq,sqm->rms", self.weights, values)
-
-    def without(self, rows: Ints, own: Sequence[int]) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Compare with scores without some judgments: τ, τ_ap, shift, own, places, ``[resample, measure]``."""
-        kept = np.ones(self.judged.height, bool)
-        kept[rows] = False
-        means = self._means(self._values(self.judged.filter(kept)))
-        change = means - self.whole
-        tau, ap = tau_b(means, self.whole, TIED), tau_ap(means, self.whole, TIED)
-        if not own:
-            unknown = np.full(tau.shape, np.nan)
-            return tau, ap, change.mean(axis=2), unknown, unknown
-        others = [place for place in range(len(self.systems)) if place not in own]
-        rest = change[..., others].mean(axis=2) if others else 0.0
-        fallen = (_rank(means) - self.places)[..., own].mean(axis=2)
-        return tau, ap, change.mean(axis=2), change[..., own].mean(axis=2) - rest, fallen
-
-    def _values(self, judged: pl.DataFrame) -> Floats:
-        """Score by these judgments ``[system, query, measure]``; a query without any scores 0 for all systems."""
-        if not self.graded:
-            judged = judged.with_columns(rank=pl.col("rank").rank("dense").over("query").cast(pl.Int64))
-        scores = evaluate(References.from_table(judged), self.runs, self.texts)
-        values = np.zeros((len(self.systems), len(self.queries), len(self.measures)))
-        place = {query: i for i, query in enumerate(self.queries)}
-        values[:, [place[query] for query in scores.queries]] = np.nan_to_num(scores.values)
-        return values
-
-
-def _rank(means: Floats) -> Floats:
-    """Rank the systems from the top, ties at their mean rank."""
-    above = means[..., None, :] - means[..., :, None]
-    return np.asarray((above > TIED).sum(axis=-1) + (np.abs(above) <= TIED).sum(axis=-1) / 2)
-
-
-def _of_teams(work: _Work, teams: Mapping[str, tuple[str, ...]], depth: int) -> Iterator[tuple[str, str, Ints]]:
-    """Yield the judgments that each team alone contributed; teams without any are noted."""
-    team_of = {system: team for team, systems in teams.items() for system in systems}
-    parts = [
-        run.text_table().filter(pl.col("rank") <= depth).select("query", "item", team=pl.lit(team_of[name]))
-        for name, run in work.runs.items()
-    ]
-    contributed = pl.concat(parts).unique()
-    alone = contributed.filter(pl.len().over("query", "item") == 1)
-    found = work.judged.select("query", "item").with_row_index("row").join(alone, on=["query", "item"])
-    nothing = [team for team in teams if found.filter(team=team).is_empty()]
-    if nothing:
-        work.remarks.append(f"teams without unique contributions: {', '.join(nothing)}")
-    for team in teams:
-        rows = found.filter(team=team)["row"].to_numpy().astype(np.int64)
-        if len(rows):
-            yield "team", team, np.sort(rows)
-
-
-def _of_fractions(work: _Work, fractions: Sequence[float], draws: int, seed: int) -> Iterator[tuple[str, str, Ints]]:
-    """Draw fractions of all judgments; larger ones include the smaller ones of the same draw."""
-    orders = [np.random.default_rng([seed, draw]).permutation(work.judged.height) for draw in range(draws)]
-    for fraction in fractions:
-        for order in orders:
-            yield "share", f"{100 * fraction:g}% of judgments", order[: round(fraction * len(order))]
 
 
 TEAM = "a team"
