@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import rankdev as rd
-from rankdev.learning._examination import examination_by_em, relative_weights
+from rankdev.learning._examination import examination_by_em, never_increasing, relative_weights
 from rankdev.learning._log import ClickLog
-from rankdev.learning.position_weights import never_increasing
 from tests.learning.simulate import cascade_log, position_based_log, table
 
 TRUTH = np.array([1.0, 0.62, 0.46, 0.38, 0.32])

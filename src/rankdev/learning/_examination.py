@@ -12,6 +12,7 @@ maximise another likelihood of the same matched counts.)
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -218,3 +219,33 @@ def examination_by_regression(log: ClickLog, features: Floats, weights: Floats |
         if moved < 1e-7:
             break
     return theta / theta.max()
+
+
+def never_increasing(values: Floats, weights: Floats) -> Floats:
+    """Return the non-increasing values nearest to ``values`` in weighted squares (pool adjacent violators).
+
+    >>> never_increasing(np.array([1.0, 0.4, 0.6, 0.1]), np.ones(4)).tolist()
+    [1.0, 0.5, 0.5, 0.1]
+    """
+    blocks: list[tuple[float, float, int]] = []
+    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        mean, mass, size = value, weight, 1
+        while blocks and blocks[-1][0] <= mean:
+            upper, above, count = blocks.pop()
+            mean = (upper * above + mean * mass) / (above + mass) if above + mass else (upper + mean) / 2
+            mass, size = above + mass, count + size
+        blocks.append((mean, mass, size))
+    return np.repeat([mean for mean, _, _ in blocks], [size for _, _, size in blocks])
+
+
+def by_row_and_column(weight: Floats, mass: Floats, grid: Any) -> Floats:
+    """Fit the weights of a grid by the product row × column, both non-increasing."""
+    codes = [np.unique(axis, return_inverse=True)[1] for axis in grid.T]
+    effects = [np.zeros(code.max() + 1) for code in codes]
+    mass, target = mass + 0.5, np.log(weight)
+    for _ in range(200):
+        for mine, other in ((0, 1), (1, 0)):
+            total = sums(codes[mine], mass)
+            mean = sums(codes[mine], mass * (target - effects[other][codes[other]])) / total
+            effects[mine] = never_increasing(mean, total)
+    return np.exp(effects[0][codes[0]] + effects[1][codes[1]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -178,6 +178,28 @@ class ClickLog:
         """Return the impressions with the number of their unit."""
         names = self.rows.select(self.keys).unique().sort(*self.keys).with_row_index("unit")
         return self.rows.join(names, on=self.keys, how="left", maintain_order="left")
+
+    def lists(self) -> pl.DataFrame:
+        """Return the impressions with the list that each belongs to: one per session and query."""
+        if self.sessions is None:
+            raise DataError("a cascade needs the impressions of each session; add a column session")
+        keys = ["session", *(["query"] if "query" in self.keys else [])]
+        rows = self.impressions_with_units().with_columns(list=pl.struct(keys).rank("dense") - 1)
+        if rows.select("list", "place").is_duplicated().any():
+            raise DataError(
+                "a session has two impressions at one position of a query; a cascade needs one list per query"
+            )
+        return rows.select("list", "unit", "place", "bag", clicked=pl.col("c"))
+
+    def features(self, names: Sequence[str]) -> Floats:
+        """Return some columns of each unit, ``[unit, feature]``, by its first impression."""
+        if not names:
+            raise UsageError("regression-em predicts attractiveness from features; name their columns in features")
+        unknown = [name for name in names if name not in self.rows.columns]
+        if unknown:
+            raise UsageError(f"features: there is no column {unknown[0]!r}; found {', '.join(self.rows.columns)}")
+        first = self.rows.group_by(self.keys).agg(pl.col(name).first() for name in names).sort(*self.keys)
+        return np.column_stack([number_column(first, name, "a click log").to_numpy() for name in names])
 
     def resamples(self, count: int, seed: int) -> Floats:
         """Resample bags with replacement: ``[resample, bag]``, how often each is drawn."""

@@ -1,4 +1,4 @@
-"""Position weights from clicks: estimates, isotonic regression, model check."""
+"""Position weights from clicks: estimates with intervals, and checks of the model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_names, check_number, check_seed, check_whole
 from rankdev._common.result import Result
-from rankdev._common.tables import number_column
 from rankdev.display.cells import percent
 from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table
@@ -21,8 +20,10 @@ from rankdev.errors import DataError, UsageError
 from rankdev.learning._examination import (
     Cascade,
     MatchedClicks,
+    by_row_and_column,
     examination_by_em,
     examination_by_regression,
+    never_increasing,
     relative_weights,
 )
 from rankdev.learning._goodness_of_fit import (
@@ -37,23 +38,6 @@ from rankdev.measures.rdq import PRESETS, PositionWeights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-def never_increasing(values: Floats, weights: Floats) -> Floats:
-    """Return the non-increasing values nearest to ``values`` in weighted squares (pool adjacent violators).
-
-    >>> never_increasing(np.array([1.0, 0.4, 0.6, 0.1]), np.ones(4)).tolist()
-    [1.0, 0.5, 0.5, 0.1]
-    """
-    blocks: list[tuple[float, float, int]] = []
-    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
-        mean, mass, size = value, weight, 1
-        while blocks and blocks[-1][0] <= mean:
-            upper, above, count = blocks.pop()
-            mean = (upper * above + mean * mass) / (above + mass) if above + mass else (upper + mean) / 2
-            mass, size = above + mass, count + size
-        blocks.append((mean, mass, size))
-    return np.repeat([mean for mean, _, _ in blocks], [size for _, _, size in blocks])
 
 
 METHODS = {
@@ -267,9 +251,9 @@ def _estimator(counted: ClickLog, method: str, features: Sequence[str]) -> Calla
     if method == "rates":
         return lambda weights: _rates(*counted.totals(weights))
     if method == "cascade":
-        return Cascade(_lists(counted)).examination
+        return Cascade(counted.lists()).examination
     if method == "regression-em":
-        table = _features(counted, features)
+        table = counted.features(features)
         return lambda weights: examination_by_regression(counted, table, weights)
     matched = MatchedClicks(counted)
     whole = matched.won()
@@ -281,26 +265,13 @@ def _estimator(counted: ClickLog, method: str, features: Sequence[str]) -> Calla
     if counted.grid is None:
         return lambda weights: relative_weights(matched.won(weights), connected)
     grid = np.array(counted.grid)
-    return lambda weights: _by_row_and_column(
+    return lambda weights: by_row_and_column(
         relative_weights(matched.won(weights), connected), counted.totals(weights)[1], grid
     )
 
 
 def _rates(shown: Floats, clicked: Floats) -> Floats:
     return (clicked + 0.5) / (shown + 1)
-
-
-def _by_row_and_column(weight: Floats, mass: Floats, grid: Any) -> Floats:
-    """Fit the weights of a grid by the product row × column, both non-increasing."""
-    codes = [np.unique(axis, return_inverse=True)[1] for axis in grid.T]
-    effects = [np.zeros(code.max() + 1) for code in codes]
-    mass, target = mass + 0.5, np.log(weight)
-    for _ in range(200):
-        for mine, other in ((0, 1), (1, 0)):
-            total = sums(codes[mine], mass)
-            mean = sums(codes[mine], mass * (target - effects[other][codes[other]])) / total
-            effects[mine] = never_increasing(mean, total)
-    return np.exp(effects[0][codes[0]] + effects[1][codes[1]])
 
 
 def _interval(draws: list[Floats], weight: Floats, most: float, alpha: float) -> tuple[Floats, Floats]:
@@ -319,26 +290,6 @@ def _relative(weight: Floats) -> Floats:
     """Divide by the first; a position without clicks may have no weight."""
     least = np.maximum(weight, 1e-9)
     return least / least[0]
-
-
-def _lists(counted: ClickLog) -> pl.DataFrame:
-    if counted.sessions is None:
-        raise DataError("a cascade needs the impressions of each session; add a column session")
-    keys = ["session", *(["query"] if "query" in counted.keys else [])]
-    rows = counted.impressions_with_units().with_columns(list=pl.struct(keys).rank("dense") - 1)
-    if rows.select("list", "place").is_duplicated().any():
-        raise DataError("a session has two impressions at one position of a query; a cascade needs one list per query")
-    return rows.select("list", "unit", "place", "bag", clicked=pl.col("c"))
-
-
-def _features(counted: ClickLog, features: Sequence[str]) -> Floats:
-    if not features:
-        raise UsageError("regression-em predicts attractiveness from features; name their columns in features")
-    unknown = [name for name in features if name not in counted.rows.columns]
-    if unknown:
-        raise UsageError(f"features: there is no column {unknown[0]!r}; found {', '.join(counted.rows.columns)}")
-    first = counted.rows.group_by(counted.keys).agg(pl.col(name).first() for name in features).sort(*counted.keys)
-    return np.column_stack([number_column(first, name, "a click log").to_numpy() for name in features])
 
 
 @reports(ClickWeights)
