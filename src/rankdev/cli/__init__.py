@@ -49,7 +49,7 @@ GROUPS = {
         "measures": ("measures", "List the measures, or find one with most power."),
         "sensitivity": ("meta", "Show how a measure's parameters change its power."),
         "tune": ("meta", "Choose a measure's parameters from user preferences or clicks."),
-        "weights": ("judge", "Estimate position weights from clicks."),
+        "weights": ("measures", "Estimate position weights from clicks."),
     },
     "Studies and tools": {
         "study": ("study", "Rerun the paper's experiments next to its published numbers."),

@@ -1,4 +1,4 @@
-"""The commands that learn from users: ``judge`` collects preferences, ``weights`` estimates from clicks."""
+"""The commands ``judge``, which collects preferences, and ``pool``, which collects what is to be judged."""
 
 from __future__ import annotations
 
@@ -6,75 +6,28 @@ import gc
 import os
 import sys
 import webbrowser
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.help import Command, RegisteredChoice, SharedOption
-from rankdev.cli.options import (
-    each_once,
-    named_runs,
-    names_and_values,
-    one_measure_option,
-    order_options,
-    read_named_table,
-    refuse_unused,
-    seed_option,
-)
-from rankdev.cli.outputs import (
-    deliver,
-    draw,
-    encoded_table,
-    figure_option,
-    output_options,
-    safe_csv_option,
-    table_option,
-)
-from rankdev.cli.terminal import write_line, write_notes
+from rankdev.cli.commands._language_model import MODEL_OPTIONS, ask_model, model_options
+from rankdev.cli.help import Command, SharedOption
+from rankdev.cli.options import each_once, named_runs, one_measure_option, order_options, refuse_unused
+from rankdev.cli.outputs import encoded_table, safe_csv_option, table_option
+from rankdev.cli.terminal import write_line
 from rankdev.errors import DataError, UsageError, counted
 
 if TYPE_CHECKING:
     from rankdev.core.ordering import Order, Ties
-    from rankdev.judging.budget import Usage
-    from rankdev.judging.chat import ChatJudge
     from rankdev.judging.grading import Grading
-    from rankdev.judging.items import Items
     from rankdev.judging.page import Page
     from rankdev.judging.server import JudgeServer
     from rankdev.judging.sessions import Session
 
-MODEL_OPTIONS = ("parallel", "questions", "both_orders", "instructions", "price", "budget_cost", "budget_tokens")
-
 PAGE_OPTIONS = ("check", "list_size", "host", "port", "public_url", "no_browser", "grades", "guidelines", "language")
-
-
-def model_options(command: Any) -> Any:
-    """Add the options of --model, which ``rankdev help models`` explains."""
-    for option in (
-        click.option("--budget-tokens", cls=SharedOption, type=int, help="With --model: maximum number of tokens."),
-        click.option("--budget-cost", cls=SharedOption, type=float, help="With --model: maximum cost; needs --price."),
-        click.option(
-            "--price",
-            cls=SharedOption,
-            nargs=2,
-            type=float,
-            metavar="SENT RECEIVED",
-            help="With --model: price of a million tokens.",
-        ),
-        click.option("--instructions", cls=SharedOption, metavar="FILE", help="With --model: what makes items better."),
-        click.option("--both-orders", cls=SharedOption, is_flag=True, help="With --model: ask in both orders."),
-        click.option("--questions", cls=SharedOption, type=int, help="With --model: maximum number of questions."),
-        click.option(
-            "--parallel", cls=SharedOption, default=8, show_default=True, help="With --model: questions at once."
-        ),
-    ):
-        command = option(command)
-    return command
+TEAM_OPTIONS = ("judges", "gold", "self_repeats", "limit", "share")
 
 
 def page_options(command: Any) -> Any:
@@ -87,9 +40,6 @@ def page_options(command: Any) -> Any:
     ):
         command = option(command)
     return command
-
-
-TEAM_OPTIONS = ("judges", "gold", "self_repeats", "limit", "share")
 
 
 def team_options(command: Any) -> Any:
@@ -180,7 +130,7 @@ def judge_command(
     goal = _goal(**options)
     if model is not None:
         refuse_unused(*PAGE_OPTIONS, *TEAM_OPTIONS, why="is for the page, not for --model")
-        _ask_model(shown, database, model, goal, **asked)
+        ask_model(shown, database, model, goal, **asked)
         return
     refuse_unused(*MODEL_OPTIONS, why="needs --model")
     size = check_whole("list-size", list_size, 2)
@@ -320,85 +270,6 @@ def _strategy(pool: Any, *, goal: str, error: float | None, **options: Any) -> A
     return strategy_for(pool, goal, Rule(accepted_error(error, goal)), **options)
 
 
-def _ask_model(
-    shown: Items,
-    database: str,
-    model: tuple[str, str],
-    goal: dict[str, Any],
-    *,
-    parallel: int,
-    questions: int | None,
-    instructions: str | None,
-    **options: Any,
-) -> None:
-    """Ask a language model, and keep its answers in the database under its name."""
-    from rankdev.judging.chat import ChatJudge
-    from rankdev.judging.collect import collect
-    from rankdev.judging.store import Store
-
-    url, name = model
-    if instructions is not None:
-        try:
-            options["instructions"] = Path(instructions).read_text("utf-8")
-        except (OSError, ValueError) as error:
-            raise DataError(f"--instructions {instructions}: {getattr(error, 'strerror', 'expected UTF-8')}") from None
-    judge = ChatJudge(url, model=name, texts=shown.texts(), query_texts=shown.query_text, **options)
-    Store(database).close()  # a database, whatever its name
-    pool = shown.pool
-    interrupted = None
-    with _watched(judge):
-        try:
-            found = collect(
-                judge, pool.grades or pool.items, budget=questions, file=database, parallel=parallel, **goal
-            )
-        except KeyboardInterrupt as interrupt:
-            if not hasattr(interrupt, "collected"):
-                raise
-            interrupted, found = interrupt, interrupt.collected
-    write_notes(found.remarks)
-    write_line(f"{counted(found.asked, 'answer')} of {name} in {database}; {found.stopped}; {used(judge.usage)}")
-    if interrupted is not None:
-        raise interrupted
-
-
-@contextmanager
-def _watched(judge: ChatJudge) -> Iterator[None]:
-    """Show on a terminal what was used so far, twice a second."""
-    done = Event()
-
-    def show() -> None:
-        while not done.wait(0.5):
-            usage = judge.usage
-            cost = "" if usage.cost is None else f", cost {usage.cost:.4f}"
-            line = f"{counted(usage.answers, 'answer')}, {counted(usage.tokens, 'token')}{cost}"
-            print(f"\r{line}", end=" ", file=sys.stderr, flush=True)
-
-    watch = Thread(target=show, daemon=True)
-    if sys.stderr.isatty():
-        watch.start()
-    try:
-        yield
-    finally:
-        done.set()
-        if watch.is_alive():
-            watch.join()
-            print(file=sys.stderr)
-
-
-def used(usage: Usage) -> str:
-    """Summarise calls, tokens and cost."""
-    parts = [f"{counted(usage.calls, 'call')}, {counted(usage.tokens, 'token')}"]
-    if usage.cost is not None:
-        parts.append(f"cost {usage.cost:.4f}")
-    if usage.invalid:
-        parts.append(f"{counted(usage.invalid, 'reply', 'was')} not valid")
-    if usage.changed:
-        parts.append(f"{counted(usage.changed, 'answer')} changed with the order")
-    if usage.retried:
-        parts.append(f"{counted(usage.retried, 'call', 'was')} made again")
-    return "; ".join(parts)
-
-
 @click.command(
     "pool",
     cls=Command,
@@ -424,58 +295,3 @@ def pool_command(runs: tuple[str, ...], depth: int, texts: str | None, order: Or
     with writing(output) as stream:
         stream.write(content)
     write_line(f"{counted(len(items), 'item')} of {counted(items['query'].n_unique(), 'query')}")
-
-
-@click.command("weights", cls=Command, epilog="Example: rankdev weights clicks.csv")
-@click.argument("clicks", type=click.Path())
-@click.option(
-    "--method",
-    type=RegisteredChoice("rankdev.learning.position_weights:METHODS"),
-    default="harvesting",
-    help="harvesting (default), em, regression-em, cascade or rates.",
-)
-@click.option("--columns", metavar="NAME=COLUMN,...", help="Column names of the log, such as clicked=click.")
-@click.option("--features", metavar="COLUMN,...", help="Features of items, for regression-em.")
-@click.option(
-    "--resamples", type=click.IntRange(min=20), default=200, show_default=True, help="Resamples of the sessions."
-)
-@click.option("--alpha", default=0.05, show_default=True, help="Level of the intervals.")
-@seed_option
-@figure_option
-@output_options
-def weights_command(
-    clicks: str,
-    method: str,
-    columns: str | None,
-    features: str | None,
-    resamples: int,
-    alpha: float,
-    seed: int,
-    figure: str | None,
-    form: str | None,
-    output: str | None,
-) -> None:
-    """Estimate from CLICKS how much each position is examined, relative to the first.
-
-    CLICKS is a table with one row per impression and the columns item, position and clicked (0 or 1), optionally query,
-    session and propensity; row and column instead of position for a grid; or with the counts shown and clicked.
-    The methods harvesting and em need items shown at several positions; rates is for randomised positions.
-    """
-    from rankdev.display.dispatch import report_of
-    from rankdev.learning.position_weights import plot_click_weights, weights_from_clicks
-
-    table = read_named_table(clicks, "item, position, clicked")
-    try:
-        found = weights_from_clicks(
-            table.frame,
-            method,
-            columns=names_and_values(columns, "--columns"),
-            features=features.split(",") if features else (),
-            resamples=resamples,
-            alpha=alpha,
-            seed=seed,
-        )
-    except DataError as error:
-        table.fail(error)
-    deliver(report_of(found), form, output)
-    draw(figure, plot_click_weights, found)

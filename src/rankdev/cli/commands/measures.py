@@ -1,4 +1,4 @@
-"""The command ``measures``: what there is, and which has most power for some systems."""
+"""The commands ``measures`` (what there is, which has most power for some systems) and ``weights`` (from clicks)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli.designs import analyse_segments, clusters_option, read_clusters, segments_option
-from rankdev.cli.help import Command
+from rankdev.cli.help import Command, RegisteredChoice
 from rankdev.cli.inputs import load_scores, source_options
-from rankdev.cli.options import import_option, named_runs, refuse_unused
-from rankdev.cli.outputs import deliver, draw, figure_option
-from rankdev.errors import UsageError
+from rankdev.cli.options import (
+    named_runs,
+    names_and_values,
+    read_named_table,
+    refuse_unused,
+    seed_option,
+)
+from rankdev.cli.outputs import deliver, draw, figure_option, output_options
+from rankdev.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +42,6 @@ CANDIDATES = ("paper@10", "P@10", "RR")  # these need no grades
 @clusters_option
 @click.option("--alpha", default=0.05, show_default=True, help="Level of the test and of the choice.")
 @figure_option
-@import_option
 def measures_command(
     advise: bool,
     segments: str | None,
@@ -138,3 +143,58 @@ def _row(entry: Any) -> dict[str, str]:
     allowed = ", ".join(rule["choices"]) or (rule["number"].text if rule["number"] else "")
     meaning = f"{rule['help']} ({allowed})" if allowed else rule["help"]
     return {"parameter": entry.name, "default": str(default), "meaning": meaning}
+
+
+@click.command("weights", cls=Command, epilog="Example: rankdev weights clicks.csv")
+@click.argument("clicks", type=click.Path())
+@click.option(
+    "--method",
+    type=RegisteredChoice("rankdev.learning.position_weights:METHODS"),
+    default="harvesting",
+    help="harvesting (default), em, regression-em, cascade or rates.",
+)
+@click.option("--columns", metavar="NAME=COLUMN,...", help="Column names of the log, such as clicked=click.")
+@click.option("--features", metavar="COLUMN,...", help="Features of items, for regression-em.")
+@click.option(
+    "--resamples", type=click.IntRange(min=20), default=200, show_default=True, help="Resamples of the sessions."
+)
+@click.option("--alpha", default=0.05, show_default=True, help="Level of the intervals.")
+@seed_option
+@figure_option
+@output_options
+def weights_command(
+    clicks: str,
+    method: str,
+    columns: str | None,
+    features: str | None,
+    resamples: int,
+    alpha: float,
+    seed: int,
+    figure: str | None,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Estimate from CLICKS how much each position is examined, relative to the first.
+
+    CLICKS is a table with one row per impression and the columns item, position and clicked (0 or 1), optionally query,
+    session and propensity; row and column instead of position for a grid; or with the counts shown and clicked.
+    The methods harvesting and em need items shown at several positions; rates is for randomised positions.
+    """
+    from rankdev.display.dispatch import report_of
+    from rankdev.learning.position_weights import plot_click_weights, weights_from_clicks
+
+    table = read_named_table(clicks, "item, position, clicked")
+    try:
+        found = weights_from_clicks(
+            table.frame,
+            method,
+            columns=names_and_values(columns, "--columns"),
+            features=features.split(",") if features else (),
+            resamples=resamples,
+            alpha=alpha,
+            seed=seed,
+        )
+    except DataError as error:
+        table.fail(error)
+    deliver(report_of(found), form, output)
+    draw(figure, plot_click_weights, found)
