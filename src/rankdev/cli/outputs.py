@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +23,7 @@ from rankdev.errors import MissingExtraError, UsageError
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankdev.core.references import References
     from rankdev.display.report import Report
 
 
@@ -121,6 +123,30 @@ def encoded_table(rows: pl.DataFrame, path: str) -> bytes:
     from rankdev.io.tables import encode_table
 
     return encode_table(for_spreadsheets(rows, plain_suffix(path) in (".csv", ".tsv")), path)
+
+
+def _check_references(path: str) -> None:
+    from rankdev.io.tables import check_trec_name
+
+    check_trec_name(path)
+
+
+references_option = file_option(
+    "-o", "--output", default="-", check=_check_references, help="Default: JSONL on standard output."
+)
+
+
+def write_references(references: References, output: str, tables: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """Write references, and tables by file name with them; no file appears unless all can be written."""
+    from rankdev.io.references import encode_references
+    from rankdev.io.writing import writing
+
+    contents = [(output, encode_references(references, output))]
+    contents += [(path, encoded_table(frame, path)) for path, frame in tables.items()]
+    with ExitStack() as stack:
+        streams = [stack.enter_context(writing(path)) for path, _ in contents]
+        for stream, (_, content) in zip(streams, contents, strict=True):
+            stream.write(content)
 
 
 def _check_figure(path: str) -> None:

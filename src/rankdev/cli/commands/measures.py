@@ -10,13 +10,7 @@ import click
 from rankdev.cli.designs import analyse_segments, clusters_option, read_clusters, segments_option
 from rankdev.cli.help import Command, RegisteredChoice
 from rankdev.cli.inputs import load_scores, source_options
-from rankdev.cli.options import (
-    named_runs,
-    names_and_values,
-    read_named_table,
-    refuse_unused,
-    seed_option,
-)
+from rankdev.cli.options import named_runs, names_and_values, read_named_table, refuse_unused, seed_option
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.errors import DataError, UsageError
 
