@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rankdev import RankdevError
-from rankdev._common.tables import number_column, text_column
+from rankdev._common.columns import number_column, text_column
 from rankdev.io.streams import Source
 from rankdev.io.tables import table_batches
 from tests.fuzz.files import IDS, NO_NUMBERS, NUMBERS, seeds, small_batches

@@ -1,12 +1,35 @@
-"""Ids that are whole numbers: text inside, and whole numbers again in tables that come out."""
+"""Ids: text inside, though whole numbers may come in, and come out again in tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rankdev._common.lazy import pl
+from rankdev._common.work import refuse_lost_threads
+from rankdev.errors import DataError, shown
+
+if TYPE_CHECKING:
+    from rankdev._common.arrays import Ints
+
+Value = TypeVar("Value")
+
+
+def as_id(value: object, where: str = "") -> str:
+    """Return an identifier as text; whole numbers are accepted, other types are not."""
+    if isinstance(value, str) and value:
+        return value
+    if is_integer(value):
+        return str(value)
+    if hasattr(value, "as_py"):  # of an Arrow array
+        return as_id(value.as_py(), where)
+    raise DataError(f"{where}an item or query is named by text or a whole number; got {shown(value)}")
+
+
+def by_id(values: Mapping[Any, Value]) -> dict[str, Value]:
+    """Return what is known by ids, whole numbers among them, by their text."""
+    return {str(key) if is_integer(key) else key: values[key] for key in values}
 
 
 def is_integer(value: object) -> bool:
@@ -33,3 +56,19 @@ def integer_ids(frame: pl.DataFrame) -> tuple[str, ...]:
 def with_integers(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
     """Return a table with the ids that were whole numbers as such."""
     return frame.with_columns(as_integers(frame[name]) for name in names)
+
+
+def text_series(name: str, values: Sequence[str | None]) -> pl.Series:
+    """Make a column of text; refuse half a surrogate pair, which is not text."""
+    refuse_lost_threads()
+    try:
+        return pl.Series(name, values, dtype=pl.String)
+    except UnicodeEncodeError as error:
+        raise DataError(f"{shown(error.object)} is not valid text; write it in UTF-8") from None
+
+
+def places_in(known: pl.Series, values: pl.Series) -> Ints:
+    """Return where each value is in a column of different ones; -1 where it is not."""
+    lookup = pl.DataFrame({"name": known, "place": pl.int_range(len(known), eager=True)})
+    found = pl.DataFrame({"name": values}).join(lookup, on="name", how="left", maintain_order="left")
+    return found["place"].fill_null(-1).to_numpy()

@@ -284,7 +284,7 @@ def read_named_table(path: str, columns: str) -> NamedTable:
 
 def read_pairs(path: str, first: str, second: str, what: str) -> list[tuple[str, str]]:
     """Read two columns of names from a file; an error names the file and the line."""
-    from rankdev._common.tables import text_column
+    from rankdev._common.columns import text_column
 
     table = read_named_table(path, f"{first} and {second}")
     try:

@@ -14,21 +14,10 @@ import polars as pl
 
 from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.checks import is_list
-from rankdev._common.ids import as_given, is_integer
+from rankdev._common.columns import column, number_column, number_series, text_column, truth_column
+from rankdev._common.ids import as_given, as_id, is_integer, text_series
 from rankdev._common.reading import caution, reading
-from rankdev._common.tables import (
-    as_frame,
-    as_id,
-    check_mapping,
-    column,
-    is_table,
-    number_column,
-    number_series,
-    tabled,
-    text_column,
-    text_series,
-    truth_column,
-)
+from rankdev._common.tables import as_frame, check_mapping, is_table, tabled
 from rankdev.core.batches import RunColumns, warn_of_repeats
 from rankdev.core.columns import Groups, Items, Nonrelevant, group, item_names, item_series
 from rankdev.core.responses import items_of, of_one_input

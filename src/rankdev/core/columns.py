@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Ints, offsets_of
+from rankdev._common.ids import as_id, text_series
 from rankdev._common.lazy import pl
-from rankdev._common.tables import Tabular, as_id, text_series
+from rankdev._common.tables import Tabular
 from rankdev.errors import shown
 from rankdev.native.library import PackedNames
 

@@ -11,26 +11,12 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev._common.columns import check_one_system, number_column, number_series, text_column
 from rankdev._common.files_in_use import PathLike
-from rankdev._common.ids import as_given, integer_ids, with_integers
+from rankdev._common.ids import as_given, as_id, integer_ids, text_series, with_integers
 from rankdev._common.names import ranked_names
 from rankdev._common.reading import Duplicates, Ranks, reading, reading_with
-from rankdev._common.tables import (
-    OfRanx,
-    TableLike,
-    as_frame,
-    as_id,
-    as_polars,
-    check_mapping,
-    check_one_system,
-    from_ranx,
-    is_table,
-    number_column,
-    number_series,
-    tabled,
-    text_column,
-    text_series,
-)
+from rankdev._common.tables import OfRanx, TableLike, as_frame, as_polars, check_mapping, from_ranx, is_table, tabled
 from rankdev.core._input_formats import listed_columns
 from rankdev.core.batches import RunBuilder
 from rankdev.core.columns import ByQuery, item_series

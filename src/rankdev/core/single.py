@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rankdev._common.checks import is_list
-from rankdev._common.tables import as_id
+from rankdev._common.ids import as_id
 from rankdev.errors import DataError, shown
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import is_list
-from rankdev._common.ids import as_integers, integer_ids
+from rankdev._common.columns import text_column
+from rankdev._common.ids import as_integers, integer_ids, places_in
 from rankdev._common.lazy import pl
-from rankdev._common.tables import places_in, text_column
 from rankdev.errors import DataError, UsageError, shown, suggestion
 from rankdev.measures.base import MeasureInfo
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev._common.tables import places_in
+from rankdev._common.ids import places_in
 from rankdev.core.references import References
 from rankdev.core.runs import Run
 from rankdev.evaluation.explain import DISPLACED, MISSING, NONRELEVANT, NOT_IN_REFERENCE, REPEATED, UNJUDGED

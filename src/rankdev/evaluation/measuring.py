@@ -10,7 +10,7 @@ import numpy as np
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import is_list
-from rankdev._common.tables import as_id
+from rankdev._common.ids import as_id
 from rankdev._common.work import cores
 from rankdev.core.single import Reference
 from rankdev.errors import DataError, MeasureError, UsageError, shown, suggestion

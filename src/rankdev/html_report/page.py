@@ -19,7 +19,8 @@ import numpy.typing as npt
 
 from rankdev import __version__
 from rankdev._common.checks import check_flag, check_kind, check_seed
-from rankdev._common.tables import by_id, check_mapping
+from rankdev._common.ids import by_id
+from rankdev._common.tables import check_mapping
 from rankdev._common.work import Progress
 from rankdev.core.ordering import Order, Ties
 from rankdev.core.references import ReferencesLike

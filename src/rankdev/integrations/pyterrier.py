@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from rankdev._common.checks import is_list
-from rankdev._common.tables import as_frame, is_table, text_column
+from rankdev._common.columns import text_column
+from rankdev._common.tables import as_frame, is_table
 from rankdev.core.references import References
 from rankdev.errors import DataError, UsageError, shown
 from rankdev.evaluation.evaluate import evaluate

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from rankdev._common.checks import check_flag, check_whole, is_list
-from rankdev._common.tables import as_id, check_mapping
+from rankdev._common.ids import as_id
+from rankdev._common.tables import check_mapping
 from rankdev.core.references import ReferencesLike
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, MissingExtraError, UsageError, shown

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankdev._common.tables import as_id
+from rankdev._common.ids import as_id
 from rankdev.core.references import References
 from rankdev.errors import DataError, MissingExtraError, UsageError, shown
 from rankdev.evaluation.evaluate import evaluate

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from rankdev._common.checks import check_choice
-from rankdev._common.tables import listed
+from rankdev._common.columns import listed
 from rankdev.errors import DataError, MeasureError, MissingExtraError, RankdevError, RankdevWarning, UsageError
 from rankdev.evaluation.evaluate import Empty
 from rankdev.evaluation.scores import Scores

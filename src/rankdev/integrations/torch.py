@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankdev._common.checks import check_number, is_list
-from rankdev._common.tables import as_id
+from rankdev._common.ids import as_id
 from rankdev.core.references import ReferencesLike
 from rankdev.errors import DataError, MissingExtraError, UsageError, shown
 from rankdev.io.loading import load_references

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankdev._common.tables import text_column
+from rankdev._common.columns import text_column
 from rankdev.core.references import References
 from rankdev.core.row_checks import check_once
 from rankdev.errors import DataError, FileFormatError

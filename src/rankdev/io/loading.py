@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import get_args
 
 from rankdev._common.checks import check_choice
+from rankdev._common.columns import by_system
 from rankdev._common.reading import caution, held_cautions
-from rankdev._common.tables import as_frame, by_system, is_table, tabled
+from rankdev._common.tables import as_frame, is_table, tabled
 from rankdev._common.work import Progress, Together
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.core.references import References, ReferencesLike

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import polars as pl
 
 from rankdev._common.checks import check_kind
+from rankdev._common.columns import listed
 from rankdev._common.names import is_interactions, known_names, ranked_names, unrated, unrated_note
 from rankdev._common.reading import Ranks, caution, reading, reading_with
-from rankdev._common.tables import listed
 from rankdev._common.work import Progress
 from rankdev.core.records import RETRIEVED, RIGHT, grades_of
 from rankdev.core.references import References

@@ -14,18 +14,10 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.checks import check_kind, check_path, check_whole
-from rankdev._common.ids import integer_ids
+from rankdev._common.columns import by_system, check_one_system, number_column, number_series, text_column
+from rankdev._common.ids import as_id, integer_ids, text_series
 from rankdev._common.names import POSITIONS, SYSTEMS, ranked_names
 from rankdev._common.reading import Duplicates, Ranks, reading, reading_with
-from rankdev._common.tables import (
-    as_id,
-    by_system,
-    check_one_system,
-    number_column,
-    number_series,
-    text_column,
-    text_series,
-)
 from rankdev._common.work import Progress
 from rankdev.core.batches import RunBuilder
 from rankdev.core.columns import item_series

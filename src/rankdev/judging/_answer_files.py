@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from rankdev._common.tables import as_id
+from rankdev._common.ids import as_id
 from rankdev.errors import DataError, FileFormatError
 from rankdev.io.judgment_database import is_database
 from rankdev.judging._database import claimed

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from rankdev._common.tables import as_id
+from rankdev._common.ids import as_id
 from rankdev.errors import DataError, UsageError, shown
 from rankdev.judging.items import SHOWN
 from rankdev.judging.pool import table_of_texts

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from rankdev._common.checks import check_flag, check_number, check_seed, check_whole
-from rankdev._common.tables import as_id
+from rankdev._common.ids import as_id
 from rankdev.errors import UsageError, shown
 from rankdev.judging._prompts import FORMAT, INSTRUCTIONS, ONCE_MORE, Texts, content_of, parsed, probability_of
 from rankdev.judging.budget import Purse, Usage, prices

@@ -10,7 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from rankdev._common.tables import as_id, as_polars, is_table
+from rankdev._common.ids import as_id
+from rankdev._common.tables import as_polars, is_table
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.io.formats.base import Table
 from rankdev.io.streams import PathLike, Source

@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 
 from rankdev._common.checks import check_whole
-from rankdev._common.tables import as_id, as_polars, is_table
+from rankdev._common.ids import as_id
+from rankdev._common.tables import as_polars, is_table
 from rankdev.core.ordering import Order, Ties
 from rankdev.core.runs import RunLike
 from rankdev.errors import DataError, RankdevWarning, UsageError, counted, shown

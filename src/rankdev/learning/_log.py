@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev._common.tables import as_frame, check_mapping, column, number_column
+from rankdev._common.columns import column, number_column
+from rankdev._common.tables import as_frame, check_mapping
 from rankdev.errors import DataError, UsageError, shown
 
 BAGS = 400  # sessions are resampled in so many bags at most: enough for an interval, for logs of any size

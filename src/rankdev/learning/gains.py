@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats, Ints, offsets_of
-from rankdev._common.tables import text_column
+from rankdev._common.columns import text_column
 from rankdev.core.references import References, ReferencesLike
 from rankdev.errors import DataError, MeasureError, UsageError, counted
 from rankdev.io.loading import load_references

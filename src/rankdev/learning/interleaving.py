@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.checks import check_choice, check_seed
+from rankdev._common.columns import text_column
 from rankdev._common.result import Result
-from rankdev._common.tables import as_frame, check_mapping, text_column
+from rankdev._common.tables import as_frame, check_mapping
 from rankdev.display.dispatch import reports
 from rankdev.display.report import Report, Table
 from rankdev.errors import DataError

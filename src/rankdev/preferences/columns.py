@@ -13,7 +13,9 @@ import numpy.typing as npt
 import polars as pl
 
 from rankdev._common.checks import check_choice, is_list
-from rankdev._common.tables import as_id, check_mapping, is_table, listed, mixed_series, number_column, text_column
+from rankdev._common.columns import listed, mixed_series, number_column, text_column
+from rankdev._common.ids import as_id
+from rankdev._common.tables import check_mapping, is_table
 from rankdev.errors import DataError, UsageError, counted, shown
 from rankdev.preferences.outcomes import (
     NAMES,

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from rankdev._common.checks import check_choice
-from rankdev._common.tables import number_column
+from rankdev._common.columns import number_column
 from rankdev.errors import DataError, UsageError, shown
 
 ROLES = ("query", "item_a", "item_b", "winner", "loser", "tie", "worker", "weight", "probability", "share", "first")

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats
+from rankdev._common.ids import by_id
 from rankdev._common.result import Result
-from rankdev._common.tables import by_id
 from rankdev.errors import DataError, UsageError, counted, shown, warn
 from rankdev.evaluation.scores import Scores
 

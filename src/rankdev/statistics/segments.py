@@ -16,7 +16,7 @@ import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import is_list
-from rankdev._common.tables import by_id
+from rankdev._common.ids import by_id
 from rankdev.errors import UsageError, counted, shown
 from rankdev.statistics.bounded_values import most_common
 from rankdev.statistics.contrasts import Family

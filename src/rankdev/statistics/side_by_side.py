@@ -10,8 +10,9 @@ import polars as pl
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_number, check_seed, check_whole
+from rankdev._common.columns import text_column
 from rankdev._common.result import Result
-from rankdev._common.tables import Tabular, as_frame, text_column
+from rankdev._common.tables import Tabular, as_frame
 from rankdev.errors import DataError, counted, shown, suggestion
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.bounded_values import fraction_limits, widened

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import polars as pl
 
+from rankdev._common.ids import text_series
 from rankdev._common.names import our_name
-from rankdev._common.tables import text_series
 from rankdev.core.columns import BYTE_ORDER_MARK
 from rankdev.errors import DataError, FileFormatError, counted, shown
 from rankdev.io.formats.base import Part, TableFormat, begins_json, check_header

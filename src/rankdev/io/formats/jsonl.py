@@ -12,8 +12,9 @@ from typing import Any
 
 import polars as pl
 
+from rankdev._common.columns import mixed_series
+from rankdev._common.ids import as_id
 from rankdev._common.names import ALIASES
-from rankdev._common.tables import as_id, mixed_series
 from rankdev.errors import DataError, FileFormatError, shown
 from rankdev.io.formats.base import Part, TableFormat, begins_json
 
