@@ -193,7 +193,7 @@ def test_measures_lists_every_measure(rankdev):
 
 
 def test_files_by_year_are_named_as_their_options(rankdev):
-    from rankdev.cli.commands.study import _pipeline
+    from rankdev.cli.commands.tracks import _pipeline
 
     files = {"qrels": ("2019=q.txt",), "runs": (), "queries": ("2019=t.tsv",), "texts": ("all.tsv",)}
     pipeline, years = _pipeline(years=(), models=(), device=None, cache=None, **files)
