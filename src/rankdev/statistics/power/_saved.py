@@ -17,7 +17,10 @@ from rankdev._common.arrays import Floats
 from rankdev._common.lazy import pl
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.power.result import SAME, Power
+from rankdev.statistics.power.result import Power
+
+# what determines the numbers at each size
+SAME = ("subsamples", "permutations", "alpha", "p_value", "replacement", "seed", "data")
 
 
 def fingerprint(scores: Scores, clusters: Mapping[str, Any] | None = None) -> str:

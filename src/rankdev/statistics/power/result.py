@@ -1,9 +1,10 @@
-"""Result of a simulation of power: its tables, its summaries, and how to resume it."""
+"""Result of a simulation of power: its tables and its summaries."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,17 @@ class Bucket:
     sizes: tuple[int, ...]
     power: Floats = field(repr=False)
     intervals: Intervals | None = field(default=None, repr=False)
+
+    def medians(self, measures: tuple[str, ...], n: int | None) -> Iterator[tuple[Any, ...]]:
+        """Yield measure, bucket, queries, size, median power and its limits, for one size or for all of them."""
+        for size in self.sizes if n is None else [n]:
+            at = self.sizes.index(size) if size in self.sizes else None
+            for m, measure in enumerate(measures):
+                median = np.nan if at is None else float(np.median(self.power[m, :, at]))
+                limits = np.full(2, np.nan)
+                if at is not None and self.intervals is not None:
+                    limits = self.intervals.levels[:, 1, m, at]
+                yield (measure, self.label, self.queries[m], size, median, *map(float, limits))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -315,27 +327,10 @@ class Power(OfDrawnQueries):
         >>> found.bucket_summary().height  # no buckets were requested
         0
         """
-        rows = []
-        for bucket in self.buckets:
-            for size in bucket.sizes if n is None else [n]:
-                known = size in bucket.sizes
-                for m, measure in enumerate(self.measures):
-                    column = bucket.power[m, :, bucket.sizes.index(size)] if known else np.array([np.nan])
-                    row = (measure, bucket.label, bucket.queries[m], size, float(np.median(column)))
-                    limits = np.full(2, np.nan)
-                    if known and bucket.intervals is not None:
-                        limits = bucket.intervals.levels[:, 1, m, bucket.sizes.index(size)]
-                    rows.append((*row, *map(float, limits)))
-        schema = {
-            "measure": pl.String,
-            "bucket": pl.String,
-            "queries": pl.Int64,
-            "n": pl.Int64,
-            "p50": pl.Float64,
-            "p50_low": pl.Float64,
-            "p50_high": pl.Float64,
-        }
-        frame = pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None)
+        rows = [row for bucket in self.buckets for row in bucket.medians(self.measures, n)]
+        texts, numbers = dict.fromkeys(("measure", "bucket"), pl.String), dict.fromkeys(("queries", "n"), pl.Int64)
+        limits = dict.fromkeys(("p50", "p50_low", "p50_high"), pl.Float64)
+        frame = pl.DataFrame(rows, schema={**texts, **numbers, **limits}, orient="row").fill_nan(None)
         return frame if self.resamples else frame.drop("p50_low", "p50_high")
 
     def verdicts(self) -> dict[str, int]:
@@ -372,14 +367,3 @@ class Power(OfDrawnQueries):
             known = ", ".join(map(str, self.sizes))
             raise UsageError(f"power was not simulated at {n} queries; the sizes are {known}")
         return self.sizes.index(n)
-
-
-SAME = (
-    "subsamples",
-    "permutations",
-    "alpha",
-    "p_value",
-    "replacement",
-    "seed",
-    "data",
-)  # what determines the numbers at each size
