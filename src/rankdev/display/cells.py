@@ -68,6 +68,15 @@ def p_value(value: float | None) -> str:
     return "<0.0001" if value is not None and value < 0.0001 else number(value)
 
 
+def p_header(correction: str) -> str:
+    """Name a column of p-values by the correction for multiple tests.
+
+    >>> p_header("none"), p_header("holm")
+    ('p', 'p (holm)')
+    """
+    return "p" if correction == "none" else f"p ({correction})"
+
+
 def percent(level: float) -> str:
     """Write a level, such as that of an interval, as it was given.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankdev.display.cells import number, p_value, percent
+from rankdev.display.cells import number, p_header, p_value, percent
 from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table, best_cells, intervals, made_with, result_report
 from rankdev.display.significance import exact_p_values
@@ -94,7 +94,7 @@ FORESTS = 12  # pairs in a figure; the others are left to the table
 def meta_analysis_report(found: MetaAnalysis) -> Report:
     """Show each pair's difference over all collections, that of a new one, and how far collections differ."""
     rows = found.to_polars()
-    adjusted = "p" if found.correction == "none" else f"p ({found.correction})"
+    adjusted = p_header(found.correction)
     spread = f"{percent(1 - found.alpha)} interval"
     frame = rows.select(
         "measure",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankdev._common.checks import check_choice
-from rankdev.display.cells import interval, number, p_value, percent
+from rankdev.display.cells import interval, number, p_header, p_value, percent
 from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table, intervals, made_with, report_by_segment, result_report
 from rankdev.display.style import (
@@ -43,7 +43,7 @@ def significance_report(found: Significance, *, pairs: bool = False) -> Report:
     if found.segments:
         return _by_segment(found, pairs)
     rows = found.to_polars()
-    adjusted = "p" if found.correction == "none" else f"p ({found.correction})"
+    adjusted = p_header(found.correction)
     spread = f"{percent(1 - found.alpha)} interval"
     frame = rows.select(
         "measure",
@@ -90,7 +90,7 @@ def _leaderboard(found: Significance, measure: str) -> Table:
     behind = differences_to_best(found, measure)
     groups = grouped(tuple(row.system for row in behind), found, measure)
     letters = [_letter(i) for i in range(len(groups))]
-    adjusted = "p" if found.correction == "none" else f"p ({found.correction})"
+    adjusted = p_header(found.correction)
     spread = f"{percent(1 - found.alpha)} interval"
     frame = pl.DataFrame(
         {
@@ -138,7 +138,7 @@ def _by_segment(found: Significance, pairs: bool) -> Report:
     opening = [*found.conclusion.splitlines(), *whole.opening]
     if found.interaction is None:
         return replace(whole, opening=opening, closing=closing)
-    adjusted = "p" if found.correction == "none" else f"p ({found.correction})"
+    adjusted = p_header(found.correction)
     frame = found.interaction.select("measure", "a", "b", "segments", pl.col("p_adjusted").alias(adjusted))
     clear = {(i, adjusted) for i, p in enumerate(frame[adjusted]) if p is not None and p <= found.alpha}
     table = Table(frame, "Does the difference depend on the segment?", best=clear, formats={adjusted: p_value})
