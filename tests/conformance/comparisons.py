@@ -100,7 +100,7 @@ def values_of(
 
 
 PRINTED = 0.5000001e-4  # half of the last digit
-LEVEL = "rankdev: trec_eval's sum of num_rel ignores -l where -c is given; its values of queries do not"
+LEVEL = "rankdev: trec_eval's total of num_rel ignores -l if -c is set; its values by query do not"
 
 
 def nist(home: Path, like: str) -> Iterator[Row]:
@@ -160,7 +160,7 @@ def fuzz_trec_eval(home: Path, like: str, several: Sequence[Case], folder: Path)
 
 ALL_RELEVANT = ("all", "num_rel")
 GAINS = (
-    "rankdev: trec_eval sorts gains by their difference cut to a whole number, so that gains less than 1 apart count as"
+    "rankdev: trec_eval sorts gains by their difference truncated to an integer, so gains less than 1 apart count as"
     " equal and its ideal order is wrong"
 )
 
@@ -239,7 +239,7 @@ OF_IR_MEASURES = (
 )
 
 
-MISSING = "rankdev, as trec_eval -c: ir_measures counts no relevant items of queries that the run lacks"
+MISSING = "rankdev, like trec_eval -c: ir_measures counts no relevant items for queries that are missing from the run"
 
 
 def fuzz_ir_measures(several: Sequence[Case]) -> Iterator[Row]:
@@ -277,10 +277,10 @@ OF_RANX = (
     *("hit_rate@3", "r-precision", "bpref", "f1"),
 )
 BPREF = (
-    "rankdev, as trec_eval: ranx divides by 0 where all that was judged is relevant, or nothing is, and takes negative"
-    " grades for nonrelevant"
+    "rankdev, like trec_eval: ranx divides by 0 if all judged items are relevant, or none is, and treats negative"
+    " grades as nonrelevant"
 )
-OPEN = "neither: ranx leaves equal scores as its sort happens to put them"
+OPEN = "neither: in ranx the order of equal scores depends on its sort"
 
 
 def fuzz_ranx(several: Sequence[Case]) -> Iterator[Row]:
@@ -300,8 +300,8 @@ def _why_ranx(case: Case, query: str, name: str) -> str | None:
 
 
 UNRETURNED = (
-    "rankdev, as the authors' script: the copy in ir_measures takes items that were not returned for items of score 0,"
-    " above returned ones with negative scores, and leaves equal scores in the order of the qrels"
+    "rankdev, like the authors' script: the copy in ir_measures gives items that were not returned a score of 0, above"
+    " returned ones with negative scores, and leaves equal scores in the order of the qrels"
 )
 
 

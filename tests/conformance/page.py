@@ -12,8 +12,8 @@ from tests.conformance.comparisons import Row
 
 HEAD = """# Conformance
 
-Programs that evaluate rankings differ in small things: how equal scores are ordered, how a recall level is rounded,
-which queries count. `like` does as another program does. The tables below state what that means and what was compared.
+Evaluation programs differ in details: how tied scores are ordered, how a recall level is rounded, which queries count.
+`like` follows the conventions of another program. This page lists the conventions, and compares values with each program.
 
 ```python
 >>> import rankdev as rd
@@ -26,7 +26,7 @@ which queries count. `like` does as another program does. The tables below state
 
 ```
 
-On the command line it is `rankdev eval qrels.txt bm25.run --like trec_eval-10 -m official`; `compare`, `power` and the
+On the command line, write `rankdev eval qrels.txt bm25.run --like trec_eval-10 -m official`; `compare`, `power` and the
 other commands that score runs take `--like` too. The label of a measure states what was computed. An option that
 contradicts `like` is refused, and so are fractional grades, which these programs refuse or read as other numbers.
 
@@ -34,26 +34,26 @@ contradicts `like` is refused, and so are fractional grades, which these program
 
 """
 QUERIES = """
-A query that a run lacks always scores 0 here and is reported, as with `trec_eval -c`, so that systems are compared on
-the same queries. `trec_eval -M 100` is a cutoff: write `AP@100`, or cut the run.
+A query that is missing from a run always scores 0 here and is reported, as with `trec_eval -c`, so that systems are
+compared on the same queries. `trec_eval -M 100` is a cutoff: write `AP@100`, or truncate the run.
 
 Where a program is wrong, rankdev does not follow it:
 
-- **trec_eval sorts gains as whole numbers.** With `-m ndcg.1=0.5,2=0.9` it finds the ideal order by differences cut to
-  whole numbers. Gains less than 1 apart then count as equal, and nDCG comes out wrong, often as 0.
-- **trec_eval 10 takes comments in qrels**, but refuses two comment lines in a row and crashes where one is the last.
-- **trec_eval 10 without `-c`** ends with an error at the first query that the run lacks.
-- **trec_eval 10's `rbp`** reads two variables that were never set; its values were right in all files below.
+- **trec_eval sorts gains as integers.** With `-m ndcg.1=0.5,2=0.9` it finds the ideal order by differences truncated to
+  integers. Gains less than 1 apart then count as equal, and nDCG is wrong, often 0.
+- **trec_eval 10 accepts comments in qrels**, but refuses two comment lines in a row and crashes if the last line is one.
+- **trec_eval 10 without `-c`** stops with an error at the first query that is missing from the run.
+- **trec_eval 10's `rbp`** reads two uninitialised variables; its values were right in all files below.
 - **trec_eval's `num_rel`**, summed with `-c`, ignores `-l`.
-- **trec_eval's `bpref`** does not end where all grades of a query are below 0; the random files have no such query.
+- **trec_eval's `bpref`** does not terminate if all grades of a query are below 0; the random files have no such query.
 - **ranx** leaves the order of equal scores to its sort, multiplies RBP by the grade and divides by 0 in `bpref`.
 
-trec_eval 9.0.8 compares scores in double precision; earlier versions and pytrec_eval do so in single precision, and so
-did whoever computed the values of TREC Deep Learning 2021 below.
+trec_eval 9.0.8 compares scores in double precision. Earlier versions and pytrec_eval use single precision, and so do
+the published values of TREC Deep Learning 2021 below.
 
 ## Names
 
-trec_eval's and ir_measures' names are understood with or without `like`:
+The names of trec_eval and ir_measures work with or without `like`:
 
 """
 RESULTS = """
@@ -61,13 +61,13 @@ RESULTS = """
 
 `make conformance` builds trec_eval 9 and 10 from the source archives in `--trec-eval DIR` (nothing of them is part of
 this repository), replays NIST's test files, public leaderboards and {files} random qrels and runs, and rewrites this
-page. The random files hold ties, scores that are equal in single precision only, negative grades, unjudged items,
-missing queries, lists of up to 2,500 items and ids of up to 300 characters. Values differ if they are further apart
-than the other program rounds: half of its last printed digit, or 10⁻¹¹ where it has all digits.
+page. The random files hold ties, scores that are equal only in single precision, negative grades, unjudged items,
+missing queries, lists of up to 2,500 items and ids of up to 300 characters. Two values count as different if they are
+further apart than the other program's rounding: half of its last printed digit, or 10⁻¹¹ if it prints all digits.
 
 """
 COMMAND = """
-The authors' code for RBO was not at hand; the published algorithms were written down again, in loops, instead. gdeval
+The authors' code for RBO was not available, so the published algorithms were transcribed as simple loops. gdeval
 is the copy in ir_measures. A short version of these comparisons is part of `make test`.
 
 ## Compare your own program
@@ -76,9 +76,9 @@ is the copy in ir_measures. A short version of these comparisons is part of `mak
 python -m tests.conformance --command './my_eval {qrels} {run}' --like trec_eval-10
 ```
 
-This runs a command on the random files and compares what it prints with rankdev. It reads lines of three columns:
+This runs a command on the random files and compares its output with rankdev. The output has lines of three columns:
 `measure query value`, as trec_eval prints them, or `query measure value`; the query `all` is the mean. A value may be
-off by half of its last digit. Names are those of trec_eval, ir_measures or rankdev; lines with others are passed over.
+off by half of its last digit. Names are those of trec_eval, ir_measures or rankdev; other lines are ignored.
 `--files N` and `--seed N` choose the files, which stay in `build/conformance/files`. The exit status is 1 if a value
 differs or the command fails.
 """
