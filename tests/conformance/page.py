@@ -13,7 +13,7 @@ from tests.conformance.comparisons import Row
 HEAD = """# Conformance
 
 Evaluation programs differ in details: how tied scores are ordered, how a recall level is rounded, which queries count.
-`like` follows the conventions of another program. This page lists the conventions, and compares values with each program.
+`like` follows the conventions of another program. This page lists them, and compares values with each program.
 
 ```python
 >>> import rankdev as rd
@@ -41,7 +41,7 @@ Where a program is wrong, rankdev does not follow it:
 
 - **trec_eval sorts gains as integers.** With `-m ndcg.1=0.5,2=0.9` it finds the ideal order by differences truncated to
   integers. Gains less than 1 apart then count as equal, and nDCG is wrong, often 0.
-- **trec_eval 10 accepts comments in qrels**, but refuses two comment lines in a row and crashes if the last line is one.
+- **trec_eval 10 accepts comments in qrels**, but refuses two in a row and crashes if the last line is one.
 - **trec_eval 10 without `-c`** stops with an error at the first query that is missing from the run.
 - **trec_eval 10's `rbp`** reads two uninitialised variables; its values were right in all files below.
 - **trec_eval's `num_rel`**, summed with `-c`, ignores `-l`.
