@@ -13,7 +13,21 @@ from tests.common.examples import examples
 from tests.common.plain import Query
 
 EXACT = [  # nothing is counted that cannot change them
-    *("P@2", "P(rel=2)@3", "R@2", "R@9", "R", "Rprec", "AP@2", "AP", "RR@3", "RR(rel=2)", "RBP(p=0.8)@2", "Judged@2"),
+    *(
+        "P@2",
+        "P(rel=2)@3",
+        "R@2",
+        "R@9",
+        "R",
+        "Rprec",
+        "AP@2",
+        "AP",
+        "RR@3",
+        "RR(rel=2)",
+        "RBP(p=0.8)@2",
+        "Judged@2",
+        "RBP(p=0.8,gains=relative)@3",
+    ),
     *("nDCG(gains=binary)@2", "nDCG@3", "RDQ(weights=[1,0.5,0.3,0.2],tail=0.1)@2", "ERR@3", "SetP", "SetR", "SetF"),
     *("SetAP", "NumRet", "NumRel", "NumQ"),
 ]

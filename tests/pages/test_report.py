@@ -153,6 +153,27 @@ def test_a_run_that_lacks_queries_is_a_problem_whatever_the_tests_show(show, inp
     assert "queries; you have" not in page.inner_text("#next")
 
 
+def test_scores_may_be_means_over_all_orders_of_ties(show, demo, tmp_path):
+    tied = {"museums": {"maritime": 1.0, "gift-shop": 1.0, "art-hall": 1.0}}
+    given = {"museums": ["maritime", "art-hall"]}
+    scores = rd.evaluate(given, {"mine": tied}, "RDQ@2", ties="expected")
+    made = rd.report(given, {"mine": tied}, "RDQ@2", ties="expected")
+    page = show(made.html)
+    assert cells(page, "#scores")[0][1].split()[0] == f"{scores.means.item():.4f}"
+    page.evaluate("openQuery(0)")
+    for place in ("#loss-hint", "#lists"):
+        assert "Scores are means over all orders of tied items; here they have the higher id" in page.inner_text(place)
+    assert page.inner_text("#health li:has-text('Tied') b") == "averaged"
+    open_run = rd.Run.from_scores(tied, ties="expected")  # a run may bring the rule with it
+    assert rd.report(given, {"mine": open_run}, "RDQ@2").html == made.html
+    arguments = [str(demo / name) for name in ("places.jsonl", "nearest.run")]
+    target = str(tmp_path / "x.html")
+    result = CliRunner().invoke(cli, ["report", *arguments, "--ties", "expected", "-o", target], catch_exceptions=False)
+    assert "1 system on 10 queries" in result.output
+    result = CliRunner().invoke(cli, ["report", *arguments, "--ties", "expected", "-m", "ERR@5", "-o", target])
+    assert "ERR@5 has no mean over all orders of ties" in str(result.exception)
+
+
 def test_pairs_are_those_of_significance(show, html, inputs):
     page = show(html)
     rows = rd.significance(rd.evaluate(*inputs, MEASURES)).to_polars()

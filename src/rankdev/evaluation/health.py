@@ -1,30 +1,33 @@
 """The health of a comparison's data: what is missing, unjudged, tied or repeated, and whether references have order.
 
 A problem makes scores mean something else than they seem to, so that no conclusion follows from them; a caution is
-worth a look. The limits are conventions, in one place.
+worth a look. Equal scores and missing queries are a problem where they could change the conclusion, which
+:mod:`rankdev.statistics.worst_cases` finds out. The limits are conventions, in one place.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from rankdev._common.arrays import Floats
 from rankdev.core.references import References
 from rankdev.core.runs import Run
 from rankdev.errors import RankdevWarning, counted, listed, printable
 from rankdev.evaluation._strictness import little_order
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.evaluate import Empty, evaluate_all
+from rankdev.evaluation.score_ranges import Ranges, over_orders, ties_that_decide, with_missing
 from rankdev.evaluation.scores import Scores
 from rankdev.measures import parse
 from rankdev.measures.base import Measure
 
-LACKS = 0.05  # of the queries: a run that lacks more, whatever it would have scored there, cannot be compared
-ARBITRARY = 0.5  # of the queries: where ties decide as many, the run's scores do not order it
+LACKS = 0.05  # of the queries: a run that lacks fewer may well have nothing to return there
+BROKEN = 0.5  # of the queries: a run that lacks more is not the run that was meant, whatever the verdict
 UNJUDGED = 0.1  # of the items looked at
 FEW = 3  # queries: on fewer, a run may well return no relevant item
 FLAT = "The references do not"
@@ -33,14 +36,27 @@ NAMED = 3  # systems that a sentence names; more are counted
 Level = Literal["good", "unknown", "caution", "problem"]
 
 
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """What scores could also be, ``[system, query]``, and what is to be said where that could change the conclusion."""
+
+    low: Floats
+    high: Floats
+    text: str
+
+
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at: what it is, how it is, a number or a few words, and a sentence."""
+    """One thing that was looked at: what it is, how it is, a number or a few words, and a sentence.
+
+    With ``limits``, it is a problem if the conclusion could change within them.
+    """
 
     name: str
     level: Level
     value: str
     text: str
+    limits: Limits | None = field(default=None, repr=False, compare=False)
 
 
 def health(
@@ -58,17 +74,24 @@ def health(
     with warnings.catch_warnings(action="ignore", category=RankdevWarning):  # the scores have warned
         counts = evaluate_all(references, runs, looked_at, order=None, ties=None, empty=empty, progress=None)
     shared = [_unjudged(counts, k) if stated else _unstated(k), _duplicates(runs, scores.coverage)]
-    first = [_missing(scores.coverage), *_unmatched(counts)]
-    last = [*_without_items(scores)]
+    missing, orders = with_missing(references, runs, scores), over_orders(references, runs, measures, scores)
+    unmatched, last = [*_unmatched(counts)], [*_without_items(scores)]
     return [
-        [*first, _tied(scores.coverage, str(measure)), *shared, _order(references, measure), *last]
-        for measure in measures
+        [
+            _missing(scores, m, missing),
+            *unmatched,
+            _tied(scores, m, orders),
+            *shared,
+            _order(references, measure),
+            *last,
+        ]
+        for m, measure in enumerate(measures)
     ]
 
 
-def _missing(coverage: Sequence[Coverage]) -> Check:
+def _missing(scores: Scores, m: int, ranges: Ranges) -> Check:
     name = "Queries missing from runs"
-    lacking = [entry for entry in coverage if entry.missing]
+    lacking = [entry for entry in scores.coverage if entry.missing]
     if not lacking:
         return Check(name, "good", "none", "Every run answers every query.")
     most = max(entry.missing / max(1, entry.queries) for entry in lacking)
@@ -84,7 +107,12 @@ def _missing(coverage: Sequence[Coverage]) -> Check:
     value = f"{worst.missing:,} of {worst.queries:,}" + (
         f", {counted(len(lacking), 'run')}" if len(lacking) > 1 else ""
     )
-    return Check(name, "problem" if most > LACKS else "caution", value, f"{answers}; missing queries count as 0.")
+    text = f"{answers}; missing queries count as 0."
+    if not LACKS < most <= BROKEN:
+        return Check(name, "caution" if most <= LACKS else "problem", value, text)
+    they = "it" if len(lacking) == 1 else "they"
+    same = f" The verdict would be the same whatever {they} scored there." if len(scores.systems) > 1 else ""
+    return Check(name, "caution", value, f"{text}{same}", _limits(ranges, m, text))
 
 
 def _unmatched(counts: Scores) -> Iterator[Check]:
@@ -103,26 +131,39 @@ def _unmatched(counts: Scores) -> Iterator[Check]:
         )
 
 
-def _tied(coverage: Sequence[Coverage], measure: str) -> Check:
-    name = "Tied scores"
-    tied = {entry.system: (entry.tied_by.get(measure, entry.tied), entry.queries, entry.ties) for entry in coverage}
-    open_ones = {system: (n, of) for system, (n, of, ties) in tied.items() if n and ties != "expected"}
-    if not open_ones:
-        averaged = any(n for n, _, _ in tied.values())
+def _tied(scores: Scores, m: int, ranges: Ranges) -> Check:
+    name, measure = "Tied scores", scores.measures[m]
+    decided = {entry.system: ties_that_decide(entry, measure) for entry in scores.coverage}
+    if not any(decided.values()):
+        averaged = any(entry.averaged for entry in scores.coverage)
         text = "Scores are means over all orders of tied items." if averaged else "No tie decides a score."
         return Check(name, "good", "averaged" if averaged else "none", text)
-    system, (most, queries) = max(open_ones.items(), key=lambda item: item[1][0] / max(1, item[1][1]))
-    runs = f" in {counted(len(open_ones), 'run', of=len(coverage))}" if len(coverage) > 1 else ""
-    problem = most >= ARBITRARY * queries
-    share = f"{most:,} of {counted(queries, 'query')}"
-    if problem:
-        text = (
-            f"{printable(system)} has equal scores that decide {share}: its order there is arbitrary. If it has"
-            " ranks, use them (--order rank), or write its scores with more digits."
-        )
+    low, high = (replace(scores, values=values).averages[:, m] for values in ranges)
+    widest = int(np.argmax(np.nan_to_num(high - low)))
+    system, queries, several = printable(scores.systems[widest]), len(scores.queries), len(scores.systems) > 1
+    having, most = sum(1 for count in decided.values() if count), max(decided.values())
+    share = f"{most:,} of {queries:,}"
+    span = f"is {low[widest]:.4f} to {high[widest]:.4f}"
+    if having == 1:
+        text = f"Equal scores decide {measure} on {share} queries of {system}. Over all their orders its mean {span}."
     else:
-        text = f"Equal scores affect {measure}{runs}, most in {printable(system)}: {share}."
-    return Check(name, "problem" if problem else "caution", f"{most:,} of {queries:,} at most", text)
+        runs = counted(having, "run", of=len(decided))
+        text = (
+            f"Equal scores decide {measure} in {runs}, on up to {share} queries. Over all their orders the mean of"
+            f" {system}, which moves most, {span}."
+        )
+    problem = (
+        f"{text}{' That changes the verdict.' if several else ''} Use ranks (--order rank), scores with more digits, or"
+        " means over all orders (--ties expected)."
+    )
+    same = " No order changes the verdict." if several else ""
+    value = f"{share}{' at most' if having > 1 else ''}"
+    return Check(name, "caution", value, f"{text}{same}", _limits(ranges, m, problem))
+
+
+def _limits(ranges: Ranges, m: int, text: str) -> Limits:
+    low, high = ranges
+    return Limits(low[:, :, m], high[:, :, m], text)
 
 
 def _unstated(k: int) -> Check:

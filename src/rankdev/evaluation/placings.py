@@ -147,7 +147,7 @@ def assigned(
     filled = np.minimum(match.lengths, measure.cutoff or np.inf).astype(np.int64)
     for rows in _parts(match.query[inside], int(filled.max(initial=0))):
         hits = inside[rows]
-        gains = _gains(match, measure, hits, filled)
+        gains = gains_at(match, measure, hits, filled)
         begins = np.flatnonzero(np.diff(match.query[hits], prepend=-1))
         most = np.maximum.reduceat(gains, begins, axis=0).sum(axis=1)
         for begin, end, bound in zip(begins, np.append(begins[1:], len(hits)), most, strict=True):
@@ -159,7 +159,7 @@ def assigned(
             yield query, total, dict(zip(positions.tolist(), hits[begin + items].tolist(), strict=True))
 
 
-def _gains(match: Match, measure: RDQ, hits: Ints, filled: Ints) -> Floats:
+def gains_at(match: Match, measure: RDQ, hits: Ints, filled: Ints) -> Floats:
     """Return what hits would gain at [hit, position]; nothing where the list does not reach."""
     query = match.query[hits]
     sizes = match.ideals.sizes

@@ -108,6 +108,13 @@ def facts(found: Comparison) -> list[tuple[str, str]]:
     ]
 
 
+def one_order(found: Comparison) -> str:
+    """State in which order losses and lists take tied items, where scores are means over all orders."""
+    return (
+        "Scores are means over all orders of tied items; here they have the higher id first." if found.averaged else ""
+    )
+
+
 def notes(found: Comparison) -> Iterator[str]:
     """Report what limits the conclusions."""
     results = [found.significance or found.scores, *([] if found.equivalence is None else [found.equivalence])]
@@ -118,7 +125,7 @@ def notes(found: Comparison) -> Iterator[str]:
     if found.by_segment is not None:
         yield from by_segment_in_short(found.by_segment)
     if found.same_as_best:
-        yield f"{found.best} and {name_some(found.same_as_best)} have the same {found.headline} on every query."
+        yield f"{name_some([found.best, *found.same_as_best])} have the same {found.headline} on every query."
     if found.replicates is not None:
         yield "Scores and losses are means over runs; lists are those of each system's first run."
     queries, shown = len(found.scores.queries), len(found.shown)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.work import Progress
-from rankdev.core.ordering import Order, Ties, check_one_order
+from rankdev.core.ordering import Order, Ties
 from rankdev.core.references import References, ReferencesLike
-from rankdev.core.runs import RunLike
+from rankdev.core.runs import Run, RunLike
 from rankdev.errors import UsageError
 from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.first_positions import Lists, first_positions
@@ -34,11 +34,13 @@ from rankdev.statistics.segments import named_segments
 from rankdev.statistics.significance import significance
 from rankdev.statistics.significance.result import Significance
 from rankdev.statistics.verdict import Verdict, queries_needed, same_as_best, verdicts
+from rankdev.statistics.worst_cases import weighed
 
 MOST_SYSTEMS = 150  # on one page: it shows all their pairs
 MOST_LISTS = 2_000_000  # systems × queries of one page
 MOST_NUMBERS = 1_000_000  # scores and positions that one page holds; with more queries it holds a sample
 MOST_POSITIONS = 20
+SHOWN_TIES: Ties = "descending"  # the order in which runs hold tied items that are averaged
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,6 +67,7 @@ class Comparison:
     single: Scores | None = None  # of the runs, where systems have several
     replicates: Mapping[str, Sequence[str]] | None = None
     by_segment: Significance | None = None
+    averaged: bool = False  # over all orders of ties; losses and lists are of one
 
     @property
     def headline(self) -> str:
@@ -137,7 +140,6 @@ def compare(
     progress: Progress | None,
 ) -> Comparison:
     """Score the runs, test all pairs, and collect what the page shows."""
-    check_one_order(ties, "a page of lists")
     wanted = parse_all(measures)
     explained = next((entry for entry in wanted if isinstance(entry, RDQ) and not entry.judged_only), RDQ(cutoff=10))
     known = load_references(references)
@@ -157,6 +159,8 @@ def compare(
     sampled = _shown(scores, positions, seed)
     held = known if len(sampled) == len(known) else known.of_queries(sampled)
     checks = health(known, loaded, scores, wanted, empty=empty, k=positions)
+    averaged = any(run.ordering.leaves_ties_open for run in loaded.values())
+    loaded = {name: _in_one_order(run) for name, run in loaded.items()}
     single, lost = scores, losses(known, loaded, explained, empty=empty)
     if replicates is not None:
         repeated = replicated(scores, replicates)
@@ -165,6 +169,8 @@ def compare(
     several = len(scores.systems) > 1
     none = segments is None or (isinstance(segments, Mapping) and not segments)
     named = {} if none else named_segments(segments)
+    test = partial(significance, clusters=clusters, replicates=replicates, seed=seed)
+    tested = test(single) if several else None
     return Comparison(
         scores=scores,
         alpha=0.05,
@@ -174,20 +180,22 @@ def compare(
         lists=first_positions(held, loaded, explained, positions),
         references=held,
         all_references=known,
-        checks=checks,
-        significance=significance(single, clusters=clusters, replicates=replicates, seed=seed) if several else None,
+        checks=weighed(single, checks, tested, test, clusters, replicates),
+        significance=tested,
         equivalence=equivalence(scores, margin=margin, clusters=clusters) if several and margin is not None else None,
         agreement=agreement(scores) if several and len(wanted) > 1 else None,
         segments=_segments(scores, named),
-        by_segment=(
-            significance(single, clusters=clusters, replicates=replicates, seed=seed, segments=named)
-            if several and _segments(scores, named)
-            else None
-        ),
+        by_segment=test(single, segments=named) if several and _segments(scores, named) else None,
         clusters=clusters,
         single=None if replicates is None else single,
         replicates=replicates,
+        averaged=averaged,
     )
+
+
+def _in_one_order(run: Run) -> Run:
+    """Take the order in which tied items are shown, where scores are means over all orders: by id."""
+    return replace(run, ordering=replace(run.ordering, ties=SHOWN_TIES)) if run.ordering.leaves_ties_open else run
 
 
 def _shown(scores: Scores, positions: int, seed: int) -> Ints:

@@ -9,7 +9,7 @@ import warnings
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,17 @@ from rankdev.evaluation.evaluate import Empty
 from rankdev.evaluation.first_positions import KINDS
 from rankdev.evaluation.scores import Scores
 from rankdev.html_report._arrays import SHOWN, PowerMap, arrays_of, pools_of, tested_segments
-from rankdev.html_report._sentences import checks, compared, design, facts, next_steps, notes, overall, verdict
+from rankdev.html_report._sentences import (
+    checks,
+    compared,
+    design,
+    facts,
+    next_steps,
+    notes,
+    one_order,
+    overall,
+    verdict,
+)
 from rankdev.html_report.comparison import Comparison, compare
 from rankdev.html_report.html import self_contained
 from rankdev.io.loading import load_runs
@@ -345,10 +355,11 @@ def _sentences(found: Comparison, more: Sequence[str]) -> dict[str, Any]:
         ],
         "design": design(found).strip(),
         "overall": overall(found),
-        "checks": [[astuple(check) for check in of_measure] for of_measure in checks(found)],
+        "checks": [[(one.name, one.level, one.value, one.text) for one in of_measure] for of_measure in checks(found)],
         "next": next_steps(found),
         "facts": facts(found),
         "notes": [*more, *notes(found)],
+        "one_order": one_order(found),
         "confidence": 1 - found.alpha,
         "correction": "" if found.significance is None else found.significance.correction.capitalize(),
         "margin": 0.0 if found.equivalence is None else found.equivalence.margin,

@@ -187,7 +187,7 @@ class RBP(JudgedRelevance):
 
     def differ(self, ties: MixedTies, match: Match) -> Bools:
         """Tell which ties hold items of different gain."""
-        return Measure.differ(self, ties, match) if self.gains == "graded" else super().differ(ties, match)
+        return super().differ(ties, match) if self.gains == "binary" else Measure.differ(self, ties, match)
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""

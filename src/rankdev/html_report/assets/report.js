@@ -337,7 +337,7 @@ function showPair() {
 
 function showLosses() {
   byId("loss-hint").replaceChildren(
-    `Why each system scores less than 1 on ${report.explained}: relevant items that it does not return (retrieval), that it returns below the cutoff, or the order of the items above it.`,
+    `Why each system scores less than 1 on ${report.explained}: relevant items that it does not return (retrieval), that it returns below the cutoff, or the order of the items above it. ${report.one_order}`,
     key("i"), "score", key("b"), "lost by order", key("s"), "lost by the cutoff", key("u"), "lost by retrieval");
   const score = (/** @type {number} */ s) => arrays.losses.at(s, 0) ?? 0;
   const rows = [...ordered(0)].sort((s, t) => score(t) - score(s)).map((/** @type {number} */ s) => {

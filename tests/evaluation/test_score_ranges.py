@@ -1,0 +1,63 @@
+"""The ends of what a score could be are those of all orders of equal scores, tried one by one."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankdev as rd
+from rankdev.evaluation.score_ranges import over_orders, with_missing
+from tests.common import plain
+from tests.common.claims import EVERY
+from tests.common.examples import examples
+from tests.common.plain import Query
+from tests.evaluation.test_deciding_ties import orders
+
+INNER = ("infAP", "Unjudged")  # they can gain from a worse item further up: their ends are scores of two orders
+
+
+@examples(300)
+@given(st.data(), st.sampled_from([text for text in EVERY if not text.startswith(INNER)]))
+def test_no_order_leaves_the_range_and_some_reach_its_ends(data, text):
+    grades = {f"d{i}": data.draw(st.sampled_from([3, 2, 1, 0])) for i in range(5)} | {"d0": 2}
+    items = data.draw(st.lists(st.sampled_from([*grades, "u1", "u2"]), min_size=1, max_size=5, unique=True))
+    scores = {item: data.draw(st.sampled_from([1.0, 2.0])) for item in items}
+    references, measure = rd.References.from_grades({"q": grades}), rd.parse(text)
+    run = rd.Run.from_scores({"q": scores})
+    low, high = over_orders(references, {"a": run}, [measure], rd.evaluate(references, {"a": run}, measure))
+    good = dict(references["q"])
+    poor = {item: 0.0 for item in grades if item not in good}
+    known = {item: float(grades[item]) for item in good}
+    values = [plain.score(measure, Query(good, order, known, poor)) for order in orders(scores)]
+    if np.isnan(values).all():
+        assert np.isnan([low, high]).all()
+    else:
+        assert [low.item(), high.item()] == pytest.approx([np.nanmin(values), np.nanmax(values)], abs=1e-9)
+
+
+def test_scores_are_equal_as_the_run_has_them():
+    references = rd.References.of({"q": ["a", "b"]})
+    run = rd.Run.from_scores({"q": {"a": 1.0, "b": 1.0 + 1e-9}})  # equal in single precision only
+    for ties, width in (("trec_eval", True), ("descending", False), ("expected", False)):
+        ordered = {"mine": run.reordered(ties=ties)}
+        low, high = over_orders(references, ordered, [rd.parse("RDQ")], rd.evaluate(references, ordered, "RDQ"))
+        assert (high > low).item() == width
+
+
+def test_an_item_that_is_returned_twice_counts_once():
+    references = rd.References.of({"q": ["a", "b"]})
+    rows = {"query": ["q"] * 4, "item": ["x", "a", "a", "b"], "score": [1.0, 1.0, 1.0, 0.5]}
+    with pytest.warns(rd.RankdevWarning, match="returned twice"):
+        run = rd.Run.of(pl.DataFrame(rows))
+    low, high = over_orders(references, {"mine": run}, [rd.parse("P@1")], rd.evaluate(references, {"mine": run}, "P@1"))
+    assert (low.item(), high.item()) == (0.0, 1.0)
+
+
+def test_a_query_that_a_run_lacks_could_have_any_score():
+    references = rd.References.of({"q": ["a"], "r": ["a"]})
+    runs = {"whole": rd.Run.of({"q": ["a"], "r": ["x", "a"]}), "half": rd.Run.of({"q": ["a"]})}
+    low, high = with_missing(references, runs, rd.evaluate(references, runs, ["RR", "NumRet"]))
+    assert low[..., 0].tolist() == [[1, 0.5], [1, 0]]
+    assert high[..., 0].tolist() == [[1, 0.5], [1, 1]]
+    assert high[..., 1].tolist() == [[1, 2], [1, 2]]  # without a limit, as many as another run has
