@@ -83,6 +83,19 @@ def test_problems_do_not_depend_on_each_other_and_a_warm_start_ends_where_a_cold
     assert warm.mean == pytest.approx(together.mean, abs=1e-3)
 
 
+def test_the_evidence_of_frequent_ties_stays_a_probability():
+    rng, (i, j), problems = np.random.default_rng(5), np.triu_indices(12, 1), 200
+    strength = rng.normal(size=(problems, 12))
+    chance = np.stack(chances(strength[:, i] - strength[:, j], 0.0, 2.0), axis=-1)
+    counts = rng.multinomial(2, chance).astype(float)
+    pairs = (np.tile(side, (problems, 1)) for side in (i, j))
+    answers = Answers(*pairs, *np.moveaxis(counts, -1, 0))
+    wide = Prior(np.zeros((problems, 12)), np.full(problems, 25.0), np.full(problems, 0.05), 0.5)
+    found = propagate(answers, wide, sweeps=8, tolerance=1e-3)
+    assert (found.evidence < 0).all()
+    assert found.evidence.min() > 2 * np.median(found.evidence)
+
+
 def test_one_difference_is_integrated_whatever_its_scale():
     rng = np.random.default_rng(1)
     centre, variance = rng.normal(0, 10, (1, 200)), 10 ** rng.uniform(-2, 3, (1, 200))

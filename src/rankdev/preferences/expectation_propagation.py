@@ -127,7 +127,8 @@ def propagate(
         each = centre[used], answers.won[used], answers.lost[used], answers.tied[used], prior.lapse[active[at]]
         log_mass[used], mean, spread, above[used] = _tilted_in_parts(1 / rest[used], number[used], each, prior.tie_rate)
         new_precision = np.maximum(1 / spread - rest[used], SMALLEST)
-        new_shift = mean / spread - centre[used] * rest[used]
+        # the mean stays right where the precision is too small, so that sites of random answers do not run away
+        new_shift = mean * (new_precision + rest[used]) - centre[used] * rest[used]
         change = np.zeros(len(active))
         np.maximum.at(change, at, np.abs((new_precision - precision[used]) * v))
         np.maximum.at(change, at, np.abs((new_shift - shift[used]) * np.sqrt(v)))
