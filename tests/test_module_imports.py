@@ -1,9 +1,11 @@
-"""Private modules serve their own folder, and no module needs itself to be imported."""
+"""Modules: private ones serve their own folder, no two are called almost the same, none needs itself to be imported."""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,22 @@ SOURCE = Path(__file__).parents[1] / "src"
 MODULES = {
     ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): path
     for path in (SOURCE / "rankdev").rglob("*.py")
+}
+
+ALIKE = {  # names that differ by a prefix or suffix only, until one of the two is renamed
+    ("judging.checking", "judging.model_check"),
+    ("studies.poi", "studies.real_poi"),
+    ("studies.track", "studies.track_output"),
+    ("studies.real_poi.rerankers", "studies.real_poi.text_reranker"),
+}
+SCANNED = ("cli.commands", "display.encodings", "io.formats", "measures", "preferences.models")  # for what registers
+COMMON = ("rankdev", "rankdev._common", "rankdev.integrations")  # for everybody
+OWN_FOLDER_ONLY = {  # used inside their own folder only, until they get an underscore
+    *("cli.designs", "cli.inputs", "cli.settings", "cli.terminal", "cli.topics", "html_report.comparison"),
+    *("judging.answer_files", "judging.quality", "judging.replies"),
+    *("preferences.order_effect", "preferences.pooling", "preferences.shapes", "statistics.order_posterior"),
+    *(f"studies.real_poi.{name}" for name in ("places", "queries", "rerankers", "search", "text_reranker")),
+    "studies.trec_dl.rankers",
 }
 
 
@@ -39,6 +57,7 @@ def statements(node: ast.AST) -> Iterator[ast.stmt]:
             yield from statements(child)
 
 
+@cache
 def imports(everywhere: bool) -> dict[str, set[str]]:
     """Modules of ours that each imports; ``everywhere``: also inside functions."""
     found: dict[str, set[str]] = {}
@@ -75,3 +94,62 @@ def test_no_module_needs_itself_to_be_imported():
         list(TopologicalSorter(imports(everywhere=False)).static_order())
     except CycleError as error:
         pytest.fail(" → ".join(error.args[1]))
+
+
+def words(module: str) -> list[str]:
+    """The words of a module's name, without what makes them plural or a verb."""
+    name = module.rpartition(".")[2].strip("_")
+    return [re.sub(r"(?<=..)(ing|es|s|e)$", "", word) for word in name.split("_")]
+
+
+def are_alike(one: str, other: str) -> bool:
+    short, long = sorted((words(one), words(other)), key=len)
+    return short in (long[: len(short)], long[-len(short) :])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("io.tables", "io.table_formats", True),
+        ("core.runs", "core.run_builder", True),
+        ("statistics.means", "statistics._bounded_mean", True),
+        ("evaluation.scores", "evaluation.scoring", True),
+        ("statistics.power", "statistics.planning", False),
+    ],
+)
+def test_names_that_are_alike_are_found(one, other, alike):
+    assert are_alike(one, other) is alike
+
+
+def test_no_two_names_differ_by_a_prefix_or_suffix_only():
+    names = sorted(module.removeprefix("rankdev.") for module in MODULES)
+    pairs = {
+        (one, other)
+        for one, other in combinations(names, 2)
+        if one.rpartition(".")[0] == other.rpartition(".")[0] and are_alike(one, other)
+    }
+    assert sorted(pairs - ALIKE) == []
+
+
+def test_what_only_its_own_folder_uses_is_private():
+    """But for what a table of public names or a page of the docs names, and folders that are scanned."""
+    root = SOURCE.parent
+    texts = {module: path.read_text(encoding="utf-8") for module, path in MODULES.items()}
+    pages = [*(root / "docs").rglob("*.md"), root / "CONTRIBUTING.md", root / "pyproject.toml"]
+    texts["docs"] = "\n".join(path.read_text(encoding="utf-8") for path in pages)
+    users: dict[str, set[str]] = {module: set() for module in MODULES}
+    for user, text in texts.items():
+        for module in {
+            *re.findall(r"rankdev(?:\.\w+)+", text),
+            *imports(everywhere=True).get(user, ()),
+        } & MODULES.keys():
+            users[module].add(user)
+    own = set()
+    for module, path in MODULES.items():
+        folder = module.rpartition(".")[0]
+        known = folder.removeprefix("rankdev.") in SCANNED or f'"{module}": "' in texts.get(folder, "")
+        if path.name == "__init__.py" or home(module) or known or folder in COMMON:
+            continue
+        if all(user == folder or user.startswith(f"{folder}.") for user in users[module]):
+            own.add(module.removeprefix("rankdev."))
+    assert sorted(own - OWN_FOLDER_ONLY) == []

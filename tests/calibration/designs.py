@@ -223,7 +223,7 @@ def _systems(rng: np.random.Generator, kind: str, truth: np.ndarray, n: int) -> 
     return 0.6 * truth[:, None] + query + noise, 0.6 * truth
 
 
-@patch("rankdev.statistics.randomization.USUAL", 4000)  # flips; to save time
+@patch("rankdev.statistics._randomization.USUAL", 4000)  # flips; to save time
 def tasks(trials: int) -> Iterator[Finding]:
     """Leaderboards over tasks of 20 to 200 queries: the mean over these tasks, and over tasks like them."""
     for kind in ("normal", "discrete"):

@@ -7,10 +7,10 @@ import pytest
 
 from rankdev import __version__
 from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.statistics._randomization import most_extremes
 from rankdev.statistics.flips.exact import draw, stream_keys
 from rankdev.statistics.power import power
 from rankdev.statistics.power.result import Bucket, Power
-from rankdev.statistics.randomization import most_extremes
 from tests.statistics.plain import all_extremes, exact_p
 
 OPTIONS = {"subsamples": 300, "permutations": 1000, "alpha": 0.05, "p_value": "plus-one", "seed": 0, "complete": True}

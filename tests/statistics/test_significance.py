@@ -10,11 +10,11 @@ from scipy import stats
 
 from rankdev.errors import DataError, RankdevWarning, UsageError
 from rankdev.evaluation.scores import Scores
+from rankdev.statistics._randomization import Flips, enumerated, tilted_p
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.corrections import benjamini_hochberg, holm
 from rankdev.statistics.equivalence import equivalence
 from rankdev.statistics.flips.exact import flip_words, scale_for, stream_keys
-from rankdev.statistics.randomization import Flips, enumerated, tilted_p
 from rankdev.statistics.significance import significance
 from tests.common.examples import examples
 from tests.common.memory import peak

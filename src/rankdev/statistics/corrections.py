@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from rankdev._common.arrays import Floats
 from rankdev.errors import UsageError
+from rankdev.statistics._randomization import USUAL, PValue, most_extremes, p_from_counts
 from rankdev.statistics.contrasts import Family, agreeing, symmetric
 from rankdev.statistics.flips.exact import flip_words, slack, stream_keys
 from rankdev.statistics.paired import Drawing, Tested
-from rankdev.statistics.randomization import USUAL, PValue, most_extremes, p_from_counts
 
 FLIPS = (9_999, 1_999, 2 * 10**8)  # most and fewest flips, and the flips × pairs in between
 PAIRS = 64  # pairs at a time: their flips stay in the cache

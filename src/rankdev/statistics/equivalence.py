@@ -16,6 +16,7 @@ from rankdev._common.checks import check_choice, check_flag, check_number
 from rankdev._common.result import Result
 from rankdev.errors import RankdevWarning, counted
 from rankdev.evaluation.scores import ScoresLike
+from rankdev.statistics._randomization import USUAL, Flips, inverted
 from rankdev.statistics.bounded_values import (
     AT_ONCE,
     CAUTIOUS,
@@ -28,7 +29,6 @@ from rankdev.statistics.bounded_values import (
 )
 from rankdev.statistics.contrasts import Family, families_of, on_clusters, skewed_interval, wanted_pairs
 from rankdev.statistics.panels import as_scores, carried
-from rankdev.statistics.randomization import USUAL, Flips, inverted
 
 VERDICTS = ("same", "better", "worse", "undecided")
 CORRECTIONS = ("bonferroni", "none")

@@ -14,10 +14,10 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number
 from rankdev.errors import DataError
 from rankdev.evaluation.scores import Scores
+from rankdev.statistics._randomization import USUAL, Flips, inverted
 from rankdev.statistics.bounded_values import mean_limits
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.panels import Indices, numbered
-from rankdev.statistics.randomization import USUAL, Flips, inverted
 from rankdev.statistics.replicates import Replicated, between_runs, replicated
 
 AT_ONCE = 1 << 22  # weights held at a time

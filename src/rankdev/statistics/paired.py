@@ -10,11 +10,7 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev.errors import DataError, UsageError, counted
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.bounded_values import AT_ONCE as POINTS
-from rankdev.statistics.bounded_values import level_of_zero, upper
-from rankdev.statistics.contrasts import Family, symmetric
-from rankdev.statistics.panels import Indices
-from rankdev.statistics.randomization import (
+from rankdev.statistics._randomization import (
     COMPARED,
     DRAWS,
     FIRST,
@@ -27,6 +23,10 @@ from rankdev.statistics.randomization import (
     most_extremes,
     p_from_counts,
 )
+from rankdev.statistics.bounded_values import AT_ONCE as POINTS
+from rankdev.statistics.bounded_values import level_of_zero, upper
+from rankdev.statistics.contrasts import Family, symmetric
+from rankdev.statistics.panels import Indices
 
 RESAMPLES = 100_000
 FEWEST = 5  # queries from which the bootstrap can reject at the usual levels

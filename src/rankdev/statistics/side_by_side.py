@@ -15,11 +15,11 @@ from rankdev._common.result import Result
 from rankdev._common.tables import Tabular, as_frame
 from rankdev.errors import DataError, counted, shown, suggestion
 from rankdev.evaluation.scores import Scores
+from rankdev.statistics._randomization import USUAL, Flips, inverted
 from rankdev.statistics.bounded_values import fraction_limits, widened
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.corrections import simultaneous
 from rankdev.statistics.panels import as_scores, described, numbered
-from rankdev.statistics.randomization import USUAL, Flips, inverted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,12 +15,12 @@ from rankdev._common.checks import check_flag, check_number, check_seed, check_w
 from rankdev._common.work import Progress
 from rankdev.errors import DataError, RankdevWarning, UsageError, shown
 from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.statistics._randomization import PValue, most_extremes
 from rankdev.statistics.panels import Panel, about_clusters, as_scores, carried, panels, pool_of
 from rankdev.statistics.power._saved import fingerprint, finished_sizes
 from rankdev.statistics.power._simulation import NOTHING, Simulation, queries_of
 from rankdev.statistics.power.result import Bucket, Power
 from rankdev.statistics.power.student import at_most, fitting, usual
-from rankdev.statistics.randomization import PValue, most_extremes
 
 PAPER_EDGES = (3, 10, 20)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from rankdev._common.arrays import Floats
 from rankdev._common.work import Progress
+from rankdev.statistics._randomization import PValue, most_extremes
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.flips import Engine, Sampling, count_extremes, lag_order, open_engine
 from rankdev.statistics.flips.exact import stream_keys
@@ -22,7 +23,6 @@ from rankdev.statistics.power.intervals import (
     query_weights,
     unknown_effects,
 )
-from rankdev.statistics.randomization import PValue, most_extremes
 
 NOTHING: Mapping[int, Floats] = MappingProxyType({})
 COLUMNS = 512  # systems × measures simulated together: their sums should stay in the cache

@@ -12,11 +12,11 @@ from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics._assumptions import remarks_on
 from rankdev.statistics._conclusion import conclusion
+from rankdev.statistics._randomization import PValue
 from rankdev.statistics.contrasts import Family, families_of, on_clusters, wanted_pairs
 from rankdev.statistics.corrections import CORRECTIONS
 from rankdev.statistics.paired import TESTS, Drawing, Tested, betting, check_ranges
 from rankdev.statistics.panels import as_scores, carried, is_several
-from rankdev.statistics.randomization import PValue
 from rankdev.statistics.replicates import over_runs, replicated
 from rankdev.statistics.significance._families import corrected, result_of, with_segments
 from rankdev.statistics.significance.result import Significance

@@ -12,7 +12,7 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
 from rankdev.statistics._effect_sizes import small_sample
-from rankdev.statistics.randomization import PValue
+from rankdev.statistics._randomization import PValue
 from rankdev.statistics.segments import ALL
 from rankdev.statistics.significance.discrimination import DiscriminativePower
 
