@@ -46,7 +46,7 @@ def agreement_limits(hits: Floats, counts: Floats, alpha: float) -> tuple[float,
 
 
 def first_wins(mine: pl.DataFrame, alpha: float) -> tuple[float, float, float]:
-    """Return how often the item shown first won, and limits."""
+    """Return how often the item shown first won, with limits."""
     won = pl.when("tie").then(0.5).otherwise((pl.col("first") == pl.col("winner")).cast(pl.Float64))
     return mean_agreement(mine.select("query", agrees=won, weight=pl.lit(1.0)), alpha, "query")
 
@@ -61,7 +61,7 @@ def agreement_table(both: pl.DataFrame, by: str, unit: str | None, alpha: float,
 
 
 def between_people(theirs: pl.DataFrame) -> float | None:
-    """Return the mean agreement of two people on one pair."""
+    """Return the mean agreement of two people who judged the same pair."""
     mine = sided(theirs)
     pairs = mine.join(mine, on=["query", "a", "b"], suffix="_other").filter(pl.col("worker") < pl.col("worker_other"))
     if pairs.is_empty():
@@ -70,7 +70,7 @@ def between_people(theirs: pl.DataFrame) -> float | None:
 
 
 def more_answers(both: pl.DataFrame, found: tuple[float, float, float], verdict: str, alpha: float) -> int | None:
-    """Return how many further answers could change the conclusion."""
+    """Return the number of further answers that could change the conclusion."""
     agreement, low, high = found
     sums = both.group_by("query", maintain_order=True).agg(
         (pl.col("agrees") * pl.col("weight")).sum().alias("hits"), pl.col("weight").sum()
@@ -93,7 +93,7 @@ def more_answers(both: pl.DataFrame, found: tuple[float, float, float], verdict:
 
 
 def smallest(holds: Callable[[int], bool]) -> int | None:
-    """Return the smallest number from 1 for which something holds, if it does for all larger ones."""
+    """Return the smallest positive integer for which a monotone condition holds; None above :data:`MOST`."""
     high = 1
     while not holds(high):
         high *= 2

@@ -21,7 +21,7 @@ DATABASES = (".sqlite", ".sqlite3", ".db")
 
 
 def kept_in(path: str, pool: Pool, judge: Any) -> AnswerFile | AnswerDatabase:
-    """Open where the answers of a judge are kept, by the name and the first bytes of the file."""
+    """Open the file or database that keeps a judge's answers, recognised by its name or first bytes."""
     if not is_database(path) and Path(path).suffix.lower() not in DATABASES:
         return AnswerFile(path, pool)
     name = getattr(judge, "name", None) or getattr(judge, "__name__", type(judge).__name__)
@@ -50,7 +50,7 @@ class AnswerFile:
 
     def add(self, answer: Answer) -> None:
         """Write an answer through to disk."""
-        if self._failed:  # a line may be incomplete, and must remain the last
+        if self._failed:  # its last line may be incomplete, and must stay the last
             raise DataError(self._failed)
         try:
             self._stream.write(json.dumps(answer.record(), ensure_ascii=False).encode() + b"\n")
@@ -65,7 +65,7 @@ class AnswerFile:
 
     def close(self) -> None:
         """Close the file."""
-        with suppress(OSError):  # of what could not be written, and was said before
+        with suppress(OSError):  # what could not be written was reported before
             self._stream.close()
 
     def _read(self, pool: Pool) -> list[Answer]:
@@ -127,7 +127,7 @@ class AnswerDatabase:
         self._write(answer.query, answer.first, answer.second, outcome, answer.comment)
 
     def skip(self, query: str, first: str, second: str, reason: str) -> None:
-        """Keep that a pair was asked and not answered."""
+        """Record that a pair was asked but not answered."""
         self._write(query, first, second, "skip", reason)
 
     def close(self) -> None:

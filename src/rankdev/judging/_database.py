@@ -60,7 +60,7 @@ class Database:
         self.path = Path(path)
         self._lock = Lock()
         self.version = 0  # changes with the answers
-        self._last: dict[str, tuple[int, str]] = {}  # the last answer: where it is missing, the file is another one
+        self._last: dict[str, tuple[int, str]] = {}  # the last answer; a file without it is not the one that was opened
         self._rescued: Path | None = None
         self._own: IO[bytes] | None = None
         self._file: int | None = None
@@ -134,7 +134,7 @@ class Database:
         with self._lock:
             before = self._own.seek(0, os.SEEK_END)
             self._own.seek(0)
-            self._own.write(content.ljust(before))  # in one piece: a process that is killed here loses no link
+            self._own.write(content.ljust(before))  # in one piece, so that a process killed here loses no link
             self._own.flush()
             self._own.truncate(len(content))
             os.fsync(self._own.fileno())
@@ -179,7 +179,7 @@ class Database:
             self.version += connection.total_changes > changes
 
     def _newest(self, numbers: dict[str, int] | None = None) -> dict[str, tuple[int, str]]:
-        """Return number and request of the last answer and the last grade, or of those with given numbers."""
+        """Return number and request of the last answer and the last grade, or of those with the given numbers."""
         assert self._connection is not None
         found = {}
         for table in ("answers", "grades") if numbers is None else numbers:
@@ -190,7 +190,7 @@ class Database:
         return found
 
     def _refuse_others(self) -> None:
-        """Refuse the database of something else, before anything is written to it."""
+        """Refuse the database of another program before anything is written to it."""
         assert self._connection is not None
         tables = [name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         try:
@@ -204,7 +204,7 @@ class Database:
             ) from None
 
     def _rescue(self) -> str:
-        """Write what the deleted file had to a new one; it is there until it is closed."""
+        """Copy the deleted file, whose contents last until it is closed, to a new one."""
         assert self._file is not None
         if self._rescued is None:
             content = os.pread(self._file, os.fstat(self._file).st_size, 0)

@@ -25,11 +25,11 @@ from rankdev.errors import DataError, RankdevWarning, UsageError, printable, sho
 KEY = "RANKDEV_API_KEY"
 LARGEST = 4_000_000  # bytes of a reply
 LONGEST_PAUSE = 600.0  # seconds that a server may ask for
-SLOWEST = 60.0  # seconds between retries without such a wish
+SLOWEST = 60.0  # seconds between retries, unless the server asks for more
 AGAIN = {408, 409, 425, 429}  # and all from 500
 REFUSED = {401, 403}
 LOCAL = ("localhost", "127.0.0.1", "::1")
-SPENT = ("insufficient_quota", "billing_hard_limit_reached")  # 429 for ever
+SPENT = ("insufficient_quota", "billing_hard_limit_reached")  # a 429 that no retry helps against
 
 
 class RejectedError(DataError):
@@ -54,7 +54,7 @@ class Secret:
         return "…"
 
     def __reduce__(self) -> tuple[type[Secret], tuple[str]]:
-        return Secret, ("",)  # what is pickled may become a file
+        return Secret, ("",)  # a pickle may end up in a file
 
     def header(self) -> dict[str, str]:
         """Return the header of a request."""
@@ -74,7 +74,7 @@ class _NoRedirect(HTTPRedirectHandler):
 
 @dataclass(eq=False)
 class Endpoint:
-    """An address that is posted JSON to; any number of threads may use it at once."""
+    """An address to which JSON is posted; any number of threads may use it at once."""
 
     url: str
     key: Secret
@@ -94,7 +94,7 @@ class Endpoint:
         vars(self).update({**state, "_lock": Lock()})
 
     def post(self, body: Mapping[str, Any], label: str) -> dict[str, Any]:
-        """Post, again and again where that may help; ``label`` and seed decide how long to wait meanwhile."""
+        """Post, with retries where they may help; ``label`` and the seed determine the waiting times."""
         content = json.dumps(body, ensure_ascii=True).encode()
         chance = random.Random(f"{self.seed} {label}")
         for attempt in range(self.retries + 1):
@@ -117,7 +117,7 @@ class Endpoint:
         raise AssertionError  # the last failure was raised
 
     def _once(self, content: bytes) -> dict[str, Any]:
-        """Post once; what may pass is a ``_FailedError``."""
+        """Post once; a failure that may pass is a ``_FailedError``."""
         headers = {"Content-Type": "application/json", "Accept": "application/json", **self.key.header()}
         request = Request(self.url, content, headers, method="POST")
         until = time.monotonic() + self.timeout
@@ -147,7 +147,7 @@ class Endpoint:
         return found
 
     def _opener(self) -> OpenerDirector:
-        """Follow no redirects, and pass no proxy on the way to this machine."""
+        """Follow no redirects, and use no proxy to reach this machine."""
         local = urlsplit(self.url).hostname in LOCAL
         return build_opener(_NoRedirect, ProxyHandler({}) if local else ProxyHandler())
 
@@ -201,7 +201,7 @@ def endpoint(url: object, path: str, key: str | None, **options: Any) -> Endpoin
 
 
 def _read(response: http.client.HTTPResponse, until: float) -> bytes:
-    """Read a reply that is whole, not too large, and in time."""
+    """Read a reply; refuse one that is incomplete, too large or too late."""
     parts: list[bytes] = []
     while part := response.read1(65536):
         parts.append(part)

@@ -31,7 +31,7 @@ Reply = tuple[bytes, str]
 def overview(server: JudgeServer, asked: dict[str, Any]) -> Reply:
     """Return the results so far, and how reliable judges are."""
     session, version = server.session, server.session.store.version
-    if server.noticed is None or server.noticed[0] != version:  # it takes a moment, which judges would wait for
+    if server.noticed is None or server.noticed[0] != version:  # it takes a moment, and judges would have to wait
         server.noticed = version, _noticed(session)
     return _json({**results(session, asked.get("query")), **server.noticed[1]})
 
@@ -85,13 +85,13 @@ def _comments(session: Session) -> list[dict[str, str]]:
 
 
 def quality_of(session: Session) -> Quality:
-    """Compute how reliable people are, from answers about items that are there."""
+    """Compute how reliable people are, from their answers about known items."""
     answers, _ = session.known_answers()
     return judge_quality(answers, session.questions.probes.gold, _models(session, answers))
 
 
 def _models(session: Session, answers: pl.DataFrame) -> list[str]:
-    """List those whose answers a program gave."""
+    """List the judges that are programs."""
     names = set(answers.filter(pl.col("program") == 1)["worker"])
     return sorted(names if session.checked is None else names | {session.checked})
 

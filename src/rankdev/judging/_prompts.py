@@ -80,7 +80,7 @@ class Texts:
 
 
 def parsed(content: str) -> tuple[str, str]:
-    """Return the word of a reply (A, B or equal), or else "" and why it is none.
+    """Return the word of a reply (A, B or equal) and "", or "" and why there is no such word.
 
     >>> parsed("B"), parsed("**Answer: a.**"), parsed("Both mention bridges.\\nAnswer: equal")
     (('B', ''), ('A', ''), ('equal', ''))
@@ -95,7 +95,7 @@ def parsed(content: str) -> tuple[str, str]:
 
 
 def content_of(found: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the text of a reply, and why there is none."""
+    """Return the text of a reply, and why it cannot be used ("" where it can)."""
     try:
         choice = found["choices"][0]
         content = choice["message"].get("content")

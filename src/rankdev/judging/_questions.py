@@ -1,4 +1,4 @@
-"""Questions of each judge, on each page that the judge has open, and updates of the strategy.
+"""The questions of each judge, on each page that the judge has open, and updates of the strategy.
 
 The next pairs of every page are chosen while the judge looks at the current one, so that no judge waits for a fit;
 several, since on a busy machine a fit may take longer than an answer.
@@ -68,7 +68,7 @@ class Questions:
 
     @property
     def decision(self) -> dict[str, Any] | None:
-        """How the conclusion forms: after how many answers which system led, and how probably."""
+        """How the conclusion developed: the leading system and its probability after each number of answers."""
         if self._verdict is None:
             return None
         with self._lock:
@@ -109,7 +109,7 @@ class Questions:
         screen.turn()
 
     def _probe(self, screen: PairScreen) -> Pair | None:
-        """Draw whether it is time for a question about the judge, and which: nobody can tell it from the others."""
+        """Decide at random whether to ask a question about the judge, and which; it looks like any other."""
         probes, judge, draw = self.probes, screen.judge, self._random.random()
         if draw >= probes.repeats + (GOLD_SHARE if probes.gold else 0):
             return None
@@ -123,7 +123,7 @@ class Questions:
         return self._random.choice(open_) if open_ else None
 
     def kind(self, name: str, pair: Pair) -> str:
-        """Return whether an answer to a pair now is a judgment (""), about a gold pair, or a repetition."""
+        """Return what an answer to a pair would be now: a judgment (""), about a gold pair, or a repetition."""
         with self._lock:
             judge = self._judge(name)
             if sorted_pair(pair) in self.probes.gold:
@@ -132,7 +132,7 @@ class Questions:
             return "repeat" if again and sorted_pair(pair) in map(sorted_pair, judge.repeatable()) else ""
 
     def leave(self, name: str, page: str | None = None) -> None:
-        """Take a page that was closed, or all of a judge, off the list: the questions go to others."""
+        """Forget a page that was closed, or all pages of a judge: their questions go to others."""
         with self._lock:
             for key in [key for key in self._screens if key[0] == name and page in (None, key[1])]:
                 del self._screens[key]
@@ -184,7 +184,7 @@ class Questions:
             self._work.notify()
 
     def change(self, old: StoredAnswer, new: StoredAnswer) -> None:
-        """Queue that an answer was changed."""
+        """Queue the change of an answer."""
         if not old.kind:
             with self._work:
                 self._pending += [(old, -1), (new, 1)]
@@ -251,11 +251,11 @@ class Questions:
         return [other for other in self._screens.values() if other is not screen and other.open]
 
     def _on_others(self, screen: PairScreen) -> set[Pair]:
-        """Pairs on the other screens."""
+        """Return the pairs on the other screens."""
         return {sorted_pair(other.asked) for other in self._others(screen) if other.asked is not None}
 
     def _taken(self, screen: PairScreen) -> set[Pair]:
-        """Pairs on a screen, answered since the last update, or known to the judge."""
+        """Return the pairs on a screen, answered since the last update, or known to the judge."""
         mine = {sorted_pair(screen.asked)} if screen.asked is not None else set()
         pending = {sorted_pair(answer.pair) for answer, _ in self._pending}
         return self._on_others(screen) | mine | pending | screen.judge.done | self.probes.gold.keys()

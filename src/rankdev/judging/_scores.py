@@ -13,7 +13,7 @@ from rankdev.errors import DataError, counted
 from rankdev.judging._agreement import MOST, sided, smallest
 from rankdev.preferences import references_from_preferences
 
-if TYPE_CHECKING:  # and otherwise when it is needed: collecting needs none of these
+if TYPE_CHECKING:  # loaded on use otherwise: collecting needs none of these
     from rankdev.evaluation.scores import Scores
     from rankdev.statistics.prediction_powered import PredictionPowered
 
@@ -51,7 +51,7 @@ def estimated_scores(
 
 
 def scored(judged: pl.DataFrame, runs: Mapping[str, Any], measures: str | Sequence[str]) -> Scores:
-    """Score runs by references of which none depends on other queries, so that people's are a sample."""
+    """Score runs by references that depend on their own query only, so that people's queries are a sample."""
     from rankdev.evaluation.evaluate import evaluate
 
     references = references_from_preferences(judged, rule="strict", disconnected="largest")
@@ -83,12 +83,12 @@ def _decided(
 def _more_queries(people: Floats, both: Floats, rest: Floats, row: Mapping[str, Any], alpha: float) -> int | None:
     """Return how many further queries could change a conclusion.
 
-    Of a decided pair: if people see the opposite difference in each of them. Of an undecided one: about, if the
-    difference stays as it is; None where the queries of the model are too few for any number.
+    For a decided pair, the number that changes it if people see the opposite difference in each. For an undecided one,
+    about how many decide it if the difference stays; None where the model has too few queries for any number.
     """
     from rankdev.statistics.prediction_powered import estimate
 
-    wide = (row["high"] - row["low"]) / 2  # holds for all pairs together, so that it may exceed that of one
+    wide = (row["high"] - row["low"]) / 2  # it holds for all pairs together, and may be wider than that of one
     alone = estimate(people, both, rest, alpha)
     factor = wide / max((alone["high"] - alone["low"]) / 2, 1e-12)
 

@@ -17,7 +17,7 @@ Place = tuple[str, str]  # query and item
 
 @dataclass(kw_only=True)
 class Screen:
-    """A page that a judge has open: when its question was put there, and when it was last heard of."""
+    """A page that a judge has open: when its question was shown, and when the page was last heard of."""
 
     since: float = 0.0
     seen: float = field(default_factory=monotonic)
@@ -74,7 +74,7 @@ class Judge:
             self.given.remove(answer.pair)
 
     def repeatable(self) -> list[Pair]:
-        """List the pairs that can be asked again, as they were shown: not lately, and once."""
+        """List the pairs that can be asked again, as they were shown: not the latest ones, and each once."""
         return [pair for pair in self.given[:-APART] if sorted_pair(pair) not in self.repeated]
 
 

@@ -1,4 +1,4 @@
-"""Addresses on the web: as browsers write them, and those by which the page may be called."""
+"""Web addresses: as browsers write them, and those under which the page is reached."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?\.?")
 
 
 def ip_of(host: str) -> IPv4Address | IPv6Address | None:
-    """Return the IP address that a host is; None for a name."""
+    """Return the IP address of a host that is one; None for a name."""
     try:
         return ip_address(host.removeprefix("[").removesuffix("]"))
     except ValueError:
@@ -60,7 +60,7 @@ class Addresses:
 
     @property
     def version_6(self) -> bool:
-        """Whether the host is an address of IPv6."""
+        """Whether the host is an IPv6 address."""
         return isinstance(self._number, IPv6Address)
 
     @property

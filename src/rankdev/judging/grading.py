@@ -62,7 +62,8 @@ class Scale:
 class Grading:
     """Asks any number of judges for grades, one query after the other, each item of at most ``repeats`` judges.
 
-    The order of a query's items is random and of each judge's own: that of a pool would show what systems put first.
+    Each judge sees the items of a query in a random order of their own: that of a pool would show what systems rank
+    first.
     """
 
     def __init__(self, items: Items, store: Store, scale: Scale, *, repeats: int = 1, least: float = LEAST) -> None:
@@ -143,7 +144,7 @@ class Grading:
         return screen
 
     def _chosen(self, name: str, page: str) -> Place | None:
-        """Choose an item: of the query that the judge is at, or of one at which the fewest others are."""
+        """Choose an item of the query that the judge is working on, or of the one that fewest others are working on."""
         mine, others = self._done.get(name, {}), Counter[Place]()
         for (judge, tab), screen in self._screens.items():
             if screen.asked is not None and screen.open and (judge, tab) != (name, page):

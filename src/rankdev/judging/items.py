@@ -148,7 +148,7 @@ class Items:
         return pl.DataFrame(rows, schema=dict.fromkeys(("query", "item", *SHOWN), pl.String), orient="row")
 
     def remote(self) -> list[str]:
-        """List the servers that images come from, or only how they are reached where they are many."""
+        """List the servers that images come from, or only their schemes where there are many."""
         servers = sorted({origin_of(entry["image"]) for entry in self.content.values() if "image" in entry})
         if sum(map(len, servers)) <= LONGEST_POLICY:
             return servers

@@ -33,7 +33,7 @@ class Reply:
 
 
 class CommentingJudge(ABC):
-    """A judge with comments on its answers; called, it leaves them out."""
+    """A judge that comments on its answers; a simple call leaves the comments out."""
 
     @abstractmethod
     def reply(self, query: Any, a: Any, b: Any) -> Reply:
@@ -176,7 +176,7 @@ class Asker:
             yield done.get()
 
     def _finished(self, reply: Any) -> Any:
-        """Wait for a reply that is awaited, on one event loop for all questions."""
+        """Wait for the reply of a coroutine, on one event loop for all questions."""
         if not inspect.isawaitable(reply):
             return reply
 
@@ -188,7 +188,7 @@ class Asker:
         return asyncio.run_coroutine_threadsafe(awaited(), self._events()).result()
 
     def _events(self) -> asyncio.AbstractEventLoop:
-        """Return an event loop in a thread of its own, since this one may have one that runs (a notebook)."""
+        """Return an event loop in a thread of its own, since one may be running in this thread (in a notebook)."""
         import asyncio
 
         with self._lock:

@@ -22,12 +22,12 @@ def _secret() -> str:
 
 
 def same(given: str, secret: str) -> bool:
-    """Compare secrets in a time that tells nothing about them."""
+    """Compare secrets in constant time."""
     return secrets.compare_digest(given.encode(errors="replace"), secret.encode())
 
 
 def folded(name: str) -> str:
-    """Return what names that look alike have in common: capitals and forms of letters do not make another person."""
+    """Return what names that look alike have in common: another case or form of a letter is not another person."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
@@ -44,7 +44,7 @@ class Tokens:
     """Secrets in the links: one for judges, one for the owner, who may do all that judges may, and personal ones.
 
     ``personal`` has a secret by name, "" where the link was revoked: the name stays taken. ``common`` is whether the
-    link for all judges may be used. ``salt`` changes when a link is revoked, so that its addresses of images end too.
+    link for all judges may be used. ``salt`` changes when a link is revoked, so that its image addresses end too.
     ``places`` number the judges, who may each have some of the queries; that of a revoked link is free for the next.
     """
 
@@ -57,7 +57,7 @@ class Tokens:
 
     @classmethod
     def kept(cls, store: Store) -> Tokens:
-        """Return those of last time, so that links stay valid; new ones the first time."""
+        """Return the tokens of last time, so that links stay valid; new ones the first time."""
         before = store.remembered()
         known: dict[str, Any] = {
             name: before[name] for name in ("judge", "owner") if SECRET.fullmatch(str(before.get(name)))
@@ -83,7 +83,7 @@ class Tokens:
         store.remember({**store.remembered(), **mine, **own})
 
     def caller(self, token: str) -> Caller | None:
-        """Return who has a link; None where nobody has, or no longer."""
+        """Return who has the link with this token; None where nobody has, or no longer."""
         if same(token, self.owner):
             return Caller(owner=True)
         if self.common and same(token, self.judge):
@@ -119,5 +119,5 @@ class Tokens:
 
     @property
     def images(self) -> str:
-        """What addresses of images carry: unlike the others, they are sent in addresses, and land in logs."""
+        """The token in the addresses of images, which, unlike the others, ends up in logs."""
         return hashlib.sha256(f"images {self.judge}{self.salt}".encode()).hexdigest()[:32]

@@ -122,8 +122,8 @@ class ModelCheck(Result):
     verdict : {"better than chance", "worse than chance", "undecided"}
         Whether the interval excludes chance.
     more : int or None
-        Further answers after which the conclusion could be another: of a decided one, if all contradict it; of an
-        undecided one, about how many decide it if the agreement stays. None where there is no such number.
+        Further answers that could change the conclusion: a decided one, if all contradict it; an undecided one, about
+        how many decide it if the agreement stays. None where there is no such number.
     between_people : float or None
         Mean agreement of two people on the same pair; None where no pair was judged by two.
     judges : polars.DataFrame
@@ -136,9 +136,9 @@ class ModelCheck(Result):
     scores : PredictionPowered or None
         Scores of the runs by people's judgments, estimated from both, where runs were given.
     decisions : polars.DataFrame
-        One row per measure and pair of systems: measure, a, b, difference, low, high, ``verdict``, more (queries
-        of people after which the conclusion could be another: of a decided one, if they see the opposite difference;
-        null where there is no such number), more_answers.
+        One row per measure and pair of systems: measure, a, b, difference, low, high, ``verdict``, more (further
+        queries of people that could change the conclusion: a decided one, if they see the opposite difference; null
+        where there is no such number), more_answers.
     alpha : float
         Intervals are at level 1 − ``alpha``.
     remarks : tuple of str

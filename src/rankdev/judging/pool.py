@@ -86,7 +86,7 @@ class _Everything(frozenset[str]):
 
 
 def table_of_texts(texts: Any, items: Collection[str] = _Everything()) -> pl.DataFrame:
-    """Return a row per item (or per query and item); of a collection, for some items."""
+    """Return a row per item (or per query and item); of a collection, only those of ``items``."""
     if isinstance(texts, str | os.PathLike):
         return _read(texts, items)
     if isinstance(texts, Mapping):

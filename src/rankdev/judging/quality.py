@@ -1,7 +1,7 @@
 """How reliable judges are: speed, sides, gold pairs, consistency with themselves and with others.
 
 Probes are questions about the judge, mixed into the others: pairs whose answer is known, and pairs answered before.
-The owner looks at any time, and as often as they like. Limits are those of a confidence sequence: they hold for all
+The owner may look at any time, as often as they like. Limits are those of a confidence sequence: they hold for all
 numbers of answers at once (Robbins 1970, a mixture of binomial likelihoods), for values from 0 to 1 whatever their
 distribution.
 """
@@ -32,7 +32,7 @@ FAST = 1.0  # seconds: nobody reads two items in less
 FEW = 20  # answers, or pairs judged by two, below which nothing is said
 RESAMPLES = 400
 HALVINGS = 50
-SIDE = 0.5  # of the answers for the left, by somebody who looks at the items: sides are random
+SIDE = 0.5  # of the answers of somebody who looks at the items are for the left: sides are random
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _wrong(pool: Pool, found: Mapping[Pair, str | None], query: str, first: str,
 
 @dataclass(frozen=True)
 class Check:
-    """A fraction that is noted where its limits are all on the wrong side of what is expected of a careful judge."""
+    """A fraction that is noted where its whole interval is on the wrong side of what a careful judge would have."""
 
     name: str
     least: float  # what is expected
@@ -132,7 +132,7 @@ def limits(total: Floats, n: Floats, alpha: float) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Quality:
-    """``judges`` and ``queries`` have one row each; ``summary`` is about all, ``remarks`` about what cannot be seen."""
+    """``judges`` and ``queries`` are tables with a row each; ``summary`` is about all answers."""
 
     judges: pl.DataFrame
     queries: pl.DataFrame

@@ -41,7 +41,7 @@ class JudgeServer(ThreadingHTTPServer):
     """Serves one session."""
 
     daemon_threads = True
-    request_queue_size = 128  # a class that opens the link at once
+    request_queue_size = 128  # a whole class may open the link at once
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class JudgeServer(ThreadingHTTPServer):
         self.session, self.tokens, self._warn, self._warned = session, tokens, warn, ""
         self.page, self.grading = page or Page(), grading
         self._changing, session.places = Lock(), tokens.places
-        self.noticed: tuple[int, dict[str, Any]] | None = None  # what the owner was told of a version of the answers
+        self.noticed: tuple[int, dict[str, Any]] | None = None  # what the owner was shown for a version of the answers
         self.addresses = Addresses(host, public_url)
         self.images = list(session.items.images.values())
         self.policy = policy(session.items.remote())
@@ -83,7 +83,7 @@ class JudgeServer(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
     def service_actions(self) -> None:
-        """Look several times a second whether the database is still there, also while nobody answers."""
+        """Check several times a second that the database is still there, even while nobody answers."""
         try:
             self.session.store.check()
         except StoreError as error:
@@ -92,13 +92,13 @@ class JudgeServer(ThreadingHTTPServer):
             self._warned = ""
 
     def warn(self, message: str) -> None:
-        """Tell the owner, on the terminal, what judges see on the page; the same only once."""
+        """Show the owner, on the terminal, the message that judges see on the page; each only once."""
         if message != self._warned:
             self._warned = message
             self._warn(message)
 
     def change(self, changed: Callable[[Tokens], Tokens]) -> None:
-        """Use other links from now on, also after a restart; the questions of judges without one go to others."""
+        """Change the links, for later starts too; the questions of judges who lost theirs go to others."""
         with self._changing:
             before, self.tokens = self.tokens, changed(self.tokens)
             self.tokens.keep(self.session.store)

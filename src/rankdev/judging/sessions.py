@@ -78,7 +78,7 @@ class Session:
     def question(self, name: str, page: str = "") -> dict[str, Any]:
         """Return the question that a judge is to answer now."""
         check_name(name)
-        self.store.check()  # nobody should read a pair in vain
+        self.store.check()  # nobody should read a pair for nothing
         if self._full(name):
             return {"question": None, "progress": self._progress(name), "limit": self.limit}
         pair = self.questions.ask(name, page)
@@ -142,7 +142,7 @@ class Session:
         return {**self.next_list(name, page), "saved": bool(answers)}
 
     def _check_seen(self, name: str, page: str, query: str, shown: Sequence[str], request: str) -> None:
-        """Refuse an order of a list that was just put on the screen, unless it is sent again."""
+        """Refuse a ranking of a list that has only just been shown, unless it is sent again."""
         listed, items, since = self._lists.get((name, page), ("", frozenset(), 0.0))
         if (listed, items) == (query, frozenset(shown)) and not self.store.has(request):
             self._refuse_slips(monotonic() - since)
@@ -173,7 +173,7 @@ class Session:
         }
 
     def assigned(self, name: str) -> frozenset[str] | None:
-        """Return the queries of a judge with a link, all different ones until every query has a judge; None for all."""
+        """Return the queries of a judge with a link; no query has two judges before each has one. None means all."""
         place, queries = self.places.get(name), self._drawn
         if place is None or self._share == 1:
             return None
@@ -182,7 +182,7 @@ class Session:
 
     @cached_property
     def _drawn(self) -> list[str]:
-        """The queries in an order that has nothing to do with what they are about, the same at every start."""
+        """The queries in a random order that is the same at every start."""
         queries = sorted(self.items.pool.items)
         random.Random(0).shuffle(queries)
         return queries
@@ -225,7 +225,7 @@ class Session:
         """Take back the judge's last answer, and ask it again."""
         check_name(name)
         taken, again = self.store.undo(name, self._knows)
-        if again:  # the last one had been changed: it is what it was before
+        if again:  # the last answer was a change, which is undone
             self.questions.change(taken[0], again[0])
             return {**self.question(name, page), "undone": True}
         self.questions.note(taken, -1, page)
@@ -235,7 +235,7 @@ class Session:
         return {**self.question(name, page), **lists, "undone": len(taken) > 0}
 
     def history(self, name: str) -> dict[str, Any]:
-        """Return the last answers of a judge, the newest first; a list has its number of items only."""
+        """Return the last answers of a judge, the newest first; of a list, only its number of items."""
         check_name(name)
         found = [
             (number, answers) for number, answers in self.store.last(name, HISTORY) if all(map(self._knows, answers))
@@ -243,7 +243,7 @@ class Session:
         return {"history": [self._past(number, answers) for number, answers in found]}
 
     def change(self, name: str, request: str, number: object, outcome: object, comment: object) -> dict[str, Any]:
-        """Change an earlier answer of a judge, on disk when this returns; the one before is kept, marked."""
+        """Change an earlier answer of a judge, on disk when this returns; the old one is kept and marked."""
         check_name(name)
         if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 1 << 62:
             raise UsageError("a change needs answer, the number of one that was listed")
@@ -264,7 +264,7 @@ class Session:
         return {**entry, "sides": sides, "outcome": given.outcome, "comment": given.comment}
 
     def known_answers(self) -> tuple[pl.DataFrame, int]:
-        """Return the answers about items that are there, and the number of others: the file of items may be new."""
+        """Return the answers about known items, and the number of others: the file of items may have changed."""
         self.store.check()
         version = self.store.version
         if self._known is None or self._known[0] != version:
@@ -321,7 +321,7 @@ def _outcome(first: int, second: int) -> str:
 
 
 def _least_compared(items: Sequence[str], compared: Mapping[str, set[str]], size: int) -> list[str]:
-    """Choose items one by one, each with as few as possible of those chosen before it compared already."""
+    """Choose items one by one, each compared with as few as possible of those chosen before it."""
     chosen = [min(items, key=lambda item: len(compared.get(item, ())))]
     rest = [item for item in items if item != chosen[0]]
     while rest and len(chosen) < size:

@@ -129,7 +129,7 @@ class Store(Database):
     def undo(self, worker: str, known: Callable[[StoredAnswer], bool]) -> tuple[list[StoredAnswer], list[StoredAnswer]]:
         """Take back the last request of a judge, unless its items are unknown; nothing is deleted.
 
-        Returns what was taken back, and what is valid again: if an answer was changed, what it was before.
+        Return what was taken back, and what is valid again: where a change was taken back, the answer before it.
         """
         with self._writing() as connection:
             last = connection.execute(
@@ -149,7 +149,7 @@ class Store(Database):
         return answers, again
 
     def change(self, request: str, number: int, worker: str, outcome: str, comment: str) -> list[StoredAnswer]:
-        """Change an answer of a judge; the one before is kept, marked. Returns both; nothing if it was done before."""
+        """Change an answer of a judge; the old one is kept and marked. Return both, or nothing for a repetition."""
         with self._writing() as connection:
             before = _select(connection, "request = ?", request)
             if before:
@@ -174,7 +174,7 @@ class Store(Database):
         return [found[0], changed]
 
     def last(self, worker: str, most: int) -> list[tuple[int, list[StoredAnswer]]]:
-        """Return the last answers of a judge, the newest first: number and pairs, of which a list has several."""
+        """Return number and pairs of the last answers of a judge, the newest first; a list has several pairs."""
         with self._writing() as connection:
             requests = connection.execute(
                 "SELECT id, request FROM answers WHERE worker = ? AND NOT undone AND part = 0 ORDER BY id DESC LIMIT ?",
