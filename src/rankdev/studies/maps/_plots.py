@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import polars as pl
 from rankdev.display.cells import interval, number
 from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table, intervals
-from rankdev.display.style import COLOURS, COLUMN, DASHES, PAGE, figure, looks, styled, titled
+from rankdev.display.style import COLOURS, COLUMN, PAGE, figure, looks, styled, titled
 from rankdev.errors import counted
 from rankdev.studies.maps.real_pairs import WAYS, RealPairs
 from rankdev.studies.maps.result import PowerMap, PowerMaps
@@ -195,18 +195,3 @@ def plot_real_pairs(found: RealPairs) -> Figure:
     axis.set(xlabel="advantage in retrieval (difference of losses)", ylabel="advantage in order")
     drawn.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=6, markerscale=2)
     return titled(drawn, f"Pairs of systems, by the measure with most power at {found.n} queries")
-
-
-@styled
-def plot_judgments(found: Mapping[str, Any]) -> Figure:
-    """Draw the panels of a simulation, each with ``curves`` by strategy."""
-    panels = found["panels"]
-    drawn, axes = figure(PAGE, 2.9, columns=len(panels))
-    for axis, panel in zip(axes[0], panels, strict=True):
-        for i, (name, values) in enumerate(panel["curves"].items()):
-            axis.plot(found["judgments"], values, color=COLOURS[i], linestyle=DASHES[i], linewidth=1.5, label=name)
-        axis.set(xlabel="judgments", ylabel=panel["label"])
-        axis.set_title(panel["title"], loc="left")
-    handles, names = axes[0, 0].get_legend_handles_labels()
-    drawn.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
-    return titled(drawn, found["title"])
