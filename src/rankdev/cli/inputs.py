@@ -38,7 +38,7 @@ def score_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add REFERENCES RUN... or --scores, and how they are scored; load_scores takes these. And where results go."""
+    """Add REFERENCES RUN... or --scores, how they are scored, all for load_scores, and where results go."""
     for add in (
         output_options,
         order_options,

@@ -1,4 +1,4 @@
-"""Settings: what options are where the command line does not give them, from rankdev.toml or pyproject.toml.
+"""Settings: values of options that the command line leaves out, from rankdev.toml or pyproject.toml.
 
 A section per command, and in it a key per option: ``[gate]`` in rankdev.toml, ``[tool.rankdev.gate]`` in
 pyproject.toml. Only files in the current folder count, so that no number changes for a reason out of sight.
@@ -41,7 +41,7 @@ def read_settings(ctx: click.Context, command: str | None) -> dict[str, Any] | N
 
 
 def _section(name: str) -> Mapping[str, Any] | None:
-    """Read the settings in a file; most files pyproject.toml have none, and need not be understood."""
+    """Read the settings in a file; a pyproject.toml without any is not parsed."""
     try:
         text = Path(name).read_bytes()
     except OSError:

@@ -66,7 +66,7 @@ def not_yet_written(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def forget_written() -> None:
-    """Begin a command that has written nothing."""
+    """Start a command: nothing is written yet."""
     _written.clear()
 
 

@@ -16,7 +16,7 @@ class Cell:
     """The text of a cell, safe to show, and a ``style``: best, bad, dim, or bar for ▇▇░░.
 
     ``fraction`` is the length of a bar behind a number, 0 to 1, where pages and notebooks draw one. The text ends in
-    what is ``raised``, for where nothing can be.
+    what is ``raised``, for formats without superscripts.
     """
 
     text: str
@@ -31,7 +31,7 @@ class Cell:
 
     @property
     def bare(self) -> str:
-        """The same without the star of the best, for where it is set in bold."""
+        """The same without the star of the best, for formats that set it in bold."""
         return self.level.removesuffix("*") if self.style == "best" else self.level
 
 

@@ -81,7 +81,7 @@ CAUSES = {
 
 @reports(Losses)
 def losses_report(found: Losses) -> Report:
-    """Show each system's mean score and what was lost by retrieval, by the cutoff and by order; and what to mend."""
+    """Show each system's mean score and what was lost by retrieval, by the cutoff and by order; and what to improve."""
     table = found.to_polars()
     title = f"{found.measure}, mean over {counted(len(found.scores.queries), 'query')}, and what was lost"
     lost = table.select(*CAUSES).fill_nan(0.0).to_numpy()

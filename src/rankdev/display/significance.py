@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 NAMED = 6  # pairs that a sentence names; more are counted
-MANY = 30  # pairs of a measure from which on a leaderboard is shown
+MANY = 30  # pairs of a measure above which a leaderboard is shown
 
 
 @reports(Significance)

@@ -113,7 +113,7 @@ class Task:
         return replace(Matcher.of(references, skip_empty=skip), highest_grade=self.highest_grade)
 
     def _split(self, frame: pl.DataFrame) -> tuple[References | None, Iterator[tuple[str, Run]]]:
-        """Make references and each system's run of the rows of some queries."""
+        """Make references and each system's run from the rows of some queries."""
         relevant, returned = frame.filter(~pl.col("is_run")), frame.filter(pl.col("is_run"))
         _check_named(relevant, "references", "query", "item")
         _check_named(returned, "runs", "system", "query", "item")
@@ -152,7 +152,7 @@ class Task:
 
 
 def _not_in(queries: pl.Series, run: Run) -> int:
-    """Count the queries of a run that are none of these."""
+    """Count the queries of a run that are not among these."""
     return int((~run.queries.is_in(queries.implode())).sum())
 
 

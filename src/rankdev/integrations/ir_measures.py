@@ -130,7 +130,7 @@ def _written(value: Any) -> str:
 
 
 def _made(name: str) -> OurMeasure:
-    """Declare a measure as ir_measures wants it: an instance of a class of its own."""
+    """Declare a measure as ir_measures expects it: an instance of a class of its own."""
     kind = REGISTRY[name]
     defaults = {"cutoff": None, **{entry.name: entry.default for entry in kind.parameters()}}
     known = {key: ir_measures.ParamInfo(default=default) for key, default in defaults.items()}

@@ -194,7 +194,7 @@ def _chosen(content: Mapping[str, Any], where: object, subset: str | None, split
 
 
 def _one_of(known: Mapping[str, Any], what: str, asked: str | None, where: str) -> str:
-    """Find what was asked for; nothing need be asked for where there is only one."""
+    """Find what was asked for; where there is only one, it need not be named."""
     if asked is None and len(known) == 1:
         return next(iter(known))
     if asked in known:

@@ -1,4 +1,4 @@
-"""A gate as a test of pytest: the fixture ``rankdev_gate`` fails a test whose candidate is worse.
+"""A gate as a pytest test: the fixture ``rankdev_gate`` fails a test whose candidate is worse.
 
 pytest loads this module in every project that has rankdev installed, so it imports nothing that computes.
 """
@@ -48,7 +48,7 @@ def _check_gate(
     undecided: str = "pass",
     **options: Any,
 ) -> Gate:
-    """Do what the fixture is for."""
+    """Fail the test where the candidate is worse; return the decision."""
     import warnings
 
     from rankdev._common.checks import check_choice

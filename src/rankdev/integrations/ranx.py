@@ -57,7 +57,7 @@ def to_ranx(value: References | Run, name: str | None = None) -> Any:
 
 
 def _falling(run: Run, query: str) -> dict[str, float]:
-    """Score the items of a query so that every one has less than the one above it."""
+    """Score the items of a query so that each scores less than the one above it."""
     items = run[query]
     scores = -np.arange(len(items)) if run.scores is None else run.scores[run.rows(query)]
     with np.errstate(over="ignore"):

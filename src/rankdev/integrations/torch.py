@@ -56,7 +56,7 @@ def rdq(
     if (scores.isnan() & real).any():
         raise DataError("a score is not a number")
     order = scores.argsort(dim=1, descending=True, stable=True)
-    if mask is not None:  # behind all items, also those of the lowest score there is
+    if mask is not None:  # behind all items, even those with the lowest possible score
         order = order.gather(1, real.gather(1, order).byte().argsort(dim=1, descending=True, stable=True))
     order = order[:, : chosen.cutoff]
     found = ranks.gather(1, order)
@@ -220,7 +220,7 @@ class _Ideal:
 
     def __init__(self, ranks: Tensor) -> None:
         last = torch.iinfo(torch.long).max
-        ranks = torch.nn.functional.pad(ranks, (0, int(not ranks.shape[1])))  # never without a column
+        ranks = torch.nn.functional.pad(ranks, (0, int(not ranks.shape[1])))  # at least one column
         self.sizes = (ranks > 0).sum(dim=1, keepdim=True)
         self.tiers = ranks.amax(dim=1, keepdim=True)
         self._sorted = torch.where(ranks > 0, ranks, last).sort(dim=1).values

@@ -12,7 +12,7 @@ from rankdev.errors import DataError
 from rankdev.learning._examination import groups_of_positions
 from rankdev.learning._log import ClickLog, sums
 
-UNITS = 20_000  # items are sampled down to so many
+UNITS = 20_000  # at most so many items are used, a sample of more
 DRAWS = 199
 
 

@@ -137,7 +137,7 @@ class Lambdas(Trained):
         """
         gains = self.gains(labels, sizes)
         predictions = checked_predictions(predictions, len(gains.ranks))
-        if self._begin is None or np.array_equal(self._begin, predictions):  # a training begins, perhaps once more
+        if self._begin is None or np.array_equal(self._begin, predictions):  # training starts, perhaps again
             self._begin, self._random = predictions.copy(), np.random.default_rng(self.seed)
         chance = self._random.gumbel(size=len(predictions))
         order = chance, -(predictions + self.noise * chance)
@@ -237,7 +237,7 @@ def gradients(
 
 
 def _blocks(gains: PositionGains) -> Iterator[tuple[Ints, Bools]]:
-    """Divide queries into blocks of about equal size, as rows [query, place] and whether there is one."""
+    """Divide queries into blocks of about equal size, as rows [query, place] and which of them exist."""
     depth = gains.table.shape[1]
     queries = np.argsort(gains.sizes, kind="stable")
     begin = 0

@@ -183,7 +183,7 @@ class Columns:
 
 
 def check_gathered(hashes: npt.NDArray[np.uint64]) -> None:
-    """Refuse queries of which one appears twice: its lines are scattered."""
+    """Refuse a list of queries in which one appears twice: its lines are scattered."""
     ordered = np.sort(hashes)
     if (ordered[1:] == ordered[:-1]).any():
         raise UnsupportedInputError("a query's lines are scattered")

@@ -34,7 +34,7 @@ class Comparison:
     counts: tuple[str, ...] = ()
 
     def records(self) -> list[dict[str, Any]]:
-        """One record a cell: part, measure, statistic, value, published."""
+        """One record per cell: part, measure, statistic, value, published."""
         return [
             fact(self.part, measure, column, value, published)
             for measure in self.ours

@@ -103,7 +103,7 @@ def _run(arguments: list[str]) -> None:
 
 
 def _folded(line: str) -> str:
-    """Break a command as a shell lets one break it, to stay within 80 columns, and never between option and value."""
+    """Break a command into lines of 80 columns as a shell allows, never between an option and its value."""
     whole = re.sub(r"(?<= )(--?\w+) (?!-)", r"\1\0", line)
     parts = wrap(whole, 77, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
     return " \\\n".join(parts).replace("\0", " ")

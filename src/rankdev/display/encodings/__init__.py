@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Format:
-    """How to ``make`` the bytes of a file of a report, or pieces of them, of which each is written as the next is made.
+    """How to ``make`` the bytes of a report's file, at once or in pieces that are written as they are made.
 
     A ``binary`` format is not for a terminal; one that ``holds_remarks`` includes the notes of the report.
     """

@@ -27,7 +27,7 @@ _FIRST = ".rankdev > p:first-child { font-size: 1.25rem; font-weight: 600; }\n"
 
 @report_format("html", ".html", holds_remarks=True)
 def as_html(report: Report) -> bytes:
-    """Return a page with the fragment, whose look in a notebook is left to that."""
+    """Return a page with the fragment, and with a style, which a notebook has of its own."""
     title = escape(printable(report.conclusion.partition("\n")[0] or " ".join(["rankdev", report.command]).strip()))
     head = f'<meta charset="utf-8">\n<meta name="viewport" content="width=device-width">\n<title>{title}</title>'
     first = _FIRST if report.conclusion else ""

@@ -38,7 +38,7 @@ class TextReranker:
         self.note = f"rerankers: cross-encoders trained from {self.folder} on {device}{certain}"
 
     def _load(self, seed: int) -> Any:
-        """Load the model in single precision; a head that it has not is drawn from the seed."""
+        """Load the model in single precision; a head that it lacks is drawn from the seed."""
         try:
             from sentence_transformers import CrossEncoder
         except ImportError:
@@ -50,7 +50,7 @@ class TextReranker:
         try:
             with _quietly(), _seeded(seed):
                 encoder = CrossEncoder(str(self.folder), num_labels=1, local_files_only=True)
-        except Exception as error:  # a library of models raises anything for a folder that it cannot read
+        except Exception as error:  # anything may be raised for a folder that cannot be read
             reason = str(error).strip().partition("\n")[0]
             raise UsageError(f"{self.folder}: this model cannot be loaded ({reason}); {expected}") from None
         encoder.max_seq_length = min(LONGEST, encoder.max_seq_length or LONGEST)
@@ -114,7 +114,7 @@ class TextReranker:
 
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """Seed PyTorch's global generators, which heads and dropout are drawn from, and put them back afterwards."""
+    """Seed PyTorch's global generators, from which heads and dropout are drawn, and restore them afterwards."""
     import torch
 
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
@@ -124,7 +124,7 @@ def _seeded(seed: int) -> Iterator[None]:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Load without progress bars, and without a warning of the new head that is then trained."""
+    """Load without progress bars, and without a warning about the new head, which is trained next."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

@@ -48,7 +48,7 @@ _GROUP_OF = {word: group for group, words in GROUPS.items() for word in words.sp
 
 
 def plain(text: object) -> str:
-    """Return a text in small letters, without accents and punctuation.
+    """Return a text in lower case, without accents and punctuation.
 
     >>> plain("Café  Ekberg, 1852")
     'cafe ekberg 1852'
@@ -72,7 +72,7 @@ class Places:
     groups: Sequence[str] = field(repr=False)
     streets: Sequence[str] = field(repr=False)
     postcodes: Sequence[str] = field(repr=False)
-    filled: Sequence[int] = field(repr=False)  # fields that have a value: known places have more
+    filled: Sequence[int] = field(repr=False)  # fields that have a value: well-known places have more
     x: Floats = field(repr=False)
     y: Floats = field(repr=False)
     notes: tuple[str, ...] = ()
@@ -89,14 +89,14 @@ class Places:
 
 
 def first_of(record: Mapping[str, Any], what: str) -> str:
-    """Return the first of the columns for something that has a value."""
+    """Return the first value in the columns for something; "" where all are empty."""
     return next((str(record[name]).strip() for name in COLUMNS[what] if record.get(name) not in (None, "")), "")
 
 
 def places_of(
     source: str, records: Sequence[Mapping[str, Any]], x: Floats, y: Floats, notes: Sequence[str] = ()
 ) -> Places:
-    """Make places of records whose columns are known."""
+    """Make places from records with known columns."""
     names, tops, cuisines, kinds = [], [], [], []
     for record in records:
         others = [str(value) for key, value in record.items() if value and OTHER_NAMES.match(key)]
@@ -168,7 +168,7 @@ _CUISINES = ("pizza", "sushi", "burger", "italian", "chinese", "indian", "thai",
 
 
 def built_in_city(count: int = 1500) -> Places:
-    """Make a city of the shape of central Helsinki: streets, chains, names in two languages, incomplete records."""
+    """Make a city that resembles central Helsinki: streets, chains, names in two languages, incomplete records."""
     rng = np.random.default_rng(2026)
     kinds = [
         (tag, name, int(times))

@@ -27,7 +27,7 @@ KINDS = {
     "group and street": 0.07,
 }
 NAMED = ("name", "misspelt", "partial", "translated", "name and category", "chain")
-OTHER_WORDS = {  # as people also ask for it
+OTHER_WORDS = {  # what people also call it
     "restaurant": "place to eat",
     "cafe": "coffee",
     "fast_food": "snack",

@@ -17,7 +17,7 @@ from rankdev.io.streams import PathLike, Source
 from rankdev.io.tables import parse_table
 from rankdev.studies.city._places import COLUMNS, Places, built_in_city, first_of, places_of, plain
 
-FEWEST, MOST = 200, 4000  # below, references repeat each other; above, the places nearest to the centre
+FEWEST, MOST = 200, 4000  # with fewer, references repeat each other; of more, those nearest to the centre are taken
 
 
 def load_places(path: PathLike | None) -> Places:

@@ -147,7 +147,7 @@ def effects(outcome: Outcome) -> dict[str, float]:
 
 
 def leaders(powers: Mapping[str, float]) -> str:
-    """Return the measure with the largest value, or those."""
+    """Return the measure with the largest value, or all that share it."""
     most = max(powers.values())
     return " = ".join(measure for measure, value in powers.items() if value == most)
 

@@ -185,7 +185,7 @@ def _axis(name: str, values: Any) -> list[Any]:
 
 
 def simulate_grid(steps: Sequence[float], queries: int, seed: int, **shape: Any) -> Simulation:
-    """Simulate the weakest system, and one for each pair of advantages, by retrieval first; 0 and 0 is its equal."""
+    """Simulate the weakest system, and one for each pair of advantages in retrieval and order; (0, 0) is its equal."""
     ahead = {"weakest": (0.0, 0.0), **{f"r{more:g}+o{other:g}": (more, other) for more in steps for other in steps}}
     return simulate(
         queries,

@@ -19,7 +19,7 @@ from rankdev.studies.maps.real_pairs import PaperPlace
 from rankdev.studies.poi.study import Poi
 
 REPORTED = [(1, 0.2), (4, 0.2)]  # (α, λ) of the main experiments, in red frames
-Statement = tuple[str, str, str, bool | None]  # None: others are as extreme, so it cannot be told
+Statement = tuple[str, str, str, bool | None]  # None: other measures are as extreme
 WHY = (
     "Why simulated values differ: errors of the built-in rankers are normal and alike at all ranks. How far apart the"
     " systems are was chosen from four tried sets of factors for being near the paper's pair counts; the other"

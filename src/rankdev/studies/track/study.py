@@ -175,7 +175,7 @@ def _steps(
 
 
 def _worked(steps: Mapping[str, Callable[..., Any]], progress: Progress | None) -> tuple[dict[str, Any], list[str]]:
-    """Do the steps until all are done or interrupted; return results and the names of missing steps."""
+    """Run the steps until all are done or one is interrupted; return results and the names of missing steps."""
     found: dict[str, Any] = {}
     try:
         for done, (name, work) in enumerate(steps.items()):
