@@ -1,7 +1,8 @@
 """What benchmarks found: a table to read, a line to keep, and pages made of the newest lines.
 
-A page names a table between ``<!-- table: NAME -->`` and ``<!-- end -->``. A number in its text is followed by the cell
-that it comes from, ``0.57<!-- measured: TABLE; ROW; COLUMN -->``, or ``ROW ÷ ROW`` for a ratio, and keeps its decimals.
+A page names a table between ``<!-- table: NAME -->`` and ``<!-- end -->``; one that was not measured yet stays empty. A
+number in its text is followed by the cell that it comes from, ``0.57<!-- measured: TABLE; ROW; COLUMN -->``, or
+``ROW ÷ ROW`` for a ratio, and keeps its decimals.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import platform
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,18 +22,18 @@ Row: TypeAlias = Mapping[str, str | int | float | None]
 
 HISTORY = Path(__file__).with_name("history.jsonl")
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "benchmarks.md"
-PAGES = (PAGE, ROOT / "docs" / "integrations.md", ROOT / "docs" / "planning.md", ROOT / "README.md")
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 MEASURED = re.compile(r"[\d.,]*\d(<!-- measured: ([^;]+); ([^;]+); (.+?) -->)")
-MARKED = re.compile(r"(<!-- table: (.+?) -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
+MARKED = re.compile(r"(<!-- table: ([^\n]+?) -->\n)((?:(?!<!-- table: ).)*?)(<!-- end -->\n)", re.DOTALL)
 
 
-def report(name: str, rows: Sequence[Row], *, keep: bool) -> None:
-    """Print a table; where it is to be kept, add it to the history."""
+def report(name: str, rows: Sequence[Row], *, keep: bool, device: str | None = None) -> None:
+    """Print a table; where it is to be kept, add it to the history, with the GPU that was used."""
     print(f"\n{name}\n\n{markdown(rows)}", flush=True)
     if keep:
         with HISTORY.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"table": name, **circumstances(), "rows": rows}, ensure_ascii=False) + "\n")
+            where = circumstances() | ({"device": device} if device else {})
+            file.write(json.dumps({"table": name, **where, "rows": rows}, ensure_ascii=False) + "\n")
 
 
 def circumstances() -> dict[str, Any]:
@@ -41,8 +43,15 @@ def circumstances() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1),
         "versions": {"Python": platform.python_version()}
-        | {name: version(name) for name in ("rankdev", "numpy", "polars")},
+        | {name: _version(name) for name in ("rankdev", "numpy", "polars")},
     }
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # a checkout that is not installed
+        return str(import_module(name).__version__)
 
 
 def markdown(rows: Sequence[Row]) -> str:
@@ -80,9 +89,12 @@ def page(text: str) -> str:
     tables = newest()
 
     def filled(found: re.Match[str]) -> str:
+        if found[2] not in tables and not found[3]:
+            return found[0]
         entry = tables[found[2]]
         versions = ", ".join(f"{name} {number}" for name, number in entry["versions"].items())
-        caption = f"{entry['date']}, {entry['cores']} cores, load {entry['load']} at the end, {versions}."
+        where = f" and {entry['device']}" if "device" in entry else ""
+        caption = f"{entry['date']}, {entry['cores']} cores{where}, load {entry['load']} at the end, {versions}."
         return f"{found[1]}\n{markdown(entry['rows'])}\n*{caption}*\n\n{found[4]}"
 
     def measured(found: re.Match[str]) -> str:
@@ -90,6 +102,7 @@ def page(text: str) -> str:
         values = [rows[name][found[4]] for name in found[3].split(" ÷ ")]
         number = found[0].removesuffix(found[1])
         decimals = len(number.partition(".")[2])
-        return f"{values[0] / (values[1] if values[1:] else 1):,.{decimals}f}{found[1]}"
+        made = f"{values[0] / (values[1] if values[1:] else 1):,.{decimals}f}"
+        return f"{made.removeprefix('0') if number.startswith('.') else made}{found[1]}"
 
     return MARKED.sub(filled, MEASURED.sub(measured, text))

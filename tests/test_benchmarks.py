@@ -52,6 +52,11 @@ def test_a_table_is_kept_and_shown(tmp_path, monkeypatch, capsys):
     report("Speed", rows, keep=True)
     table = "| ours | 1.23 | 6,000,000 |  |\n| theirs |  |  | 0.125 |\n"
     assert capsys.readouterr().out.count(table) == 2
+    empty = "<!-- table: Not measured yet -->\n<!-- end -->\n"
+    other = "<!-- table: of a study -->\n\n| a |\n\n"
+    assert page(f"{other}text\n{empty}") == f"{other}text\n{empty}"
+    with pytest.raises(KeyError):
+        page(empty.replace("<!-- end", "by hand\n<!-- end"))
     made = page("before\n<!-- table: Speed -->\nold\n<!-- end -->\nafter\n")
     assert table in made
     assert "old" not in made

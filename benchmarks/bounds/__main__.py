@@ -1,4 +1,4 @@
-"""How many conclusions are certain when judgments are missing? python -m benchmarks.bounds [DL21 FOLDER]
+"""How many conclusions are certain when judgments are missing? python -m benchmarks.bounds [DL21 FOLDER] [--keep]
 
 Eight of the 63 runs of TREC Deep Learning 2021 (passages), whose first five items were all judged. A fraction
 of all judgments is removed at random, and the bounds show which conclusions no completion could overturn.
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from benchmarks.history import Row, report
 
 import rankdev as rd
 
@@ -20,12 +21,13 @@ MEASURES = ["RDQ@5", "nDCG@5", "RBP(p=0.8)@5", "AP@5", "Compat(p=0.95)@5"]
 DEFAULT = Path(__file__).parents[2].parent / "shared/data/trec-dl/passage/dl21"
 
 
-def main(folder: Path) -> None:
-    """Print the mean width of bounds, the fraction of certain conclusions, and how many of these are correct."""
+def main(folder: Path, keep: bool) -> None:
+    """Report the mean width of bounds, how many conclusions are certain, and how many are correct."""
     whole = rd.read_references(folder / "qrels.dl21-passage.txt")
     runs = {path.name: rd.read_run(path) for path in sorted(folder.glob("runs/input.*.gz"))[::8]}
     truth = rd.evaluate(whole, runs, MEASURES)
     judged = whole.to_polars(nonrelevant=True).select("query", "item", "grade")
+    lines: list[Row] = []
     for fraction in FRACTIONS:
         tables = []
         for seed in SEEDS:
@@ -40,19 +42,20 @@ def main(folder: Path) -> None:
             correct = pl.Series(np.sign(real) == np.sign(pairs["difference"].to_numpy()))
             width = found.to_polars().group_by("measure").agg(width=(pl.col("high") - pl.col("low")).mean())
             tables.append(pairs.with_columns(correct=correct).join(width, on="measure"))
-        rows = pl.concat(tables).group_by("measure", maintain_order=True)
-        print(f"{fraction:.0%} of judgments removed, {len(SEEDS)} times, {len(runs)} systems")
-        print(
-            rows.agg(
-                pl.col("width").mean().round(3),
-                pl.col("safe").mean().round(3),
-                correct_where_safe=pl.col("correct").filter("safe").mean(),
-                correct_where_uncertain=pl.col("correct").filter(~pl.col("safe")).mean().round(3),
-                exact=pl.col("exact").mean(),
-            )
-        )
+        found_of = {
+            "mean width of a score": pl.col("width").mean(),
+            "safe conclusions, %": 100 * pl.col("safe").mean(),
+            "correct, of those safe, %": 100 * pl.col("correct").filter("safe").mean(),
+            "correct, of those not safe, %": 100 * pl.col("correct").filter(~pl.col("safe")).mean(),
+        }
+        by_measure = pl.concat(tables).group_by("measure").agg(**found_of)
+        for what in found_of:
+            cells = dict(by_measure.select("measure", what).iter_rows())
+            lines.append({"judgments removed": f"{fraction:.0%}: {what}", **{name: cells[name] for name in MEASURES}})
+    report("Bounds", lines, keep=keep)
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", rd.RankdevWarning)
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT)
+    folders = [Path(word) for word in sys.argv[1:] if word != "--keep"]
+    main(folders[0] if folders else DEFAULT, "--keep" in sys.argv)

@@ -45,7 +45,17 @@ def main() -> None:
     agree(scores, names)
     rows.append(row("a NumPy loop per test, extrapolated", tests() * per_test(numpy_test), unit))
     rows.append(row("SciPy's permutation_test, extrapolated", tests() * per_test(scipy_test), unit))
-    report("Power", rows, keep=chosen.keep)
+    gpu = graphics()
+    report(f"Power{', with a GPU' if gpu else ''}", rows, keep=chosen.keep, device=gpu)
+
+
+def graphics() -> str | None:
+    """Return the name of the GPU on which torch works, where it does."""
+    if not find_spec("torch"):
+        return None
+    import torch
+
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
 
 
 def tests() -> int:

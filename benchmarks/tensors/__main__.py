@@ -1,11 +1,13 @@
-"""Time RDQ of tensors, and its soft form with gradient, on the CPU and on the GPU: python -m benchmarks.tensors."""
+"""Time RDQ of tensors, and its soft form with gradient, on CPU and GPU: python -m benchmarks.tensors [--keep]."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 
 import torch
+from benchmarks.history import Row, report
 
 from rankdev.integrations.torch import rdq, soft_rdq
 
@@ -30,17 +32,23 @@ def main() -> None:
     scores = torch.randn(QUERIES, ITEMS)
     ranks = torch.rand(QUERIES, ITEMS).argsort(1) + 1
     ranks = torch.where(ranks <= M, ranks, 0)
-    values = {}
-    for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
+    on_cpu = rdq(scores, ranks)
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    rows: list[Row] = []
+    for device in ("cpu", "cuda") if gpu else ("cpu",):
         s, r = scores.to(device), ranks.to(device)
         leaf = s.clone().requires_grad_()
-        values[device] = rdq(s, r).cpu()
         hard = seconds(lambda s=s, r=r: rdq(s, r), device)
         soft = seconds(lambda leaf=leaf, r=r: soft_rdq(leaf, r).sum().backward(), device)
-        name = torch.cuda.get_device_name() if device == "cuda" else f"CPU, {torch.get_num_threads()} threads"
-        print(f"{name}: a million rows in {hard * 1e3:.1f} ms; soft, with gradient, {soft * 1e3:.1f} ms")
-    if len(values) > 1:
-        print(f"largest difference between devices: {(values['cpu'] - values['cuda']).abs().max():.1e}")
+        rows.append(
+            {
+                "device": f"CPU, {torch.get_num_threads()} threads" if device == "cpu" else gpu,
+                "`rdq`, ms": hard * 1e3,
+                "`soft_rdq` with its gradient, ms": soft * 1e3,
+                "largest difference from the CPU": f"{(rdq(s, r).cpu() - on_cpu).abs().max():.1e}",
+            }
+        )
+    report("Tensors", rows, keep="--keep" in sys.argv, device=gpu)
 
 
 if __name__ == "__main__":

@@ -78,3 +78,14 @@ def test_wrong_designs_are_refused():
         rd.significance(unknown, anytime=True)
     with pytest.raises(DataError, match="beyond its range, 0 to 1"):
         rd.significance(scored(2 * scores.values[:, :, 0]), anytime=True)
+
+
+@pytest.mark.parametrize(("spread", "least", "most"), [(0.3, 1.2, 2), (0.15, 1.2, 2), (0.05, 3.5, 4.5)])
+def test_the_price_is_width(spread, least, most):
+    """docs/designs.md: up to twice as wide as Student's, four times for a small standard deviation."""
+    apart = np.clip(np.random.default_rng(0).normal(0, spread, 200), -1, 1)
+    both = scored([np.maximum(apart, 0), np.maximum(-apart, 0)])
+    wide, usual = (
+        rd.significance(both, **way).to_polars().row(0, named=True) for way in ({"anytime": True}, {"test": "t"})
+    )
+    assert least < (wide["high"] - wide["low"]) / (usual["high"] - usual["low"]) < most
