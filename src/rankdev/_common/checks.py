@@ -93,5 +93,5 @@ def is_list(value: object) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value is a number, NumPy's included; True and False are none."""
+    """Return whether a value is a number, NumPy's included; True and False are not."""
     return isinstance(value, Real) and not isinstance(value, bool)

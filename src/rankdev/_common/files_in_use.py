@@ -16,7 +16,7 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class _File:
-    """A file by its name and, where it is there, by itself: links and other spellings are the same file."""
+    """A file by its name and, where it exists, by its identity: links and other spellings are the same file."""
 
     name: str
     place: str

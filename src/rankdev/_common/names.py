@@ -106,5 +106,5 @@ def unrated_note(missing: pl.Series) -> str:
 
 
 def is_beir(columns: Collection[str]) -> bool:
-    """Recognise the qrels of BEIR, whose grade is called score: to take them for a run would score without a word."""
+    """Recognise the qrels of BEIR, whose grade is called score: taken for a run, they would be scored silently."""
     return {"query-id", "corpus-id", "score"} <= {*columns} and "grade" not in columns

@@ -66,7 +66,7 @@ def reading() -> Reading:
 
 @contextmanager
 def reading_with(**choices: Any) -> Iterator[None]:
-    """Read with these choices; what is None is left to those who called."""
+    """Read with these choices; what is None stays as the caller set it."""
     given = {name: value for name, value in choices.items() if value is not None}
     if "columns" in given:
         given["met"] = set()
@@ -105,7 +105,7 @@ def caution(message: str) -> None:
 
 @contextmanager
 def held_cautions() -> Iterator[list[str]]:
-    """Collect cautions instead: a thread has no caller to point at, and hands them to one that has."""
+    """Collect cautions instead: in a thread there is no caller's line to point at, so whoever started it warns."""
     found: list[str] = []
     token = _held.set(found)
     try:
@@ -116,7 +116,7 @@ def held_cautions() -> Iterator[list[str]]:
 
 @contextmanager
 def strict_input(strict: bool) -> Iterator[None]:
-    """Make cautions errors; where not, leave it to those who called."""
+    """Make cautions errors, or leave that as the caller set it."""
     token = _strict.set(strict or _strict.get())
     try:
         yield

@@ -168,7 +168,7 @@ Columns = tuple[pl.Series, Ints, Items, Ints, Floats | None, Nonrelevant | None]
 
 
 def ranked_columns(frame: pl.DataFrame) -> Columns:
-    """Return the columns of references whose rows have ranks; a mark tells nonrelevant items."""
+    """Return the columns of references whose rows have ranks; nonrelevant items are marked."""
     query, item = names_of(frame)
     marked = truth_column(frame, "nonrelevant", "references") if "nonrelevant" in frame.columns else None
     rank = number_column(frame, "rank", "references", needed=None if marked is None else ~marked).to_numpy()

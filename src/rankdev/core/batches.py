@@ -56,7 +56,7 @@ class Direction:
 
     def __init__(self, ordering: Ordering) -> None:
         self._ordering = ordering
-        self.agrees = False  # somewhere a higher score has the better rank, or ranks are none
+        self.agrees = False  # somewhere a higher score has the better rank, or ranks are not numbers
         self._opposes = False
 
     @property
@@ -251,7 +251,7 @@ class RunBuilder:
         try:
             return self._checked(query, item, value)
         except DataError as error:
-            raise DataError(str(error)) from None  # its row is none of the batch that is added
+            raise DataError(str(error)) from None  # its row is not one of the batch that is added
 
     def _arranged(self, rows: Rows) -> Rows:
         """Sort rows by query and position where they are not so already, and keep those that can matter."""

@@ -71,7 +71,7 @@ def retrieved(record: Mapping[str, Any], where: str = "") -> list[str]:
 
 
 def right(record: Mapping[str, Any], where: str = "") -> list[str]:
-    """Return the contexts that are right, each once; no order is meant by theirs."""
+    """Return the contexts that are right, each once; their order means nothing."""
     return list(dict.fromkeys(_contexts(record, RIGHT, where)))
 
 

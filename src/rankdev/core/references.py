@@ -158,7 +158,7 @@ class References(ByQuery[Reference]):
     def from_grades(cls, grades: Any) -> References:
         """Make references from relevance grades.
 
-        Each distinct positive grade is a tier; items of grade 0 or less are nonrelevant. A query may have none but
+        Each distinct positive grade is a tier; items of grade 0 or less are nonrelevant. A query may have only
         such items: every run scores 0 there.
 
         Parameters
@@ -216,7 +216,7 @@ class References(ByQuery[Reference]):
 
     @classmethod
     def from_preferences(cls, preferences: Any, method: str = "bradley-terry", **options: Any) -> References:
-        """Make references from pairwise judgments; items that they do not separate share a rank.
+        """Make references from pairwise judgments; items that the judgments do not separate share a rank.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class References(ByQuery[Reference]):
 
     @classmethod
     def of(cls, value: ReferencesLike) -> References:
-        """Make references from whatever the functions of rankdev accept as references, but for a path.
+        """Make references from whatever the functions of rankdev accept as references, except a path.
 
         Parameters
         ----------

@@ -221,7 +221,7 @@ def _vespa(root: Mapping[str, Any], where: str) -> Answer:
 
 
 def _vespa_hit(hit: Any, where: str) -> Any:
-    """Return a hit with its document id; an id such as ``index:…`` is internal, and groups are no hits."""
+    """Return a hit with its document id; an id such as ``index:…`` is internal, and groups are not hits."""
     fields = hit.get("fields") if isinstance(hit, Mapping) else None
     fields = fields if isinstance(fields, Mapping) else {}
     known = str(hit.get("id", "")) if isinstance(hit, Mapping) else ""

@@ -190,7 +190,7 @@ class Run(ByQuery[list[str]]):
         ranks: Ranks | None = None,
         collapse: str | None = None,
     ) -> Run:
-        """Make a run from whatever the functions of rankdev accept as a run, but for a path.
+        """Make a run from whatever the functions of rankdev accept as a run, except a path.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class Run(ByQuery[list[str]]):
         return cls.from_lists(value)
 
     def reordered(self, order: Order | None = None, ties: Ties | None = None) -> Run:
-        """Return the run in another order; refused where it no longer has what that takes.
+        """Return the run in another order; refused where it no longer holds what that needs.
 
         Parameters
         ----------

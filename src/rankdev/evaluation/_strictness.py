@@ -1,4 +1,4 @@
-"""How much order references have: what a ranking would score that is exactly wrong."""
+"""How much order references have: what an exactly reversed ranking would score."""
 
 from __future__ import annotations
 

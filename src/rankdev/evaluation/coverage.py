@@ -86,7 +86,7 @@ def check_coverage(coverage: Sequence[Coverage]) -> None:
 
 
 def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:
-    """Yield notes on what the runs lack, what they have too much, and where ties decide; one line for all systems."""
+    """Yield notes on what the runs lack, what they have in excess, and where ties decide; one line for all systems."""
     repeating = {entry.system: entry.left_out for entry in coverage if entry.left_out}
     if len(repeating) == 1:
         system, count = next(iter(repeating.items()))

@@ -34,7 +34,7 @@ class QueryDifferences(Result):
     remarks : tuple of str
         Notes on the scores.
     lower_is_better : tuple of str
-        Measures of which a lower value is better.
+        Measures for which lower is better.
     integer_queries : bool
         Whether queries were whole numbers, as they are in the table then.
 

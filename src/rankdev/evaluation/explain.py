@@ -80,7 +80,7 @@ class Explanation(Result):
     positions : tuple of Position
         One entry per position, with the columns of :meth:`to_polars`.
     ideal_score : float
-        Score of an ideal ranking: 1, but for measures such as RBP that are not normalised.
+        Score of an ideal ranking: 1, except for measures such as RBP that are not normalised.
     remarks : tuple of str
         Notes on the result.
 

@@ -1,4 +1,4 @@
-"""What systems lose: by items that they do not return, that they return too deep, or by the order of the first ones."""
+"""What systems lose: by items they do not return, by items they return too deep, and by the order of the first ones."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Matcher:
         )
 
     def coverage(self, ties: Ties, *, missing: int, unreferenced: int) -> Coverage:
-        """Return how a run, whose name comes later, and the references match, but for its ties."""
+        """Return how a run, whose name comes later, and the references match; its ties are counted later."""
         empty = len(self.skipped) or self.references.empty
         return Coverage("", len(self.references), missing, unreferenced, 0, ties, empty)
 

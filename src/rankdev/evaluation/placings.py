@@ -15,12 +15,12 @@ from rankdev.measures.rdq import RDQ
 
 INSTEAD = "take RDQ, nDCG, AP, RBP, P or RR"
 NOT_CUMULATIVE = f"is not built up position by position; {INSTEAD}"
-ROUNDING = 1e-12  # a loss below this is none
+ROUNDING = 1e-12  # a loss below this counts as 0
 CELLS = 1_000_000  # gains of items at positions that are held at once
 
 
 def check_cumulative(measure: Measure) -> None:
-    """Refuse a measure of which nothing can be said about what was lost where."""
+    """Refuse a measure whose losses cannot be assigned to positions."""
     if not measure.cumulative:
         raise UsageError(f"{measure} {NOT_CUMULATIVE}")
     if measure.higher_is_better is False:

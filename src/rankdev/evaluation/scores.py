@@ -144,7 +144,7 @@ class Scores(Result):
 
     @classmethod
     def pooled(cls, collections: Mapping[str, Scores]) -> Scores:
-        """Join the queries of several collections; large collections dominate then.
+        """Join the queries of several collections; large collections then dominate.
 
         Parameters
         ----------
@@ -214,12 +214,12 @@ class Scores(Result):
 
     @cached_property
     def lower_is_better(self) -> tuple[str, ...]:
-        """The measures of which a lower value is better."""
+        """The measures for which lower is better."""
         return tuple(kind.label for kind in self.kinds if kind.higher_is_better is False)
 
     @cached_property
     def oriented(self) -> Scores:
-        """The same scores with the sign of measures changed of which a lower value is better."""
+        """The same scores, with the sign changed for measures where lower is better."""
         signs = np.array([-1.0 if label in self.lower_is_better else 1.0 for label in self.measures])
         return replace(self, values=self.values * signs) if self.lower_is_better else self
 

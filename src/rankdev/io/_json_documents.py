@@ -81,13 +81,13 @@ class _Document:
         return name, value
 
     def look(self) -> str:
-        """Return the next character that is no white space; an empty text at the end."""
+        """Return the next character that is not white space; an empty text at the end."""
         while self._skip() == len(self._window) and self._enlarge():
             pass
         return self._window[self._at : self._at + 1]
 
     def mark(self) -> str:
-        """Consume the next character that is no white space; an empty text at the end."""
+        """Consume the next character that is not white space; an empty text at the end."""
         found = self.look()
         self._at += len(found)
         return found

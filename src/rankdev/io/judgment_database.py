@@ -105,8 +105,8 @@ def read_answers(path: PathLike, *, ended: bool = False) -> pl.DataFrame:
 def as_judgments(answers: pl.DataFrame) -> pl.DataFrame:
     """Return answers as judgments: query, winner, loser, tie, worker, first, and weight where lists were ordered.
 
-    Answers to pairs that were asked to learn about the judge are none: gold pairs, and those that the judge had
-    answered before, of which the first answer counts.
+    Answers that only tell about the judge are left out: gold pairs, and pairs that the judge had answered before, of
+    which the first answer counts.
     """
     judged = answers.filter(pl.col("outcome") != "skip", pl.col("kind") == "")
     lost = pl.col("outcome") == "second"

@@ -39,7 +39,7 @@ def opened(path: str, waiting: Callable[[], None]) -> Any:
 
 
 def size_of(source: object) -> int:
-    """Return the size of a file in bytes, compressed or not; 0 for a pipe and for what is no file."""
+    """Return the size of a file in bytes, compressed or not; 0 for a pipe and for anything that is not a file."""
     try:
         return os.stat(source).st_size if isinstance(source, str | os.PathLike) else 0
     except (OSError, ValueError):
@@ -312,7 +312,7 @@ def plain_suffix(path: PathLike) -> str:
 
 
 def _state(raw: Any) -> tuple[int, int] | None:
-    """Return the size of a file and when it was last written; None for what is no file."""
+    """Return the size of a file and when it was last written; None for anything that is not a file."""
     try:
         there = os.fstat(raw.fileno())
     except (OSError, AttributeError):  # what stands in for standard input may have no descriptor

@@ -1,4 +1,4 @@
-"""Tables of any format, in files and in folders of Parquet files; what their names tell."""
+"""Tables of any format, in files and in folders of Parquet files; what names of files mean."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _ENDINGS = {".run", ".txt", ".gz", ".zst", ".trec", ".res", ".xlsx", *ENDINGS}
 
 
 def system_name(path: str) -> str:
-    r"""Name a system after its file, without endings such as .run, .txt and .gz; bytes that are no text as escapes.
+    r"""Name a system after its file, without endings such as .run, .txt and .gz; bytes that are not text as escapes.
 
     >>> system_name("runs/bm25.run.gz"), system_name("caf\udce9.run")
     ('bm25', 'caf\\xe9')

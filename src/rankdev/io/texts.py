@@ -20,8 +20,8 @@ KEYS = {
 def read_texts(path: PathLike, key: str, wanted: Collection[str]) -> dict[str, str]:
     """Read the texts of the ``wanted`` queries or items (``key``).
 
-    A table (CSV, TSV, JSONL, Parquet) with a column for the id and one called text, before which a title is put where
-    there is one; or, as collections are handed round in this field, a .tsv without a header, id and text.
+    A table (CSV, TSV, JSONL, Parquet) with a column for the id and one called text, after its title where
+    there is one; or, as collections of this field often come, a .tsv of id and text without a header.
     """
     found: dict[str, str] = {}
     with Source(path) as source:

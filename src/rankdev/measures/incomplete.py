@@ -49,7 +49,7 @@ class _RejectsToo(Measure, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Unjudged(_RejectsToo):
-    """Unjudged@k = unjudged items in the first k ÷ k, as in trec_eval 10: a negative grade is no judgment."""
+    """Unjudged@k = unjudged items in the first k ÷ k, as in trec_eval 10: a negative grade is not a judgment."""
 
     name: ClassVar[str] = "Unjudged"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE

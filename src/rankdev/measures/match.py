@@ -69,7 +69,7 @@ class Ideals:
         return Ideals(offsets, self.ranks[rows], grades, nonrelevant_offsets, nonrelevant_grades, self.highest_grade)
 
     def repeated(self, times: int) -> Ideals:
-        """Return all of them, repeated so many times."""
+        """Return all of them, repeated ``times`` times."""
         return Ideals(
             _repeated(self.offsets, times),
             np.tile(self.ranks, times),
@@ -104,14 +104,14 @@ def _part(offsets: Ints, begin: int, end: int) -> tuple[Ints, slice]:
 
 
 def _repeated(offsets: Ints, times: int) -> Ints:
-    """Return the offsets of queries that are repeated so many times."""
+    """Return the offsets of queries that are repeated ``times`` times."""
     begins = offsets[-1] * np.arange(times)[:, None] + offsets[:-1]
     return np.append(begins, offsets[-1] * times)
 
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """A run matched with its references: one entry a retrieved reference item, sorted by query and position.
+    """A run matched with its references: one entry per retrieved reference item, sorted by query and position.
 
     ``query`` counts within the block, ``position`` from 0; ``place`` indexes the item in the references' columns.
     ``lengths`` counts the items returned for each query. Returned items judged nonrelevant are listed apart, in

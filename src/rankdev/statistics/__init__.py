@@ -1,1 +1,1 @@
-"""Judge the judges: significance, power, stability, sensitivity, agreement, planning."""
+"""Statistics about scores: significance, power, stability, sensitivity, agreement, planning."""

@@ -41,7 +41,7 @@ class Changes:
         _, apart = next(family.differences(np.array([pair])))
         gains: Floats = sign * apart[0]
         limit = COLLAPSE * family.reach / family.unit
-        far = (gains != 0) & (np.abs(gains) >= limit - 1)  # but for rounding
+        far = (gains != 0) & (np.abs(gains) >= limit - 1)  # allowing for rounding
         return cls(
             len(gains),
             int((gains > 0).sum()),

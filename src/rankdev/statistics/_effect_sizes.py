@@ -14,7 +14,7 @@ FEWEST = 5  # queries from which on an effect size has an interval
 
 
 def small_sample(queries: Floats | int) -> Floats:
-    """Return Hedges' J, by which the effect in a sample of so many pairs is too large.
+    """Return Hedges' J: the factor that corrects the effect in a sample of this many pairs, which is too large.
 
     >>> small_sample(10).round(4)
     np.float64(0.9143)

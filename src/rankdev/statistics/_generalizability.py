@@ -34,7 +34,7 @@ class Components:
     runs: float = np.inf  # of each system: the harmonic mean; without any, nothing is known about runs
 
     def relative(self, n: Any = None, collections: int | None = None, runs: float | None = None) -> Any:
-        """Return Eρ², of the order of systems, with n queries in each of so many collections (default: as now)."""
+        """Return Eρ², of the order of systems, with n queries in each of some collections (default: as now)."""
         return _coefficient(self.system, self._noise(n, collections, *self._of_systems(runs)))
 
     def absolute(self, n: Any = None, collections: int | None = None, runs: float | None = None) -> Any:

@@ -16,7 +16,7 @@ from rankdev.statistics.equivalence import interval
 from rankdev.statistics.segments import ALL
 
 Verdict = Literal["pass", "fail", "undecided"]
-ROUNDING = 1e-9  # a smaller loss is none
+ROUNDING = 1e-9  # a smaller loss counts as 0
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def most_extremes(permutations: int, alpha: float, p_value: PValue) -> int:
 
 
 def flips_for(comparisons: int, alpha: float) -> int:
-    """Return the number of flips with which the correction for so many comparisons can reject anything.
+    """Return the number of flips with which a correction for this many comparisons can reject anything.
 
     >>> flips_for(66, 0.05), flips_for(8256, 0.05)  # 12 and 129 systems
     (100000, 330240)

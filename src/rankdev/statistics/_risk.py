@@ -18,7 +18,7 @@ def risk_to(baseline: int, values: Floats, aversion: float, span: float, alpha: 
     """Return URisk (Wang et al. 2012) with its interval, and TRisk (Dinçer et al. 2014), of ``values[query, system]``.
 
     URisk is the mean gain over the baseline, in which losses count 1 + ``aversion`` times; TRisk is URisk in standard
-    errors. The interval allows for skewed gains, and for losses that were not seen as far as the measure's range does.
+    errors. The interval allows for skewed gains, and for unseen losses up to the measure's range.
 
     >>> found = risk_to(0, np.array([[0.5, 0.7], [0.5, 0.7], [0.5, 0.4]]), 1.0, 1.0, 0.05)
     >>> found["urisk"].round(4).tolist(), found["trisk"].round(4).tolist()  # (.2 + .2 − 2 × .1) ÷ 3
@@ -45,9 +45,9 @@ def risk_to(baseline: int, values: Floats, aversion: float, span: float, alpha: 
 def risk_among(values: Floats, aversion: float) -> dict[str, Floats]:
     """Return ZRisk and GeoRisk (Dinçer, Macdonald and Ounis 2016) of ``values[query, system]``, which are 0 or more.
 
-    A score is expected to be the product of the totals of its query and of its system, over the total of all; z is
-    how far it is off, in roots of that. ZRisk is the sum of z, in which negative ones count 1 + ``aversion`` times;
-    GeoRisk is √(mean × Φ(ZRisk ÷ queries)). Where nothing is expected, nothing is off.
+    The expected score is the product of the totals of its query and of its system, over the total of all; z is the
+    distance from it, divided by its root, and 0 where nothing is expected. ZRisk is the sum of z, in which negative
+    ones count 1 + ``aversion`` times; GeoRisk is √(mean × Φ(ZRisk ÷ queries)).
 
     >>> found = risk_among(np.array([[0.5, 0.5], [0.9, 0.1]]), 1.0)
     >>> {name: column.round(4).tolist() for name, column in found.items()}

@@ -162,7 +162,7 @@ class Unseen:
         )
 
     def points(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return the values of each row and their weights; the common one is there once, so that they are far fewer."""
+        """Return the values of each row and their weights; the common one is listed once: they are far fewer."""
         same = values == self.common[:, None]
         others = np.argsort(same, axis=1, kind="stable")[:, : int((~same).sum(axis=1).max(initial=0))]
         weights = 1.0 - np.take_along_axis(same, others, axis=1)
@@ -239,7 +239,7 @@ def differences_and_unseen(family: Family) -> Iterator[tuple[Indices, Floats, Un
     """Yield some pairs at a time, with their differences, in whole units, and what these leave unseen."""
     reach = family.reach / family.unit
     for pairs, apart in family.differences():
-        equal = np.ptp(apart, axis=1) <= 2  # equal but for rounding
+        equal = np.ptp(apart, axis=1) <= 2  # equal up to rounding
         apart[equal] = apart[equal, :1]
         yield pairs, apart, Unseen.of(apart, -reach, reach)
 

@@ -98,7 +98,7 @@ class Family:
         found: dict[str, Floats] = {name: np.empty(self.pairs) for name in names}
         for pairs, apart in self.differences():
             deviation = apart.std(axis=1, ddof=min(1, queries - 1)) * self.unit
-            deviation[np.ptp(apart, axis=1) <= 2] = 0.0  # equal but for rounding
+            deviation[np.ptp(apart, axis=1) <= 2] = 0.0  # equal up to rounding
             found["difference"][pairs], found["deviation"][pairs] = apart.mean(axis=1) * self.unit, deviation
             found["wins"][pairs], found["losses"][pairs] = (apart > 0).sum(axis=1), (apart < 0).sum(axis=1)
         found["moved"] = found["wins"] + found["losses"]
@@ -258,7 +258,7 @@ class PairByQuery:
 
 
 def pair_by_query(scores: ScoresLike, a: str, b: str, measure: str) -> PairByQuery:
-    """Compare two systems on the queries for which both have a value; equal but for rounding is a tie.
+    """Compare two systems on the queries for which both have a value; equal up to rounding is a tie.
 
     >>> from rankdev.evaluation.scores import Scores
     >>> scores = Scores(("x", "y"), ("q1", "q2"), ("P@1",), np.array([[[0.5], [1.0]], [[0.5], [0.0]]]))

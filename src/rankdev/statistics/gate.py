@@ -240,7 +240,7 @@ def _joined(scores: Scores, baseline: str | Scores, release: str | Scores | None
 def _pair(scores: Scores, baseline: str, candidate: str | None, release: str | None) -> Scores:
     """Return the scores of the candidate, the baseline and, where there is one, the release, in this order."""
     given = [baseline] if release is None else [baseline, release]
-    scores.select(systems=given)  # refuses what is no system
+    scores.select(systems=given)  # refuses what is not a system
     others = [name for name in scores.systems if name not in given]
     if candidate is None and len(others) != 1:
         besides = " and ".join(map(repr, given))

@@ -232,7 +232,7 @@ def _append(name: str, content: bytes) -> None:
 
 
 def check_history(path: PathLike) -> None:
-    """Refuse a file that is there and is no history, before any work begins."""
+    """Refuse a file that exists and is not a history, before any work begins."""
     name = check_path(path)
     if os.path.isfile(name):
         try:

@@ -46,7 +46,7 @@ class Leaderboard(Result):
     measures : tuple of str
         Measures, each with a leaderboard of its own.
     tasks : tuple of str
-        Collections or tasks; one where there are no several.
+        Collections or tasks; a single one where there is just one collection.
     rule : {"mean", "borda", "wins"}
         What orders systems over several tasks.
     alpha : float

@@ -101,7 +101,7 @@ def randomization(family: Family, drawing: Drawing) -> Tested:
 
 
 def _notes(family: Family, drawing: Drawing, flips: int, tilt: bool, needed: int) -> tuple[tuple[str, ...], str]:
-    """Return warnings and a note on what so many flips can reject."""
+    """Return warnings and a note on what this number of flips can reject."""
     over, alpha, queries = drawing.comparisons, drawing.alpha, len(family.values)
     among = counted(over, "comparison")
     if tilt:
@@ -176,7 +176,7 @@ def bootstrap(family: Family, drawing: Drawing) -> Tested:
         t = np.where(family.mean == 0, 0.0, np.abs(family.mean) / family.error)
     p = np.ones(family.pairs)
     for pairs, drawn in _studentised(family, resamples, drawing.seed):
-        # a resample that is as extreme but for rounding is as extreme
+        # a resample that is as extreme up to rounding counts as such
         counts = (drawn >= t[pairs, None] * (1 - 1e-9)).sum(axis=1)
         p[pairs] = p_from_counts(counts.astype(np.float64), resamples, drawing.p_value)
     p[family.constant] = 2.0 ** (1 - queries)

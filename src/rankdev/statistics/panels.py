@@ -60,7 +60,7 @@ def as_scores(scores: Any, measures: Sequence[str] | None = None) -> Scores:
 
 
 def _averaged(scores: Scores) -> Scores:
-    """Refuse what is no mean."""
+    """Refuse measures that are not averaged over queries."""
     if scores.geometric:
         name = scores.geometric[0]
         raise UsageError(f"{name} is a geometric mean over queries, and statistics here are of means; leave {name} out")

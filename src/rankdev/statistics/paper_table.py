@@ -206,7 +206,7 @@ def table(
     runs = {} if replicates is None else {name: replicated(one, replicates) for name, one in single.items()}
     collections = {name: runs[name].averaged if name in runs else one for name, one in single.items()}
     first = next(iter(collections.values()))
-    _, second = wanted_pairs(first, baselines)  # refuses what is no system, and takes repeated ones once
+    _, second = wanted_pairs(first, baselines)  # refuses what is not a system, and takes repeated ones once
     compared = [] if baselines is None else [first.systems[i] for i in dict.fromkeys(second.tolist())]
     marks = _marks(first.systems, compared)
     options: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha, "seed": seed}

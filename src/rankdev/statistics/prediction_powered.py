@@ -122,7 +122,7 @@ def prediction_powered(
 
     The weight of the model is tuned for each system and pair (PPI++), so that a bad model costs next to nothing. The
     intervals of differences hold for all pairs of a measure together (max-T). Where most human scores are equal, the
-    intervals allow for scores that were not seen, as far as the measure's range does.
+    intervals allow for unseen scores, up to the ends of the measure's range.
 
     Parameters
     ----------

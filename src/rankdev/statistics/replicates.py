@@ -148,7 +148,7 @@ class Spread:
     run_query: float
 
     def power(self, queries: int, runs: int, difference: float, alpha: float) -> float:
-        """Return the power of the test over queries and runs, with so many runs of each system."""
+        """Return the power of the test over queries and runs, with this many runs of each system."""
         by_queries = (self.query + 2 * self.run_query / runs) / queries
         variance = by_queries + 2 * self.run / runs
         if variance <= 0:

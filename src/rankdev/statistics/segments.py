@@ -112,7 +112,7 @@ def _tested(apart: Floats, sizes: Ints, seed: int) -> Floats:
         for block in weights(sizes, seed):
             sums, squares = np.split((block @ columns).reshape(-1, len(sizes), columns.shape[1]), 2, axis=2)
             drawn = _welch(sums.swapaxes(1, 2), squares.swapaxes(1, 2), sizes, scale)
-            counts += (drawn >= observed * (1 - 1e-9)).sum(axis=0)  # equal but for rounding is as extreme
+            counts += (drawn >= observed * (1 - 1e-9)).sum(axis=0)  # equal up to rounding is as extreme
         p = np.maximum(p, (counts + 1) / (DRAWS + 1))
     return p
 

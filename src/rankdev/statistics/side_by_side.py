@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 TIES = frozenset({"tie", "tied", "equal", "same", "both", "none", "draw", "neither", "0", ""})
-ROUNDING = 1e-9  # a smaller difference of scores is none
+ROUNDING = 1e-9  # a smaller difference of scores counts as 0
 THIRDS = ("small", "medium", "large")
 
 

@@ -83,7 +83,7 @@ class Orders:
         mean, half = total / subsamples, self._half_width(n, seed)
         constant = np.ptp(self._whole, axis=1) <= TIED
         found = (mean, np.maximum(mean - half, -1.0), np.minimum(mean + half, 1.0))
-        nothing = (found[1] <= -1) & (found[2] >= 1)  # an interval of all that τ can be is none
+        nothing = (found[1] <= -1) & (found[2] >= 1)  # an interval of everything that τ can be is not informative
         tau, low, high = (
             np.where(constant | unknown, np.nan, x) for x, unknown in zip(found, (False, nothing, nothing), strict=True)
         )

@@ -29,7 +29,7 @@ class Sampling:
     """Subsamples of ``n`` queries, and their flips.
 
     ``replace`` draws queries with replacement. ``exact`` takes the numbers of the permutations themselves as
-    bits: the first 2^(n − 1) of them are all flips but for the sign of the whole, which does not matter.
+    bits: the first 2^(n − 1) of them are all flips up to the sign of the whole, which does not matter.
     """
 
     n: int

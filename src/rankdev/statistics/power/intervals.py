@@ -151,7 +151,7 @@ def _pair_power(effect: Effects, simulated: Simulated, measure: int, size: int) 
 
 
 def _shift(rate: Floats, critical: float, loose: float) -> Floats:
-    """Find the noncentrality at which so many subsamples reject: Φ((λ − c)/q) + Φ((−λ − c)/q), by halving."""
+    """Find the noncentrality at which this fraction of subsamples rejects: Φ((λ − c)/q) + Φ((−λ − c)/q), by halving."""
     from scipy import special
 
     low, high = np.zeros_like(rate), np.full_like(rate, critical + 10.0)

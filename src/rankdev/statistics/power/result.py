@@ -125,7 +125,7 @@ class Power(OfDrawnQueries):
 
     @property
     def largest_error(self) -> float:
-        """The largest standard error that any power can have with so many subsamples."""
+        """The largest standard error that any power can have with this number of subsamples."""
         return float(0.5 / np.sqrt(self.subsamples))
 
     @property

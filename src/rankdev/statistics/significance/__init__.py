@@ -47,7 +47,7 @@ def significance(
 
     Uncorrected intervals are the test's own; corrected ones hold for all pairs together. They contain 0 exactly where
     the adjusted p-value is above ``alpha``. Where 40% or more of a pair's differences are equal, most often 0, the
-    interval is wider: it allows for differences that were not seen, as far as the measure's range does, and may contain
+    interval is wider: it allows for unseen differences, up to the ends of the measure's range, and may contain
     0 although p, which tests whether the differences are symmetric, is small; a note reports it.
 
     Parameters
