@@ -490,6 +490,38 @@ def test_paper_holds_what_the_screen_holds(show, html, page):
     assert not page.is_visible("#filters")
 
 
+PAPER = 673  # pixels between the margins of A4
+WIDE = """() => [...document.querySelectorAll('table, .figure svg, li, p')].filter(part =>
+    part.getBoundingClientRect().right > document.body.getBoundingClientRect().right + 1)
+    .map(part => part.id || part.className || part.tagName)"""
+
+
+@pytest.mark.parametrize("systems", [2, 8, 30])
+def test_nothing_is_cut_off_on_paper(show, page, systems):
+    rng = np.random.default_rng(0)
+    queries = [f"q{i}" for i in range(28)] + ["Q" * 200, "<b>bold</b>"]
+    items = [*"abcdef", "a long id " * 9, "I" * 90]
+    names = [f"{'a long name of a system ' * 4}{i}" for i in range(systems)]
+    runs = {name: {query: rng.permutation(items).tolist() for query in queries} for name in names}
+    measures = [
+        "RDQ@5",
+        "RDQ(weights=[1,0.9,0.8,0.7,0.6,0.5,0.4],tail=0.1,alpha=2)@7",
+        "nDCG(gains=inverse,dcg=exp-log2)@5",
+    ]
+    texts = {"query_texts": {query: f"What is {query}?" for query in queries}, "item_texts": {"a": "T" * 200}}
+    references = dict.fromkeys(queries, items[:5])
+    show(rd.report(references, runs, measures, command=f"rankdev report {' '.join(names)}", **texts).html, "#query=q3")
+    page.set_viewport_size({"width": PAPER, "height": 980})
+    assert len(cells(page, "#rows")) == 25
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.evaluate(WIDE) == []
+    assert len(cells(page, "#rows")) == len(queries)  # paper has no next page of a table
+    assert page.locator("#making").inner_text().count(names[-1]) == 1
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert len(cells(page, "#rows")) == 25
+
+
 def test_numbers_are_unpacked_as_they_were(show, html):
     page = show(html)
     values = [[0.1234, -1.0, np.nan], [np.inf, -np.inf, 3.0]]
@@ -514,6 +546,9 @@ def test_one_system_is_a_report_too(show, inputs):
     references, runs = inputs
     page = show(rd.report(references, {"blended": runs["blended"]}, "AP@5").html)
     assert not page.is_visible("#pairs")
+    links = page.eval_on_selector_all(".toolbar nav a", "all => all.filter(a => a.offsetParent).map(a => a.hash)")
+    assert links == ["#glance", "#loss", "#queries", "#made"]  # to what is there
+    assert page.inner_text("#health li:last-child b") == "10"
     assert "needs a second system" in page.inner_text("#conclusion")
     assert len(cells(page, "#rows")) == 10
     page.locator("#rows tbody button").first.click()

@@ -47,6 +47,9 @@ def test_green_only_where_every_test_and_interval_and_the_data_allow_it(scores, 
         assert (verdict.level == "problem") == (broken and m == 0)
         if found is None:
             assert verdict.level in ("single", "problem")
+            assert queries_check(verdict, None, 10, "query").level == (
+                "good" if verdict.level == "single" else "unknown"
+            )
             continue
         sign = -1 if verdict.measure in scores.lower_is_better else 1
         means = sign * scores.means[:, m]

@@ -179,11 +179,10 @@ def _unjudged(counts: Scores, k: int) -> Check:
     most, several = float(unjudged[worst]), len(unjudged) > 1
     if most < 0.0005:
         return Check(name, "good", "none", "Every item looked at was judged.")
-    least = f", {unjudged.min():.1%} at least" if several else ""
-    text = (
-        f"{most:.1%} of the first {k} items of {printable(counts.systems[worst])} are unjudged{least}; they count as"
-        " nonrelevant."
-    )
+    best = int(np.argmin(unjudged))
+    ends = [f"{unjudged[i]:.1%} ({printable(counts.systems[i])})" for i in (best, worst)]
+    share = f"From {ends[0]} to {ends[1]}" if several else f"{most:.1%}"
+    text = f"{share} of the first {k} items are unjudged; they count as nonrelevant."
     value = f"{most:.1%}{' at most' if several else ''}"
     return Check(name, "caution" if most >= UNJUDGED else "good", value, text)
 

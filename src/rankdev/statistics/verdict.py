@@ -239,7 +239,9 @@ def queries_check(verdict: Verdict, needs: Plan | str | None, number: int, unit:
         return Check(name, "caution", there, f"They may be enough to confirm the difference between {pair}.")
     if needs is not None:
         return Check(name, "caution", there, "They do not show how many are needed.")
-    return Check(name, "unknown", there, "rankdev plan states how many are needed." if verdict.level == "open" else "")
+    alone = verdict.level == "single"
+    text = "The interval of the mean allows for their number." if alone else "rankdev plan states how many are needed."
+    return Check(name, "good" if alone else "unknown", there, text)
 
 
 def name_some(systems: Sequence[str]) -> str:

@@ -33,6 +33,9 @@ const head = (text, kind = "") => element("th", { scope: "col", class: kind }, .
 /** @param {Node|string} content @param {string} [kind] */
 const cell = (content, kind = "") => element("td", kind ? { class: kind } : {}, content);
 
+/** @param {string} text @param {boolean} [chosen] */
+const measureHead = (text, chosen = false) => element("th", { scope: "row", class: `text measure${chosen ? " chosen" : ""}` }, ...broken(text));
+
 /** @param {number} system */
 const rowHead = (system) => element("th", { scope: "row", class: "text", "data-system": String(system) }, labelled(report.systems, system));
 
@@ -113,7 +116,7 @@ function showVerdict() {
   byId("overall").textContent = withShortNames(report.overall);
   byId("health").replaceChildren(...report.checks[state.measure].map((/** @type {string[]} */ [name, level, value, text]) =>
     element("li", { class: level }, element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]),
-      element("span", {}, element("span", { class: "name" }, name, element("span", { class: "apart" }, `, ${LEVELS[level][1]}: `)), element("b", {}, value), element("small", {}, withShortNames(text))))));
+      element("span", {}, element("span", { class: "name" }, name, element("span", { class: "apart" }, `, ${LEVELS[level][1]}: `)), " ", element("b", {}, value), element("small", {}, withShortNames(text))))));
   for (const button of byId("by-measure").querySelectorAll("button"))
     button.setAttribute("aria-pressed", String(Number(button.dataset.measure) === state.measure));
 }
@@ -122,7 +125,8 @@ function showVerdict() {
 function makeByMeasure() {
   byId("by-measure").hidden = report.measures.length < 2;
   const clear = report.verdicts.filter((/** @type {any} */ { level }) => level === "winner").length;
-  byId("by-measure").append(`A clear winner by ${clear} of ${counted(report.measures.length, "measure")}:`, ...report.measures.map((/** @type {string} */ text, /** @type {number} */ measure) => {
+  const counts = report.systems.length > 1 ? `A clear winner by ${clear} of ${counted(report.measures.length, "measure")}:` : "By measure:";
+  byId("by-measure").append(counts, ...report.measures.map((/** @type {string} */ text, /** @type {number} */ measure) => {
     const { level, best } = report.verdicts[measure];
     const made = element("button", { type: "button", class: `chip ${level}`, "data-measure": String(measure) }, element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]),
       element("span", {}, text, level === "winner" ? `: ${systemName(best, 24)}` : element("span", { class: "apart" }, `: ${LEVELS[level][1]}`)));
@@ -135,7 +139,7 @@ function showSentences() {
   document.title = report.title;
   byId("title").textContent = report.title;
   byId("subtitle").textContent = report.subtitle;
-  const terms = (/** @type {[string, string][]} */ entries) => entries.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, prose(text))]);
+  const terms = (/** @type {[string, string][]} */ entries) => entries.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, folded(prose(text)))]);
   byId("facts").replaceChildren(...terms(report.facts));
   byId("making").replaceChildren(...terms(report.made));
   byId("next").replaceChildren(element("h3", {}, "What to do next"), ...report.next.flatMap(step));
@@ -143,6 +147,9 @@ function showSentences() {
   byId("notes").replaceChildren(...report.notes.map((/** @type {string} */ text) => element("li", {}, withShortNames(text))));
   byId("limits").hidden = !report.notes.length;
 }
+
+/** A text, to unfold where it is long: a command that names 63 files. @param {string} text */
+const folded = (text) => (text.length > 600 ? element("details", {}, element("summary", {}, `${text.slice(0, 120)}…`), text) : text);
 
 /** A next step, with its details to unfold. @param {[string, string]} texts */
 const step = ([text, details]) => [element("p", {}, withShortNames(text)), ...(details ? [element("details", {}, element("summary", {}, "Details"), element("p", {}, withShortNames(details)))] : [])];
@@ -172,7 +179,7 @@ function showBoard() {
   fillTable("board", `${report.measures[m]}: means over queries${letters}`, heads, made);
   const pairs = several ? arrays.pair_significant.shape[1] : 0;
   const significant = several ? significantPairs(m) : 0;
-  byId("groups").textContent = !several ? "" : significant === pairs ? "All differences are significant." : !significant ? "No difference is significant." : `${significant} of ${counted(pairs, "difference")} ${significant === 1 ? "is" : "are"} significant.`;
+  byId("groups").textContent = !several ? "" : pairs === 1 ? `The difference is ${significant ? "" : "not "}significant.` : significant === pairs ? "All differences are significant." : !significant ? "No difference is significant." : `${significant} of ${counted(pairs, "difference")} ${significant === 1 ? "is" : "are"} significant.`;
 }
 
 /** The heading of the intervals: the ends of their axis. @param {number} from @param {number} to */
@@ -200,7 +207,7 @@ function showScores() {
       return made;
     })),
   );
-  fillTable("scores", `Means over queries with ${Math.round(100 * report.confidence)}% intervals; the best of each measure in bold`, heads, rows);
+  fillTable("scores", `Means over queries with ${Math.round(100 * report.confidence)}% intervals${report.systems.length > 1 ? "; the best of each measure in bold" : ""}`, heads, rows);
 }
 
 /** How far the runs of each system lie apart. */
@@ -270,6 +277,8 @@ function showMatrix() {
   waiting = setTimeout(() => fillMatrix(order, (i, j) => !near(i, j)), 30);
 }
 
+const MOST_ON_PAPER = 250; // queries
+
 let waiting = 0;
 const scrolled = { top: 0, left: 0 }; // of the matrix; reading it from the element would force a layout
 
@@ -327,7 +336,7 @@ function showPair() {
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => {
     const found = pairOf(m, a, b);
     const better = (found.difference ?? 0) > 0 ? a : b;
-    return element("tr", {}, element("th", { scope: "row", class: m === state.measure ? "text chosen" : "text" }, text),
+    return element("tr", {}, measureHead(text, m === state.measure),
       cell(shown(arrays.means.at(a, m))), cell(shown(arrays.means.at(b, m))), cell(signed(found.difference)),
       cell(`[${shown(found.low)}, ${shown(found.high)}]`), cell(`${found.wins} / ${found.ties} / ${found.losses}`),
       cell(pText(found.p).replace("p = ", "").replace("p ", "")), cell(found.significant ? element("span", { class: better === a ? "a" : "b" }, labelled(report.systems, better, 24), " is better") : "no", "text"), ...(report.margin ? [cell(found.verdict, "text")] : []));
@@ -369,7 +378,7 @@ function showPower() {
   const { measures, sizes, level } = report.power;
   const curves = measures.map((/** @type {string} */ text, /** @type {number} */ m) => ({ name: text, values: sizes.map((/** @type {number} */ _, /** @type {number} */ n) => arrays.power.at(m, n)) }));
   byId("curves").replaceChildren(drawCurves(sizes, curves, report.measures[state.measure], widthOf("curves"), "Median power against the number of queries; the numbers are in the table below"));
-  const rows = curves.map((/** @type {any} */ curve) => element("tr", {}, element("th", { scope: "row", class: "text" }, curve.name), ...curve.values.map((/** @type {number | null} */ value) => cell(shown(value, 3)))));
+  const rows = curves.map((/** @type {any} */ curve) => element("tr", {}, measureHead(curve.name), ...curve.values.map((/** @type {number | null} */ value) => cell(shown(value, 3)))));
   fillTable("power", `Fraction of samples of n ${report.power.unit} with a significant difference, at level ${level}`, [head("Measure", "text"), ...sizes.map((/** @type {number} */ n) => head(String(n)))], rows);
 }
 
@@ -397,7 +406,7 @@ function showMeasures() {
   byId("measures-hint").textContent = "Do the measures rank the systems alike? Kendall's τ over the systems' means; below it Pearson's r.";
   const heads = [head("Measure", "text"), head("Significant differences", "measure"), ...report.measures.map((/** @type {string} */ text) => head(text, "measure"))];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ i) =>
-    element("tr", {}, element("th", { scope: "row", class: "text" }, text), cell(`${significantPairs(i)} of ${arrays.pair_significant.shape[1]}`),
+    element("tr", {}, measureHead(text), cell(`${significantPairs(i)} of ${arrays.pair_significant.shape[1]}`),
       ...report.measures.map((/** @type {string} */ _, /** @type {number} */ j) => {
         const made = cell(i === j ? "–" : shown(arrays.tau.at(i, j), 3));
         if (i !== j) made.append(element("small", {}, shown(arrays.r.at(i, j), 3)));
@@ -500,7 +509,11 @@ function listen() {
     const { difference, p } = pairOf(state.measure, pair.a, pair.b);
     pair.found.title = `${systemName(pair.a, 48)} − ${systemName(pair.b, 48)}: ${signed(difference)}, ${pText(p)}`;
   });
-  window.addEventListener("beforeprint", () => { for (const part of document.querySelectorAll("details")) part.open = true; });
+  window.addEventListener("beforeprint", () => {
+    for (const part of document.querySelectorAll("details")) part.open = true;
+    if (chosenQueries().length <= MOST_ON_PAPER) showRows(chosenQueries()); // paper has no next page of a table
+  });
+  window.addEventListener("afterprint", showQueries);
   window.addEventListener("hashchange", () => {
     follow(location.hash);
     if (location.hash.includes("=")) show();
@@ -557,6 +570,8 @@ async function start() {
   makeByMeasure();
   addTableTools();
   showMeasures();
+  for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".toolbar nav a"))) link.hidden = byId(link.hash.slice(1)).hidden;
+  for (const id of ["scores", "losses"]) byId(id).parentElement.classList.toggle("long", report.systems.length > 20);
   showLosses();
   if (report.systems.length > 1) makeMatrix();
   showScores();

@@ -190,7 +190,7 @@ function showQuery(found) {
 /** @param {number} query @param {number[]} systems */
 function scoresOfQuery(query, systems) {
   const heads = [head("Measure", "text"), ...systems.map((s, i) => element("th", { scope: "col", class: systems.length > 1 ? "ab"[i] : "" }, labelled(report.systems, s, 24)))];
-  const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => element("tr", {}, element("th", { scope: "row", class: "text" }, text), ...systems.map((s) => cell(shown(arrays.scores.at(m, s, query))))));
+  const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => element("tr", {}, measureHead(text), ...systems.map((s) => cell(shown(arrays.scores.at(m, s, query))))));
   const table = element("table", {}, element("caption", {}, "Scores of this query"), element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
   return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scores of this query" }, table, tableTools(() => /** @type {HTMLTableElement} */ (table), "query-scores"));
 }
@@ -228,7 +228,7 @@ function itemOf(query, place, kind = "") {
   const made = element("td", { class: "item" }, ...(kind ? [signOf(kind)] : []), labelled(report.pools[query], place, 60));
   const text = textOf(report.texts, id);
   if (text) made.append(element("small", {}, element("bdi", {}, prose(text))));
-  if (kind) made.append(element("small", { class: "state" }, kind));
+  if (kind) made.append(" ", element("small", { class: "state" }, kind));
   return made;
 }
 
