@@ -15,8 +15,8 @@ from rankdev.core.references import References
 from rankdev.core.runs import Run
 from rankdev.errors import RankdevWarning
 from rankdev.evaluation.coverage import Coverage
-from rankdev.evaluation.evaluate import deepest
 from rankdev.evaluation.matching import Matcher
+from rankdev.evaluation.measuring import deepest
 from rankdev.evaluation.placings import gains_at
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import Measure
