@@ -18,10 +18,10 @@ from rankdev._common.arrays import Floats
 from rankdev.core.references import References
 from rankdev.core.runs import Run
 from rankdev.errors import RankdevWarning, counted, listed, printable
+from rankdev.evaluation._ranges import Ranges, over_orders, ties_that_decide, with_missing
 from rankdev.evaluation._strictness import little_order
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.evaluate import Empty, evaluate_all
-from rankdev.evaluation.score_ranges import Ranges, over_orders, ties_that_decide, with_missing
 from rankdev.evaluation.scores import Scores
 from rankdev.measures import parse
 from rankdev.measures.base import Measure

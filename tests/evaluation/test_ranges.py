@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.evaluation.score_ranges import over_orders, with_missing
+from rankdev.evaluation._ranges import over_orders, with_missing
 from tests.common import plain
 from tests.common.claims import EVERY
 from tests.common.examples import examples
