@@ -15,7 +15,7 @@ import pytest
 import rankdev as rd
 from rankdev.judging import BudgetSpentError, ChatJudge, JudgeError, NoAnswerError
 from rankdev.judging._database import StoreError
-from rankdev.judging.judges import CommentingJudge, Reply
+from rankdev.judging._judges import CommentingJudge, Reply
 from rankdev.judging.store import Store
 from tests.judging.chat_server import Chat, chatting
 

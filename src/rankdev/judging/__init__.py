@@ -1,8 +1,8 @@
 """Collect pairwise judgments from an assessor or a program, with as few questions as the goal needs."""
 
+from rankdev.judging._judges import BudgetSpentError, NoAnswerError
 from rankdev.judging.chat import ChatJudge
 from rankdev.judging.collect import collect
-from rankdev.judging.judges import BudgetSpentError, NoAnswerError
 from rankdev.judging.model_check import check_model
 from rankdev.judging.pool import pool
 from rankdev.judging.result import Collected, JudgeError

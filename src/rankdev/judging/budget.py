@@ -8,7 +8,7 @@ from typing import Any
 
 from rankdev._common.checks import check_number
 from rankdev.errors import DataError, UsageError, shown
-from rankdev.judging.judges import BudgetSpentError
+from rankdev.judging._judges import BudgetSpentError
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import polars as pl
 from rankdev._common.checks import check_flag, check_number, check_seed, check_whole
 from rankdev._common.ids import as_id
 from rankdev.errors import UsageError, shown
+from rankdev.judging._judges import CommentingJudge, NoAnswerError, Reply
 from rankdev.judging._prompts import FORMAT, INSTRUCTIONS, ONCE_MORE, Texts, content_of, parsed, probability_of
 from rankdev.judging.budget import Purse, Usage, prices
-from rankdev.judging.judges import CommentingJudge, NoAnswerError, Reply
 
 DEFAULTS = {"temperature": 0, "max_tokens": 50}
 ALTERNATIVES = 10  # tokens whose probability is asked for

@@ -14,8 +14,8 @@ import numpy as np
 from rankdev._common.checks import check_choice, check_number, check_path, check_seed, check_whole
 from rankdev.errors import DataError, RankdevError, UsageError, counted, shown
 from rankdev.judging._answer_files import AnswerDatabase, AnswerFile, kept_in
+from rankdev.judging._judges import Asker, BudgetSpentError, NoAnswerError, Reply, finishing
 from rankdev.judging.items import Pair, Pool, sorted_pair
-from rankdev.judging.judges import Asker, BudgetSpentError, NoAnswerError, Reply, finishing
 from rankdev.judging.result import Answer, Better, Collected, JudgeError
 from rankdev.judging.strategies import NEEDS_RUNS, DecisionStrategy, OrderStrategy, Rule, Strategy, SystemScores
 from rankdev.measures import Measure
