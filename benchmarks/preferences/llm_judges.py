@@ -1,4 +1,4 @@
-"""What people's checks of a language model are good for: ``python -m benchmarks.preferences.llm_judges``.
+"""What people's checks of a language model are good for: ``python -m benchmarks.preferences.llm_judges [--keep]``.
 
 People and a model compare all pairs of the five items of each query. The model errs in its own way, prefers the item
 that it sees first, and may err in favour of one of the two systems. Queries are drawn from a large population, a few of
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from benchmarks.history import Row, report
 
 import rankdev as rd
 from rankdev.judging._agreement import agreement_limits
@@ -104,14 +105,45 @@ def trials(found: dict[str, Any], judged: int, by_people: int, number: int, rng:
     return [truth, float(agree.mean()), *means.tolist()]
 
 
+NAMES = ("difference", "agreement", "joined holds", "people hold", "model holds", "width", "joined decides")
+NAMES += ("people decide", "joined wrong", "model wrong", "agreement holds")
+
+
+def worst(rows: pl.DataFrame) -> list[Row]:
+    """Return the worst of the rows of each model."""
+    found = rows.group_by("model", maintain_order=True).agg(
+        pl.col("agreement").mean().alias("agreement with people"),
+        pl.col("joined holds").min().alias("coverage, from both"),
+        pl.col("model holds").min().alias("coverage, from the model alone"),
+        pl.col("joined wrong").max().alias("wrong conclusions, from both"),
+        pl.col("model wrong").max().alias("wrong conclusions, from the model alone"),
+        pl.col("width").min().alias("least width relative to people alone"),
+        pl.col("width").max().alias("most"),
+        pl.col("agreement holds").min().alias("coverage of the agreement"),
+    )
+    return found.to_dicts()
+
+
+def decided(rows: pl.DataFrame) -> list[Row]:
+    """Return how often a good model leads to a conclusion where one system is better, in percent."""
+    return [
+        {
+            "queries judged by people": f"{row['queries']}",
+            "true difference": row["difference"],
+            "conclusions, from both, %": 100 * row["joined decides"],
+            "from people alone, %": 100 * row["people decide"],
+        }
+        for row in rows.filter(pl.col("better") > 0, model=MODELS[0].name).iter_rows(named=True)
+    ]
+
+
 def main() -> None:
-    """Print a row per model and number of queries that people judged."""
+    """Print a row per model and number of queries that people judged, and the worst of each model."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--trials", type=int, default=1000)
     parser.add_argument("--population", type=int, default=8000)
+    parser.add_argument("--keep", action="store_true", help="add the tables to the history")
     options = parser.parse_args()
-    names = ["difference", "agreement", "joined holds", "people hold", "model holds", "width", "joined decides"]
-    names += ["people decide", "joined wrong", "model wrong", "agreement holds"]
     rows = []
     for k, model in enumerate(MODELS):
         for better in (0.0, 0.3):
@@ -119,9 +151,12 @@ def main() -> None:
             found = population(model, options.population, rng, better)
             for by_people in (10, 20, 40):
                 measured = trials(found, 200, by_people, options.trials, rng)
-                rows.append((model.name, better, by_people, *(round(value, 3) for value in measured)))
+                rows.append((model.name, better, by_people, *measured))
+    table = pl.DataFrame(rows, schema=["model", "better", "queries", *NAMES], orient="row")
     with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_width_chars=200, fmt_str_lengths=30):
-        print(pl.DataFrame(rows, schema=["model", "better", "queries", *names], orient="row"))
+        print(table)
+    report("Models and people", worst(table), keep=options.keep)
+    report("Models and people, conclusions", decided(table), keep=options.keep)
 
 
 if __name__ == "__main__":
