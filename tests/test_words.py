@@ -55,6 +55,14 @@ WORDS = {
     "grid": r"planes?",
     "error context": r"blam\w+",
     "ties for best": r"rivals?",
+    "fix, repair": r"mend(?:s|ed|ing)?",
+    "extension": r"endings?",
+    "sum over positions": r"built up",
+    "variance between runs": r"how far runs vary",
+    "truncated": r"runs? (?:was|were|is|are) cut",
+    "probability of being best": r"chances? (?:to be|of being) best",
+    "differently": r"otherwise than|(?:made|defined|computed) in another way",
+    "affected by tied scores": r"decided by (?:ties|equal scores)|equal scores decide",
     "format": r"shapes? of (?:an |the |its )?(?:inputs?|files?|references?|runs?|documents?|lines?|tables?)",
 }
 PATTERNS = {better: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for better, words in WORDS.items()}
@@ -123,6 +131,38 @@ def found_in(source, allowed=()):
 def test_the_fields_words_are_used(module):
     found = found_in((SOURCE / module).read_text("utf-8"), ALLOWED.get(module, ()))
     assert not found, "\n".join(f"{module}:{line}" for line in found)
+
+
+ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md"))]
+# in pages a verdict is what a result calls so, and plain, odd, sure or due may be meant as everybody does
+ELSEWHERE = {"conclusion, preference", "notes", "simple", "malformed, unusual", "confident", "ideal rank", "matched"}
+ELSEWHERE |= {"report, state, estimate", "package, space", "relevant item", "grid", "session", "fraction"}
+FENCED = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
+NOT_PROSE = re.compile(r"`[^`]*`|<!--.*?-->|\]\([^)]*\)|<[^>]+>", re.DOTALL)
+
+
+def found_in_page(text):
+    """Return a line for each word that is not to be used in a page."""
+    kept = text
+    for pattern in (FENCED, NOT_PROSE):
+        kept = pattern.sub(lambda part: "\n" * part[0].count("\n"), kept)
+    return [
+        f"{kept.count(chr(10), 0, match.start()) + 1}: {match[0]!r}; better: {better}"
+        for better, pattern in PATTERNS.items()
+        if better not in ELSEWHERE
+        for match in pattern.finditer(kept)
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_use_the_fields_words(page):
+    found = found_in_page((ROOT / page).read_text("utf-8"))
+    assert not found, "\n".join(f"{page}:{line}" for line in found)
+
+
+def test_words_of_the_house_are_found_in_pages():
+    assert found_in_page("A `beside`.\n\n```\nmended\n```\nIt\nis mended.\n") == ["7: 'mended'; better: fix, repair"]
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_what_is_missing_on_either_side_is_said(rankdev, folder):
     done = rankdev("eval", "places.jsonl", "short.run")
     assert "9 of 10 queries are not in the run; they score 0" in done.err
     assert "1 query of the run has no reference; it is skipped" in done.err
-    assert "1 of 10 queries is decided by equal scores; ties are broken by 'trec_eval'" in done.err
+    assert "1 of 10 queries is affected by tied scores; ties are broken by 'trec_eval'" in done.err
 
 
 def test_standard_input_can_be_the_run(folder):

@@ -40,9 +40,9 @@ def test_other_references_are_marked(rankdev, folder):
     ("words", "said"),
     [
         ("history nowhere.jsonl", "nowhere.jsonl: no such file or directory"),
-        ("history places.jsonl", "places.jsonl:1: this is no line of a history"),
-        ("eval places.jsonl nearest.run --history nearest.run", "nearest.run:1: this is no line of a history"),
-        ("eval places.jsonl nearest.run --history popular.run", "popular.run:1: this is no line of a history"),
+        ("history places.jsonl", "places.jsonl:1: this is not a line of a history"),
+        ("eval places.jsonl nearest.run --history nearest.run", "nearest.run:1: this is not a line of a history"),
+        ("eval places.jsonl nearest.run --history popular.run", "popular.run:1: this is not a line of a history"),
         ("eval places.jsonl nearest.run --losses --history h.jsonl", "--losses takes one measure"),
         ("eval places.jsonl nearest.run --history none/h.jsonl", "there is no such folder"),
         ("eval - nearest.run --history h.jsonl", "- can be read only once"),

@@ -61,7 +61,7 @@ def test_official_and_set_are_understood(like):
 def test_sets_are_refused_where_one_measure_is_asked_for():
     with pytest.raises(MeasureError, match="official denotes 29 measures"):
         rd.parse("official")
-    with pytest.raises(MeasureError, match="trec_eval's Rndcg is not computed here; take nDCG"):
+    with pytest.raises(MeasureError, match="trec_eval's Rndcg is not computed here; use nDCG"):
         rd.parse("Rndcg")
 
 
@@ -125,7 +125,7 @@ def test_an_unknown_program():
 def test_fractional_grades_are_refused():
     fractional = rd.References.from_grades({"q1": {"d1": 1.7}})
     assert rd.evaluate(fractional, {"a": RUN}, "nDCG").means.item() == 1.0
-    with pytest.raises(DataError, match=r"the grade 1.7, and trec_eval 9.0.8 takes whole grades only"):
+    with pytest.raises(DataError, match=r"the grade 1.7, and trec_eval 9.0.8 accepts integer grades only"):
         rd.evaluate(fractional, {"a": RUN}, "nDCG", like="trec_eval-9")
 
 

@@ -67,7 +67,7 @@ def test_coverage_counts_what_is_missing_on_either_side():
 def test_ties_that_could_change_a_result_are_counted(scores, tied):
     result = rd.evaluate({"q": ["d1", "d2"]}, {"a": {"q": scores}}, "RDQ@2")
     assert result.coverage[0].tied == tied
-    expected = ["a: 1 of 1 query is decided by equal scores; ties are broken by 'trec_eval'"]
+    expected = ["a: 1 of 1 query is affected by tied scores; ties are broken by 'trec_eval'"]
     assert list(result.remarks) == (expected if tied else [])
 
 
@@ -164,7 +164,7 @@ def test_a_run_that_was_cut_too_shallow(tmp_path):
     run = rd.read_run(path, depth=2)
     assert rd.evaluate(REFS, {"a": run}, "RDQ@2").values[0, 0, 0] == 1
     for text in ("RDQ@3", "AP"):
-        with pytest.raises(UsageError, match=f"'a': the run was cut at 2; read it whole to score {text}"):
+        with pytest.raises(UsageError, match=f"'a': the run was truncated at 2; read all of it to score {text}"):
             rd.evaluate(REFS, {"a": run}, ["RDQ@2", text])
 
 
@@ -271,7 +271,7 @@ def test_ties_and_order_are_refused_where_a_run_does_not_know_them_any_more(tmp_
     cut = rd.read_run(tmp_path / "a.run", depth=1)
     by_rank, by_score = (rd.read_run(tmp_path / "a.run", order=order) for order in ("rank", "score"))
     for run, options, message in [
-        (cut, {"ties": "ascending"}, "system 'a': this Run was cut at 1; read it again with ties='ascending'"),
+        (cut, {"ties": "ascending"}, "system 'a': this Run was truncated at 1; read it again with ties='ascending'"),
         (by_score, {"ties": "given"}, "system 'a': this Run has lost the order of its source"),
         (by_score, {"order": "rank"}, "system 'a': this Run was ordered by score and has no ranks"),
         (by_rank, {"order": "score"}, "system 'a': this Run was ordered by rank and has no scores"),

@@ -152,5 +152,5 @@ def test_a_repeated_item_is_refused():
 def test_what_is_of_one_order_is_refused():
     references = rd.References.from_grades({"q": {"a": 1, "b": 0}})
     for ask in (rd.losses, rd.bounds):
-        with pytest.raises(UsageError, match=r"is of one order, and ties='expected' has none"):
+        with pytest.raises(UsageError, match=r"needs one order, and ties='expected' has none"):
             ask(references, {"s": {"q": {"a": 1.0}}}, "RDQ@5", ties="expected")

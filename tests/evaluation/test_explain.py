@@ -139,7 +139,7 @@ def test_shares_of_average_precision_by_hand():
     ["Tau@2", "TauAP", "Rho@2", "SetP", "SetF", "SetAP", "IPrec@0.1", "Bpref", "infAP", "RBO(p=0.9)@5", "NumRet"],
 )
 def test_what_is_not_built_up_cannot_be_explained(text):
-    with pytest.raises(UsageError, match=rf"{re.escape(text)} is not built up position by position; take RDQ"):
+    with pytest.raises(UsageError, match=rf"{re.escape(text)} is not a sum over positions; use RDQ"):
         rd.explain({"d1": 1, "d2": 2}, ["d1", "d2"], measure=text)
 
 

@@ -36,7 +36,7 @@ def test_queries_that_runs_lack(missing, level):
     if missing:
         assert check.value == f"{missing} of 20"
         text = f"few answers only {20 - missing} of 20 queries; missing queries count as 0."
-        same = " The verdict would be the same whatever it scored there."
+        same = " The conclusion would be the same whatever it scored there."
         assert check.text == text + (same if 2 <= missing <= 10 else "")
         assert (check.limits is not None) == (2 <= missing <= 10)  # it is a problem if it could change the verdict
 

@@ -151,8 +151,8 @@ def test_queries_that_are_missing_or_have_no_reference_item():
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("Tau@5", "not built up position by position"),
-        ("SetP", "not built up position by position"),
+        ("Tau@5", "not a sum over positions"),
+        ("SetP", "not a sum over positions"),
         ("RDQ(judged_only=True)@5", "leave judged_only out"),
     ],
 )
@@ -191,7 +191,7 @@ def test_every_form_of_a_run_is_read_below_the_cutoff(text, tmp_path, monkeypatc
 def test_a_run_that_was_cut_is_refused(tmp_path):
     (tmp_path / "a.run").write_text("q Q0 x 1 3 a\nq Q0 d2 2 2 a\nq Q0 d1 3 1 a\n")
     run = rd.read_run(tmp_path / "a.run", depth=2)
-    with pytest.raises(rd.UsageError, match="the run was cut at 2; read it whole"):
+    with pytest.raises(rd.UsageError, match="the run was truncated at 2; read all of it"):
         rd.losses({"q": ["d1", "d2"]}, {"a": run}, "RDQ@2")
 
 

@@ -58,7 +58,7 @@ def test_by_plain_loops(seed):
 def test_queries_on_which_all_are_equal_have_one_half_and_a_note():
     found = scores_of([[0.1 + 0.2, 0.1], [0.3, 0.2], [0.3, 0.3]]).standardize()
     assert found.of("std(AP@5)")[:, 0].tolist() == [0.5] * 3
-    assert any("AP@5: 1 query on which all of them are equal, at .5" in remark for remark in found.remarks)
+    assert any("AP@5: 1 query on which all of them are equal, set to .5" in remark for remark in found.remarks)
     other = scores_of([[0.4, 0.1]]).standardize(scores_of([[0.3, 0.1], [0.3, 0.2], [0.3, 0.3]]))
     assert np.isnan(other.values[0, 0, 0])
     assert any("1 other score cannot be standardized there" in remark for remark in other.remarks)

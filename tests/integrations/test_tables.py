@@ -137,7 +137,7 @@ def test_the_index_of_a_pandas_frame_may_hold_columns():
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (FRAME["score"], r"a pandas Series is no table; give a DataFrame, such as that of reset_index\(\)"),
+        (FRAME["score"], r"a pandas Series is not a table; give a DataFrame, such as that of reset_index\(\)"),
         (FRAME.set_index(["query", "item"])["score"], "a pandas Series is no table"),
         (pd.concat([FRAME, FRAME[["score"]]], axis=1), "the column 'score' appears twice"),
         (pl.DataFrame({"query": ["q"]}).lazy().select("item"), "this LazyFrame cannot be used as a table"),

@@ -99,19 +99,19 @@ def test_tables_of_questions_and_contexts(tmp_path):
 
 def test_records_without_right_contexts(tmp_path):
     lines = [RECORD, {**RECORD, "user_input": "r", "reference_contexts": None}]
-    why = r"no contexts are known to be right here \(reference_contexts\); leave this record out"
+    why = r"this record names no relevant contexts \(reference_contexts\); leave it out"
     with pytest.raises(rd.DataError, match=f"record 2: {why}"):
         rd.References.of(lines)
     with pytest.raises(rd.DataError, match=f"a.jsonl:2: {why}"):
         rd.read_references(written(tmp_path, "\n".join(map(json.dumps, lines)), "a.jsonl"))
     with pytest.raises(rd.DataError, match=r"^[^:]*a.jsonl:2: this line is not JSON"):
         rd.read_references(written(tmp_path, "\n".join(map(json.dumps, [RECORD, RECORD]))[:-9], "a.jsonl"))
-    with pytest.raises(rd.DataError, match=r"references also need the contexts that are right \(reference_contexts\)"):
+    with pytest.raises(rd.DataError, match=r"references also need the relevant contexts \(reference_contexts\)"):
         rd.read_references(written(tmp_path, json.dumps(RETRIEVED), "a.jsonl"))
 
 
 def test_ids_that_are_floats():
-    with pytest.raises(rd.DataError, match=r"'item' holds Float64; .*; make ids of floats whole numbers or text first"):
+    with pytest.raises(rd.DataError, match=r"'item' holds Float64; .*; convert float ids to integers or text first"):
         rd.evaluate(pd.DataFrame({"user_id": [1], "item_id": [2.0], "rating": [3]}), {"x": {1: [2]}}, "RR")
 
 

@@ -159,7 +159,7 @@ def test_remedies(tmp_path: Path) -> None:
         DataError, match=r"'a b' has white space, which TREC files cannot hold; write the run as .jsonl"
     ):
         write_run(Run.from_lists({"q": ["a b"]}), tmp_path / "a.run")
-    with pytest.raises(DataError, match=r"' a' has white space at an end, which .csv loses; write .jsonl"):
+    with pytest.raises(DataError, match=r"' a' begins or ends with white space, which .csv loses; write .jsonl"):
         write_run(Run.from_lists({"q": [" a"]}), tmp_path / "a.csv")
     with pytest.raises(DataError, match=r"begins as another kind of file does; write the run as .jsonl"):
         write_run(Run.from_lists({'{"q"': ["a"]}), tmp_path / "a.run")

@@ -216,7 +216,7 @@ def test_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_file_is_called_what_it_is_not(tmp_path: Path, ending: str) -> None:
     references = References.from_lists({"q1": ["d1"]})
     for write in (lambda path: write_run(RUN, path), lambda path: write_references(references, path)):
-        with pytest.raises(UsageError, match=r"is not written here; take .*jsonl.*or an ending such as .txt for TREC"):
+        with pytest.raises(UsageError, match=r"cannot be written; use .*jsonl.*or an extension such as .txt for TREC"):
             write(tmp_path / f"a{ending}")
     assert not list(tmp_path.iterdir())
 
@@ -271,6 +271,6 @@ def test_what_cannot_be_put_on_the_disk_is_an_error(
 @pytest.mark.parametrize("name", ["a.pdf", "a.png", "a.html.gz", "a.xlsx", "a.pdf.zst"])
 def test_names_of_other_formats_are_not_given_to_trec(tmp_path: Path, name: str) -> None:
     for write in (lambda path: write_run(RUN, path), lambda path: write_references(GRADED, path)):
-        with pytest.raises(UsageError, match=r"is not written here; take"):
+        with pytest.raises(UsageError, match=r"cannot be written; use"):
             write(tmp_path / name)
     assert not list(tmp_path.iterdir())

@@ -102,7 +102,7 @@ def test_paper_stands_for_thirteen_configurations():
         ("nDCG(gains={1:-2})@5", "the gain of grade 1 is -2; gains are finite and at least 0"),
         ("nDCG(gains={0:1})@5", "grade 0 gains 1; items of grade 0 or below are nonrelevant here"),
         ("nDCG(gains=[1,2])@5", "gains is (1.0, 2.0); choose from native"),
-        ("RBP(max_grade=4)@5", "max_grade belongs to gains=graded"),
+        ("RBP(max_grade=4)@5", "max_grade is for gains=graded only"),
         ("Zzzzzz", "unknown measure 'Zzzzzz'; known are "),
         (
             "RDQ(alhpa=4)@5",

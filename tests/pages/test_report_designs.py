@@ -54,7 +54,7 @@ def test_clusters_are_in_every_number():
 
 
 def test_the_page_says_how_many_runs_and_clusters():
-    assert "how far runs vary: x 3, y 2." in rd.report(REFERENCES, RUNS, "RDQ@3", replicates=REPLICATES).verdict
+    assert "variance between runs: x 3, y 2." in rd.report(REFERENCES, RUNS, "RDQ@3", replicates=REPLICATES).verdict
     assert "whole clusters of queries: 8 of them." in rd.report(REFERENCES, RUNS, "RDQ@3", clusters=CLUSTERS).verdict
     assert rd.report(REFERENCES, RUNS, "RDQ@3", clusters=CLUSTERS, power=True).html
 

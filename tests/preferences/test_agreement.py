@@ -248,7 +248,7 @@ def test_strengths_without_the_position_bias(words):
     assert corrected.to_polars()["low"][0] < 0
     assert corrected.position == "correct"
     assert len(tiers(corrected).tiers["all"]) == 1
-    with pytest.raises(UsageError, match="position='correct' belongs to method='bradley-terry'"):
+    with pytest.raises(UsageError, match="position='correct' is for method='bradley-terry'"):
         strengths(judged, "crowd-bt", position="correct")
     with pytest.raises(UsageError, match="do not record which item was shown first"):
         strengths(Preferences.from_rows([("q", "x", "y")]), position="correct")

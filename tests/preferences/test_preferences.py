@@ -144,7 +144,7 @@ def test_a_partly_judged_pool_gives_what_was_judged_and_names_the_rest():
     assert found.undecided().remarks == (
         "1 query has no judgments and no reference: new.",
         "2 items are left out, which no chain of comparisons connects with the others: q: c, d.",
-        "1 of 2 queries has fewer judgments than sorting the items takes: other (3 on 4 items).",
+        "1 of 2 queries has fewer judgments than sorting the items needs: other (3 on 4 items).",
     )
 
 

@@ -35,7 +35,7 @@ def test_long_lists_without_circles_are_exact_too():
     swapped = [*order[:10], order[11], order[10], *order[12:]]
     assert merge_rankings([order, swapped, order]).references["all"] == rd.Reference.from_list(order)
     rng = np.random.default_rng(0)
-    with pytest.raises(DataError, match=r"query 'q': \d+ items form majority cycles, .* up to 14: take method='borda'"):
+    with pytest.raises(DataError, match=r"query 'q': \d+ items form majority cycles, .* up to 14: use method='borda'"):
         merge_rankings({"q": [rng.permutation(60).tolist() for _ in range(3)]})
 
 

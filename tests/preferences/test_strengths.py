@@ -261,7 +261,7 @@ def test_real_judgments_give_the_order_supplied_with_them():
         ({"disconnected": "ignore"}, "unknown disconnected"),
         ({"ridge": -1}, "ridge must be a number of at least 0"),
         ({"method": "crowd-bt"}, "no worker column"),
-        ({"method": "rank-centrality", "tie_model": "davidson"}, "belongs to method='bradley-terry'"),
+        ({"method": "rank-centrality", "tie_model": "davidson"}, "is for method='bradley-terry'"),
     ],
 )
 def test_wrong_calls(options, message):

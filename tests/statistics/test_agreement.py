@@ -64,9 +64,9 @@ def test_wrong_calls_are_refused(make_scores, rng):
         agreement(scores, measures=["m0"])
     with pytest.raises(UsageError, match="at least one data set"):
         agreement({})
-    with pytest.raises(DataError, match="other measures"):
+    with pytest.raises(DataError, match="differs from the first in measures"):
         agreement({"x": scores, "y": make_scores(rng.random((3, 4, 3)))})
-    with pytest.raises(DataError, match="other systems"):
+    with pytest.raises(DataError, match="differs from the first in systems"):
         Scores.pooled({"x": scores, "y": make_scores(rng.random((2, 4, 2)))})
 
 

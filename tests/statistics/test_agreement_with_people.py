@@ -86,7 +86,7 @@ def test_intervals_hold_the_true_agreement_and_its_difference(queries):
     [
         ({"winner": "z"}, "row 0 has winner 'z'; expected 'x', 'y' or tie"),
         ({"a": "xx"}, "row 0 names 'xx', a system without scores; did you mean x"),
-        ({"winner": "tie"}, "no preference is between"),
+        ({"winner": "tie"}, "no preference compares"),
         ({"query": ""}, "row 0 has no query"),
     ],
 )

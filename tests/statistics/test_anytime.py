@@ -69,9 +69,9 @@ def test_equal_systems_leave_what_was_not_seen():
 def test_wrong_designs_are_refused():
     scores = scored(np.random.default_rng(6).random((3, 20)))
     for options in ({"test": "t"}, {"permutations": 99}, {"clusters": {}}, {"replicates": {"x": ["a", "b"]}}):
-        with pytest.raises(UsageError, match="not for anytime"):
+        with pytest.raises(UsageError, match="cannot be combined with anytime"):
             rd.significance(scores, anytime=True, **options)
-    with pytest.raises(UsageError, match="not for anytime; choose holm"):
+    with pytest.raises(UsageError, match="cannot be combined with anytime; choose holm"):
         rd.significance(scores, anytime=True, correction="max-t")
     unknown = rd.Scores(scores.systems, scores.queries, ("my own",), scores.values)
     with pytest.raises(UsageError, match="my own has none"):

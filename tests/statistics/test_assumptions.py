@@ -27,7 +27,8 @@ def test_small_wins_that_a_rare_loss_would_undo():
     (remark,) = remarks_on(apart)
     assert remark == (
         "P@5: a and b differ significantly, but by little on every query (at most 0.03 of 1): a loss of 1 on 2% of"
-        " queries would undo that, and 50 queries would show none with probability 0.36; look for rare failures"
+        " queries would cancel that, and a sample of 50 queries would miss them all with probability 0.36; look for"
+        " rare failures"
     )
     assert remarks_on(apart, "mine") == ()  # of a measure without a known range, nothing is known
 
@@ -46,8 +47,8 @@ def test_one_query_that_dominates():
     apart = np.append(np.tile([0.02, -0.02], 10), -0.9)
     (remark,) = remarks_on(apart)
     assert remark == (
-        "P@5: query q20 alone makes 99% of the squared differences of a and b: without it their difference is +0"
-        " instead of -0.0429; look at it, and report both"
+        "P@5: query q20 alone contributes 99% of the squared differences of a and b: without it their difference is +0"
+        " instead of -0.0429; inspect it, and report both"
     )
 
 
@@ -57,7 +58,7 @@ def test_several_measures_without_a_correction_over_them():
     apart[:, 0] += 0.11 - apart[:, 0].mean()
     (remark,) = remarks_on(apart)
     assert remark == (
-        "6 measures are tested, each by itself: if no system differs, the probability of some significant difference is"
+        "6 measures are tested separately: if no system differs, the probability of some significant difference is"
         " up to 0.30, not 0.05; corrected over all of them (family='all'), 0 differences of 1 would remain significant"
     )
     assert remarks_on(apart, family="all") == ()

@@ -105,7 +105,7 @@ def test_identical_systems_have_an_interval_and_a_remark():
     assert row["high"] == -row["low"] == pytest.approx(stats.beta.ppf(0.975, WEIGHT, 43), rel=0.02)
     assert found.remarks == (
         "P@1: new and old have the same difference on 100% of 43 queries: the interval allows for unseen ones up to 1,"
-        " the width of the measure's range; queries on which the systems differ would tell more",
+        " the width of the measure's range; queries on which the systems differ would be more informative",
     )
 
 
@@ -113,7 +113,7 @@ def test_a_measure_without_a_known_range_is_remarked_on():
     scores = scores_of(np.where(np.arange(40) < 3, 2.0, 0.0), "mine")
     (remark, *_) = rd.significance(scores).remarks
     assert "the measure has no known range" in remark
-    assert "up to 2, as far as scores lie apart here" in remark
+    assert "only up to 2, the range of the observed scores" in remark
     with pytest.warns(rd.RankdevWarning, match="mine has no known range"):
         rd.equivalence(scores, margin=0.1)
 
@@ -170,5 +170,5 @@ def test_the_bounded_test_needs_a_range():
     assert found.permutations == 0
     with pytest.raises(UsageError, match="test='bounded' needs the range of a measure, and mine has none"):
         rd.significance(rd.Scores(*names, ("mine",), values), test="bounded")
-    with pytest.raises(UsageError, match="not for clusters"):
+    with pytest.raises(UsageError, match="cannot be combined with clusters"):
         rd.significance(rd.Scores(*names, ("P@5",), values), test="bounded", clusters=dict.fromkeys(names[1], 1))

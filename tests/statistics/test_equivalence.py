@@ -90,7 +90,7 @@ def test_equal_scores_are_the_same_from_so_many_queries_on_that_unseen_differenc
         flat = scores_of(np.full(n, 0.5), np.full(n, 0.5))
         if verdict == "undecided":
             with pytest.warns(
-                rd.RankdevWarning, match=f"same difference on all {n} queries.*; 59 such queries would do"
+                rd.RankdevWarning, match=f"same difference on all {n} queries.*; 59 such queries would be enough"
             ):
                 assert rd.equivalence(flat, margin=0.05).to_polars()["verdict"][0] == verdict
         else:

@@ -101,7 +101,7 @@ def test_a_writer_that_is_killed_leaves_a_file_that_can_be_read(file):
 )
 def test_no_other_file_is_appended_to(file, text):
     file.write_text(text)
-    with pytest.raises(rd.DataError, match=r"no line of a history|no history"):
+    with pytest.raises(rd.DataError, match=r"not a line of a history|not a history"):
         append_history(file, scores(), "0")
     assert file.read_text() == text
 
@@ -109,12 +109,12 @@ def test_no_other_file_is_appended_to(file, text):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda entry: {**entry, "mean": "x"}, ":2: this is no line of a history"),
-        (lambda entry: {**entry, "time": "yesterday"}, ":2: this is no line of a history"),
-        (lambda entry: {**entry, "time": "2026-01-01T00:00:00"}, ":2: this is no line of a history"),
-        (lambda entry: {**entry, "system": None}, ":2: this is no line of a history"),
-        (lambda entry: [entry], ":2: this is no line of a history"),
-        (lambda entry: {"time": entry["time"]}, ":2: this is no line of a history"),
+        (lambda entry: {**entry, "mean": "x"}, ":2: this is not a line of a history"),
+        (lambda entry: {**entry, "time": "yesterday"}, ":2: this is not a line of a history"),
+        (lambda entry: {**entry, "time": "2026-01-01T00:00:00"}, ":2: this is not a line of a history"),
+        (lambda entry: {**entry, "system": None}, ":2: this is not a line of a history"),
+        (lambda entry: [entry], ":2: this is not a line of a history"),
+        (lambda entry: {"time": entry["time"]}, ":2: this is not a line of a history"),
     ],
 )
 def test_a_wrong_line_is_named(file, change, message):
@@ -129,7 +129,7 @@ def test_what_is_not_there_is_named(file, tmp_path):
     with pytest.raises(rd.DataError, match="no such file"):
         rd.history(file)
     file.write_text("")
-    with pytest.raises(rd.DataError, match="there is no entry yet"):
+    with pytest.raises(rd.DataError, match="there are no entries yet"):
         rd.history(file)
     append_history(file, scores(), "0")
     with pytest.raises(rd.UsageError, match="has no measure 'RP'; did you mean RR"):

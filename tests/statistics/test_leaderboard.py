@@ -213,7 +213,7 @@ def test_wrong_input_is_refused(scores):
         rd.leaderboard({"x": scores, "y": scores}, clusters={})
     with pytest.raises(UsageError, match="at least 2 systems"):
         rd.leaderboard(scores.select(systems=["a"]))
-    with pytest.raises(DataError, match="other systems"):
+    with pytest.raises(DataError, match="differs from the first in systems"):
         rd.leaderboard({"x": scores, "y": scores.select(systems=["a", "b"])})
 
 

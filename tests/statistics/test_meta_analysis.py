@@ -124,7 +124,7 @@ def test_few_collections_are_said_to_be_few():
 
 def test_pooling_says_that_large_collections_dominate():
     found = rd.significance(rd.Scores.pooled(collections()), test="t", correction="none")
-    assert found.remarks == ("queries are pooled, so that large collections dominate: c0 20, c1 400, c2 50",)
+    assert found.remarks == ("queries are pooled, so large collections dominate: c0 20, c1 400, c2 50",)
     joined = [np.concatenate([part.of("P@5")[i] for part in collections().values()]) for i in range(2)]
     assert found.to_polars()["p"][0] == pytest.approx(stats.ttest_rel(*joined).pvalue)
 

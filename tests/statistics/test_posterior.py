@@ -121,7 +121,7 @@ def test_better_is_lower_where_lower_is_better():
 
 def test_without_a_known_range_a_note_says_how_far_the_posterior_looks():
     scores = rd.Scores(("a", "b"), tuple(map(str, range(20))), ("NumRet",), np.repeat([[[3.0]], [[1.0]]], 20, axis=1))
-    with pytest.warns(rd.RankdevWarning, match="interval and posterior cannot know"):
+    with pytest.warns(rd.RankdevWarning, match="interval and posterior allow for unseen ones only"):
         found = rd.equivalence(scores, margin=0.5, posterior=True)
     assert np.isfinite(found.to_polars().select(CHANCES).to_numpy()).all()
     assert "Posterior probability that a is worse by more than 0.5, the same, or better" in str(found)

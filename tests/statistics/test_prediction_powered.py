@@ -64,7 +64,7 @@ def test_queries_are_matched_by_name():
 
 def test_both_sides_need_the_same_systems():
     people, model, _ = made()
-    with pytest.raises(rd.DataError, match="other systems"):
+    with pytest.raises(rd.DataError, match="differs from the first in systems"):
         rd.prediction_powered(people, model.select(systems=["a", "b"]))
 
 

@@ -83,7 +83,7 @@ def test_negative_estimates_are_said_to_be_none():
 
 
 def test_collections_need_the_same_systems():
-    with pytest.raises(rd.DataError, match="other systems"):
+    with pytest.raises(rd.DataError, match="differs from the first in systems"):
         rd.variance({"x": scores_of(JUDGED), "y": scores_of(JUDGED[:4])})
     with pytest.raises(rd.UsageError, match="of at least one collection"):
         rd.variance({})

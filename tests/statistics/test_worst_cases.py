@@ -59,8 +59,8 @@ def tied(lists, queries=20, among=6):
 def test_ties_are_a_problem_where_they_could_change_the_verdict(runs, problem):
     got, text = level(runs)
     assert got == ("problem" if problem else "caution")
-    assert ("That changes the verdict. Use ranks (--order rank)" in text) == problem
-    assert ("No order changes the verdict." in text) != problem
+    assert ("That changes the conclusion. Use ranks (--order rank)" in text) == problem
+    assert ("No order changes the conclusion." in text) != problem
     assert level(runs, ties="expected") == ("good", "Scores are means over all orders of tied items.")
 
 
@@ -74,7 +74,7 @@ def test_a_verdict_that_holds_can_be_read_with_the_range_of_the_mean():
     _, text = level(runs)
     low, high = (float(word.rstrip(".")) for word in text.partition("mean is ")[2].split(" ")[0:3:2])
     assert low - 1e-4 <= min(first, second) < max(first, second) <= high + 1e-4
-    assert text.startswith("Equal scores decide RDQ@4 on ")
+    assert text.startswith("Tied scores affect RDQ@4 on ")
     _, both = level({**runs, "more": tied(FAIR, queries=5, among=2)})
     assert "in 2 of 3 runs, on up to " in both
     assert "the mean of more, which moves most, is " in both
@@ -90,7 +90,7 @@ def test_missing_queries_are_a_problem_where_they_could_change_the_verdict(lost,
     got, text = level({"good": GOOD, "few": dict(list(POOR.items())[lost:])}, name)
     far = lost < 12
     assert got == ("caution" if far else "problem")
-    assert ("The verdict would be the same whatever it scored there." in text) == (1 < lost < 12)
+    assert ("The conclusion would be the same whatever it scored there." in text) == (1 < lost < 12)
 
 
 def test_a_single_system_has_a_problem_where_its_mean_could_be_another():

@@ -63,7 +63,7 @@ def text_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     values = column(frame, name, what)
     whole = values.dtype.is_integer() or (isinstance(values.dtype, pl.Decimal) and not values.dtype.scale)
     if not (whole or values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
-        remedy = "; make ids of floats whole numbers or text first" if values.dtype.is_float() else ""
+        remedy = "; convert float ids to integers or text first" if values.dtype.is_float() else ""
         raise DataError(f"{what}: column {name!r} holds {values.dtype}; expected text or whole numbers{remedy}")
     text = values.cast(pl.String)
     missing = text.is_null() | (text == "").fill_null(False)

@@ -22,7 +22,7 @@ class Reading:
 
     ``duplicates`` is which row of an item counts where a query has several: the first or the last of the source, or
     the one with the highest score (the lowest rank). ``columns`` are names of the source's columns by ours.
-    ``ranks`` are consecutive, or leave out as many as are tied: 1, 1, 1, 4. ``collapse`` is what separates the id of a
+    ``ranks`` are consecutive, or skip as many as are tied: 1, 1, 1, 4. ``collapse`` is what separates the id of a
     document from the number of its chunk: the place of a document is that of its best chunk.
     """
 

@@ -113,7 +113,7 @@ def as_polars(table: Any) -> pl.DataFrame:
 def _from_pandas(table: Any) -> pl.DataFrame:
     """Take columns, and levels of the index with a name of their own, through NumPy: pyarrow is not needed."""
     if not hasattr(table, "columns"):
-        raise DataError("a pandas Series is no table; give a DataFrame, such as that of reset_index()")
+        raise DataError("a pandas Series is not a table; give a DataFrame, such as that of reset_index()")
     names = [str(name) for name in table.columns]
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])

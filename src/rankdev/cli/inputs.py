@@ -163,7 +163,7 @@ def read_chosen_scores(path: str, measures: Sequence[str]) -> Scores:
 
 
 def _labels(texts: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Name measures by their labels; scores computed elsewhere may have labels that are no measures of rankdev."""
+    """Name measures by their labels; scores computed elsewhere may have labels that are not measures of rankdev."""
     from rankdev.measures import parse_all
 
     return [label for text in texts for label in ([text] if text in known else map(str, parse_all(text)))]

@@ -50,7 +50,7 @@ and blanks in the names of columns do not matter.
                        once: first or last in the file, or best (highest
                        score). Default: two scores of an item are refused.
   --collapse MARK      Items are chunks such as d7#3 of documents such as d7:
-                       each document has the place of its best chunk.
+                       each document has the position of its best chunk.
   --ranks WHICH        Ranks are consecutive (default) or, with competition,
                        skip as many as are tied: 1, 1, 1, 4.
 

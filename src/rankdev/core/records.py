@@ -152,7 +152,7 @@ def _listed(items: Any, query: Any) -> list[Any]:
 def right_rows(record: Any, where: str = "") -> list[dict[str, Any]]:
     """Return rows of the contexts that are right for a question, among records of which others have them."""
     if not is_right(record):
-        raise DataError(f"{where}no contexts are known to be right here (reference_contexts); leave this record out")
+        raise DataError(f"{where}this record names no relevant contexts (reference_contexts); leave it out")
     query = question_of(record)
     if query is None:
         raise DataError(f"{where}this record names no question; expected one of {', '.join(QUESTIONS)}")

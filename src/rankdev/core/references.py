@@ -67,7 +67,7 @@ class References(ByQuery[Reference]):
     nonrelevant : Nonrelevant or None
         Items judged nonrelevant; None where it is not known which they are.
     integer_ids : tuple of str
-        Which of query and item were whole numbers; they are text inside, and whole numbers in tables that come out.
+        Which of query and item ids were integers; they are text internally, and integers again in tables.
 
     Examples
     --------
@@ -216,7 +216,7 @@ class References(ByQuery[Reference]):
 
     @classmethod
     def from_preferences(cls, preferences: Any, method: str = "bradley-terry", **options: Any) -> References:
-        """Make references from pairwise judgments; items that the judgments do not separate share a rank.
+        """Make references from pairwise judgments; items that they do not distinguish share a rank.
 
         Parameters
         ----------

@@ -112,7 +112,7 @@ def named_responses(answer: Any) -> Iterator[tuple[Any, Any]]:
     if isinstance(several, Mapping):
         failed = (answer.get("rank_eval") or answer).get("failures")
         if isinstance(failed, Mapping) and failed:
-            raise DataError(f"query {shown(next(iter(failed)))} failed in this _rank_eval; mend it, and evaluate again")
+            raise DataError(f"query {shown(next(iter(failed)))} failed in this _rank_eval; fix it, and evaluate again")
         yield from several.items()
     elif several is not None:
         queries = answer.get("queries")

@@ -85,7 +85,7 @@ def check_ranks(groups: Groups, item: pl.Series, rank: Floats, rows: Ints) -> No
     if len(gaps):
         row = int(rows[gaps[0]])
         before = ordered[gaps[0] - 1]
-        hint = "; those of 1, 1, 1, 4 are with ranks='competition'" if (np.diff(ordered) == 0).any() else ""
+        hint = "; for ranks such as 1, 1, 1, 4 set ranks='competition'" if (np.diff(ordered) == 0).any() else ""
         raise DataError(
             f"query {shown(groups.names[int(groups.codes[row])])}: rank {before:g} is followed by {rank[row]:g};"
             f" ranks must be consecutive{hint}",

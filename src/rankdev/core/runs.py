@@ -53,11 +53,11 @@ class Run(ByQuery[list[str]]):
     ordering : Ordering
         What the run is ordered by, and how ties are broken.
     depth : int or None
-        How many positions were kept where the run was cut.
+        Number of positions kept, if the run was truncated.
     left_out : int
         Rows left out because another of the same item counts; see ``duplicates`` of :func:`rankdev.read_run`.
     integer_ids : tuple of str
-        Which of query and item were whole numbers; they are text inside, and whole numbers in tables that come out.
+        Which of query and item ids were integers; they are text internally, and integers again in tables.
 
     Examples
     --------
@@ -208,7 +208,7 @@ class Run(ByQuery[list[str]]):
         ranks : {"consecutive", "competition"}, optional
             Ranks of a run without scores differ, or are tied as in 1, 1, 1, 4; ties are then broken by ``ties``.
         collapse : str, optional
-            What separates a document from its chunk, as in ``d7#3``: each document has the place of its best chunk.
+            What separates a document from its chunk, as in ``d7#3``: each document has the position of its best chunk.
 
         Returns
         -------
@@ -245,7 +245,7 @@ class Run(ByQuery[list[str]]):
         return cls.from_lists(value)
 
     def reordered(self, order: Order | None = None, ties: Ties | None = None) -> Run:
-        """Return the run in another order; refused where it no longer holds what that needs.
+        """Return the run in another order; refused if it no longer has the scores or ranks for that.
 
         Parameters
         ----------
@@ -274,7 +274,7 @@ class Run(ByQuery[list[str]]):
         if wanted.order == "rank":
             raise UsageError("this Run was ordered by score and has no ranks; read it again with order='rank'")
         if self.depth is not None:
-            raise UsageError(f"this Run was cut at {self.depth}; read it again with ties={wanted.ties!r}")
+            raise UsageError(f"this Run was truncated at {self.depth}; read it again with ties={wanted.ties!r}")
         if wanted.ties == "given":
             raise UsageError("this Run has lost the order of its source; read it again with ties='given'")
         return Run.from_table(self.to_polars(), ties=wanted.ties)
@@ -368,7 +368,7 @@ class Run(ByQuery[list[str]]):
 
 @dataclass(frozen=True, eq=False)
 class Top:
-    """The first positions of a run; this is the one place where a run is cut.
+    """The first positions of a run; this is the one place where a run is truncated.
 
     ``rows`` do not repeat an item; those that are not ``within`` the cut are there because they share the score
     (``tie``) of one that is. ``lengths`` counts the positions of each query, repeated items included.

@@ -279,7 +279,7 @@ def _reasons(found: Advice) -> list[str]:
     if not found.opposed[most]:
         return made_of
     pairs = counted(round(found.opposed[most] * len(found.systems) * (len(found.systems) - 1) / 2), "pair")
-    opposed = f"{found.measures[most]} orders {pairs} of systems otherwise than {found.best}"
+    opposed = f"{found.measures[most]} orders {pairs} of systems differently from {found.best}"
     return [*made_of, f"{opposed}: where measures disagree, power does not tell which is right"]
 
 

@@ -117,7 +117,7 @@ def _closing(found: Leaderboard) -> Iterator[str]:
     if found.rule == "mean":
         yield f"ranks: simultaneous {percent(1 - found.alpha)} intervals for all systems"
         yield "group: systems that share a letter do not differ significantly"
-    yield "best: chance of being best on other such queries"
+    yield "best: probability of being best on other such queries"
     if found.baseline is not None:
         yield (
             "URisk: mean gain over the baseline, with losses weighted; TRisk: in standard errors; gains, loses: the"
@@ -128,8 +128,8 @@ def _closing(found: Leaderboard) -> Iterator[str]:
     if len(found.tasks) > 1:
         yield "borda: fraction of systems beaten; wins: fraction of tasks on which the system is best"
         yield (
-            "one left out: ranks without one of the tasks; such tasks: simultaneous ranks, and the chance of being"
-            " best, if tasks were drawn anew"
+            "one left out: ranks without one of the tasks; such tasks: simultaneous ranks, and the probability of being"
+            " best, for a new sample of tasks"
         )
     without = ("clusters", "replicates") if len(found.tasks) > 1 else ("rule", "clusters", "replicates")
     yield made_with(found, *without, *(() if found.risk is not None else ("risk", "baseline")))

@@ -38,7 +38,7 @@ def tiers_report(found: Tiers) -> Report:
     """Show the tier of each item, and as text what is decided and what is undecided."""
     rows = found.to_polars()
     undecided = found.undecided()
-    table = Table(_with_interval(rows), "Tiers: equal ranks are not separated", right=("interval",), digits=3)
+    table = Table(_with_interval(rows), "Tiers: items of equal rank are tied", right=("interval",), digits=3)
     return Report(rows, [table], closing=_as_text(undecided), remarks=(*found.remarks, *undecided.remarks))
 
 
@@ -94,7 +94,7 @@ def _as_text(found: Undecided) -> list[str]:
             chance = f"each with a chance of {LIKELY:.0%}"
             lines.append(f"About {counted(sum(known), 'more judgment')} would separate {far:,} of them, {chance}.")
         if cyclic:
-            lines.append(f"{cyclic:,} of them on cycles of wins: more judgments need not order them.")
+            lines.append(f"{cyclic:,} of them on cycles of wins: more judgments may not order them.")
         if close:
             lines.append(f"{close:,} of them nearly equal (a 52.5% chance or less): leave tied.")
     return lines
@@ -111,7 +111,7 @@ def judge_agreement_report(found: JudgeAgreement) -> Report:
     notes = []
     if found.position is not None and found.position.swapped:
         notes.append(swapped_note(found.position))
-    return Report(table, [Table(table, "What the judges agree on")], closing=notes, remarks=found.remarks)
+    return Report(table, [Table(table, "Agreement between judges")], closing=notes, remarks=found.remarks)
 
 
 @reports(PositionBias)

@@ -31,7 +31,7 @@ class Table:
     """A frame for reading, computed on use where it is a function.
 
     ``best`` marks cells, (row, column) pairs; ``digits`` is the number of decimals, and ``formats`` writes the values
-    of some columns in another way. Leading columns of text are names: they may be shortened, and are repeated where
+    of some columns differently. Leading columns of text are names: they may be shortened, and are repeated where
     the columns do not fit side by side; ``names`` lists them where they are other columns. Columns of ``prose``
     are broken into lines. Numbers are set right and text left, but for the columns named in ``right`` and ``left``.
     Pages and notebooks draw a bar behind the numbers of ``bars``, from 0 to 1 or to the largest. ``raised`` has marks

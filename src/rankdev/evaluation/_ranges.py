@@ -65,12 +65,12 @@ def with_missing(references: References, runs: Mapping[str, Run], scores: Scores
 
 
 def ties_that_decide(entry: Coverage, measure: str) -> int:
-    """Count the queries of a run whose score in the measure equal scores decide."""
+    """Count the queries of a run on which tied scores affect the measure."""
     return 0 if entry.ties == "expected" else entry.tied_by.get(measure, entry.tied)
 
 
 def _unbroken(run: Run) -> Run:
-    """Leave ties open, those of the run's own rule; a repeated item is no item that anybody knows."""
+    """Keep ties unresolved, those of the run's own rule; a repeated item is no item that anybody knows."""
     assert run.scores is not None
     names = run.item_ids
     if run.repeats is not None:

@@ -74,7 +74,7 @@ def standardized(scores: Scores, reference: ScoresLike | None, method: str) -> S
         if equal := int((flat & enough)[:, m].sum()):
             lost = int((np.isfinite(scores.values) & np.isnan(values) & flat)[:, :, m].sum())
             other = f"; {counted(lost, 'other score')} cannot be standardized there" if lost else ""
-            notes.append(f"{kind.label}: {counted(equal, 'query')} on which all of them are equal, at .5{other}")
+            notes.append(f"{kind.label}: {counted(equal, 'query')} on which all of them are equal, set to .5{other}")
     empty = empty_remarks(scores.coverage, scores.empty, scores.reference_sizes)
     return replace(
         scores,

@@ -165,12 +165,12 @@ def bounds(
 
     With grades, an unjudged item could have any grade of the collection; without, it could share any rank or come
     between two. Counting it as nonrelevant does not give a lower bound: a relevant item far from its place costs more,
-    and one below the cutoff, or in another list, changes what is ideal. What counts is every item that any of the lists
-    returned, at any depth: give shorter lists to ask about those. Unjudged items that no list returned are taken as
+    and one below the cutoff, or in another list, changes the ideal list. Every item counts that any of the lists
+    returned, at any depth: pass shorter lists to limit that. Unjudged items that no list returned are taken as
     nonrelevant.
 
-    P, R, RBP and nDCG (gains native or binary) have exact bounds, and so has AP of single systems. The others have them
-    where few completions are possible, and outer bounds elsewhere.
+    P, R, RBP and nDCG (gains native or binary) have exact bounds, and so has AP of single systems. Others are exact
+    if few completions are possible, and outer bounds otherwise.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ class _Work:
         inexact = [int((~exact).sum()) for exact in (self.exact, self.exact_pairs)]
         note = (
             f"{inexact[0]:,} of {self.exact.size:,} score ranges and {inexact[1]:,} of {self.exact_pairs.size:,}"
-            " difference ranges, query by query, are not exact: no completion leaves them, but they may be too wide"
+            " difference ranges, query by query, are not exact: no completion exceeds them, but they may be too wide"
         )
         return Bounds(
             scores=self.scores,

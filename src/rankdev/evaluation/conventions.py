@@ -74,7 +74,7 @@ class Convention:
             (one, first), (other, second) = list(rules.items())[:2]
             raise UsageError(
                 f"{self.program} orders equal scores in one way for {first} ({one!r}) and in another for {second}"
-                f" ({other!r}); evaluate them one after the other"
+                f" ({other!r}); evaluate them separately"
             )
         return next(iter(rules))
 
@@ -168,7 +168,7 @@ class Choices:
         if len(fractional):
             program = CONVENTIONS[self.like].program
             raise DataError(
-                f"the references have the grade {fractional[0]:g}, and {program} takes whole grades only;"
+                f"the references have the grade {fractional[0]:g}, and {program} accepts integer grades only;"
                 f" round the grades, or leave like={self.like!r} out"
             )
 

@@ -33,7 +33,7 @@ class Coverage:
     unreferenced : int
         Queries of the run that have no reference; they are skipped.
     tied : int
-        Queries in which equal scores decide: another rule than the run's ``ties`` could change the value of one of the
+        Queries that tied scores affect: another rule than the run's ``ties`` could change the value of one of the
         measures (or, with ``ties="expected"``, values are means over all orders).
     ties : str
         The run's rule for ties.
@@ -96,7 +96,13 @@ def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:
         runs, counts = counted(len(repeating), "run", of=len(coverage)), named_counts(repeating)
         yield f"{runs} have rows that are left out, because others of the same query and item count: {counts}"
     for kind, verb, one, several, many in (
-        ("missing", "is", "not in the run; it scores 0", "not in the run; they score 0", "lack queries, which score 0"),
+        (
+            "missing",
+            "is",
+            "not in the run; it scores 0",
+            "not in the run; they score 0",
+            "are missing queries, which score 0",
+        ),
         (
             "unreferenced",
             "has",
@@ -107,9 +113,9 @@ def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:
         (
             "decided",
             "is",
-            "decided by equal scores",
-            "decided by equal scores",
-            "have queries that equal scores decide",
+            "affected by tied scores",
+            "affected by tied scores",
+            "have queries affected by tied scores",
         ),
         (
             "averaged",

@@ -89,7 +89,7 @@ def evaluate(
     empty : {"zero", "skip"}, optional
         Queries without any relevant item score 0, or are left out. Default: zero, or as ``like`` does.
     like : {"trec_eval-10", "trec_eval-9", "pytrec_eval", "ir_measures", "gdeval", "ranx"}, optional
-        Do as another program does: its order of equal scores, its rounding of IPrec, what it reads, and its names of
+        Follow another program: its order of equal scores, its rounding of IPrec, what it reads, and its names of
         measures. An option that contradicts it is refused. See docs/conformance.md.
     duplicates : {"first", "last", "best"}, optional
         Which row of an item counts where a run has several for a query: the first or the last, or that with the highest
@@ -98,9 +98,9 @@ def evaluate(
     columns : dict of str to str, optional
         Names of the columns of tables, or of the fields of responses, by ours: ``{"item": "sku"}``.
     ranks : {"consecutive", "competition"}, optional
-        Whether ranks in tables are consecutive, or leave out as many as are tied: 1, 1, 1, 4. Default: consecutive.
+        Whether ranks in tables are consecutive, or skip as many as are tied: 1, 1, 1, 4. Default: consecutive.
     collapse : str, optional
-        What separates a document from its chunk, as in ``d7#3``: each document has the place of its best chunk.
+        What separates a document from its chunk, as in ``d7#3``: each document has the position of its best chunk.
     strict : bool, default False
         Refuse what is otherwise a warning or a note and could make a number wrong: queries that only one side has,
         ids that differ by case, blanks or Unicode form only, scores that rise with the ranks, repeated items.

@@ -180,7 +180,7 @@ def explain(
     k : int, optional
         Cutoff of RDQ. Default: none.
     measure : str or Measure, optional
-        A measure that is built up along the ranking, such as nDCG, AP, RBP, P or RR. Default: RDQ with ``k`` and
+        A measure that is a sum over positions, such as nDCG, AP, RBP, P or RR. Default: RDQ with ``k`` and
         ``parameters``.
     **parameters : Any
         Parameters of RDQ, such as ``alpha``.
@@ -251,7 +251,7 @@ class _Explained:
         return self._positions(ideal, measure.position_weights.first(depth), credit, normalised * credit, could)
 
     def _by_gain(self) -> tuple[Position, ...]:
-        """Decompose a score that is built up along the ranking into what each position adds."""
+        """Decompose a score that is a sum over positions into what each position adds."""
         best = ideal_match(self.match, self.measure)
         items = list(self.reference)
         ideal_list = [items[place] for place in best.place][: self.measure.reach]

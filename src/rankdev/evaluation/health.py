@@ -27,7 +27,7 @@ from rankdev.measures import parse
 from rankdev.measures.base import Measure
 
 LACKS = 0.05  # of the queries: a run that lacks fewer may well have nothing to return there
-BROKEN = 0.5  # of the queries: a run that lacks more is not the run that was meant, whatever the verdict
+BROKEN = 0.5  # of the queries: a run that lacks more is not the run that was meant, whatever the conclusion
 UNJUDGED = 0.1  # of the items looked at
 FEW = 3  # queries: on fewer, a run may well return no relevant item
 FLAT = "The references do not"
@@ -111,7 +111,7 @@ def _missing(scores: Scores, m: int, ranges: Ranges) -> Check:
     if not LACKS < most <= BROKEN:
         return Check(name, "caution" if most <= LACKS else "problem", value, text)
     they = "it" if len(lacking) == 1 else "they"
-    same = f" The verdict would be the same whatever {they} scored there." if len(scores.systems) > 1 else ""
+    same = f" The conclusion would be the same whatever {they} scored there." if len(scores.systems) > 1 else ""
     return Check(name, "caution", value, f"{text}{same}", _limits(ranges, m, text))
 
 
@@ -136,7 +136,7 @@ def _tied(scores: Scores, m: int, ranges: Ranges) -> Check:
     decided = {entry.system: ties_that_decide(entry, measure) for entry in scores.coverage}
     if not any(decided.values()):
         averaged = any(entry.averaged for entry in scores.coverage)
-        text = "Scores are means over all orders of tied items." if averaged else "No tie decides a score."
+        text = "Scores are means over all orders of tied items." if averaged else "No tie affects a score."
         return Check(name, "good", "averaged" if averaged else "none", text)
     low, high = (replace(scores, values=values).averages[:, m] for values in ranges)
     widest = int(np.argmax(np.nan_to_num(high - low)))
@@ -145,18 +145,18 @@ def _tied(scores: Scores, m: int, ranges: Ranges) -> Check:
     share = f"{most:,} of {queries:,}"
     span = f"is {low[widest]:.4f} to {high[widest]:.4f}"
     if having == 1:
-        text = f"Equal scores decide {measure} on {share} queries of {system}. Over all their orders its mean {span}."
+        text = f"Tied scores affect {measure} on {share} queries of {system}. Over all their orders its mean {span}."
     else:
         runs = counted(having, "run", of=len(decided))
         text = (
-            f"Equal scores decide {measure} in {runs}, on up to {share} queries. Over all their orders the mean of"
+            f"Tied scores affect {measure} in {runs}, on up to {share} queries. Over all their orders the mean of"
             f" {system}, which moves most, {span}."
         )
     problem = (
-        f"{text}{' That changes the verdict.' if several else ''} Use ranks (--order rank), scores with more digits, or"
-        " means over all orders (--ties expected)."
+        f"{text}{' That changes the conclusion.' if several else ''} Use ranks (--order rank), scores with more digits,"
+        " or means over all orders (--ties expected)."
     )
-    same = " No order changes the verdict." if several else ""
+    same = " No order changes the conclusion." if several else ""
     value = f"{share}{' at most' if having > 1 else ''}"
     return Check(name, "caution", value, f"{text}{same}", _limits(ranges, m, problem))
 

@@ -125,7 +125,7 @@ def losses(
     runs : dict of str to Run, path, table or dict
         Each system's whole ranking, also what is below the cutoff. A query missing from a run scores 0.
     measure : str or Measure, default "RDQ@10"
-        A measure that is built up along the ranking, such as RDQ, nDCG, AP, RBP, P or RR, without ``judged_only``.
+        A measure that is a sum over positions, such as RDQ, nDCG, AP, RBP, P or RR, without ``judged_only``.
     order : {"score", "rank"}, optional
         What orders a run. Default: score; a Run keeps its own.
     ties : str, optional
@@ -158,4 +158,4 @@ def losses(
 def _ideals_below_one(found: Losses) -> Iterator[str]:
     ideal = float(np.nanmin(found._means[:, 3], initial=1.0))
     if found.scores.kinds[0].range[1] == 1 and ideal < 1 - ROUNDING:
-        yield f"ideal lists score {ideal:.4f} in {found.measure}, so that score and losses add up to that"
+        yield f"ideal lists score {ideal:.4f} in {found.measure}, so score and losses add up to that"

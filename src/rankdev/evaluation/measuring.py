@@ -58,7 +58,7 @@ def match_run(matcher: Matcher, run: Run, measures: Sequence[Scorer]) -> tuple[M
     """Match a run as deep as the measures look."""
     for measure in measures:
         if run.depth is not None and (measure.reach is None or measure.reach > run.depth):
-            raise UsageError(f"the run was cut at {run.depth}; read it whole to score {measure}")
+            raise UsageError(f"the run was truncated at {run.depth}; read all of it to score {measure}")
     if run.ordering.leaves_ties_open:
         check_averages(measures)
     return matcher.match(run, deepest(measures), measures)

@@ -144,7 +144,7 @@ def _alike(scores: Scores, other: Scores) -> Scores:
             raise DataError(f"it has no scores by {measure}, only by {', '.join(other.measures)}")
     changed = [*_changed_references(scores, other), *_changed_parameters(scores, other)]
     if changed:
-        raise DataError(f"it was made in another way: {'; '.join(changed)}")
+        raise DataError(f"it was computed differently: {'; '.join(changed)}")
     return other.select(measures=scores.measures, queries=list(scores.queries))
 
 
@@ -179,7 +179,7 @@ def _changed_parameters(scores: Scores, other: Scores) -> list[str]:
         if then != now:
             found.append(f"{name} was {then!r} and is {now!r}")
     kinds = {kind.label: kind for kind in other.kinds}
-    found += [f"{kind.label} was defined in another way" for kind in scores.kinds if kinds[kind.label] != kind]
+    found += [f"{kind.label} was defined differently" for kind in scores.kinds if kinds[kind.label] != kind]
     before, after = other.origin, scores.origin
     if before is None or after is None:
         return found
@@ -188,5 +188,5 @@ def _changed_parameters(scores: Scores, other: Scores) -> list[str]:
     if before.duplicates and after.duplicates and before.duplicates != after.duplicates:  # without, there were none
         found.append(f"duplicates was {before.duplicates!r} and is {after.duplicates!r}")
     if before.conventions != after.conventions:
-        found.append("measures were defined in another way by that version of rankdev")
+        found.append("that version of rankdev defined measures differently")
     return found

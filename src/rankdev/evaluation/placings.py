@@ -13,8 +13,8 @@ from rankdev.measures.base import Measure
 from rankdev.measures.match import Match
 from rankdev.measures.rdq import RDQ
 
-INSTEAD = "take RDQ, nDCG, AP, RBP, P or RR"
-NOT_CUMULATIVE = f"is not built up position by position; {INSTEAD}"
+INSTEAD = "use RDQ, nDCG, AP, RBP, P or RR"
+NOT_CUMULATIVE = f"is not a sum over positions; {INSTEAD}"
 ROUNDING = 1e-12  # a loss below this counts as 0
 CELLS = 1_000_000  # gains of items at positions that are held at once
 
@@ -24,9 +24,9 @@ def check_cumulative(measure: Measure) -> None:
     if not measure.cumulative:
         raise UsageError(f"{measure} {NOT_CUMULATIVE}")
     if measure.higher_is_better is False:
-        raise UsageError(f"{measure} is better where it is lower, so that no item gains anything; {INSTEAD}")
+        raise UsageError(f"{measure} is better if it is lower, so no item gains anything; {INSTEAD}")
     if getattr(measure, "judged_only", False):
-        raise UsageError(f"{measure} scores other positions than those that the list has; leave judged_only out")
+        raise UsageError(f"{measure} moves items to other positions; leave judged_only out")
 
 
 @dataclass(frozen=True)

@@ -50,16 +50,16 @@ class Scores(Result):
     coverage : tuple of Coverage
         How each run matched the references.
     order, ties, empty : str, optional
-        What :func:`evaluate` was told; None where it was told nothing.
+        Options of :func:`evaluate`; None if they were not set.
     notes : tuple of str
-        What else is to be known about how the scores were made.
+        Further notes on how the scores were computed.
     kinds : tuple of MeasureInfo
-        How each measure is summarized over queries, which end is better, and its range. Taken from the measures; kept
-        in pickles and score files, so that they are not needed there.
+        How each measure is aggregated over queries, whether higher is better, and its range. Taken from the measures;
+        kept in pickles and score files, so that they are not needed there.
     origin : Origin, optional
         Digests of the references and lists they were made from, where they are kept as a baseline.
     integer_queries : bool
-        Whether queries were whole numbers; they are text inside, and whole numbers in tables that come out.
+        Whether query ids were integers; they are text internally, and integers again in tables.
 
     See Also
     --------
@@ -115,9 +115,9 @@ class Scores(Result):
 
     @classmethod
     def from_table(cls, table: TableLike, reference_sizes: Any = None) -> Scores:
-        """Take scores from elsewhere.
+        """Make scores from a table.
 
-        PyTerrier's table by query, where a system is a name, is understood.
+        PyTerrier's table by query, whose column for the system is ``name``, works too.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class Scores(Result):
         for name, part in parts.items():
             check_kind(f"collection {shown(name)}", part, cls, "make it with evaluate or from_table")
             if set(part.systems) != set(first.systems) or set(part.kinds) != set(first.kinds):
-                raise DataError(f"collection {name!r} has other systems or measures than the first; keep common ones")
+                raise DataError(f"collection {name!r} differs from the first in systems or measures; keep common ones")
         aligned = [part.select(systems=first.systems, measures=first.measures) for part in parts.values()]
         sizes = ", ".join(f"{name} {len(part.queries)}" for name, part in parts.items())
         return cls(
@@ -179,7 +179,7 @@ class Scores(Result):
             first.measures,
             np.concatenate([part.values for part in aligned], axis=1),
             notes=(
-                f"queries are pooled, so that large collections dominate: {sizes}",
+                f"queries are pooled, so large collections dominate: {sizes}",
                 *(f"{name}: {remark}" for name, part in parts.items() for remark in part.remarks),
             ),
             kinds=first.kinds,
@@ -266,7 +266,7 @@ class Scores(Result):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What was missing on either side, and where ties decide: one line each, for all systems together."""
+        """What was missing on either side, and which queries ties affect: one line each, for all systems together."""
         known = zip(self.measures, np.moveaxis(np.isfinite(self.values), 2, 0), strict=True)
         gaps = gap_remarks(self.systems, dict(known))
         empty = empty_remarks(self.coverage, self.empty, self.reference_sizes)
@@ -353,7 +353,7 @@ class Scores(Result):
     def standardize(
         self, reference: ScoresLike | None = None, *, method: Literal["normal", "linear"] = "normal"
     ) -> Scores:
-        """Express scores, query by query, in standard deviations of reference systems: hard queries weigh the same.
+        """Express scores, query by query, in standard deviations of reference systems: hard queries count the same.
 
         Parameters
         ----------

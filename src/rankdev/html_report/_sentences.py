@@ -17,9 +17,9 @@ from rankdev.statistics.replicates import in_words
 from rankdev.statistics.verdict import name_some, queries_check
 
 REMEDIES = {
-    "retrieval": "The retriever has most to gain.",
-    "cutoff": "Most is to be gained by handing more items to a reranker.",
-    "order": "The reranker has most to gain.",
+    "retrieval": "Improving the retriever would help most.",
+    "cutoff": "Passing more items to the reranker would help most.",
+    "order": "Improving the reranker would help most.",
 }
 
 
@@ -48,7 +48,7 @@ def design(found: Comparison) -> str:
     if tested is None:
         return ""
     clusters = f" The test flips whole clusters of queries: {tested.clusters:,} of them." if tested.clusters else ""
-    runs = f" The test allows for how far runs vary: {in_words(tested.replicates)}." if tested.replicates else ""
+    runs = f" The test allows for variance between runs: {in_words(tested.replicates)}." if tested.replicates else ""
     return f"{clusters}{runs}"
 
 
@@ -65,11 +65,11 @@ def next_steps(found: Comparison) -> list[tuple[str, str]]:
     """Recommend what to do next: sentences, each with its details or an empty text."""
     steps = []
     if found.has_problems:
-        steps.append(("Mend the data first, then compare: until then, more queries would not help.", ""))
+        steps.append(("Fix the data first, then compare: until then, more queries would not help.", ""))
     elif isinstance(found.plan, Plan):
         steps.append((plan_in_short(found.plan), plan_in_detail(found.plan)))
     elif isinstance(found.plan, str):
-        steps.append((f"The number of queries needed to separate the best systems is undetermined: {found.plan}.", ""))
+        steps.append((f"The number of queries needed to distinguish the best systems is unknown: {found.plan}.", ""))
     elif found.verdicts[0].level == "winner":
         steps.append((f"No more queries are needed to show that {found.best} is best on {found.headline}.", ""))
     row = found.losses.to_polars().filter(system=found.best).row(0, named=True)

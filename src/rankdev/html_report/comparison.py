@@ -145,11 +145,11 @@ def compare(
     known = load_references(references)
     systems = named_systems(runs, order)
     if len(systems) > MOST_SYSTEMS:
-        raise UsageError(f"{len(systems):,} systems are more than one page can show ({MOST_SYSTEMS}); take fewer")
+        raise UsageError(f"{len(systems):,} systems are more than one page can show ({MOST_SYSTEMS}); use fewer")
     if len(systems) * len(known) > MOST_LISTS:
         raise UsageError(
             f"{len(systems):,} systems × {len(known):,} queries are more lists than one page can show"
-            f" ({MOST_LISTS:,}); take fewer systems, or a sample of the queries"
+            f" ({MOST_LISTS:,}); use fewer systems, or a sample of the queries"
         )
     loaded = load_runs(systems, order, ties, progress=progress)  # whole: losses ask for what is below the cutoff
     scores = evaluate(known, loaded, wanted, empty=empty)

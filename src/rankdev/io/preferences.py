@@ -78,7 +78,7 @@ def read_preferences(
 
 
 def write_preferences(preferences: Preferences, path: PathLike) -> None:
-    """Write judgments in the format that the name asks for: .csv, .tsv, .jsonl, .json, .parquet, .txt (lines of words).
+    """Write judgments in the format of the extension: .csv, .tsv, .jsonl, .json, .parquet, .txt (lines of words).
 
     Lines ``topic a b winner`` hold no worker, weight or order of presentation; a tie is ``tie`` there.
 
@@ -105,7 +105,7 @@ def write_preferences(preferences: Preferences, path: PathLike) -> None:
 
 
 def encode_preferences(preferences: Preferences, path: PathLike) -> bytes:
-    """Return judgments as the bytes of a file in the format that the name asks for."""
+    """Return judgments as the bytes of a file in the format of the file's extension."""
     table = preferences.to_polars()
     if plain_suffix(path) in ENDINGS:
         return encode_table(table, path)

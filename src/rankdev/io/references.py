@@ -43,7 +43,7 @@ def read_references(
 ) -> References:
     """Read references: JSONL or JSON with tiers, tables with rank or grade, or TREC qrels.
 
-    Files may be compressed with gzip or zstd. In a table, ``rank`` falls with relevance and ``grade`` grows with it.
+    Files may be compressed with gzip or zstd. In a table, a lower ``rank`` and a higher ``grade`` are better.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def read_references(
     columns : dict of str to str, optional
         Names of the file's columns, by ours: ``{"item": "sku", "grade": "stars"}``.
     ranks : {"consecutive", "competition"}, optional
-        Whether ranks are consecutive, or leave out as many as are tied: 1, 1, 1, 4. Default: consecutive.
+        Whether ranks are consecutive, or skip as many as are tied: 1, 1, 1, 4. Default: consecutive.
     progress : callable, optional
         ``progress(done, total, name)``, called as the file is read, in bytes.
 
@@ -120,7 +120,7 @@ def read_lists(path: PathLike) -> References:
 
 
 def write_references(references: References, path: PathLike) -> None:
-    """Write references in the format that the file's name asks for.
+    """Write references in the format of the file's extension.
 
     .jsonl and .json hold tiers; .csv, .tsv and .parquet hold ranks (and grades); anything else is TREC qrels. A name
     that ends in .gz or .zst is compressed.
@@ -203,7 +203,7 @@ def _advice(names: set[str]) -> str:
     if names & {*RIGHT}:
         return "records with lists of contexts are read from JSON and JSONL"
     if names & {*RETRIEVED}:
-        return "references also need the contexts that are right (reference_contexts)"
+        return "references also need the relevant contexts (reference_contexts)"
     if names & {"score", "response", "hits"}:
         return "it looks like a run: give it as a run"
     return "if they have other names, name them: columns={'grade': …}"

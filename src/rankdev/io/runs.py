@@ -69,7 +69,7 @@ def read_run(
     ranks : {"consecutive", "competition"}, optional
         Ranks of a run without scores differ, or are tied as in 1, 1, 1, 4; ties are then broken by ``ties``.
     collapse : str, optional
-        What separates a document from its chunk, as in ``d7#3``: each document has the place of its best chunk.
+        What separates a document from its chunk, as in ``d7#3``: each document has the position of its best chunk.
     depth : int, optional
         How many positions of each query will be used: no more are kept, so that memory stays small whatever the size
         of the file. Default: all.
@@ -202,7 +202,7 @@ def _columns(frame: pl.DataFrame, number: Order) -> pl.DataFrame:
 
 
 def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
-    """Write a run in the format that the file's name asks for: .csv, .tsv, .jsonl, .json, .parquet, else TREC.
+    """Write a run in the format of the file's extension: .csv, .tsv, .jsonl, .json, .parquet, else TREC.
 
     Parameters
     ----------

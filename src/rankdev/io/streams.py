@@ -217,7 +217,7 @@ class Source:
         finally:
             self.close()
         if kind is MemoryError:
-            raise FileFormatError(self.name, "the file does not fit into memory; a TREC run takes the least") from None
+            raise FileFormatError(self.name, "the file does not fit into memory; a TREC run needs least") from None
 
     def close(self) -> None:
         """Close the file; standard input stays open."""
@@ -293,7 +293,7 @@ class Source:
 
 
 def kind_of(head: bytes, suffix: str = "") -> str:
-    """Infer the kind of file from its first bytes and the ending of its name.
+    """Infer the kind of file from its first bytes and its extension.
 
     That is one of the formats of tables, ``"json"`` for a document, or ``"trec"`` for columns without names.
     """
@@ -304,7 +304,7 @@ def kind_of(head: bytes, suffix: str = "") -> str:
 
 
 def plain_suffix(path: PathLike) -> str:
-    """Return the ending of a file's name without .gz and .zst."""
+    """Return the extension of a file without .gz and .zst."""
     suffixes = [suffix.lower() for suffix in Path(str(path)).suffixes]
     while suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()

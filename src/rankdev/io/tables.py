@@ -58,10 +58,10 @@ def encode_records(frame: pl.DataFrame) -> bytes:
 
 
 def check_table_name(path: PathLike) -> str:
-    """Return the ending of a table's file; refuse one that no format has."""
+    """Return the extension of a table's file; refuse one that no format has."""
     suffix = plain_suffix(path)
     if suffix not in ENDINGS:
-        raise UsageError(f"{path}: a table is written as {', '.join(ENDINGS)}; give such an ending")
+        raise UsageError(f"{path}: a table is written as {', '.join(ENDINGS)}; use one of these extensions")
     return suffix
 
 
@@ -72,7 +72,7 @@ def spreadsheet_safe(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def encode_table(frame: pl.DataFrame, path: PathLike) -> bytes:
-    """Return a table as the bytes of a file in the format that the name asks for."""
+    """Return a table as the bytes of a file in the format of the file's extension."""
     suffix = check_table_name(path)
     return encode_records(frame) if suffix == ".json" else TABLE_FORMATS[suffix[1:]].encode(frame)
 
@@ -81,7 +81,7 @@ _ENDINGS = {".run", ".txt", ".gz", ".zst", ".trec", ".res", ".xlsx", *ENDINGS}
 
 
 def system_name(path: str) -> str:
-    r"""Name a system after its file, without endings such as .run, .txt and .gz; bytes that are not text as escapes.
+    r"""Name a system after its file, without extensions such as .run, .txt and .gz; bytes that are no text as escapes.
 
     >>> system_name("runs/bm25.run.gz"), system_name("caf\udce9.run")
     ('bm25', 'caf\\xe9')
@@ -117,11 +117,11 @@ _OTHERS |= {".zip", ".bz2", ".xz", ".7z", ".tar"}
 
 
 def check_trec_name(path: str | os.PathLike[str]) -> None:
-    """Refuse endings of formats that are not written; any other may be TREC."""
+    """Refuse extensions of formats that are not written; any other may be TREC."""
     suffix = plain_suffix(path)
     if suffix in _OTHERS - {*ENDINGS}:
         raise UsageError(
-            f"{path}: {suffix} is not written here; take {', '.join(ENDINGS)} (also with .gz or .zst), or an ending"
+            f"{path}: {suffix} cannot be written; use {', '.join(ENDINGS)} (also with .gz or .zst), or an extension"
             " such as .txt for TREC"
         )
 
@@ -160,7 +160,7 @@ def folder_batches(folder: Path, columns: Collection[str]) -> Iterator[Table]:
 def _files(folder: Path) -> list[Path]:
     """Find the files that are one table; refuse what would silently be left out or counted twice."""
     if any((folder / name).exists() for name in _VERSIONED):
-        raise UsageError(f"{folder}: its log lists which files count; read it by its own library, as a frame")
+        raise UsageError(f"{folder}: its log lists which files count; read it with its own library, as a frame")
     entries = [path for path in sorted(folder.rglob("*")) if path.is_file() and not _hidden(path.relative_to(folder))]
     files = [entry for entry in entries if _is_parquet(entry)]
     if not files:
@@ -174,7 +174,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _is_parquet(path: Path) -> bool:
-    """Return whether a file is Parquet, by its ending, or by its first bytes: Hive writes files called 000000_0."""
+    """Return whether a file is Parquet, by its extension, or by its first bytes: Hive writes files called 000000_0."""
     if path.suffix:
         return plain_suffix(path) in _PARQUET
     try:

@@ -30,7 +30,7 @@ _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 @contextmanager
 def writing(path: PathLike) -> Iterator[IO[bytes]]:
-    """Open for writing, compressed as the name asks for; the file appears only when everything is written.
+    """Open for writing, compressed according to its extension; the file appears only when everything is written.
 
     A file that was there keeps its mode. Pipes, devices and open descriptors (``/dev/stdout``) are written as they are.
     """

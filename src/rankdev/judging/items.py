@@ -252,7 +252,7 @@ class _Row:
             return None
         path = folder / image
         if path.suffix.lower() not in IMAGE_TYPES:
-            self.fail(f"the image is {shown(image)}; expected a file ending in {', '.join(IMAGE_TYPES)}, or an address")
+            self.fail(f"the image is {shown(image)}; expected {', '.join(IMAGE_TYPES)}, or an address")
         if not path.is_file():
             self.fail(f"there is no image {shown(image)} next to the file")
         return path

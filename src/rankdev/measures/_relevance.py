@@ -79,7 +79,7 @@ def _shortest(number: float) -> str:
 
 
 REL = "lowest relevant grade; without it, any above 0"
-JUDGED_ONLY = "leave out returned items that nobody judged"
+JUDGED_ONLY = "remove unjudged items from the ranking"
 
 
 @dataclass(frozen=True, kw_only=True)

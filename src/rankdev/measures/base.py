@@ -106,9 +106,9 @@ class Measure(ABC):
     Attributes
     ----------
     name : str
-        How texts call the measure.
+        Name of the measure in text.
     at : str or None
-        Parameter that is written behind the @; None for measures that have none.
+        Parameter that is written after the @; None for measures without one.
     aggregate : {"mean", "sum", "geometric"}
         How the values of queries are summarized: averaged, added up as counts are, or by their geometric mean.
     higher_is_better : bool or None
@@ -121,8 +121,8 @@ class Measure(ABC):
         Whether the score of a match with unresolved ties (``ties="expected"``) is the mean over all orders of the tied
         items; other measures are refused there.
     unordered : bool
-        Whether only the set of the items above the cutoff counts, in whatever order: equal scores decide only where a
-        tie lies across the cutoff.
+        Whether only the set of the items above the cutoff counts, in whatever order: tied scores matter only if a tie
+        straddles the cutoff.
     cutoff : int or None
         Number of positions that are considered; None for all.
     """

@@ -46,7 +46,7 @@ class TauAP(Measure):
 
     name: ClassVar[str] = "TauAP"
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    summary: ClassVar[str] = "AP correlation: Kendall's τ that weighs the top"
+    summary: ClassVar[str] = "AP correlation: Kendall's τ with more weight on the top"
     source: ClassVar[str] = "Yilmaz, Aslam and Robertson 2008; ties: Urbano and Marrero 2017"
     cumulative: ClassVar[bool] = False
 

@@ -96,7 +96,7 @@ def _discount(depth: int) -> Floats:
     return np.asarray(np.log2(np.arange(2, depth + 2)))
 
 
-MAX_GRADE = "the highest grade there can be (4 in gdeval)"
+MAX_GRADE = "highest possible grade (4 in gdeval)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,14 +176,12 @@ class RBP(JudgedRelevance):
         "1 for every relevant item, grade ÷ max_grade, or grade ÷ the query's highest grade",
         choices=("binary", "graded", "relative"),
     )
-    max_grade: float | None = parameter(
-        None, "highest grade there can be; without it, of all references", number=POSITIVE
-    )
+    max_grade: float | None = parameter(None, "highest possible grade; without it, of all references", number=POSITIVE)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.gains != "graded" and self.max_grade is not None:
-            raise MeasureError("RBP: max_grade belongs to gains=graded")
+            raise MeasureError("RBP: max_grade is for gains=graded only")
 
     def differ(self, ties: MixedTies, match: Match) -> Bools:
         """Tell which ties hold items of different gain."""

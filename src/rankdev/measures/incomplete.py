@@ -24,7 +24,7 @@ class Judged(Measure):
     name: ClassVar[str] = "Judged"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
     higher_is_better: ClassVar[bool | None] = None
-    summary: ClassVar[str] = "fraction of the first k that was judged"
+    summary: ClassVar[str] = "fraction of the first k items that were judged"
     averages_ties: ClassVar[bool] = True
     unordered: ClassVar[bool] = True
 

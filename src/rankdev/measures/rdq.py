@@ -103,7 +103,7 @@ class RDQ(Measure):
     alpha: float = parameter(1.0, "tolerance to displacement (m2)", number=POSITIVE)
     lam: float = parameter(0.2, "extra tolerance for lower ranks (m2)", number=LAMBDA)
     weights: str | tuple[float, ...] = parameter("vertical", "a preset, or a list")
-    tail: float | None = parameter(None, "weight past a list of weights", number=POSITIVE)
+    tail: float | None = parameter(None, "weight of positions after the list", number=POSITIVE)
     judged_only: bool = parameter(False, JUDGED_ONLY)
 
     def __post_init__(self) -> None:

@@ -20,13 +20,13 @@ class SetP(JudgedRelevance):
 
     name: ClassVar[str] = "SetP"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
-    summary: ClassVar[str] = "precision of all that was returned"
+    summary: ClassVar[str] = "precision of all returned items"
     at: ClassVar[str | None] = None
     cumulative: ClassVar[bool] = False
     averages_ties: ClassVar[bool] = True
     unordered: ClassVar[bool] = True
 
-    relative: bool = parameter(False, "divide by what a list of this length could reach")
+    relative: bool = parameter(False, "divide by the highest value for a list of this length")
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
@@ -40,7 +40,7 @@ class SetR(Relevance):
 
     name: ClassVar[str] = "SetR"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
-    summary: ClassVar[str] = "recall of all that was returned"
+    summary: ClassVar[str] = "recall of all returned items"
     at: ClassVar[str | None] = None
     averages_ties: ClassVar[bool] = True
     unordered: ClassVar[bool] = True
@@ -79,7 +79,7 @@ class SetAP(JudgedRelevance):
 
     name: ClassVar[str] = "SetAP"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
-    summary: ClassVar[str] = "average precision of all that was returned, unordered"
+    summary: ClassVar[str] = "average precision of all returned items, unordered"
     at: ClassVar[str | None] = None
     cumulative: ClassVar[bool] = False
     averages_ties: ClassVar[bool] = True

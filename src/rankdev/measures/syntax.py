@@ -76,18 +76,18 @@ ABSENT = {  # measures of trec_eval 10, and sets with such measures, that are no
     "prefs": "see rankdev agreement --people",
     "qrels_jg": "evaluate each group of judgments by itself",
     "rbp_resid": "see rankdev bounds",
-    "relative_P": "take P@k",
-    "Rprec_mult": "take Rprec",
-    "gm_bpref": "take Bpref or GMAP",
-    "utility": "take SetP",
-    "dcg": "take nDCG",
-    "ideal_dcg": "take nDCG",
-    "ndcg_rel": "take nDCG",
-    "Rndcg": "take nDCG",
-    "binG": "take AP or nDCG",
-    "G": "take nDCG",
-    "yaap": "take AP",
-    "num_nonrel_judged_ret": "take NumRet",
+    "relative_P": "use P@k",
+    "Rprec_mult": "use Rprec",
+    "gm_bpref": "use Bpref or GMAP",
+    "utility": "use SetP",
+    "dcg": "use nDCG",
+    "ideal_dcg": "use nDCG",
+    "ndcg_rel": "use nDCG",
+    "Rndcg": "use nDCG",
+    "binG": "use AP or nDCG",
+    "G": "use nDCG",
+    "yaap": "use AP",
+    "num_nonrel_judged_ret": "use NumRet",
     "relstring": "see rankdev explain",
     "runid": "runs are named by their files",
 }
@@ -258,9 +258,9 @@ def _kind(name: str) -> type[Measure]:
     if name not in REGISTRY:
         load_installed()
     if name == "paper":
-        raise MeasureError("paper@k denotes the paper's 13 measures; give it where a list can be given: to evaluate")
+        raise MeasureError("paper@k denotes the paper's 13 measures; use it for a list of measures, as in evaluate")
     if name in SETS:
-        raise MeasureError(f"{name} denotes {len(SETS[name])} measures; give it where a list can be given: to evaluate")
+        raise MeasureError(f"{name} denotes {len(SETS[name])} measures; use it for a list of measures, as in evaluate")
     if name in ABSENT and name not in REGISTRY:
         raise MeasureError(f"trec_eval's {name} is not computed here; {ABSENT[name]}")
     if name in REFUSED and name not in REGISTRY:

@@ -130,7 +130,7 @@ def frame_of_grades(
 def _series(key: str, values: list[Any]) -> pl.Series:
     kinds = {type(value).__name__ for value in values if value is not None}
     if len(kinds) > 1 and "str" in kinds and kinds != {"str", "int"}:
-        raise DataError(f"{key} is now {' and now '.join(sorted(kinds))}; use one type")
+        raise DataError(f"{key} mixes {' and '.join(sorted(kinds))}; use one type")
     return mixed_series(key, values)
 
 

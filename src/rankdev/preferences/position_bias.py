@@ -148,7 +148,7 @@ def _remarks(spread: float, answers: float, workers: int) -> tuple[str, ...]:
     found = []
     if spread >= APART and answers < ENOUGH:
         found.append(
-            f"items differ much (standard deviation of strengths {spread:.1f}), and {answers:.1f} answers to a pair"
+            f"items differ greatly (standard deviation of strengths {spread:.1f}), and {answers:.1f} answers to a pair"
             " tell little about the order: the interval is too narrow; ask for each pair in both orders"
         )
     if workers and answers < KNOWN:

@@ -46,7 +46,7 @@ def _search(ahead: Floats) -> tuple[Ints, bool]:
     if n > LONGEST:
         raise DataError(
             f"{n} items form majority cycles, or were never ranked together; Kemeny's order is exact up to"
-            f" {LONGEST}: take method='borda' or 'plackett-luce'"
+            f" {LONGEST}: use method='borda' or 'plackett-luce'"
         )
     size = 1 << n
     against = np.zeros((n, size))  # preferences against item i, if it precedes the items of a subset

@@ -298,7 +298,7 @@ def _check(preferences: Preferences, method: str, ridge: float, tie_model: str, 
     if tie_model != "auto" and tie_model not in MODELS[method].ties:
         able = ", ".join(name for name, model in MODELS.items() if tie_model in model.ties)
         own = ", ".join(MODELS[method].ties)
-        raise UsageError(f"tie_model={tie_model!r} belongs to method={able!r}; {method} knows {own}")
+        raise UsageError(f"tie_model={tie_model!r} is for method={able!r}; {method} supports {own}")
     check_kind("preferences", preferences, Preferences, MAKE_THEM)
     if not len(preferences):
         raise DataError("no comparisons: strengths need at least one")
@@ -310,7 +310,7 @@ def _check_position(preferences: Preferences, method: str, ridge: float, positio
         check_order(preferences)
         if not MODELS[method].corrects_position or ridge == 0:
             able = ", ".join(name for name, model in MODELS.items() if model.corrects_position)
-            raise UsageError(f"position='correct' belongs to method={able!r} with a ridge above 0")
+            raise UsageError(f"position='correct' is for method={able!r} with a ridge above 0")
 
 
 def _check_levels(worker_prior: Any, alpha: Any) -> None:

@@ -218,7 +218,7 @@ def _too_few(result: Tiers) -> list[str]:
     named = ", ".join(f"{fit.preferences.queries[k]} ({judged[k]:,} on {items[k]:,} items)" for k in few[:10])
     more = ", …" if len(few) > 10 else ""
     queries = counted(len(few), "query", "has", of=len(items))
-    return [f"{queries} fewer judgments than sorting the items takes: {named}{more}."]
+    return [f"{queries} fewer judgments than sorting the items needs: {named}{more}."]
 
 
 def _remarks(result: Tiers) -> list[str]:

@@ -71,12 +71,12 @@ def _on_sparse(
     known = (
         f"the interval allows for unseen ones up to {family.span:g}, the width of the measure's range"
         if np.isfinite(family.span)
-        else "the measure has no known range, so that the interval cannot know what was not seen; where they tie, it"
-        f" allows for differences up to {family.reach:.3g}, as far as scores lie apart here"
+        else "the measure has no known range, so the interval allows for unseen ones only up to"
+        f" {family.reach:.3g}, the range of the observed scores"
     )
     yield (
-        f"{_named(part, sparse)} the same difference on {most}: {known}; queries on which the systems differ would tell"
-        " more"
+        f"{_named(part, sparse)} the same difference on {most}: {known}; queries on which the systems differ would be"
+        " more informative"
     )
     open_still = sparse & significant & (part["low"] <= 0) & (part["high"] >= 0)
     if open_still.any():
@@ -98,8 +98,8 @@ def _on_unseen(family: Family, part: Mapping[str, Any], chosen: Bools, furthest:
         yield (
             f"{_named(part, chosen, 'differs', 'differ')} significantly, but by little on every query (at most"
             f" {furthest[i]:.2g} of {family.reach:g}): a loss of {family.reach:g} on {_percent(float(need[i]))} of"
-            f" queries would undo that, and {counted(len(family.values), 'query')} would show none with probability"
-            f" {missed[i]:.2f}; look for rare failures"
+            f" queries would cancel that, and a sample of {counted(len(family.values), 'query')} would miss them all"
+            f" with probability {missed[i]:.2f}; look for rare failures"
         )
 
 
@@ -128,9 +128,9 @@ def _on_dominance(
     others = np.delete(family.values[:, family.first[i]] - family.values[:, family.second[i]], where[i])
     more = f" (and such a query in {counted(int(chosen.sum()) - 1, 'other pair')})" if chosen.sum() > 1 else ""
     yield (
-        f"query {scores.queries[family.queries[where[i]]]} alone makes {_percent(float(largest[i]))} of the squared"
-        f" differences of {part['a'][i]} and {part['b'][i]}{more}: without it their difference is {others.mean():+.3g}"
-        f" instead of {part['difference'][i]:+.3g}; look at it, and report both"
+        f"query {scores.queries[family.queries[where[i]]]} alone contributes {_percent(float(largest[i]))} of the"
+        f" squared differences of {part['a'][i]} and {part['b'][i]}{more}: without it their difference is"
+        f" {others.mean():+.3g} instead of {part['difference'][i]:+.3g}; inspect it, and report both"
     )
 
 
@@ -140,7 +140,7 @@ def _on_several(p: Floats, adjusted: Floats, measures: int, alpha: float) -> Ite
     kept = significant & (holm(p) <= alpha)
     if kept.sum() < significant.sum():
         yield (
-            f"{counted(measures, 'measure')} are tested, each by itself: if no system differs, the probability of some"
+            f"{counted(measures, 'measure')} are tested separately: if no system differs, the probability of some"
             f" significant difference is up to {min(1.0, measures * alpha):.2f}, not {alpha:g}; corrected over all of"
             f" them (family='all'), {counted(int(kept.sum()), 'difference')} of {significant.sum()} would remain"
             " significant"
@@ -184,7 +184,7 @@ def remarks_on_dependence(scores: Scores, families: Sequence[Family]) -> Iterato
         yield (
             f"{measure}: queries such as {one} and {other}, whose ids begin alike ({len(sizes)} groups), are not"
             f" independent: their differences correlate by {alike:.2f}, so that standard errors are about"
-            f" {times:.1f} times too small; give the group of each query as clusters"
+            f" {times:.1f} times too small; pass the group of each query as clusters"
         )
 
 

@@ -72,7 +72,7 @@ def by_segment(
             family = whole.family.only(kept)
             if family.clusters is not None and not family.clusters.any():
                 raise DataError(
-                    f"segments: all queries of {shown(segment)} are in one cluster, which cannot show what others would"
+                    f"segments: all queries of {shown(segment)} are in one cluster, which tells nothing about others"
                 )
             found.append(replace(whole, family=family, segment=segment))
     return found, empty

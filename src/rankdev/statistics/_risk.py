@@ -18,7 +18,7 @@ def risk_to(baseline: int, values: Floats, aversion: float, span: float, alpha: 
     """Return URisk (Wang et al. 2012) with its interval, and TRisk (Dinçer et al. 2014), of ``values[query, system]``.
 
     URisk is the mean gain over the baseline, in which losses count 1 + ``aversion`` times; TRisk is URisk in standard
-    errors. The interval allows for skewed gains, and for unseen losses up to the measure's range.
+    errors. The interval allows for skewed gains, and for unseen losses within the measure's range.
 
     >>> found = risk_to(0, np.array([[0.5, 0.7], [0.5, 0.7], [0.5, 0.4]]), 1.0, 1.0, 0.05)
     >>> found["urisk"].round(4).tolist(), found["trisk"].round(4).tolist()  # (.2 + .2 − 2 × .1) ÷ 3
@@ -67,7 +67,7 @@ def risk_options(
     """Check and return how much more losses count, and the place of the baseline."""
     if risk is None:
         if baseline is not None:
-            raise UsageError("baseline is for risk, how much more losses count; give risk=1, or leave it out")
+            raise UsageError("baseline is for risk, which weights losses; set risk=1, or leave it out")
         return None
     aversion = check_number("risk", risk, 0, ends=True)
     if not plain:

@@ -46,7 +46,7 @@ class Advice(Result):
     needed : ndarray
         Queries at which the power of the median pair is 0.8 (N80); infinite above ten million.
     opposed : ndarray
-        Fraction of pairs of systems that each measure orders otherwise than the best one does.
+        Fraction of pairs of systems that each measure orders differently from the best one.
     losses : Losses, optional
         What the systems lose, by retrieval, cutoff and order.
     queries : int
@@ -170,11 +170,11 @@ def advise(
     clusters: Mapping[str, Any] | None = None,
     alpha: float = 0.05,
 ) -> Advice:
-    """Find the measure that needs the fewest queries to distinguish these systems, and those that may.
+    """Estimate which measure needs the fewest queries to distinguish these systems, and which may need as few.
 
     The queries at hand are a pilot: the power of the paired t-test follows from the mean and the standard deviation of
     each pair's differences, and a jackknife over queries estimates how much of a lead is chance. Only power is
-    compared: a measure may have much of it for a difference that no user notices. Decide first what to measure, then
+    compared: a measure may detect differences that no user notices. Decide first what to measure, then
     choose by power.
 
     Parameters
@@ -207,9 +207,9 @@ def advise(
     chosen = as_scores(scores, measures).oriented
     alpha = check_number("alpha", alpha, FINEST, 1)
     if losses is not None:
-        check_kind("losses", losses, Losses, "rd.losses(references, runs) gives them")
+        check_kind("losses", losses, Losses, "make them with rd.losses(references, runs)")
     if len(chosen.measures) < 2:
-        raise UsageError(f"advice is about at least two measures; got {', '.join(chosen.measures) or 'none'}")
+        raise UsageError(f"advice needs at least two measures; got {', '.join(chosen.measures) or 'none'}")
     common = _common(chosen)
     (panel,) = panels(common, clusters=clusters)
     values = panel.values.transpose(2, 1, 0)

@@ -169,12 +169,12 @@ def agreement(
     chosen = next(iter(parts.values())).measures
     for name, part in parts.items():
         if set(part.measures) != set(chosen):
-            raise DataError(f"data set {name!r} has other measures than the first; name common ones in measures=")
+            raise DataError(f"data set {name!r} differs from the first in measures; choose common ones with measures=")
     if len(chosen) < 2:
         raise UsageError(f"agreement needs at least two measures; got {', '.join(chosen) or 'none'}")
     resamples, seed = check_whole("resamples", resamples, 0), check_seed(seed)
     if clusters is not None and not resamples:
-        raise UsageError("clusters is for intervals, and there are none without resamples; give these, or leave it out")
+        raise UsageError("clusters is for intervals, which need resamples; set resamples, or leave clusters out")
     aligned = [part.select(measures=chosen) for part in parts.values()]
     tau, r, ap = (np.stack(matrices) for matrices in zip(*map(_correlations, aligned), strict=True))
     limits = np.stack([_limits(part, clusters, resamples, seed) for part in aligned], axis=2) if resamples else None

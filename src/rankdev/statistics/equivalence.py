@@ -156,8 +156,8 @@ def equivalence(
     - *undecided*: none of these.
 
     ``low`` and ``high`` are the limits of the interval that decides: the 1 − α interval where nothing is decided. They
-    allow for skewed differences and, where 40% or more of them are equal, for differences that were not seen, as far as
-    the measure's range does: two systems that are equal on all of 58 queries may differ by .05 in P@1, not on 59.
+    allow for skewed differences and, if 40% or more of them are equal, for unseen differences within the measure's
+    range: two systems that are equal on all of 58 queries may still differ by .05 in P@1; on 59 they may not.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def equivalence(
     correction : {"bonferroni", "none"}
         Bonferroni divides alpha by the number of pairs of a measure.
     clusters : dict of str to str, optional
-        The cluster of each query, such as its user: queries of a cluster depend on each other. Intervals are then those
+        The cluster of each query, such as its user: queries of a cluster are not independent. Intervals are then those
         of flips of whole clusters.
     posterior : bool, default False
         Add the posterior probabilities that a is worse than b by more than the margin, the same within it, and better
@@ -271,14 +271,13 @@ def _remarks(
             pairs = counted(int((equal & ~here).sum()), "pair", "has")
             remarks.append(
                 f"{measure}: {pairs} the same difference on all {counted(len(family.values), 'query')}, which are too"
-                f" few to exclude unseen ones beyond the margin; {needed:,} such queries would do"
+                f" few to exclude unseen ones beyond the margin; {needed:,} such queries would be enough"
             )
         if not np.isfinite(family.span) and (len(sparse_limits(family, level)[0]) or (posterior and guesses(family))):
-            what = "interval and posterior cannot know" if posterior else "the interval cannot know"
+            what = "interval and posterior allow" if posterior else "the interval allows"
             remarks.append(
-                f"{measure} has no known range: where most differences are equal, {what} what was not seen, and"
-                f" {'allow' if posterior else 'allows'} for differences up to {family.reach:.3g}, as far as scores lie"
-                " apart here"
+                f"{measure} has no known range: if most differences are equal, {what} for unseen ones only up to"
+                f" {family.reach:.3g}, the range of the observed scores"
             )
     return remarks
 

@@ -126,10 +126,10 @@ def gate(
 ) -> Gate:
     """Decide whether a candidate is no worse than the baseline by more than a margin (non-inferiority).
 
-    By the mean of each measure it passes where the interval of the difference is above −margin, fails where the
-    interval is below −margin, and is undecided otherwise. Segments of the queries are decided in the same way. The
-    chance of a wrong pass is at most ``alpha`` however many measures and segments there are, because all must pass;
-    that of a wrong failure too: failures are corrected by Holm's method, with half of ``alpha`` for the segments.
+    A measure passes if the interval of the mean difference lies above −margin, fails if it lies below −margin, and is
+    undecided otherwise. Segments of the queries are decided in the same way. The probability of a wrong pass is at most
+    ``alpha`` however many measures and segments there are, because all must pass. So is that of a wrong failure:
+    failures are corrected by Holm's method, with half of ``alpha`` for the segments.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def gate(
         Scores of both systems; a table has the columns system, query, measure, value.
     baseline : str or Scores
         The system that is in use: one of the scores, or its own scores, such as :func:`rankdev.read_scores` reads them;
-        refused where they were made with other references or in another way.
+        refused if they were computed with other references or other options.
     candidate : str, optional
         The system that may replace it. Default: the only other one.
     release : str or Scores, optional
@@ -146,16 +146,16 @@ def gate(
     measures : sequence of str, optional
         Measures that must pass. Default: all.
     margin : float, default 0
-        Loss of the mean that is acceptable. At 0 the candidate passes only where it is shown to be better.
+        Loss of the mean that is acceptable. At 0 the candidate passes only if it is shown to be better.
     query_margin : float, optional
-        Fail where a single query loses more than this. Default: single queries may lose anything.
+        Fail if a single query loses more than this. Default: no limit.
     required : list of str or int
         Queries that must not lose anything.
     segments : dict of str to str, or dict of str to list of str, optional
         The segment of each query, or the queries of each segment: none may be worse by more than the margin.
     unchanged : bool, default False
         State that both systems return the same lists, as far as the measures look: then the candidate passes. Not
-        needed where the scores know their lists (``Scores.origin``).
+        needed if the scores record their rankings (``Scores.origin``).
     alpha : float, default 0.05
         Probability of a wrong pass, and of a wrong failure.
     clusters : dict of str to str, optional
@@ -267,4 +267,5 @@ def _outside(pair: Scores, segments: Mapping[str, frozenset[str]]) -> tuple[str,
     outside = len(set(pair.queries).difference(*segments.values())) if segments else 0
     if not outside:
         return ()
-    return (f"{counted(outside, 'query', 'has', of=len(pair.queries))} no segment, and no guard by one",)
+    them = "it" if outside == 1 else "them"
+    return (f"{counted(outside, 'query', 'has', of=len(pair.queries))} no segment; segments do not guard {them}",)

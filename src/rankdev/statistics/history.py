@@ -130,7 +130,7 @@ def history(path: PathLike, *, measures: Sequence[str] | None = None, systems: S
     entries = [_entry(name, number, line) for number, line in enumerate(lines, 1)]
     notes = (f"{name} ends in an unfinished line, which is ignored",) if rest else ()
     if not entries:
-        raise FileFormatError(name, "there is no entry yet; write some with rankdev eval --history FILE")
+        raise FileFormatError(name, "there are no entries yet; write some with rankdev eval --history FILE")
     chosen = {"measure": measures, "system": systems}
     wanted = {what: check_names(f"{what}s", names) for what, names in chosen.items() if names is not None}
     for what, names in wanted.items():
@@ -158,7 +158,7 @@ def _entry(name: str, number: int, line: bytes) -> dict[str, Any]:
             if not isinstance(entry[column], expected) and (column in NEEDED or entry[column] is not None):
                 raise ValueError
     except (ValueError, TypeError):
-        raise FileFormatError(name, "this is no line of a history; give a file that --history wrote", number) from None
+        raise FileFormatError(name, "this is not a line of a history; name a file of --history", number) from None
     return entry
 
 
@@ -248,7 +248,7 @@ def _check_first(name: str, stream: IO[bytes]) -> None:
     if first.endswith(b"\n"):
         _entry(name, 1, first.rstrip(b"\n"))
     elif first and not b'{"time": "'.startswith(first[:10]):
-        raise FileFormatError(name, "this is no history; give --history a file of its own")
+        raise FileFormatError(name, "this is not a history; give --history a file of its own")
 
 
 def _finished(stream: IO[bytes]) -> int:

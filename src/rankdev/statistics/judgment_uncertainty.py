@@ -213,7 +213,7 @@ def evaluate_with_uncertainty(
     alpha, seed = check_number("alpha", alpha, 0, 1), check_seed(seed)
     resamples = check_whole("resamples", resamples, 1)
     if "method" in options:
-        raise UsageError("leave method out: orders are drawn from the uncertainty of a Bradley–Terry model")
+        raise UsageError("leave method out: orders are drawn from the posterior of a Bradley–Terry model")
     score = evaluate or _evaluate
     loaded = {name: _loaded(run) for name, run in check_mapping(runs, "runs", "{system: run}").items()}
     given = as_preferences(preferences)
@@ -316,7 +316,7 @@ def _few(fit: Strengths) -> tuple[str, ...]:
 
 
 def _about_one(judge: str) -> str:
-    return f"all judgments come from one judge, {judge}: the intervals hold for this judge's order only"
+    return f"all judgments come from one judge, {judge}: the intervals are about this judge's order only"
 
 
 def _evaluate(tiers: dict[str, list[list[str]]], runs: Mapping[str, Any], measures: Any) -> Scores:

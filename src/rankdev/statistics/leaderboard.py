@@ -147,9 +147,9 @@ def leaderboard(
 ) -> Leaderboard:
     """Order systems: intervals of means and ranks, groups that do not differ significantly, probability of being best.
 
-    Ranks follow from the tests of all pairs (:func:`significance`, Holm), which must hold also if skewness is allowed
-    for: a system is below those that are significantly better and above those that are significantly worse. With
-    confidence 1 − alpha the ranks of all systems are among those given.
+    Ranks follow from the tests of all pairs (:func:`significance`, Holm), which must also reject when skewness is
+    allowed for: a system is below those that are significantly better and above those that are significantly worse.
+    With confidence 1 − alpha, the true ranks of all systems lie within these limits.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def leaderboard(
     others = [f"{name}: {remark}" for name, part in parts.items() for remark in part.remarks if len(parts) > 1]
     if risk is not None:
         others += [
-            f"{board.found.columns['measure'][0]}: ZRisk and GeoRisk are of scores from 0 on of which higher is better"
+            f"{board.found.columns['measure'][0]}: ZRisk and GeoRisk need scores of 0 or more of which higher is better"
             for board in boards
             if board.rows["georisk"].is_null().all()
         ]

@@ -31,7 +31,7 @@ def mean_intervals(
 ) -> tuple[Floats, Floats]:
     """Bound the mean of every system and measure, ``[system, measure]``; NaN with fewer than two values.
 
-    Those of clusters are those of flips of whole clusters; those of several runs allow for how far runs vary.
+    Those of clusters are those of flips of whole clusters; those of several runs allow for the variance between runs.
 
     >>> values = np.array([[[0.2], [0.4], [0.6]], [[1.0], [1.0], [1.0]]])
     >>> low, high = mean_intervals(Scores(("s", "t"), ("a", "b", "c"), ("P@5",), values))

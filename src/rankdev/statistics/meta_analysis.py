@@ -188,7 +188,7 @@ def meta_analysis(
     alpha = check_number("alpha", alpha, 0, 1)
     parts = alike(collections, measures)
     if len(parts) < 2:
-        raise UsageError("a meta-analysis needs at least two collections; give the scores of one by themselves")
+        raise UsageError("a meta-analysis needs at least two collections; test a single one with significance")
     first = next(iter(parts.values()))
     one, other = wanted_pairs(first, baselines)
     families = [families_of(part, one, other, clusters) for part in parts.values()]  # [collection][measure]

@@ -266,8 +266,8 @@ STEPS = 40  # halvings
 TINY = 1e-12
 BETS_AT_ONCE = 1 << 21  # bets × queries held at a time
 ORDER = (
-    "p and interval hold however often one looks while queries arrive; their order in the scores is taken for that of"
-    " their arrival"
+    "p and interval are valid however often you look as queries arrive; their order in the scores is taken as the order"
+    " of their arrival"
 )
 
 
@@ -318,4 +318,4 @@ def check_ranges(scores: Scores, what: str = "anytime") -> None:
             raise UsageError(f"{what} needs the range of a measure, and {kind.label} has none; leave the measure out")
         values = scores.values[:, :, m]
         if (values < low).any() or (values > high).any():
-            raise DataError(f"{kind.label} has values beyond its range, {low:g} to {high:g}; they are no such scores")
+            raise DataError(f"{kind.label} has values beyond its range, {low:g} to {high:g}; check the scores")

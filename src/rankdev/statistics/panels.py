@@ -63,7 +63,7 @@ def _averaged(scores: Scores) -> Scores:
     """Refuse measures that are not averaged over queries."""
     if scores.geometric:
         name = scores.geometric[0]
-        raise UsageError(f"{name} is a geometric mean over queries, and statistics here are of means; leave {name} out")
+        raise UsageError(f"{name} is a geometric mean over queries, and tests are about arithmetic means; leave it out")
     return scores
 
 
@@ -186,11 +186,11 @@ def numbered(scores: Scores, queries: Indices, clusters: Mapping[str, Any]) -> I
     without = [scores.queries[i] for i in queries if scores.queries[i] not in clusters]
     if without:
         some = counted(len(without), "query", "has", of=len(queries))
-        raise DataError(f"clusters: {some} no cluster, such as {shown(without[0])}; one on its own is a cluster too")
+        raise DataError(f"clusters: {some} no cluster, such as {shown(without[0])}; put each into one, also on its own")
     number: dict[Any, int] = {}
     found = np.array([number.setdefault(clusters[scores.queries[i]], len(number)) for i in queries])
     if len(number) < 2:
-        raise DataError("clusters: all queries are in one cluster; nothing can be said beyond it")
+        raise DataError("clusters: all queries are in one cluster; at least two are needed")
     return found
 
 
@@ -224,5 +224,5 @@ def alike(collections: Mapping[str, Scores | Any], measures: Sequence[str] | Non
     first = next(iter(parts.values()))
     for name, part in parts.items():
         if set(part.systems) != set(first.systems) or set(part.measures) != set(first.measures):
-            raise DataError(f"collection {name!r} has other systems or measures than the first; keep common ones")
+            raise DataError(f"collection {name!r} differs from the first in systems or measures; keep common ones")
     return {name: part.select(systems=first.systems, measures=first.measures) for name, part in parts.items()}

@@ -84,7 +84,7 @@ class PaperTable(Result):
         if self.baselines:
             meaning = ", ".join(f"{mark} differs significantly from {name}" for name, mark in self.marks.items())
         else:
-            meaning = "A letter marks what is significantly better than the system with that letter"
+            meaning = "A letter marks values significantly better than those of the system with that letter"
         each = [*(["collection"] if len(self.tests) > 1 else []), *(["measure"] if made.family == "measure" else [])]
         over = f" over {counted(made.summary()['pairs'][0], 'pair')}" + (
             f" of each {' and '.join(each)}" if each else ""
@@ -105,7 +105,7 @@ class PaperTable(Result):
         if self.replicates is None:
             return ""
         runs = f" Means ± standard deviations over runs: {in_words(self.replicates)}"
-        return f"{runs}; the test allows for how far runs vary." if self.tests else f"{runs}."
+        return f"{runs}; the test allows for the variance between runs." if self.tests else f"{runs}."
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per collection, system and measure.
@@ -167,7 +167,7 @@ def table(
         Show the interval of each mean over queries, each by itself.
     replicates : dict of str to list of str, optional
         Systems with several runs, such as training with several seeds: show means ± standard deviations over them; the
-        tests allow for how far runs vary.
+        tests allow for the variance between runs.
     digits : int, default 4
         Decimals.
     permutations : int, optional

@@ -121,8 +121,8 @@ def prediction_powered(
     """Estimate scores by human judgments of all the model's queries, with intervals for means and differences.
 
     The weight of the model is tuned for each system and pair (PPI++), so that a bad model costs next to nothing. The
-    intervals of differences hold for all pairs of a measure together (max-T). Where most human scores are equal, the
-    intervals allow for unseen scores, up to the ends of the measure's range.
+    intervals of differences are simultaneous for all pairs of a measure (max-T). Where most human scores are equal, the
+    intervals allow for unseen scores within the measure's range.
 
     Parameters
     ----------
@@ -172,8 +172,8 @@ def prediction_powered(
             low, high = float(known[0].min()), float(known[0].max())
             if (most_common(known[0])[1] >= SPARSE[1]).any():
                 remarks.append(
-                    f"{measure} has no known range: where most scores are equal, the interval cannot know what was not"
-                    f" seen, and allows for scores from {low:.3g} to {high:.3g}, as they are here"
+                    f"{measure} has no known range: if most scores are equal, the interval allows for unseen ones only"
+                    f" from {low:.3g} to {high:.3g}, the range of the observed scores"
                 )
         means = [
             estimate(known[0][a], known[1][a], known[2][a], alpha, (low, high)) for a in range(len(judged.systems))

@@ -49,7 +49,7 @@ class Replicated:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Note how many runs each system has, and whether they are few."""
-        few = "so few runs tell little about how far runs vary; three or more of each system are better"
+        few = "so few runs estimate the variance between runs poorly; use three or more of each system"
         return (f"means over runs: {in_words(self.counts)}", *([few] if self.freedom < FEW else []))
 
 
@@ -87,7 +87,7 @@ def replicated(scores: Scores, replicates: Mapping[str, Sequence[str]]) -> Repli
         members.setdefault(owner.get(run, run), []).append(i)
     found = Replicated(scores, members)
     if not found.freedom:
-        raise UsageError("every system has a single run: how far runs vary is unknown; give two or more of some system")
+        raise UsageError("every system has a single run, so the variance between runs is unknown; give more of some")
     return found
 
 

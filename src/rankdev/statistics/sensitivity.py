@@ -146,7 +146,7 @@ def sensitivity(
     alpha : float, default 0.05
         Level of the tests.
     p_value : {"plus-one", "paper"}
-        How p follows from the b extreme ones of B flips: (b + 1)/(B + 1), or b/B as in the RDQ paper.
+        How p is computed from b extreme flips among B: (b + 1)/(B + 1), or b/B as in the RDQ paper.
     clusters : dict of str to str, optional
         The cluster of each query, as in :func:`significance`. Whole clusters are then drawn and flipped, and
         n counts clusters.

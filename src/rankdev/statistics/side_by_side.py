@@ -120,7 +120,7 @@ class AgreementWithPeople(Result):
 
         Intervals hold for all pairs of measures together: the largest studentised difference of all pairs under sign
         flips of queries (max-T) decides, so that none of many equally good measures stands out by chance. Where two
-        measures agree on most queries, they allow for queries that were not seen.
+        measures agree on most queries, they allow for unseen queries.
 
         Returns
         -------
@@ -200,8 +200,8 @@ def agreement_with_people(
 ) -> AgreementWithPeople:
     """Estimate how often each measure prefers the list that assessors prefer.
 
-    Ties are counted but not predicted. Intervals are over queries, each with all its preferences, and allow for queries
-    that were not seen: a measure that predicts 8 of 8 has the interval .67 to 1.
+    Ties are counted but not predicted. Intervals are over queries, each with all its preferences, and allow for
+    unseen queries: a measure that predicts 8 of 8 has the interval .67 to 1.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def agreement_with_people(
     whole = np.isfinite(apart).all(axis=1)
     decided = whole & (judged.preferred != 0)
     if not decided.any():
-        raise DataError("no preference is between two scored lists; agreement needs some")
+        raise DataError("no preference compares two scored rankings; agreement needs at least one")
     apart, preferred, query = apart[decided], judged.preferred[decided], judged.query[decided]
     hits = concordance(apart, preferred[:, None])
     names, code = np.unique(query, return_inverse=True)

@@ -229,7 +229,7 @@ def queries_check(verdict: Verdict, needs: Plan | str | None, number: int, unit:
     if verdict.level == "winner":
         return Check(name, "good", there, f"No more are needed to show that {printable(verdict.best)} is best.")
     if verdict.level == "problem":
-        return Check(name, "unknown", there, "How many are needed is unknown until the data are mended.")
+        return Check(name, "unknown", there, "How many are needed is unknown until the data are fixed.")
     if isinstance(needs, Plan) and not math.isnan(needs.queries):
         needed = "over ten million" if math.isinf(needs.queries) else f"about {math.ceil(needs.queries):,}"
         pair = f"{printable(needs.a)} and {printable(needs.b)}"

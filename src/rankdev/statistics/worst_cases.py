@@ -17,7 +17,7 @@ from rankdev.statistics.replicates import replicated
 from rankdev.statistics.significance.result import Significance
 from rankdev.statistics.verdict import Verdict, verdicts
 
-MOVES = 0.05  # of the mean of a single system, which has no verdict to change
+MOVES = 0.05  # of the mean of a single system, which has no conclusion to change
 ERRORS = 1.5  # standard errors; 1.96 are significant at 5% where there are many queries, fewer are not
 Test = Callable[[Scores], Significance]
 
@@ -33,7 +33,7 @@ def weighed(
     """Make a problem of each check within whose limits the conclusion could change.
 
     ``scores`` are those of single runs, and ``test`` tests what they are replaced by. Tried are the worst scores of the
-    winner beside the best of all others, or, where there is none, the best scores of one system beside the worst of all
+    winner with the best of all others, or, where there is none, the best scores of one system with the worst of all
     others, for each system that could then win. Scores between these are not tried.
     """
     cases = _Cases(scores, found, test, clusters, replicates)

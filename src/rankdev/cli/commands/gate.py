@@ -48,7 +48,7 @@ def _check_saved(path: str) -> None:
 @file_option("--save", check=_check_saved, help="Save the candidate's scores unless it fails.")
 @click.option("--baseline", help="With --scores: the system in use.")
 @click.option("--candidate", help="With --scores: the system that may replace it.")
-@click.option("--alpha", default=0.05, show_default=True, help="Chance of a wrong decision.")
+@click.option("--alpha", default=0.05, show_default=True, help="Probability of a wrong decision.")
 @clusters_option
 @click.option(
     "--undecided", type=click.Choice(["pass", "fail"]), default="pass", help="If the data cannot decide. Default: pass."

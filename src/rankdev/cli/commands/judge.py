@@ -46,11 +46,11 @@ def team_options(command: Any) -> Any:
     """Add the options for several assessors, which ``rankdev help teams`` explains."""
     for option in (
         click.option(
-            "--share", cls=SharedOption, default=1.0, metavar="FRACTION", help="Of the queries, for each link."
+            "--share", cls=SharedOption, default=1.0, metavar="FRACTION", help="Fraction of queries for each link."
         ),
         click.option("--limit", cls=SharedOption, type=int, help="Most answers of an assessor."),
         click.option(
-            "--self-repeats", cls=SharedOption, default=0.0, metavar="FRACTION", help="Of the questions: asked again."
+            "--self-repeats", cls=SharedOption, default=0.0, metavar="FRACTION", help="Fraction of questions to repeat."
         ),
         click.option("--gold", cls=SharedOption, metavar="FILE", help="Pairs whose answer is known."),
         click.option("--judges", cls=SharedOption, metavar="NAME,...", help="A link for each, and none for all."),
@@ -83,7 +83,7 @@ def team_options(command: Any) -> Any:
 @click.option("--port", default=0, help="Port. Default: the one used last.")
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
 @click.option("--model", nargs=2, metavar="URL NAME", help="Ask a language model: rankdev help models.")
-@click.option("--check", metavar="NAME", help="Ask people what this model was asked.")
+@click.option("--check", metavar="NAME", help="Ask people about pairs that this model judged.")
 @page_options
 @model_options
 @team_options

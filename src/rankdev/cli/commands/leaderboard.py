@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 @click.option("--alpha", default=0.05, show_default=True, help="Level of tests and intervals.")
 @clusters_option
 @replicates_option
-@click.option("--risk", type=float, metavar="A", help="Add risk: losses weigh 1 + A times; 1 or 5.")
+@click.option("--risk", type=float, metavar="A", help="Add risk: losses count 1 + A times; 1 or 5.")
 @click.option("--baseline", help="With --risk: against this system.")
-@click.option("--resamples", default=2000, show_default=True, metavar="N", help="For the chance of being best.")
+@click.option("--resamples", default=2000, show_default=True, metavar="N", help="For the probability of being best.")
 def leaderboard_command(
     collections: tuple[str, ...],
     rule: Any,

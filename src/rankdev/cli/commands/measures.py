@@ -30,7 +30,7 @@ CANDIDATES = ("paper@10", "P@10", "RR")  # these need no grades
     cls=Command,
     epilog="Example: rankdev measures --advise places.jsonl nearest.run popular.run blended.run -m paper@5",
 )
-@click.option("--advise", is_flag=True, help="Find the measure with most power for these systems.")
+@click.option("--advise", is_flag=True, help="Estimate which measures have most power for these systems.")
 @source_options
 @segments_option
 @clusters_option

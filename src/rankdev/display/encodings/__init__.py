@@ -76,7 +76,7 @@ def _rows_as(known: TableFormat) -> Make:
 
 
 def choose_format(form: str | None, output: str | None) -> Format:
-    """Choose the format that was asked for, or that of the output's ending; a table by default."""
+    """Choose the format that was asked for, or that of the output's extension; a table by default."""
     from rankdev.io.streams import plain_suffix  # loads polars, and --help needs only the names of formats
     from rankdev.io.writing import is_stream
 
@@ -89,7 +89,7 @@ def choose_format(form: str | None, output: str | None) -> Format:
     for known in all_formats().values():
         if suffix == known.suffix:
             return known
-    wrong = f"no format ends in {suffix}" if suffix else "its name has no ending"
+    wrong = f"no format ends in {suffix}" if suffix else "its name has no extension"
     endings = ", ".join(known.suffix for known in FORMATS.values())
     raise UsageError(f"{output}: {wrong}; use {endings}, or --format")
 

@@ -50,7 +50,7 @@ _JSON_BEGINS = re.compile(rb'\s*(\{\s*(["}]|$)|\[\s*([\[{"\]]|$))')
 
 
 class TableFormat(ABC):
-    """A file format for tables; a subclass is registered under its ``name``, which is its ending.
+    """A file format for tables; a subclass is registered under its ``name``, which is its extension.
 
     What is ``binary`` comes in pieces that end anywhere, anything else in batches of whole lines. Where the
     ``ending_decides``, a file so called is of this kind whatever it holds. What is not ``written`` is only read.
@@ -73,7 +73,7 @@ class TableFormat(ABC):
 
     @abstractmethod
     def recognises(self, head: bytes, ending: str) -> bool:
-        """Return whether a file seems to have this format, from its first bytes and the ending of its name."""
+        """Return whether a file seems to have this format, from its first bytes and its extension."""
 
     @abstractmethod
     def parts(self, name: str, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
@@ -85,7 +85,7 @@ class TableFormat(ABC):
 
 
 def begins_json(head: bytes, ending: str) -> bool:
-    """Return whether a file begins as JSON does, unless its ending decides that it is something else."""
+    """Return whether a file begins as JSON does, unless its extension decides that it is something else."""
     decided = any(ending == known.ending for known in TABLE_FORMATS.values() if known.ending_decides)
     return not decided and _JSON_BEGINS.match(head) is not None
 

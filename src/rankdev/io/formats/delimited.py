@@ -31,7 +31,7 @@ class Delimited(TableFormat, abstract=True):
     separator: ClassVar[str]
 
     def recognises(self, head: bytes, ending: str) -> bool:
-        """By the ending, or by names in the header that our tables have."""
+        """By the extension, or by names in the header that our tables have."""
         if ending in (".csv", ".tsv"):
             return ending == self.ending
         line = head.lstrip().partition(b"\n")[0]
@@ -54,7 +54,7 @@ class Delimited(TableFormat, abstract=True):
             padded = column.filter(column.str.contains(r"^\s|\s$|\x00"))
             if len(padded):
                 raise DataError(
-                    f"{shown(padded[0])} has white space at an end, which {self.ending} loses; write .jsonl instead"
+                    f"{shown(padded[0])} begins or ends with white space, which {self.ending} loses; write .jsonl"
                 )
         return frame.write_csv(separator=self.separator).encode()
 

@@ -51,7 +51,7 @@ class Jsonl(TableFormat):
     name = "jsonl"
 
     def recognises(self, head: bytes, ending: str) -> bool:
-        """By the ending, or by a first line that is a record."""
+        """By the extension, or by a first line that is a record."""
         line = head.lstrip().partition(b"\n")[0]
         return begins_json(head, ending) and (ending == self.ending or _is_record(line))
 

@@ -40,8 +40,8 @@ class RankCentrality(Model):
         needed = math.ceil(2 / alpha)
         if resamples < needed:
             raise UsageError(
-                f"{resamples:,} resamples can never separate two items at level {alpha:.2g} (alpha, or with"
-                f" rule='leader' alpha over the pairs of the longest query); take resamples={needed:,} or more"
+                f"{resamples:,} resamples cannot separate two items at level {alpha:.2g} (alpha, or with"
+                f" rule='leader' alpha over the pairs of the longest query); use resamples={needed:,} or more"
             )
         draws = np.stack([again.values for again in resampled_strengths(fit, resamples, seed)])
         workers = workers_by_query(fit.preferences)

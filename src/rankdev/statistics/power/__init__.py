@@ -66,7 +66,7 @@ def power(
     alpha : float, default 0.05
         Level of the tests.
     p_value : {"plus-one", "paper"}
-        How p follows from the b extreme ones of B flips: (b + 1)/(B + 1), or b/B as in the RDQ paper.
+        How p is computed from b extreme flips among B: (b + 1)/(B + 1), or b/B as in the RDQ paper.
     buckets : bool or sequence of int, optional
         Repeat this for queries grouped by reference size: True for the RDQ paper's upper edges (3, 10, 20), or other
         edges.

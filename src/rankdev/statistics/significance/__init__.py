@@ -45,10 +45,10 @@ def significance(
 ) -> Significance:
     """Test every pair of systems, or every system against each baseline, two-sided.
 
-    Uncorrected intervals are the test's own; corrected ones hold for all pairs together. They contain 0 exactly where
-    the adjusted p-value is above ``alpha``. Where 40% or more of a pair's differences are equal, most often 0, the
-    interval is wider: it allows for unseen differences, up to the ends of the measure's range, and may contain
-    0 although p, which tests whether the differences are symmetric, is small; a note reports it.
+    Uncorrected intervals are the test's own; corrected ones are simultaneous for all pairs. They contain 0 if and only
+    if the adjusted p-value is above ``alpha``, with one exception: if 40% or more of a pair's differences are equal,
+    most often 0, the interval also allows for unseen differences within the measure's range. It may then contain 0
+    although p, which tests whether the differences are symmetric, is small; a note reports it.
 
     Parameters
     ----------
@@ -59,10 +59,10 @@ def significance(
     baselines : str or sequence of str, optional
         Compare every other system with these only. Default: all pairs.
     test : {"randomization", "t", "wilcoxon", "bootstrap", "bounded"}, optional
-        Paired test. Default: randomization, which enumerates all sign flips where at most 20 differences are not zero,
+        Paired test. Default: randomization, which enumerates all sign flips if at most 20 differences are nonzero,
         and draws ``permutations`` of them otherwise; the bootstrap draws as many resamples. With ``replicates``: t.
-        ``bounded`` assumes nothing but the measure's range, and always allows for a rare loss that was not seen: it is
-        for small differences that may hide one. Its intervals are wider: 2.4 times for 25 normal differences of .15.
+        ``bounded`` assumes nothing but the measure's range, and always allows for an unseen rare loss: it is for small
+        differences that may hide one. Its intervals are wider: 2.4 times for 25 normal differences of .15.
     correction : {"holm", "bh", "max-t", "tukey", "none"}
         Correction for multiple comparisons.
     family : {"measure", "all"}
@@ -70,23 +70,23 @@ def significance(
     permutations : int, optional
         Sign flips or resamples. Default: 100,000, or as many as the correction needs to reject anything.
     p_value : {"plus-one", "paper"}
-        How p follows from the b extreme ones of B flips: (b + 1)/(B + 1), or b/B as in the RDQ paper.
+        How p is computed from b extreme flips among B: (b + 1)/(B + 1), or b/B as in the RDQ paper.
     alpha : float, default 0.05
         Level of the tests; intervals have confidence 1 − alpha.
     seed : int, default 0
         Seed of the flips or resamples.
     clusters : dict of str to str, optional
-        The cluster of each query, such as its user, session or topic: queries of a cluster depend on each other and
+        The cluster of each query, such as its user, session or topic: queries of a cluster are not independent and
         are flipped together. For the randomization test.
     replicates : dict of str to list of str, optional
         Systems with several runs, such as training with several seeds: the names of their runs among the scores. Runs
-        that are not named are systems with one run. The test then allows for how far runs vary.
+        that are not named are systems with one run. The test then allows for their variance.
     segments : dict of str to str, or dict of str to list of str, optional
         The segment of each query, or the queries of each segment: test each segment too, corrected over pairs and
         segments, and whether differences depend on the segment (``interaction``).
     anytime : bool, default False
-        Test by betting: p-values and intervals hold however often one looks while queries arrive, in the order of the
-        scores, and stops when one likes. They assume nothing but the measure's range, and are wider for it.
+        Test by betting: p-values and intervals are valid however often you look as queries arrive, in the order of the
+        scores, and whenever you stop. They assume nothing but the measure's range; the price is wider intervals.
     engine : {"auto", "numpy", "numba", "torch"}
         What counts the flips; all give the same numbers.
     threads : int, optional
@@ -181,21 +181,21 @@ def _check_anytime(test: str | None, correction: str, permutations: int | None, 
     given = {"test": test, "permutations": permutations, "clusters": clusters, "replicates": replicates}
     for name, value in given.items():
         if value is not None:
-            raise UsageError(f"{name} is not for anytime, which has a test of its own; leave it out")
+            raise UsageError(f"{name} cannot be combined with anytime, which has its own test; leave it out")
     if correction in ("max-t", "tukey"):
-        raise UsageError(f"correction={correction!r} is not for anytime; choose holm, bh or none")
+        raise UsageError(f"correction={correction!r} cannot be combined with anytime; choose holm, bh or none")
 
 
 def _check_design(test: str, correction: str, clusters: Any, replicates: Any, segments: Any) -> None:
     """Refuse tests and corrections that take queries one by one where clusters or runs are given."""
     if segments is not None and correction in ("max-t", "tukey"):
-        raise UsageError(f"correction={correction!r} is not for segments; choose holm, bh or none")
+        raise UsageError(f"correction={correction!r} cannot be combined with segments; choose holm, bh or none")
     if clusters is not None and replicates is not None:
         raise UsageError("clusters and replicates cannot be combined; give one of them")
     for what, given, only in (("clusters", clusters, "randomization"), ("replicates", replicates, "t")):
         if given is None:
             continue
         if test != only:
-            raise UsageError(f"test={test!r} is not for {what}; leave it out")
+            raise UsageError(f"test={test!r} cannot be combined with {what}; leave it out")
         if correction in ("max-t", "tukey"):
-            raise UsageError(f"correction={correction!r} is not for {what}; choose holm, bh or none")
+            raise UsageError(f"correction={correction!r} cannot be combined with {what}; choose holm, bh or none")

@@ -189,7 +189,7 @@ def _interaction(
     few = int((used < len(segments)).sum())
     rows = "" if len(p) == 1 else f" in {few} of {len(p)} rows"
     note = (
-        f"segments in which fewer than {TELLING} queries have another difference than most have no part in the"
+        f"segments in which fewer than {TELLING} queries differ from the most common difference are left out of the"
         f" interaction{rows}"
     )
     return frame, [note] if few else []
