@@ -88,7 +88,7 @@ RANKED = "query,item,rank\nq,a,1\nq,b,1\nq,c,1\nq,d,4\n"
 
 def test_tied_ranks(tmp_path):
     path = written(tmp_path, RANKED)
-    with pytest.raises(rd.DataError, match=r"rank 1 is followed by 4; .*ranks such as 1, 1, 1, 4 set ranks='competition'"):
+    with pytest.raises(rd.DataError, match=r"rank 1 is followed by 4; .*such as 1, 1, 1, 4 set ranks='competition'"):
         rd.read_references(path)
     expected = rd.References.from_tiers({"q": [["a", "b", "c"], ["d"]]})
     assert rd.read_references(path, ranks="competition") == expected
