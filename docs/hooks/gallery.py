@@ -8,7 +8,7 @@ import numpy as np
 from mkdocs.structure.files import File, Files
 
 import rankdev as rd
-from rankdev.html_report.html import playground
+from rankdev.html_report.playground import playground
 from rankdev.results import ReportPage
 from rankdev.studies import simulate
 

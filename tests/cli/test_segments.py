@@ -9,7 +9,7 @@ import rankdev as rd
 from rankdev.display.encodings.data import records
 from rankdev.evaluation.scores import Scores
 from rankdev.html_report._sentences import notes
-from rankdev.html_report.comparison import compare
+from rankdev.html_report.findings import compare
 
 SEGMENTS = "query,segment\nmuseums,leisure\nsauna,leisure\nbookshops,shops\nmuseums,shops\nnowhere,lost\n"
 

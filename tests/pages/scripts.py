@@ -10,15 +10,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rankdev.html_report.html import SCRIPTS as PLAYGROUND
-from rankdev.html_report.page import SCRIPTS as REPORT
+from rankdev.html_report.page import PAGE as REPORT
+from rankdev.html_report.playground import PLAYGROUND
 
 ROOT = Path(__file__).parents[2]
 SHARED, WEB = ROOT / "src/rankdev/html_report/assets", ROOT / "src/rankdev/judging/assets"
 JUDGE = re.findall(r'<script src="([\w.]+)"', (WEB / "judge.html").read_text(encoding="utf-8"))
 PAGES = {
-    "report": [SHARED / name for name in REPORT],
-    "playground": [SHARED / name for name in PLAYGROUND],
+    "report": [SHARED / name for name in REPORT.scripts],
+    "playground": [SHARED / name for name in PLAYGROUND.scripts],
     "judge": [SHARED / name if (SHARED / name).exists() else WEB / name for name in JUDGE],
 }
 TSC = ["npx", "--yes", "--package", "typescript@5.9.3", "tsc", "--noEmit", "--allowJs", "--checkJs", "--strict"]

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 
 import rankdev as rd
-from rankdev.html_report.html import playground
+from rankdev.html_report.playground import playground
 from rankdev.measures.rdq import PRESETS
 from tests.common.one_ranking import rdq
 

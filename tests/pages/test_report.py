@@ -5,6 +5,7 @@ import re
 import warnings
 import zlib
 from base64 import b64decode
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ import rankdev as rd
 from rankdev import studies
 from rankdev.cli import cli
 from rankdev.evaluation.first_positions import KINDS, first_positions
-from rankdev.html_report import comparison
-from rankdev.html_report.page import packed
+from rankdev.html_report import findings
+from rankdev.html_report.html import packed
+from rankdev.html_report.playground import playground_settings
+from rankdev.measures.rdq import RDQ
 
 DEMO = ("nearest", "popular", "blended")
 MEASURES = ["RDQ@5", "AP@5", "Compat(p=0.95)@5"]
@@ -314,6 +317,60 @@ def test_lists_are_those_of_explain(show, html, inputs):
         assert page.locator("#lists > div").nth(table).locator(".stack").get_attribute("aria-label") == label
 
 
+def test_the_playground_opens_with_a_list_and_scores_it_alike(show):
+    tiers = {"q": [["a", "b"], ["c,d"], ["é&x=1"]], "r": [["a"], ["b"]]}
+    references = rd.References.from_tiers(tiers, nonrelevant={"q": ["n;1"], "r": ["n"]})
+    runs = {"x": {"q": ["c,d", "n;1", "u", "a"], "r": ["b"]}, "y": {"q": ["b", "a", "c,d"], "r": ["n", "a"]}}
+    for text in ("RDQ@3", "RDQ(penalty=m1,weights=carousel)@2", "RDQ(alpha=0.25,weights=[1,0.5],tail=0.25)@4"):
+        scores = rd.evaluate(references, runs, text).values[:, :, 0]
+        page = show(rd.report(references, runs, text).html)
+        for query, system in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            page.evaluate(f"choose({{ a: {system}, b: {1 - system} }}), openQuery({query})")
+            with page.expect_popup() as opened:
+                page.locator("#lists button", has_text="playground").first.click()
+            other = opened.value
+            penalty = rd.parse(text).penalty
+            other.wait_for_selector(f"#score-{penalty} >> text={scores[system, query]:.4f}")
+            assert other.locator(f"input[value={penalty}]").is_checked()
+            assert other.locator("#ranking li").count() == len(runs["xy"[system]]["qr"[query]][: rd.parse(text).cutoff])
+            other.close()
+
+
+@pytest.mark.parametrize(
+    ("reference", "ranking", "text"),
+    [
+        ([f"d{i}" for i in range(21)], ["d1"], "RDQ@5"),  # of which the page holds the first
+        (["a", "b"], ["a", "a", "b"], "RDQ@5"),  # the playground has an item once
+        (["a" * 61], ["a" * 61], "RDQ@5"),
+        (["a"], ["a"], "RDQ"),
+        (["a"], ["a"], "RDQ@21"),
+        (["a"], ["a"], "RDQ(alpha=9)@5"),
+        (["a"], ["a"], "RDQ(lam=3)@5"),
+    ],
+)
+def test_what_the_playground_would_score_otherwise_has_no_button(show, reference, ranking, text):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rd.RankdevWarning)
+        page = show(rd.report({"q": reference, "r": ["x"]}, {"mine": {"q": ranking, "r": ["x"]}}, text).html)
+    page.evaluate("openQuery(report.queries.indexOf('q'))")
+    assert page.locator("#lists table").count() == 2
+    assert page.locator("#lists button", has_text="playground").count() == 0
+
+
+def test_the_playground_can_be_set_as_far_as_links_to_it_say():
+    body = files("rankdev.html_report").joinpath("assets/playground.html").read_text(encoding="utf-8")
+    limits = {
+        name: (float(low), float(high))
+        for name, low, high in re.findall(r'id="(\w+)" type="range" min="(\S+)" max="(\S+)"', body)
+    }
+    for field, (low, high) in limits.items():
+        name, kind = ("cutoff", int) if field == "k" else (field, float)
+        for value, inside in ((low, True), (high, True), (high + 1, False)):
+            measure = RDQ(**{"cutoff": 5, name: kind(value)})
+            assert (playground_settings(measure) is not None) == inside
+    assert set(limits) == {"k", "alpha", "lam"}
+
+
 def test_an_item_is_marked_in_every_list_and_stated(show, html, inputs):
     page = show(html, "#query=museums&a=nearest&b=blended")
     runs = inputs[1]
@@ -556,7 +613,7 @@ def test_one_system_is_a_report_too(show, inputs):
 
 
 def test_a_page_too_large_holds_a_sample_of_the_queries(show, inputs, monkeypatch):
-    monkeypatch.setattr(comparison, "MOST_NUMBERS", 100)
+    monkeypatch.setattr(findings, "MOST_NUMBERS", 100)
     page = show(rd.report(*inputs, MEASURES).html)
     assert page.inner_text("#found") == "4 of 4 queries"
     assert "The page lists 4 of 10 queries, sampled with seed 0" in page.text_content("#notes")

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import platform
-import struct
 import warnings
-import zlib
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from rankdev import __version__
 from rankdev._common.checks import check_flag, check_kind, check_seed
 from rankdev._common.ids import by_id
 from rankdev._common.tables import check_mapping
@@ -25,75 +15,40 @@ from rankdev._common.work import Progress
 from rankdev.core.ordering import Order, Ties
 from rankdev.core.references import ReferencesLike
 from rankdev.core.runs import RunLike
-from rankdev.display.cells import percent
-from rankdev.errors import RankdevWarning, UsageError, printable
+from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.evaluate import Empty
-from rankdev.evaluation.first_positions import KINDS
-from rankdev.evaluation.scores import Scores
-from rankdev.html_report._arrays import SHOWN, PowerMap, arrays_of, pools_of, tested_segments
-from rankdev.html_report._sentences import (
-    checks,
-    compared,
-    design,
-    facts,
-    next_steps,
-    notes,
-    one_order,
-    overall,
-    verdict,
+from rankdev.html_report._arrays import PowerMap, arrays_of, pools_of
+from rankdev.html_report._header import (
+    axes_of,
+    beginnings,
+    heading_in,
+    making_of,
+    names_in,
+    sentences_in,
+    uncertainty_in,
 )
-from rankdev.html_report.comparison import Comparison, compare
-from rankdev.html_report.html import self_contained
+from rankdev.html_report._sentences import compared, verdict
+from rankdev.html_report.findings import Comparison, compare
+from rankdev.html_report.html import Assets, packed, self_contained
+from rankdev.html_report.playground import PLAYGROUND, playground, playground_settings
 from rankdev.io.loading import load_runs
 from rankdev.io.tables import check_page_name
 from rankdev.io.writing import writing
 from rankdev.measures.base import MeasureLike
-from rankdev.statistics.equivalence import VERDICTS
 from rankdev.statistics.judgment_uncertainty import UncertainScores as Uncertain
 from rankdev.statistics.panels import pool_of
 from rankdev.statistics.power import power as simulate_power
 from rankdev.statistics.power.result import Power
-from rankdev.statistics.replicates import replicated
-
-TYPES = {"Int8": "<i1", "Int16": "<i2", "Int32": "<i4"}
-
-
-def packed(header: Mapping[str, Any], arrays: Mapping[str, tuple[npt.ArrayLike, int]]) -> str:
-    """Put a JSON header and arrays, each with the number of decimals that it keeps, into one text.
-
-    ``assets/unpacking.js`` reads it. The least number of a type denotes a missing value, the next and the
-    greatest −∞ and ∞. Numbers too large for an integer type are kept as floats.
-    """
-    directory, pieces, at = {}, [], 0
-    for name, (values, digits) in arrays.items():
-        kind, content = _whole(np.asarray(values, np.float64), digits)
-        directory[name] = {"type": kind, "shape": list(np.shape(values)), "at": at, "digits": digits}
-        pieces.append(content)
-        at += len(content)
-    text = json.dumps({**header, "arrays": directory}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    head = text.encode("utf-8", "replace")
-    return b64encode(zlib.compress(struct.pack("<I", len(head)) + head + b"".join(pieces), 9)).decode()
-
-
-def _whole(values: npt.NDArray[np.float64], digits: int) -> tuple[str, bytes]:
-    """Encode values in the smallest integer type that holds them at this number of decimals."""
-    scaled = np.rint(values * 10.0**digits)
-    finite = np.isfinite(scaled)
-    most = float(np.abs(scaled[finite]).max(initial=0.0))
-    kind = next((name for name, code in TYPES.items() if most < np.iinfo(code).max), None)
-    if kind is None:
-        return "Float64", values.astype("<f8").tobytes()
-    limit = np.iinfo(TYPES[kind]).max
-    filled = np.where(finite, scaled, np.where(np.isnan(scaled), -limit - 1, np.sign(scaled) * limit))
-    return kind, filled.astype(TYPES[kind]).tobytes()
-
 
 FRACTIONS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of the queries, at which power is simulated
-SCRIPTS = (
-    *("page.js", "unpacking.js", "report_names.js", "report_tables.js", "report_figures.js", "report_queries.js"),
-    "report.js",
+PAGE = Assets(
+    "report.html",
+    ("page.css", "report.css"),
+    (
+        *("page.js", "unpacking.js", "report_names.js", "report_tables.js", "report_figures.js", "report_queries.js"),
+        "report.js",
+    ),
 )
-TEXT = 300  # characters of a text that a page holds
 
 
 @dataclass(frozen=True)
@@ -254,21 +209,23 @@ def report(
     uncertain = None if judgments is None else _uncertain(judgments, runs, found, order, ties)
     pools, places = pools_of(found)
     known = {} if public else of_items({item for pool in pools for item in pool}) if callable(of_items) else of_items
-    header = {
-        **_sentences(found, () if uncertain is None else uncertain.remarks),
-        "uncertain": uncertain and _uncertain_header(uncertain, found.scores.systems),
-        **_heading(compared(found), title, author, date),
-        **_names(found),
-        "query_texts": _cut(of_queries, (found.scores.queries[i] for i in found.shown)),
-        "texts": _cut(known, dict.fromkeys(item for pool in pools for item in pool)),
+    settings = playground_settings(found.explained)
+    header: dict[str, Any] = {
+        **sentences_in(found, () if uncertain is None else uncertain.remarks),
+        "uncertain": uncertain and uncertainty_in(uncertain, found.scores.systems),
+        **heading_in(compared(found), title, author, date),
+        **names_in(found),
+        "query_texts": beginnings(of_queries, (found.scores.queries[i] for i in found.shown)),
+        "texts": beginnings(known, dict.fromkeys(item for pool in pools for item in pool)),
         "pools": pools,
         "power": curves
         and {"measures": curves.measures, "sizes": curves.sizes, "level": curves.alpha, "unit": curves.unit},
-        "map": None if power_map is None else _map_header(power_map),
-        "made": _made(found, command),
+        "map": None if power_map is None else axes_of(power_map),
+        "made": making_of(found, command),
+        "playground": settings and {"page": playground(), "settings": settings},
     }
     data = packed(header, arrays_of(found, places, curves, power_map))
-    html = self_contained(header["title"], "report.html", styles=["page.css", "report.css"], scripts=SCRIPTS, data=data)
+    html = self_contained(header["title"], PAGE, data, opens=PLAYGROUND if settings else None)
     return ReportPage(header["title"], verdict(found), html)
 
 
@@ -278,29 +235,6 @@ def _check(public: object, power: object, power_map: object) -> None:
         check_kind("power", power, Power, "it is what rankdev.power returns, or True")
     if power_map is not None and not isinstance(power_map, PowerMap):
         raise UsageError(f"power_map must be what rankdev.studies.power_map returns; got {type(power_map).__name__}")
-
-
-def _names(found: Comparison) -> dict[str, Any]:
-    """Name what is compared, and how it is grouped and ordered."""
-    scores = found.scores
-    return {
-        "systems": scores.systems,
-        "measures": scores.measures,
-        "queries": [scores.queries[i] for i in found.shown],
-        "orders": [[scores.systems.index(name) for name in order] for order in found.orders],
-        "groups": _groups(found),
-        "letters": [one.letters for one in found.places],
-        "segments": _segments(found),
-        "tested_segments": tested_segments(found),
-        "runs": None if found.single is None else _runs(found.single, found.replicates or {}),
-        "explained": found.lists.measure,
-        "kinds": KINDS,
-    }
-
-
-def _runs(single: Scores, replicates: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Name the runs, and which of them each system has, by place."""
-    return {"names": single.systems, "of": list(replicated(single, replicates).members.values())}
 
 
 def _uncertain(
@@ -323,72 +257,6 @@ def _uncertain(
         )
 
 
-def _uncertain_header(found: Uncertain, systems: Sequence[str]) -> dict[str, Any]:
-    """Write the scores with their intervals, and how often one system beats another."""
-    rows = found.to_polars().select("system", "value", "low", "high").rows()
-    beats = found.beats().rows()
-    return {
-        "measure": found.to_polars()["measure"][0],
-        "level": 1 - found.alpha,
-        "scores": [[systems.index(name), *map(_short, numbers)] for name, *numbers in rows],
-        "beats": [[systems.index(a), systems.index(b), _short(fraction)] for _, a, b, fraction in beats],
-    }
-
-
-def _short(value: float | None) -> float | None:
-    return None if value is None or np.isnan(value) else round(value, SHOWN)
-
-
-def _heading(what: str, title: str, author: str, date: str) -> dict[str, str]:
-    under = [*([what] if title.strip() else []), author, date]
-    return {
-        "title": printable(title.strip() or what),
-        "subtitle": " · ".join(printable(text.strip()) for text in under if text.strip()),
-    }
-
-
-def _sentences(found: Comparison, more: Sequence[str]) -> dict[str, Any]:
-    return {
-        "verdicts": [
-            {"level": one.level, "sentence": one.sentence, "by": one.by, "best": found.scores.systems.index(one.best)}
-            for one in found.verdicts
-        ],
-        "design": design(found).strip(),
-        "overall": overall(found),
-        "checks": [[(one.name, one.level, one.value, one.text) for one in of_measure] for of_measure in checks(found)],
-        "next": next_steps(found),
-        "facts": facts(found),
-        "notes": [*more, *notes(found)],
-        "one_order": one_order(found),
-        "confidence": 1 - found.alpha,
-        "correction": "" if found.significance is None else found.significance.correction.capitalize(),
-        "margin": 0.0 if found.equivalence is None else found.equivalence.margin,
-        "equivalences": VERDICTS,
-        "level": 0.0 if found.significance is None else found.significance.alpha,
-    }
-
-
-def _made(found: Comparison, command: str) -> list[tuple[str, str]]:
-    parameters = {} if found.significance is None else found.significance.parameters
-    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "polars", "scipy"))
-    return [
-        *([("Command", printable(command))] if command else []),
-        ("Versions", f"rankdev {__version__}, Python {platform.python_version()}, {libraries}"),
-        ("Intervals of means", f"{_intervals(found)}, {percent(1 - found.alpha)}"),
-        *((f"Pairs: {name.replace('_', ' ')}", f"{value}") for name, value in parameters.items() if value is not None),
-        ("Seed", f"{found.seed}"),
-        ("Lists explained by", found.lists.measure),
-    ]
-
-
-def _intervals(found: Comparison) -> str:
-    if found.clusters is not None:
-        return "flips of whole clusters of queries"
-    if found.replicates is not None:
-        return "Student's t over queries and runs"
-    return "over queries, allowing for skewness and unseen scores"
-
-
 def _simulated(found: Comparison) -> Power | None:
     """Simulate power at fractions of the number of queries; it needs two queries and two systems."""
     count = pool_of(found.scores, found.clusters)
@@ -400,33 +268,5 @@ def _simulated(found: Comparison) -> Power | None:
         return simulate_power(found.scores, sizes=sizes, subsamples=100, clusters=found.clusters, seed=found.seed)
 
 
-def _map_header(found: PowerMap) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in ("retrieval", "order", "measures", "n")}
-
-
 def _texts(texts: Mapping[str, str] | None, what: str) -> Mapping[str, str]:
     return {} if texts is None else by_id(check_mapping(texts, what, "{id: text}"))
-
-
-def _cut(texts: Mapping[str, str], wanted: Iterable[str]) -> dict[str, str]:
-    """Keep the beginning of each text that is on the page."""
-    kept = {name: str(texts[name]) for name in wanted if name in texts}
-    return {name: text if len(text) <= TEXT else text[: TEXT - 1] + "…" for name, text in kept.items()}
-
-
-def _groups(found: Comparison) -> list[list[list[int]]]:
-    place = {name: i for i, name in enumerate(found.scores.systems)}
-    return [[[place[name] for name in members] for members in groups] for groups in found.groups]
-
-
-def _segments(found: Comparison) -> list[dict[str, Any]]:
-    """Return each segment's queries among those shown, and its number of queries."""
-    place = {int(i): n for n, i in enumerate(found.shown)}
-    return [
-        {
-            "name": name,
-            "size": len(queries),
-            "queries": [place[int(i)] for i in queries if int(i) in place],
-        }
-        for name, queries in found.segments.items()
-    ]

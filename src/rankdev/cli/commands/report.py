@@ -143,7 +143,7 @@ def playground_command(output: str | None) -> None:
 
     The page is one file that works without a network. It begins with a short tour.
     """
-    from rankdev.html_report.html import playground
+    from rankdev.html_report.playground import playground
     from rankdev.io.writing import writing
 
     target = output or str(Path(tempfile.mkdtemp(prefix="rankdev-")) / "playground.html")

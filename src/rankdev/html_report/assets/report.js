@@ -483,7 +483,7 @@ function nested(array, ...place) {
 }
 
 function download() {
-  const everything = { ...report, arrays: Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, nested(array)])) };
+  const everything = { ...report, playground: undefined, arrays: Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, nested(array)])) };
   save("report.json", JSON.stringify(everything), "application/json");
 }
 

@@ -267,12 +267,45 @@ function listOf(query, system, side) {
   const name = element("span", { class: side }, labelled(report.systems, system));
   const made = listTable([name], report.systems[system], caption, heads, [rows, elsewhere(query, system, positions.length)]);
   made.classList.add(...(side ? [side] : []));
+  const link = playgroundLink(query, positions);
+  if (link !== null) {
+    const button = element("button", { type: "button", class: "tool" }, "Try it in the playground");
+    button.addEventListener("click", () => window.open(playgroundPage() + link));
+    made.append(element("p", { class: "screen tools" }, button));
+  }
   const [earned, retrieval, cutoff, order] = [0, 1, 2, 3].map((part) => arrays.query_losses.at(system, query, part));
   if (earned !== null && retrieval !== null && cutoff !== null && order !== null) {
     const texts = [["Lost by order", order], ["the cutoff", cutoff], ["retrieval", retrieval]].map(([text, value]) => `${text} ${written(Number(value))}`);
     made.insertBefore(element("p", { class: "hint losses" }, lossBar(earned, retrieval, cutoff, order), texts.join(", ")), made.querySelector("table"));
   }
   return made;
+}
+
+let page = ""; // the address of the playground that the report holds
+
+function playgroundPage() {
+  page ||= URL.createObjectURL(new Blob([report.playground.page], { type: "text/html" }));
+  return page;
+}
+
+/** The list and its reference as a link to the playground; null where it would score another list than this one.
+ *  @param {number} query @param {ReturnType<typeof positionsOf>} positions */
+function playgroundLink(query, positions) {
+  const [count, all] = [arrays.reference_sizes.at(query, 0) ?? 0, arrays.reference_sizes.at(query, 1) ?? 0];
+  const returned = positions.filter((entry) => entry.place >= 0);
+  const names = [...Array.from({ length: count }, (_, i) => i), ...returned.map((entry) => entry.place)].map((place) => report.pools[query][place]);
+  const known = names.every((name) => name === name.trim() && name.length <= 60);
+  if (!report.playground || count < all || !count || !known || returned.some((entry) => entry.kind === "repeated")) return null;
+  const list = (/** @type {number[]} */ places) => places.map((place) => encodeURIComponent(report.pools[query][place])).join(",");
+  /** @type {number[][]} */
+  const tiers = [];
+  for (let i = 0; i < count; i++) {
+    if (i && arrays.reference_ranks.at(query, i) === arrays.reference_ranks.at(query, i - 1)) tiers[tiers.length - 1].push(i);
+    else tiers.push([i]);
+  }
+  const poor = returned.filter((entry) => entry.kind === "nonrelevant");
+  const parts = { reference: tiers.map(list).join(";"), nonrelevant: list(poor.map((entry) => entry.place)), ranking: list(returned.map((entry) => entry.place)) };
+  return `#${new URLSearchParams({ ...parts, ...report.playground.settings })}`;
 }
 
 /** Reference items that a list returns below the positions that are shown, or not at all.

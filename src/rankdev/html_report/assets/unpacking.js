@@ -1,5 +1,5 @@
 // @ts-check
-// Reads what packed() in page.py wrote: a JSON header, then arrays of integers.
+// Reads what packed() in html.py wrote: a JSON header, then arrays of integers.
 
 /** @typedef {{at: (...place: number[]) => number | null, shape: number[]}} Packed */
 const TYPES = { Int8: Int8Array, Int16: Int16Array, Int32: Int32Array, Float64: Float64Array };

@@ -53,6 +53,7 @@ class Comparison:
     scores: Scores
     alpha: float
     seed: int
+    explained: RDQ  # the measure of losses and lists
     losses: Losses
     shown: Ints
     lists: Lists
@@ -175,6 +176,7 @@ def compare(
         scores=scores,
         alpha=0.05,
         seed=seed,
+        explained=explained,
         losses=lost,
         shown=sampled,
         lists=first_positions(held, loaded, explained, positions),

@@ -1,0 +1,145 @@
+"""The names and texts of a report's page, for its scripts to read."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from rankdev import __version__
+from rankdev.display.cells import percent
+from rankdev.errors import printable
+from rankdev.evaluation.first_positions import KINDS
+from rankdev.evaluation.scores import Scores
+from rankdev.html_report._arrays import SHOWN, PowerMap, tested_segments
+from rankdev.html_report._sentences import checks, design, facts, next_steps, notes, one_order, overall
+from rankdev.html_report.findings import Comparison
+from rankdev.statistics.equivalence import VERDICTS
+from rankdev.statistics.judgment_uncertainty import UncertainScores
+from rankdev.statistics.replicates import replicated
+
+TEXT = 300  # characters of a text that a page holds
+
+
+def names_in(found: Comparison) -> dict[str, Any]:
+    """Name what is compared, and how it is grouped and ordered."""
+    scores = found.scores
+    return {
+        "systems": scores.systems,
+        "measures": scores.measures,
+        "queries": [scores.queries[i] for i in found.shown],
+        "orders": [[scores.systems.index(name) for name in order] for order in found.orders],
+        "groups": _groups(found),
+        "letters": [one.letters for one in found.places],
+        "segments": _segments(found),
+        "tested_segments": tested_segments(found),
+        "runs": None if found.single is None else _runs(found.single, found.replicates or {}),
+        "explained": found.lists.measure,
+        "kinds": KINDS,
+    }
+
+
+def _runs(single: Scores, replicates: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Name the runs, and which of them each system has, by place."""
+    return {"names": single.systems, "of": list(replicated(single, replicates).members.values())}
+
+
+def uncertainty_in(found: UncertainScores, systems: Sequence[str]) -> dict[str, Any]:
+    """Write the scores with their intervals, and how often one system beats another."""
+    rows = found.to_polars().select("system", "value", "low", "high").rows()
+    beats = found.beats().rows()
+    return {
+        "measure": found.to_polars()["measure"][0],
+        "level": 1 - found.alpha,
+        "scores": [[systems.index(name), *map(_short, numbers)] for name, *numbers in rows],
+        "beats": [[systems.index(a), systems.index(b), _short(fraction)] for _, a, b, fraction in beats],
+    }
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None or np.isnan(value) else round(value, SHOWN)
+
+
+def heading_in(what: str, title: str, author: str, date: str) -> dict[str, str]:
+    """Write the title, and below it what is compared, who made the page and when."""
+    under = [*([what] if title.strip() else []), author, date]
+    return {
+        "title": printable(title.strip() or what),
+        "subtitle": " · ".join(printable(text.strip()) for text in under if text.strip()),
+    }
+
+
+def sentences_in(found: Comparison, more: Sequence[str]) -> dict[str, Any]:
+    """Write verdicts, checks, next steps and notes."""
+    return {
+        "verdicts": [
+            {"level": one.level, "sentence": one.sentence, "by": one.by, "best": found.scores.systems.index(one.best)}
+            for one in found.verdicts
+        ],
+        "design": design(found).strip(),
+        "overall": overall(found),
+        "checks": [[(one.name, one.level, one.value, one.text) for one in of_measure] for of_measure in checks(found)],
+        "next": next_steps(found),
+        "facts": facts(found),
+        "notes": [*more, *notes(found)],
+        "one_order": one_order(found),
+        "confidence": 1 - found.alpha,
+        "correction": "" if found.significance is None else found.significance.correction.capitalize(),
+        "margin": 0.0 if found.equivalence is None else found.equivalence.margin,
+        "equivalences": VERDICTS,
+        "level": 0.0 if found.significance is None else found.significance.alpha,
+    }
+
+
+def making_of(found: Comparison, command: str) -> list[tuple[str, str]]:
+    """State how the page was made."""
+    parameters = {} if found.significance is None else found.significance.parameters
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "polars", "scipy"))
+    return [
+        *([("Command", printable(command))] if command else []),
+        ("Versions", f"rankdev {__version__}, Python {platform.python_version()}, {libraries}"),
+        ("Intervals of means", f"{_intervals(found)}, {percent(1 - found.alpha)}"),
+        *((f"Pairs: {name.replace('_', ' ')}", f"{value}") for name, value in parameters.items() if value is not None),
+        ("Seed", f"{found.seed}"),
+        ("Lists explained by", found.lists.measure),
+    ]
+
+
+def _intervals(found: Comparison) -> str:
+    if found.clusters is not None:
+        return "flips of whole clusters of queries"
+    if found.replicates is not None:
+        return "Student's t over queries and runs"
+    return "over queries, allowing for skewness and unseen scores"
+
+
+def axes_of(found: PowerMap) -> dict[str, Any]:
+    """Return what the map of power is about."""
+    return {name: getattr(found, name) for name in ("retrieval", "order", "measures", "n")}
+
+
+def beginnings(texts: Mapping[str, str], wanted: Iterable[str]) -> dict[str, str]:
+    """Keep the beginning of each text that is on the page."""
+    kept = {name: str(texts[name]) for name in wanted if name in texts}
+    return {name: text if len(text) <= TEXT else text[: TEXT - 1] + "…" for name, text in kept.items()}
+
+
+def _groups(found: Comparison) -> list[list[list[int]]]:
+    place = {name: i for i, name in enumerate(found.scores.systems)}
+    return [[[place[name] for name in members] for members in groups] for groups in found.groups]
+
+
+def _segments(found: Comparison) -> list[dict[str, Any]]:
+    """Return each segment's queries among those shown, and its number of queries."""
+    place = {int(i): n for n, i in enumerate(found.shown)}
+    return [
+        {
+            "name": name,
+            "size": len(queries),
+            "queries": [place[int(i)] for i in queries if int(i) in place],
+        }
+        for name, queries in found.segments.items()
+    ]

@@ -1,0 +1,114 @@
+"""The RDQ playground: one page with examples, and the settings that a link to it names."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from rankdev.html_report.html import Assets, self_contained
+from rankdev.measures.rdq import RDQ
+
+PLAYGROUND = Assets(
+    "playground.html",
+    ("page.css", "playground.css"),
+    ("page.js", "drag.js", "arithmetic.js", "playground_figures.js", "playground_tour.js", "playground.js"),
+)
+CAVEATS: list[dict[str, Any]] = [
+    {
+        "name": "Caveat: M1 gives 1 to a list that is not ideal",
+        "story": "Positions 3 and 4 have the same weight, and M1 does not penalize an item for being too low.",
+        "state": {"tiers": [["d1"], ["d2"], ["d3"]], "ranking": ["d1", "d2", "x1", "d3"], "k": 4, "penalty": "m1"},
+    },
+    {
+        "name": "Caveat: a nonrelevant item on top leaves the others in their places",
+        "story": "Move x1 to the end: every reference item leaves its place, and the score falls.",
+        "state": {
+            "tiers": [["d1"], ["d2"], ["d3"], ["d4"], ["d5"]],
+            "ranking": ["x1", "d2", "d3", "d4", "d5"],
+            "penalty": "m1",
+        },
+    },
+    {
+        "name": "Caveat: fixing one inversion can lower the score",
+        "story": "Swap d2 and d1: one inversion less, and a lower score. Complete reversal is not the worst order.",
+        "state": {"tiers": [["d1"], ["d2"], ["d3"]], "ranking": ["d3", "d2", "d1"], "k": 3},
+    },
+    {
+        "name": "Caveat: with M2 a better item far from its place can gain less",
+        "story": "Replace d2 by d1: a better item, but two places from where it belongs.",
+        "state": {"tiers": [["d1"], ["d2"]], "ranking": ["x1", "d2"], "k": 2},
+    },
+    {
+        "name": "Caveat: with M2 a longer reference is more tolerant",
+        "story": "Add items to the reference: the same list scores more, because tolerance grows with √m.",
+        "state": {"tiers": [[f"d{i}"] for i in range(1, 7)], "ranking": ["x1", "d1", "d2", "d3", "d4"]},
+    },
+]
+
+
+def playground() -> str:
+    """Return the playground as HTML."""
+    examples = [_opening(), *(_judged(example) for example in (*_published(), *CAVEATS))]
+    return self_contained("RDQ playground", PLAYGROUND, {"examples": examples})
+
+
+def playground_settings(measure: RDQ) -> dict[str, str | float] | None:
+    """Return what a link to the playground says about a measure; None where the playground cannot be set so."""
+    weights = measure.position_weights
+    if not (measure.cutoff and measure.cutoff <= 20 and 0.1 <= measure.alpha <= 8 and measure.lam <= 2):
+        return None
+    settings: dict[str, str | float] = {
+        "k": measure.cutoff,
+        "alpha": measure.alpha,
+        "lam": measure.lam,
+        "penalty": measure.penalty,
+    }
+    if isinstance(measure.weights, str):
+        return {**settings, "weights": measure.weights}
+    own = [*weights.head, *([] if weights.tail is None else [weights.tail])]
+    return {**settings, "weights": "own", "own": ",".join(map(repr, own))}
+
+
+def _opening() -> dict[str, Any]:
+    """Return an answer of the demo: the first two items are swapped, and one does not belong."""
+    demo = files("rankdev").joinpath("data/demo")
+    judged = map(json.loads, demo.joinpath("judged.jsonl").read_text(encoding="utf-8").splitlines())
+    known = next(entry for entry in judged if entry["query"] == "museums")
+    lines = map(str.split, demo.joinpath("popular.run").read_text(encoding="utf-8").splitlines())
+    return {
+        "name": "Museums: a swap at the top",
+        "story": "A search for museums in the demo's town: the first two are swapped, and a gift shop is among them.",
+        "state": {
+            "tiers": known["tiers"],
+            "nonrelevant": known["nonrelevant"],
+            "ranking": [line[2] for line in lines if line[0] == "museums"],
+        },
+        "pool": [],
+    }
+
+
+def _judged(example: dict[str, Any]) -> dict[str, Any]:
+    """Let the items outside the reference be judged nonrelevant, as the examples mean them."""
+    state = example["state"]
+    known = {item for tier in state["tiers"] for item in tier}
+    return {**example, "state": {**state, "nonrelevant": [item for item in state["ranking"] if item not in known]}}
+
+
+def _published() -> list[dict[str, Any]]:
+    """Load the paper's controlled examples."""
+    table = json.loads(files("rankdev").joinpath("data/studies/controlled.json").read_text(encoding="utf-8"))
+    return [_example(entry) for entry in table["experiments"]]
+
+
+def _example(entry: dict[str, Any]) -> dict[str, Any]:
+    ranks = entry["reference"]
+    tiers = [[item for item in ranks if ranks[item] == rank] for rank in sorted(set(ranks.values()))]
+    state: dict[str, Any] = {"tiers": tiers, "ranking": entry["ranking"]}
+    if "weights" in entry:
+        state |= {"weights": "own", "own": ",".join(f"{weight:g}" for weight in entry["weights"])}
+    return {
+        "name": f"Paper, {entry['experiment']}: {entry['block'].lower()}",
+        "story": f"An example of the paper's Table 1: {entry['block'].lower()}.",
+        "state": state,
+    }
