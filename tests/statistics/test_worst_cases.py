@@ -97,7 +97,7 @@ def test_a_single_system_has_a_problem_where_its_mean_could_be_another():
     assert level({"mine": tied(GOOD)})[0] == "problem"
     got, text = level({"mine": tied(GOOD, queries=1, among=2)})
     assert got == "caution"
-    assert "verdict" not in text
+    assert "conclusion" not in text
     assert level({"mine": dict(list(GOOD.items())[12:])}, "Queries missing from runs")[0] == "problem"
 
 

@@ -70,7 +70,7 @@ def ties_that_decide(entry: Coverage, measure: str) -> int:
 
 
 def _unbroken(run: Run) -> Run:
-    """Keep ties unresolved, those of the run's own rule; a repeated item is no item that anybody knows."""
+    """Do not break ties, those of the run's own rule; a repeated item is no item that anybody knows."""
     assert run.scores is not None
     names = run.item_ids
     if run.repeats is not None:

@@ -73,7 +73,7 @@ def heading_in(what: str, title: str, author: str, date: str) -> dict[str, str]:
 
 
 def sentences_in(found: Comparison, more: Sequence[str]) -> dict[str, Any]:
-    """Write verdicts, checks, next steps and notes."""
+    """Write conclusions, checks, next steps and notes."""
     return {
         "verdicts": [
             {"level": one.level, "sentence": one.sentence, "by": one.by, "best": found.scores.systems.index(one.best)}

@@ -54,7 +54,7 @@ def playground() -> str:
 
 
 def playground_settings(measure: RDQ) -> dict[str, str | float] | None:
-    """Return what a link to the playground says about a measure; None where the playground cannot be set so."""
+    """Return how a link to the playground states a measure; None where the playground cannot be set so."""
     weights = measure.position_weights
     if not (measure.cutoff and measure.cutoff <= 20 and 0.1 <= measure.alpha <= 8 and measure.lam <= 2):
         return None
