@@ -79,7 +79,7 @@ def track(study: Track) -> Found:
     found["most of 25 cells beat the best other measure"] = _cells(study, summary)
     apart = _difference(study, M1, NATIVE)
     found["M1 and native nDCG are alike at 25 queries"] = (
-        "holds" if apart[1] <= 0 <= apart[2] else "does not",
+        "holds" if apart[1] <= 0 <= apart[2] else "fails",
         _with(apart),
     )
     found["native nDCG is above M1 at 100 queries"] = ("cannot tell", "fewer than 100 queries")
@@ -95,7 +95,7 @@ def _strongest(study: Track, wanted: str, names: Sequence[str]) -> tuple[str, st
     first = max(names, key=powers.__getitem__)
     apart = [_difference(study, wanted, name) for name in names if name != wanted]
     above, below = all(low > 0 for _, low, _ in apart), any(high < 0 for _, _, high in apart)
-    return ("holds" if above else "does not" if below else "cannot tell", f"{first} {powers[first]:.3f}")
+    return ("holds" if above else "fails" if below else "cannot tell", f"{first} {powers[first]:.3f}")
 
 
 def _extreme(wanted: str, rows: dict[str, list[float]], most: bool) -> tuple[str, str]:
@@ -107,7 +107,7 @@ def _extreme(wanted: str, rows: dict[str, list[float]], most: bool) -> tuple[str
     above = all((low > row[2]) if most else (high < row[1]) for row in others)
     below = any((high < row[1]) if most else (low > row[2]) for row in others)
     shown = f"{first} {rows[first][0]:g}" if rows[first][0] > 1 else f"{first} {rows[first][0]:.3f}"
-    return ("holds" if above else "does not" if below else "cannot tell", shown)
+    return ("holds" if above else "fails" if below else "cannot tell", shown)
 
 
 def _growing(study: Track) -> tuple[str, str]:
@@ -118,7 +118,7 @@ def _growing(study: Track) -> tuple[str, str]:
         grows += all(a["p50"] <= b["p50"] for a, b in pairwise(rows))
         falls += any(a["p50_low"] > b["p50_high"] for i, a in enumerate(rows) for b in rows[i + 1 :])
     count = parts[0].height
-    return ("holds" if grows == count else "does not" if falls else "cannot tell", f"{grows} of {count}")
+    return ("holds" if grows == count else "fails" if falls else "cannot tell", f"{grows} of {count}")
 
 
 def _cells(study: Track, summary: dict[str, dict[str, float]]) -> tuple[str, str]:
@@ -129,7 +129,7 @@ def _cells(study: Track, summary: dict[str, dict[str, float]]) -> tuple[str, str
     above = grid.filter(pl.col("p50_low") > other["p50_high"]).height
     below = grid.filter(pl.col("p50_high") < other["p50_low"]).height
     count = grid.filter(pl.col("p50") > other["p50"]).height
-    return ("holds" if above > 12 else "does not" if below > 12 else "cannot tell", f"{count} of {grid.height}")
+    return ("holds" if above > 12 else "fails" if below > 12 else "cannot tell", f"{count} of {grid.height}")
 
 
 def _difference(study: Track, a: str, b: str) -> tuple[float, float, float]:
@@ -149,7 +149,7 @@ def _beaten(study: Track, names: Sequence[str]) -> tuple[str, str]:
     weak = [m for m in names if m.startswith(("RBP", "Compat"))]
     found = [(w, s, _difference(study, w, s)) for w in weak for s in strong]
     above = [entry for entry in found if entry[2][0] > 0]
-    state = "does not" if any(e[2][1] > 0 for e in found) else "holds" if not above else "cannot tell"
+    state = "fails" if any(e[2][1] > 0 for e in found) else "holds" if not above else "cannot tell"
     return (state, f"{len(above)} of {len(found)} pairs of measures")
 
 

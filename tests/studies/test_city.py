@@ -366,7 +366,7 @@ def test_what_is_finished_is_shown_after_an_interruption(found, tiny, monkeypatc
 
 
 def test_verdicts_need_all_seeds():
-    expected = {"holds": [True, True], "does not": [False, False], "cannot tell": [True, False]}
+    expected = {"holds": [True, True], "fails": [False, False], "cannot tell": [True, False]}
     assert {verdict(seeds): seeds for seeds in expected.values()} == expected
     assert verdict([None, False]) == verdict([True, None]) == "cannot tell"
 

@@ -52,7 +52,7 @@ def worlds_report(found: Worlds) -> Report:
         f"{size.protocol.subsamples} subsamples, {size.protocol.permutations:,} sign flips per test, p = b/B as in the"
         " paper",
         "Numbers are means over seeds; brackets span the seeds' 95% intervals over the choice of queries. A statement"
-        " holds, or does not, where all seeds agree; otherwise it cannot be told.",
+        " holds, or fails, where all seeds agree; otherwise it cannot be told.",
         *found.notes,
     ]
     return Report(rows, tables, closing=notes)
@@ -156,9 +156,9 @@ def verdict(holding: Sequence[bool | None]) -> str:
     """State whether a statement holds in all seeds, in none or in some; where measures tie (None) it cannot be told.
 
     >>> verdict([True, True]), verdict([True, False]), verdict([False])
-    ('holds', 'cannot tell', 'does not')
+    ('holds', 'cannot tell', 'fails')
     """
-    return "holds" if all(holding) else "cannot tell" if any(one is not False for one in holding) else "does not"
+    return "holds" if all(holding) else "cannot tell" if any(one is not False for one in holding) else "fails"
 
 
 def _overview(found: Worlds) -> Table:
