@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -96,7 +96,7 @@ class Run(ByQuery[list[str]]):
         ['d2', 'd1']
         """
         columns, integers = listed_columns(lists)
-        return replace(cls(*columns), integer_ids=integers)
+        return cls(*columns, integer_ids=integers)
 
     @classmethod
     def from_scores(cls, scores: Any, *, ties: Ties = "trec_eval") -> Run:
@@ -176,7 +176,7 @@ class Run(ByQuery[list[str]]):
             order, value, rank = "score", -value, None
         builder = RunBuilder(Ordering(order, ties))
         builder.add(text_column(frame, "query", "a run"), text_column(frame, "item", "a run"), value, rank)
-        return replace(cls(*builder.finish()), integer_ids=integer_ids(frame))
+        return cls(*builder.finish(), integer_ids=integer_ids(frame))
 
     @classmethod
     def of(
