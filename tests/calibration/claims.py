@@ -3,6 +3,7 @@
 from tests.calibration import (
     advice,
     boards,
+    clicks,
     clustered,
     collected,
     dependence,
@@ -30,5 +31,6 @@ PARTS = (
     segments,
     dependence,
     advice,
+    clicks,
 )
 CLAIMS = {name: claim for part in PARTS for name, claim in part.CLAIMS.items()}

@@ -53,6 +53,7 @@ TOPICS = {
         "pools",
         "agreement",
         "variance",
+        "position weights",
     ),
     "people": ("People and models", "humans and a model", "few judgments", "many comparisons with people"),
     "references": (

@@ -76,9 +76,9 @@ def test_the_overview_of_methods_is_marked_throughout():
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 def test_sentences_that_refer_to_calibration_are_marked(page):
-    for sentence in re.split(r"(?<=[.;:])\s+(?=[A-Z*`])", page.read_text(encoding="utf-8")):
+    for sentence in re.split(r"(?<=[.;:])\s+(?=[A-Z*`])", MARK.sub("", page.read_text(encoding="utf-8"))):
         if "(calibration" in sentence and "|" not in sentence:
-            assert not re.search(r"(?<![\d\w])\.\d\d", MARK.sub("", sentence)), sentence
+            assert not re.search(r"(?<![\d\w])\.\d\d", sentence), sentence
 
 
 def test_docstrings_state_no_coverage_of_their_own():

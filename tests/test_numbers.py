@@ -1,0 +1,134 @@
+"""A number with a unit in README or docs/ comes from a file that a script wrote, or it is exempt for a reason."""
+
+import re
+
+import pytest
+from benchmarks.history import MARKED, MEASURED, PAGES
+
+from tests.calibration.headlines import MARK
+from tests.calibration.pages import FRONT
+
+UNIT = r"(?:s|sec|seconds?|ms|µs|minutes?|hours?|[kKMG]i?B|bytes?|times|×|%|-fold)"
+NUMBER = re.compile(
+    rf"(?<![\w.^/@=`])(?:\d[\d,]*\.?\d*|\.\d+)(?:(?: to |–| and | or )[\d.,]*\d)?(?:\s|-)?{UNIT}(?![\w^])"
+)
+NO_PROSE = re.compile(r"^```.*?^```|`[^`]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
+STUDY_TABLES = re.compile(
+    r"<!-- table: .+? -->\n\n(?:\|.*\n)+"
+)  # those of benchmarks/statements have tests of their own
+# levels are chosen, not measured
+LEVELS = re.compile(r"\b(?:80|90|95|99)%(?=[^|.]{0,40}\b(?:interval|certainty|limit|probability))|at 95%")
+WRITTEN = {FRONT.name, "conformance.md"}  # pages that a script writes as a whole
+
+# what is exempt, by the reason; "A … B" is all from A to B. A phrase that its page does not have is an error
+SETTING = "a definition, a threshold of the code, or a setting of an experiment"
+GOAL = "a goal, not a measurement"
+PRINTED = "printed by a study or a script that keeps no file yet; the page names it"
+EXEMPT: dict[str, dict[str, tuple[str, ...]]] = {
+    "README.md": {"tests/test_benchmarks.py compares it": ("why 0.5% differ",)},
+    "answers.md": {
+        SETTING: ("(and 2% of the others they", "With 2% of the judgments", "with 10% removed"),
+        "a setting": ("τ without 10% | τ without 50%",),
+        PRINTED: ("(RDQ@5), 96% at the median pair … 44% of real pairs", "predicts 61% of the … (52% to 77%)"),
+    },
+    "benchmarks.md": {
+        SETTING: (
+            "| S | 12 × 5,000 × 100 … 1 × 1,000,000 × 100",
+            "queries of more than 16 MB",
+            "1 GB of heap",
+            "takes 1.5 times more than its work",
+        ),
+        GOAL: ("(goal 5 s)", "goal ≤ 1.3 times", "goal ≤ 2 times TREC", "(goal ≤ 0.2 s)"),
+    },
+    "gate.md": {
+        SETTING: ("more than 2% below the baseline's", "the same margin of 2%"),
+        "tests/statistics/test_gate_simulation.py compares it": (
+            "| candidate | queries | no change … Of candidates that are worse … which allows 5%.",
+        ),
+    },
+    "judge.md": {SETTING: ("every 15 seconds or so", "a probability of at most 5%", "for .4 seconds")},
+    "judgments-needed.md": {SETTING: ("| .095 | 20% |", "| 10% of the answers at random |")},
+    "preferences.md": {
+        SETTING: (
+            "0 to 50% ties",
+            "mean (90% below)",
+            "| arguments, crowd, ties | 50% |",
+            "| arguments, crowd, ties | 15% |",
+            "| arguments, without ties | 50% |",
+            "| arguments, without ties | 15% |",
+            "| TREC DL 2021, crowd | 50% |",
+            "| TREC DL 2021, crowd | 15% |",
+            "| TREC DL 2021, language model | 50% |",
+            "| TREC DL 2021, language model | 15% |",
+            "| images, assessors, ties | 50% |",
+            "| images, assessors, ties | 15% |",
+            "had a probability of 95%",
+            '"With a chance of 50%"',
+        ),
+        "1 ÷ √(2 · 64)": ("accurate to about 9%",),
+        PRINTED: (
+            "83% are within .12",
+            "| 4.2% of 129,342 |",
+            "| 17.3% of 9,335 |",
+            "| 2.8% of 256,096 |",
+        ),
+    },
+    "reliability.md": {
+        SETTING: ("about 8 MB at a time", "at most 32 MB (gzip, zstd)", "may be 64 MB long", "over more than 8 MB"),
+    },
+    "report.md": {SETTING: ("more than 5% of the queries", "10% or more of a system's")},
+    "statistics.md": {
+        SETTING: (
+            "if 5% of queries lose",
+            "If 40% or more of a pair's",
+            "at 80%",
+            "of which 2% to 20% differ",
+            "| 60% or more |",
+            "If 2% of queries lose .9",
+            "A collection 140 times larger",
+            "if 5% of queries differ by 1",
+            "If 40% or more of the differences",
+        ),
+    },
+    "studies.md": {SETTING: ("3% tied neighbours", "(95% over queries)")},
+}
+
+
+def loose(text: str, exempt: tuple[str, ...] = ()) -> list[str]:
+    """Return the numbers with a unit that nothing holds, each with what stands around it."""
+    for held in (MARKED, STUDY_TABLES, MEASURED, MARK):
+        text = held.sub("∎", text)
+    text = " ".join(NO_PROSE.sub("∎", text).split())
+    for phrase in exempt:
+        ends = [re.escape(part) for part in phrase.split(" … ")]
+        text, there = re.subn(ends[0] + "".join(f".*?{end}" for end in ends[1:]), "∎", text)
+        assert there, f"{phrase!r} is not there any more: take it out of EXEMPT"
+    text = LEVELS.sub("∎", text)
+    return [text[max(0, at.start() - 40) : at.end() + 20] for at in NUMBER.finditer(text)]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in WRITTEN], ids=lambda page: page.name)
+def test_numbers_with_units_come_from_a_file(page):
+    exempt = tuple(phrase for phrases in EXEMPT.get(page.name, {}).values() for phrase in phrases)
+    found = loose(page.read_text(encoding="utf-8"), exempt)
+    assert not found, "let a script keep them (benchmarks/history.py), take them out, or give a reason in EXEMPT"
+
+
+def test_a_number_is_found_unless_it_is_held():
+    table = "<!-- table: X -->\n\n| 3 s |\n\n<!-- end -->\n"
+    assert (
+        loose(f"0.5<!-- measured: T; R; C --> s, .9<!-- worst: an interval --> and\n{table}`5 s`, a 95% interval") == []
+    )
+    for text in (
+        "It took 1.5 s.",
+        "in 8 to 9 ms",
+        "a page of 2.5 MB",
+        ".3 GB",
+        "5.2–5.7% of tests",
+        "2.4 times as wide",
+    ):
+        assert len(loose(f"before {text} after")) == 1, text
+    assert loose("it took 3 s here", ("took 3 s",)) == []
+    assert loose("from 3 s, 4 s to 5 s on", ("from 3 s … 5 s",)) == []
+    with pytest.raises(AssertionError, match="not there any more"):
+        loose("nothing", ("took 3 s",))
