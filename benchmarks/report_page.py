@@ -2,19 +2,20 @@
 
 Milliseconds are of the page's own thread, which a busy machine does not lengthen: scripts, layout and painting.
 
-Needs Playwright and the system's Chromium: python -m benchmarks.report_page
+Needs Playwright and the system's Chromium: python -m benchmarks.report_page [--keep]
 """
 
 import os
 import shutil
+import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 from playwright.sync_api import sync_playwright
 
 import rankdev as rd
+from benchmarks.history import report
 
 DATA = Path(os.environ.get("RANKDEV_DATA", Path(__file__).parents[2] / "shared/data"))
 CHOICES = {
@@ -47,10 +48,9 @@ def synthetic(systems=12, queries=5000, pool=30):
 
 
 def measure(browser, name, inputs):
-    """Print what one page takes."""
-    begin = time.perf_counter()
+    """Return what one page takes: the longest of five times, and for choices of the slowest part of the page."""
     page = rd.report(*inputs)
-    print(f"{name}: {len(page.html.encode()) / 1e6:.2f} MB, made in {time.perf_counter() - begin:.1f} s")
+    row = {"page": name, "MB": len(page.html.encode()) / 1e6}
     path = Path(tempfile.mkdtemp()) / "report.html"
     page.save(path)
     view = browser.new_page(viewport={"width": 1200, "height": 900})
@@ -68,7 +68,7 @@ def measure(browser, name, inputs):
         view.goto(path.as_uri())
         view.wait_for_selector("body[data-ready]")
         opened.append(spent() - before)
-    print(f"  open: {min(opened):.0f} to {max(opened):.0f} ms")
+    row["opens in, ms"] = max(opened)
     for section in ("glance", "pairs", "queries"):
         view.evaluate(f"document.getElementById('{section}').scrollIntoView()")
         for choice, script in CHOICES.items():
@@ -78,11 +78,13 @@ def measure(browser, name, inputs):
                 before = spent()
                 view.evaluate(f"() => {{ {script}; document.body.offsetHeight }}")
                 took.append(spent() - before)
-            print(f"  {section}, {choice}: {min(took):.0f} to {max(took):.0f} ms")
+            slow = choice if choice in ("another measure", "another system") else "other choices"
+            row[f"{slow}, ms"] = max(*took, row.get(f"{slow}, ms", 0.0))
+    return row
 
 
 with sync_playwright() as driver:
     chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"])
-    if DATA.exists():
-        measure(chromium, "63 systems × 53 queries × 13 measures (TREC DL 2021)", real())
-    measure(chromium, "12 systems × 5,000 queries × 2 measures", synthetic())
+    rows = [measure(chromium, "63 systems × 53 queries × 13 measures (TREC DL 2021)", real())] if DATA.exists() else []
+    rows.append(measure(chromium, "12 systems × 5,000 queries × 2 measures", synthetic()))
+    report("Pages of reports", rows, keep="--keep" in sys.argv)
