@@ -24,6 +24,8 @@ FEW_CHECKS = 0.1  # the same with a budget, where the order matters more than wh
 EXAMINED = 100  # pairs whose value is computed exactly; chosen by an approximation
 DRAWS = 400  # orders drawn from the posterior
 NEAR = 2.0  # times the error that is accepted, from which draws follow the posterior itself: they take longer
+SCATTER = 0.015  # most that a stated error may differ by kind of judge (standard deviation)
+SCATTER_OF_CHANCE = 0.04  # the same of a stated probability
 FORESEEN = 40  # orders drawn to see what all answers together would leave undecided
 FUTILE = 0.95  # fraction of these in which the goal is missed, for the strategy to give up
 PER_ITEM = 0.8  # judgments per query, of n log₂ n, before any query is finished
@@ -97,6 +99,7 @@ class _Query:
         self.i, self.j = all_pairs(size)
         self.stale = True
         self.error, self.settled = 0.5 if size > 1 else 0.0, size < 2
+        self.by_judge: Floats | None = None  # where only the judge keeps it open: the statement for each kind of judge
         self.remaining: float | None = None  # what all answers would leave wrong, where the goal is out of reach
         self.looked = 0.0  # number of answers when that was last computed
         self.finished: float | None = None  # answers that it took
@@ -125,12 +128,10 @@ class _Query:
         self.stale = False
         if not self.posteriors.count(self.number) or self.size < 2:
             return
-        self.mixture = self.posteriors[self.number]
-        self.error, self.settled = self._progress()
-        if self.settled and self.posteriors.update(self.number):  # the conclusion rests on all answers
-            self.mixture = self.posteriors[self.number]
-            self.error, self.settled = self._progress()
-        if self.settled:
+        self._conclude(repeats)
+        if (self.settled or self.by_judge is not None) and self.posteriors.update(self.number):
+            self._conclude(repeats)  # it rests on all answers
+        if self.settled or self.by_judge is not None:
             self.remaining = None
         elif self.count >= max(self.usual, 1.2 * self.looked):
             self.looked = self.count
@@ -157,6 +158,9 @@ class _Query:
         if not len(i):
             return None
         mixture = self.posteriors[self.number]
+        if self.by_judge is not None:
+            k = int(np.argmax(about_the_statement(mixture, i, j, self.by_judge) * (1 + 1e-3 * rng.random(len(i)))))
+            return int(i[k]), int(j[k])
         if 2 * self.count >= self.size and rng.random() < self.checks:
             k = int(np.argmax(about_the_judge(mixture, i, j) * (1 + 1e-3 * rng.random(len(i)))))
             return int(i[k]), int(j[k])
@@ -176,38 +180,51 @@ class _Query:
             value = explained(mixture, drawn, part, i[shortlist], j[shortlist], member.astype(float))
         return int(shortlist[np.argmax(value * (1 + 1e-3 * rng.random(len(value))))])
 
-    def _progress(self) -> tuple[float, bool]:
-        """Return the expected share that is wrong, and whether the goal is reached."""
+    def _conclude(self, repeats: int) -> None:
+        """Find the expected fraction that is wrong, and whether the goal is reached whatever the judge may be like."""
+        self.mixture = self.posteriors[self.number]
+        self.error, self.settled, stated, scatter = self._progress()
+        most = SCATTER if self.rule.probability is None else SCATTER_OF_CHANCE
+        open_ = self.settled and scatter > most and not self.exhausted(repeats)
+        self.by_judge = stated if open_ else None
+        self.settled &= not open_
+
+    def _progress(self) -> tuple[float, bool, Floats, float]:
+        """Return the expected fraction that is wrong, and whether the goal is reached.
+
+        And what is stated about it, an error or a probability, for each kind of judge; and how far these scatter.
+        """
         rule, mixture = self.rule, self.mixture
         strength = mixture.strength
         if rule.top is not None and rule.top < self.size:
-            drawn = mixture.draw(self._noise(DRAWS))[0]
+            drawn, part = mixture.draw(self._noise(DRAWS))
             wrong = self._wrong_at_top(drawn, rule.top)
             if wrong.mean() <= NEAR * rule.error:
                 chance = _top(drawn, rule.top).mean(axis=0)
-                wrong = self._wrong_at_top(self._sample(np.flatnonzero((chance > 0) & (chance < 1))), rule.top)
+                drawn, part = self._sample(np.flatnonzero((chance > 0) & (chance < 1)))
+                wrong = self._wrong_at_top(drawn, rule.top)
             error = float(wrong.mean())
         else:
             stated = strength[self.i] > strength[self.j]
             above = mixture.above(self.i, self.j)
             error = float(np.where(stated, 1 - above, above).mean())
             if rule.probability is None or error > rule.error:
-                return error, rule.probability is None and error <= rule.error
-            drawn = self._sample(np.arange(self.size))
+                return error, rule.probability is None and error <= rule.error, np.zeros(0), 0.0
+            drawn, part = self._sample(np.arange(self.size))
             wrong = ((drawn[:, self.i] > drawn[:, self.j]) != stated).mean(axis=1)
         if rule.probability is None:
-            return error, error <= rule.error
-        return error, float((wrong <= rule.error + 1e-9).mean()) >= rule.probability
+            return error, error <= rule.error, *_by_part(wrong, part, mixture.weight)
+        held = (wrong <= rule.error + 1e-9).astype(float)
+        return error, float(held.mean()) >= rule.probability, *_by_part(held, part, mixture.weight)
 
     def _wrong_at_top(self, drawn: Floats, top: int) -> Floats:
-        """Fraction of the top of each draw that is not in the most probable top."""
-        member = _top(drawn, top)
-        best = np.argsort(-member.mean(axis=0), kind="stable")[:top]
-        return np.asarray(1 - member[:, best].mean(axis=1))
+        """Fraction of the top of each draw that is not at the top by the expected strengths, which users get."""
+        best = np.argsort(-self.mixture.strength, kind="stable")[:top]
+        return np.asarray(1 - _top(drawn, top)[:, best].mean(axis=1))
 
-    def _sample(self, items: Ints) -> Floats:
-        """Draw strengths from the posterior, those of ``items`` from the posterior itself."""
-        return self.mixture.sample(self._noise(DRAWS), self._rng(), items)[0]
+    def _sample(self, items: Ints) -> tuple[Floats, Ints]:
+        """Draw strengths from the posterior, those of ``items`` from the posterior itself; and the part of each."""
+        return self.mixture.sample(self._noise(DRAWS), self._rng(), items)
 
     def _noise(self, draws: int) -> Floats:
         half = np.random.default_rng((self.seed, self.number)).standard_normal((draws // 2, self.size))
@@ -216,6 +233,15 @@ class _Query:
     def _rng(self, more: int = 0) -> np.random.Generator:
         """Return random numbers that depend on the seed and the number of answers only."""
         return np.random.default_rng((self.seed, self.number, int(self.count), more))
+
+
+def _by_part(values: Floats, part: Ints, weight: Floats) -> tuple[Floats, float]:
+    """Average values of draws over each part of a mixture; and their standard deviation, less that of few draws."""
+    number = np.bincount(part, minlength=len(weight))
+    means = np.bincount(part, values, minlength=len(weight)) / np.maximum(number, 1)
+    means = np.where(number > 0, means, values.mean())
+    by_chance = np.mean((values - means[part]) ** 2) * np.count_nonzero(number) / len(values)
+    return means, float(np.sqrt(max(0.0, weight @ (means - weight @ means) ** 2 - by_chance)))
 
 
 def _top(strength: Floats, top: int) -> Bools:
@@ -238,6 +264,15 @@ def about_the_judge(mixture: Mixture, i: Ints, j: Ints) -> Floats:
     mean = mixture.weight @ chance
     within = mixture.weight @ (_entropy(chance) + _entropy(1 - chance))
     return np.asarray(_entropy(mean) + _entropy(1 - mean) - within)
+
+
+def about_the_statement(mixture: Mixture, i: Ints, j: Ints, stated: Floats) -> Floats:
+    """Variance of what is stated for each kind of judge that answers are expected to explain."""
+    d, variance = mixture.difference(i, j)
+    chance, _, _ = chances(d / np.sqrt(1 + np.pi / 8 * variance), mixture.lapse[:, None], 0.0)
+    mean = mixture.weight @ chance
+    together = (mixture.weight * (stated - mixture.weight @ stated)) @ chance
+    return np.asarray(together**2 / np.maximum(mean * (1 - mean), 1e-12))
 
 
 def approximate_information(mixture: Mixture, i: Ints, j: Ints) -> Floats:
