@@ -16,7 +16,9 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from rankdev.judging.items import Pool
-from rankdev.judging.strategies import DecisionStrategy, OrderStrategy, Rule, SystemScores
+from rankdev.judging.progress import Rule
+from rankdev.judging.strategies import DecisionStrategy, OrderStrategy
+from rankdev.judging.system_scores import SystemScores
 
 QUERIES, ITEMS, SPREAD, MEASURE = 30, 12, 1.5, "RDQ@5"
 NAMES = [f"d{k}" for k in range(ITEMS)]

@@ -10,10 +10,11 @@ from uuid import uuid4
 from rankdev.judging.items import read_items
 from rankdev.judging.links import Tokens
 from rankdev.judging.model_check import CheckStrategy
+from rankdev.judging.progress import Rule
 from rankdev.judging.server import JudgeServer
 from rankdev.judging.sessions import Session
 from rankdev.judging.store import Store, StoredAnswer
-from rankdev.judging.strategies import OrderStrategy, Rule
+from rankdev.judging.strategies import OrderStrategy
 
 ROWS = [
     {

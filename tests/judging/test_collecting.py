@@ -13,7 +13,9 @@ import pytest
 import rankdev as rd
 from rankdev import judging
 from rankdev.judging.items import Pool
-from rankdev.judging.strategies import OrderStrategy, Rule, SystemScores
+from rankdev.judging.progress import Rule
+from rankdev.judging.strategies import OrderStrategy
+from rankdev.judging.system_scores import SystemScores
 from rankdev.preferences import strengths
 
 LETTERS = list("hcafbgde")

@@ -3,7 +3,8 @@
 from rankdev.judging.items import read_items
 from rankdev.judging.sessions import Session
 from rankdev.judging.store import Store
-from rankdev.judging.strategies import DecisionStrategy, SystemScores
+from rankdev.judging.strategies import DecisionStrategy
+from rankdev.judging.system_scores import SystemScores
 from tests.judging.serving import Client, served, written
 from tests.pages.test_judge import begin
 

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from rankdev._common.checks import check_choice, check_number, check_path, check_seed, check_whole
-from rankdev.errors import DataError, RankdevError, UsageError, counted, shown
-from rankdev.judging._answer_files import AnswerDatabase, AnswerFile, kept_in
-from rankdev.judging._judges import Asker, BudgetSpentError, NoAnswerError, Reply, finishing
-from rankdev.judging.items import Pair, Pool, sorted_pair
+from rankdev.errors import UsageError, counted, shown
+from rankdev.judging._answer_files import kept_in
+from rankdev.judging._judges import Asker, BudgetSpentError
+from rankdev.judging.items import Pool
+from rankdev.judging.progress import Rule
+from rankdev.judging.question_loop import InvalidReplyError, QuestionLoop
 from rankdev.judging.result import Answer, Better, Collected, JudgeError
-from rankdev.judging.strategies import NEEDS_RUNS, DecisionStrategy, OrderStrategy, Rule, Strategy, SystemScores
+from rankdev.judging.strategies import DecisionStrategy, OrderStrategy, Strategy
+from rankdev.judging.system_scores import NEEDS_RUNS, SystemScores
 from rankdev.measures import Measure
 from rankdev.preferences import Preferences
 
 GOALS = ("order", "top", "decide")
 OUT_OF_REACH = "no number of answers will do"
-MOST_SILENT = 10  # pairs that a judge may skip in a row
 MOST_AT_ONCE = 1000
 
 
@@ -121,7 +122,7 @@ def collect(
     parallel = check_whole("parallel", parallel, 1, MOST_AT_ONCE)
     kept = kept_in(check_path(file), pool, judge) if file is not None else None
     asker = Asker(judge)
-    loop = _Loop(asker, pool, strategy, kept, seed)
+    loop = QuestionLoop(asker, pool, strategy, kept, seed)
 
     def result(stopped: str) -> Collected:
         given_up = {} if budget is not None and stopped != OUT_OF_REACH else strategy.given_up()
@@ -152,7 +153,7 @@ def collect(
                 return result("no pair left to ask")
             try:
                 loop.put(pairs)
-            except _NoAnswersError as failed:
+            except InvalidReplyError as failed:
                 raise JudgeError(str(failed), result("the judge gave no answer")) from failed.__cause__
             except BudgetSpentError as spent:
                 return result(str(spent))
@@ -191,137 +192,6 @@ def strategy_for(
         raise UsageError(f"runs and measure belong to goal='decide'; got goal={goal!r}")
     places = check_whole("top", top, 1) if goal == "top" else None
     return OrderStrategy(pool, replace(rule, top=places), repeats=repeats, seed=seed, spread=spread)
-
-
-class _NoAnswersError(Exception):
-    """The judge failed, or returned something that is not an answer."""
-
-
-class _Loop:
-    """Asks the judge; the order of presentation depends on the seed and the number of the question."""
-
-    def __init__(
-        self, asker: Asker, pool: Pool, strategy: Strategy, file: AnswerFile | AnswerDatabase | None, seed: int
-    ) -> None:
-        self.asker, self.pool, self.strategy, self.file, self.seed = asker, pool, strategy, file, seed
-        self.answers: list[Answer] = []
-        self.shown: dict[tuple[str, frozenset[str]], str] = {}  # which of the two was shown first when last asked
-        self.skipped = [sorted_pair(pair) for pair in file.skipped] if file else []
-        self.silent = 0  # skipped since the last answer
-        self.reason = ""  # why the last was skipped
-        for answer in file.before if file else ():
-            self._learn(answer)
-            strategy.unsettled()  # as after every answer, so that resuming asks what one call would have asked
-
-    @property
-    def asked(self) -> int:
-        """Number of questions, answered or skipped."""
-        return len(self.answers) + len(self.skipped)
-
-    def choose(self, number: int) -> list[Pair]:
-        """Choose what to ask at once; no pair twice, and none that was skipped."""
-        chosen: list[Pair] = []
-        while len(chosen) < number:
-            pair = self.strategy.ask(self.skipped, chosen)
-            if pair is None:
-                break
-            chosen.append(pair)
-        return chosen
-
-    def put(self, pairs: Sequence[Pair]) -> None:
-        """Ask questions at once; keep each answer as it comes, and then update the strategy in the order asked.
-
-        Whatever happens to one of them, the answers to the others count.
-        """
-        asked = [self._presented(*pair, self.asked + k) for k, pair in enumerate(pairs)]
-        given = self.pool.given
-        found: dict[int, Answer | Exception] = {}
-        with finishing() if len(pairs) > 1 else nullcontext():
-            try:
-                for k, reply in self.asker.ask([(given[q,], given[q, a], given[q, b]) for q, a, b in asked]):
-                    found[k] = self._kept(asked[k], self._read(asked[k], reply))
-            finally:
-                for k in sorted(found):
-                    self._note(asked[k], found[k])
-        failures = [found[k] for k in sorted(found) if isinstance(found[k], Exception)]
-        for kind in (_NoAnswersError, BudgetSpentError):
-            if failed := next((each for each in failures if isinstance(each, kind)), None):
-                if isinstance(failed, _NoAnswersError):
-                    raise _NoAnswersError(f"{failed}; {self._where()}") from failed.__cause__
-                raise failed
-        if self.silent >= MOST_SILENT:
-            raise _NoAnswersError(
-                f"the judge gave no answer to {self.silent} questions in a row; the last: {self.reason};"
-                f" {self._where()}"
-            )
-
-    def remarks(self) -> tuple[str, ...]:
-        """Note what was skipped and ignored."""
-        lines = []
-        if self.skipped:
-            why = f"; the last: {self.reason}" if self.reason else ""
-            lines.append(f"{counted(len(self.skipped), 'pair', 'was')} skipped by the judge{why}.")
-        if self.file is not None and self.file.unmatched:
-            lines.append(f"{counted(self.file.unmatched, 'answer')} in {self.file.path} ignored: about other items.")
-        return tuple(lines)
-
-    def _read(self, question: Pair, reply: Any) -> Answer | Exception:
-        """Return the answer that a reply is, or why it is none."""
-        query, first, second = question
-        if isinstance(reply, NoAnswerError | BudgetSpentError):
-            return reply
-        if isinstance(reply, Exception):
-            kind = "" if isinstance(reply, RankdevError) else f"{type(reply).__name__}: "
-            failed = _NoAnswersError(f"query {query!r}, {first!r} or {second!r}: the judge failed ({kind}{reply})")
-            failed.__cause__ = reply
-            return failed
-        answer, comment = (reply.answer, reply.comment) if isinstance(reply, Reply) else (reply, "")
-        asked = self.pool.given[query, first], self.pool.given[query, second]
-        valid = isinstance(answer, str | Integral) and not isinstance(answer, bool) and answer in asked
-        if not (answer is None or valid):
-            return _NoAnswersError(
-                f"query {query!r}: the judge returned {shown(answer)}; expected {shown(asked[0])}, {shown(asked[1])} or"
-                " None for equally good"
-            )
-        winner, loser = (second, first) if answer is not None and answer == asked[1] else (first, second)
-        return Answer(query, winner, loser, answer is None, first, comment)
-
-    def _kept(self, question: Pair, found: Answer | Exception) -> Answer | Exception:
-        """Write to disk what was found; return it, or why it could not be written."""
-        try:
-            if self.file is not None and isinstance(found, Answer):
-                self.file.add(found)
-            elif self.file is not None and isinstance(found, NoAnswerError):
-                self.file.skip(*question, str(found))
-        except DataError as error:
-            return _NoAnswersError(str(error))
-        return found
-
-    def _note(self, question: Pair, found: Answer | Exception) -> None:
-        if isinstance(found, Answer):
-            self._learn(found)
-            self.silent = 0
-        elif isinstance(found, NoAnswerError):
-            self.skipped.append(sorted_pair(question))
-            self.silent += 1
-            self.reason = str(found)
-
-    def _presented(self, query: str, a: str, b: str, number: int) -> Pair:
-        before = self.shown.get((query, frozenset((a, b))))
-        swap = before == a if before else np.random.default_rng((self.seed, number)).random() < 0.5
-        return (query, b, a) if swap else (query, a, b)
-
-    def _learn(self, answer: Answer) -> None:
-        self.answers.append(answer)
-        self.shown[answer.query, frozenset((answer.winner, answer.loser))] = answer.first
-        self.strategy.tell(answer.query, answer.winner, answer.loser, tie=answer.tie)
-
-    def _where(self) -> str:
-        count = len(self.answers)
-        if not count:
-            return "there are no other answers"
-        where = "the error's collected" if self.file is None else str(self.file.path)
-        return f"{counted(count, 'answer', 'is')} in {where}"
 
 
 def leading(strategy: Strategy) -> Better | None:

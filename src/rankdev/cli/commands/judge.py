@@ -265,7 +265,7 @@ def _goal(goal: str, runs: tuple[str, ...], measure: str | None, **options: Any)
 
 def _strategy(pool: Any, *, goal: str, error: float | None, **options: Any) -> Any:
     from rankdev.judging.collect import accepted_error, strategy_for
-    from rankdev.judging.strategies import Rule
+    from rankdev.judging.progress import Rule
 
     return strategy_for(pool, goal, Rule(accepted_error(error, goal)), **options)
 
