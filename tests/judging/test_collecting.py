@@ -155,6 +155,17 @@ def test_grades_are_a_start():
     assert rd.collect(alphabetical, rd.References.from_grades({"q": {"x": 2, "y": 1}}), budget=1).asked == 1
 
 
+def test_grades_of_a_query_count_when_it_is_asked_about_and_in_the_end():
+    pool = Pool.of({query: dict.fromkeys("xyz", 2) | dict.fromkeys("uvw", 0) for query in "qr"})
+    strategy = OrderStrategy(pool, Rule(), repeats=1, seed=0)
+    assert strategy.unsettled() == ["q", "r"]
+    assert strategy.ask()[0] == "q"
+    strategy.tell("q", "x", "y")
+    strategy.unsettled()
+    assert not strategy.posteriors._queries[1].evaluated
+    assert all(error < 0.4 for error in strategy.errors().values())
+
+
 def test_the_judge_sees_the_ids_it_was_given():
     seen = []
     rd.collect(lambda query, a, b: seen.append((query, a, b)) or max(a, b), {1: [10, 9, 8]}, budget=3)

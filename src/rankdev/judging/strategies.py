@@ -88,9 +88,10 @@ class OrderStrategy:
 
     @property
     def queries(self) -> dict[str, Progress]:
-        """State of each query, with all answers so far."""
+        """State of each query, with all answers so far; what grades alone tell is computed later, as it takes long."""
         for state in self._queries.values():
-            state.learn(self.repeats)
+            if state.asked:
+                state.learn(self.repeats)
         return self._queries
 
     def ask(
@@ -135,7 +136,9 @@ class OrderStrategy:
 
     def errors(self) -> dict[str, float]:
         """Return the expected fraction of wrong relations, or of a wrong top; see :class:`Strategy`."""
-        return {query: state.error for query, state in self.queries.items()}
+        for state in self._queries.values():
+            state.learn(self.repeats)
+        return {query: state.error for query, state in self._queries.items()}
 
     def strengths(self) -> dict[str, Floats]:
         """Return the expected strength of each item; see :class:`Strategy`."""
