@@ -22,6 +22,7 @@ Scorer = Callable[[str, Ints], Any]
 
 STAYING = 0.5  # a query is left for pairs that are more than twice as informative
 DRAWS = 400  # orders drawn for each query, in antithetic pairs
+TOGETHER = 2**15  # differences at a time: few enough for the processor's cache
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,11 @@ class _Query:
                 f" systems; got shape {scores.shape}"
             )
         self.scores = scores
-        self.chance, _, _ = chances(drawn[:, self.i] - drawn[:, self.j], posterior.lapse[part][:, None], 0.0)
+        lapse, step = posterior.lapse[part][:, None], max(1, TOGETHER // max(1, len(self.i)))
+        self.chance = np.empty((DRAWS, len(self.i)))
+        for rows in (slice(start, start + step) for start in range(0, DRAWS, step)):
+            lead = drawn[rows][:, self.i] - drawn[rows][:, self.j]
+            self.chance[rows], _, _ = chances(lead, lapse[rows], 0.0)
 
     def value(self, best: int, other: int) -> Floats:
         """Expected reduction of the variance of the systems' difference by each pair's answer."""
