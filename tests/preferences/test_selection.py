@@ -38,6 +38,30 @@ def test_information_is_the_mutual_information(mean, variance):
     assert_allclose(information(np.array([mean]), np.array([variance])), expected, atol=5e-3)  # 15 nodes
 
 
+def some_candidates(strategy, n=7):
+    rng = np.random.default_rng(3)
+    return Candidates(rng.normal(0, 1, n), rng.normal(0, 0.5, (n, n)), strategy, rng, np.zeros(0, int), None)
+
+
+@pytest.mark.parametrize("strategy", ["information", "random", "top-heavy"])
+def test_a_closed_pair_is_never_the_best_again(strategy):
+    pairs, seen = some_candidates(strategy), []
+    for _ in range(21):
+        _, best = pairs.best()
+        seen.append(best)
+        pairs.close(np.array([best]))
+        pairs.ask(best)
+    assert sorted(seen) == list(range(21))
+    assert pairs.best()[0] == -np.inf
+
+
+@pytest.mark.parametrize("strategy", ["information", "top-heavy"])
+def test_pairs_are_worth_the_same_however_many_are_evaluated_at_a_time(strategy, monkeypatch):
+    whole = some_candidates(strategy).bound
+    monkeypatch.setattr("rankdev.preferences.active_selection.CELLS", 40)  # less than 7 × 7: also one row at a time
+    assert_allclose(some_candidates(strategy).bound, whole, rtol=1e-12)
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_budget_is_spent_on_pairs_of_one_query_each(strategy):
     judged = Preferences.from_rows(items=ITEMS)

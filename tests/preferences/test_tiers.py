@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
+import rankdev as rd
 from rankdev.errors import UsageError
 from rankdev.preferences import Preferences, strengths, tiers, tiers_from_preferences
 from rankdev.preferences import _separation as separation
@@ -256,3 +257,13 @@ def test_the_leader_rule_says_how_many_resamples_it_needs():
         tiers_from_preferences(rows, "rank-centrality", rule="leader")
     enough = tiers_from_preferences(rows, "rank-centrality", rule="leader", resamples=240)
     assert enough.tiers == {"q": [[f"d{i}"] for i in range(4)]}
+
+
+def test_bic_asks_half_the_logarithm_of_the_judgments_for_a_tier():
+    wins = np.arange(51, 70)
+    gain = wins * np.log(wins / 50) + (100 - wins) * np.log((100 - wins) / 50)  # in log-likelihood, over a tie
+    found = [
+        rd.References.from_preferences([("q", "x", "y")] * n + [("q", "y", "x")] * (100 - n), rule="bic")
+        for n in wins.tolist()
+    ]
+    assert [len(set(dict(one["q"]).values())) for one in found] == np.where(gain > np.log(100) / 2, 2, 1).tolist()

@@ -106,4 +106,5 @@ def test_several_collections():
     ]
     row = found.summary().row(0, named=True)
     assert 0 < row["low"] < row["e_rho2"] < row["high"] < 1
+    assert (row["needed_low"], row["needed_high"]) == (None, None)  # limits are known for one collection only
     assert "in each collection" in str(found)
