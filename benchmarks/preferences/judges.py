@@ -1,4 +1,4 @@
-"""What judges agree on, and how well a position bias is found: `python -m benchmarks.preferences.judges DATA`.
+"""What judges agree on, and how well a position bias is found: `python -m benchmarks.preferences.judges DATA [--keep]`.
 
 DATA holds preferences/arguments, preferences/dl21-crowd and preferences/image-serp, as their authors published them.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from benchmarks.history import Row, report
 
 import rankdev as rd
 from rankdev import preferences
@@ -52,13 +53,27 @@ def shown(rng: np.random.Generator, items: int, judgments: int, effect: float) -
         yield {"a": str(i), "b": str(j), "winner": "a" if first else "b"}
 
 
-def main(data: Path) -> None:
-    """Print the facts of each collection, the agreement with whole pages, and the simulation."""
+def facts(name: str, judged: Preferences) -> Row:
+    """Return what the judgments of a collection show."""
+    found = {row["fact"]: row for row in preferences.judge_agreement(judged).to_polars().iter_rows(named=True)}
+    alpha, triads = found["Krippendorff's α"], found["intransitive triads"]
+    fit, first = found["lack of fit of Bradley–Terry"], found["first wins if equal"]
+    return {
+        "judgments": f"{name}, {first['n']:,}",
+        "α": f"{alpha['value']:.3f} ({alpha['low']:.3f}–{alpha['high']:.3f})",
+        "intransitive triads": f"{triads['value']:.1%} of {triads['n']:,}",
+        "lack of fit": f"{fit['value']:.2f}, p = {fit['p']:.2f}",
+        "first wins if equal": f"{first['value']:.3f} ({first['low']:.3f}–{first['high']:.3f}), p = {first['p']:.2g}",
+    }
+
+
+def main(data: Path, keep: bool) -> None:
+    """Report the facts of each collection; print the agreement with whole pages, and the simulation."""
     images = image_judgments(data / "image-serp")
     crowd = rd.read_preferences(data / "dl21-crowd/judgments.txt.gz")
     arguments = rd.read_preferences(data / "arguments/pairs_by_worker.tsv.gz")
-    for name, judged in (("arguments", arguments), ("dl21-crowd", crowd), ("image-serp", images)):
-        print(name, preferences.judge_agreement(judged).to_polars(), sep="\n")
+    named = {"arguments": arguments, "TREC DL 2021, crowd": crowd, "image search (degrees −2 … 2)": images}
+    report("Judges", [facts(name, judged) for name, judged in named.items()], keep=keep)
     print("RDQ@10 agrees with users on whole pages in", image_pages(images, data / "image-serp"))
     rng = np.random.default_rng(1)
     for items, judgments in ((8, 60), (8, 300), (20, 100), (20, 400)):
@@ -69,4 +84,4 @@ def main(data: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) / "preferences")
+    main(Path(sys.argv[1]) / "preferences", "--keep" in sys.argv)

@@ -1,4 +1,7 @@
-"""Can 56 preferences on image search tune RDQ's parameters? `python -m benchmarks.preferences.tuning DATA`"""
+"""Do 56 preferences on image search decide between measures, or tune RDQ? `python -m benchmarks.preferences.tuning DATA`
+
+With --keep the agreement of measures with people is added to the history.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +9,78 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
+from benchmarks.history import Row, report
 from benchmarks.preferences.judges import image_judgments
 
 import rankdev as rd
 
 WINNERS = {"0": "sogou", "1": "tie", "2": "baidu"}
+RULES = {"auto": "tiers (the default rule)", "partition": "tiers (rule partition)", "strict": "strict order"}
+MEASURES = ("RDQ", "RDQ(alpha=4)", "RDQ(penalty=m1)", "nDCG(gains=inverse)", "Compat(p=0.95)")
 
 
-def main(folder: Path) -> None:
-    """Print what tuning finds: references from pairwise judgments, pages as runs."""
-    references = rd.References.from_preferences(image_judgments(folder))
-    runs: dict[str, rd.Run] = {}
-    for engine in ("sogou", "baidu"):
-        pages = {query: [item for item in references[query] if item.startswith(engine)] for query in references}
-        placed = {
-            query: sorted(page, key=lambda item: int(item.rsplit("_", 1)[1][:-4])) for query, page in pages.items()
-        }
-        runs[engine] = rd.Run.from_lists(placed)
+def main(folder: Path, keep: bool) -> None:
+    """Report how often measures prefer the page that people prefer, and print what tuning finds; pages are runs."""
+    judged = image_judgments(folder)
     lines = (folder / "serp_preference.tsv").read_text(encoding="utf-8").splitlines()[1:]
     rows = [line.split("\t") for line in lines]
     verdicts = [{"query": query, "a": "sogou", "b": "baidu", "winner": WINNERS[winner]} for query, winner in rows]
-    print(rd.agreement_with_people(rd.evaluate(references, runs, list(weighted())), verdicts))
-    print(rd.tune("RDQ@10", references, runs, verdicts))
+    made = {rule: rd.References.from_preferences(judged, rule=rule) for rule in RULES}
+    names = [f"{measure}@10" for measure in MEASURES]
+    found = {rule: agreement(references, verdicts, names) for rule, references in made.items()}
+    grades = pl.read_csv(folder / "relevance.tsv.gz", separator="\t", new_columns=["query", "item", "grade"])
+    graded = agreement(rd.References.from_grades(grades), verdicts, ["nDCG@10"])[0]
+    table: list[Row] = [
+        {"references": RULES[rule], **{name: shown(*row) for name, row in zip(MEASURES, each, strict=True)}}
+        for rule, each in found.items()
+    ]
+    report("People and measures", table, keep=keep)
+    numbers = {"RDQ@10 on tiers": found["auto"][0], "nDCG@10 on relevance grades": graded}
+    ends = ("agreement, %", "low, %", "high, %")
+    report(
+        "People and two measures",
+        [
+            {"measure": name, **{end: 100 * value for end, value in zip(ends, row, strict=True)}}
+            for name, row in numbers.items()
+        ],
+        keep=keep,
+    )
+    layouts = list(weighted())
+    values = agreement(made["auto"], verdicts, layouts)
+    report(
+        "People and weights",
+        [{"measure": f"`{name}`", "agreement": shown(*row)} for name, row in zip(layouts, values, strict=True)],
+        keep=keep,
+    )
+    print(rd.tune("RDQ@10", made["auto"], pages(made["auto"]), verdicts))
+
+
+def agreement(references: rd.References, verdicts: object, measures: list[str]) -> list[tuple[float, float, float]]:
+    """Return how often each measure agrees with people, and the interval."""
+    found = rd.agreement_with_people(rd.evaluate(references, pages(references), measures), verdicts)
+    return [row[1:4] for row in found.to_polars().iter_rows()]
+
+
+def pages(references: rd.References) -> dict[str, rd.Run]:
+    """Return the pages of both engines, from the names of the images."""
+    return {
+        engine: rd.Run.from_lists(
+            {
+                query: sorted(
+                    (item for item in references[query] if item.startswith(engine)),
+                    key=lambda item: int(item.rsplit("_", 1)[1][:-4]),
+                )
+                for query in references
+            }
+        )
+        for engine in ("sogou", "baidu")
+    }
+
+
+def shown(value: float, low: float, high: float) -> str:
+    """Write a fraction with its interval."""
+    return f"{value:.3f} [{low:.2f}, {high:.2f}]".replace("0.", ".")
 
 
 def weighted() -> Iterator[str]:
@@ -39,4 +92,4 @@ def weighted() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) / "preferences/image-serp")
+    main(Path(sys.argv[1]) / "preferences/image-serp", "--keep" in sys.argv)
