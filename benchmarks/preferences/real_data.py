@@ -1,4 +1,4 @@
-"""Results on real judgments: `python -m benchmarks.preferences.real_data ../shared/data`.
+"""Results on real judgments: `python -m benchmarks.preferences.real_data ../shared/data [--keep]`.
 
 arguments: how well each method's strengths agree with the order supplied with the data. dl21-llm and dl21-crowd:
 judgments → references → all runs scored, and the order of systems next to that by Compatibility on the authors' order.
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from benchmarks.history import Row, report
 from scipy.stats import kendalltau, spearmanr
 
 from rankdev.core.references import References
@@ -26,36 +27,45 @@ from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty
 AUTHORS = "Compat(p=0.95)@100"
 
 
-def arguments(folder: Path) -> None:
+METHODS: dict[str, dict[str, Any]] = {
+    "Bradley–Terry, Davidson's ties": {},
+    "Rank Centrality": {"method": "rank-centrality"},
+    "Crowd-BT": {"method": "crowd-bt"},
+}
+
+
+def arguments(folder: Path) -> list[Row]:
+    """Return each method's agreement with the order supplied with the data, and print what else it finds."""
     judged = read_preferences(folder / "pairs_by_worker.tsv.gz")
     gold = pl.read_csv(folder / "gold_ranking.tsv", separator="\t")
-    options: list[dict[str, Any]] = [{}, {"method": "rank-centrality"}, {"method": "crowd-bt"}]
-    for chosen in options:
-        start = time.perf_counter()
+    rows: list[Row] = []
+    for name, chosen in METHODS.items():
         fit = strengths(judged, **chosen)
-        spent = time.perf_counter() - start
         joined = fit.to_polars().join(gold, left_on=["query", "item"], right_on=["topic", "arg_id"])
         rho = [
             spearmanr(topic["strength"], -topic["rank_score"]).statistic
             for _, topic in joined.group_by("query", maintain_order=True)
         ]
-        print(f"arguments {chosen}: mean Spearman {np.mean(rho):.4f} over {len(rho)} topics, {spent:.2f} s")
+        rows.append({"method": name, "topics": len(rho), "mean Spearman": f"{np.mean(rho):.4f}"})
         if fit.workers is not None:
             print("  workers:", dict(fit.workers.to_polars()["verdict"].value_counts().rows()))
     print(tiers(strengths(judged)).undecided())
+    return rows
 
 
-def systems(name: str, judged: Preferences, authors: References, runs: dict[str, Any]) -> Scores:
-    start = time.perf_counter()
+def systems(name: str, judged: Preferences, authors: References, runs: dict[str, Any]) -> tuple[Scores, Row]:
+    """Return scores on references from judgments, and how their order of systems agrees with the authors'."""
     result = tiers(strengths(judged))
-    print(f"{name}: tiers in {time.perf_counter() - start:.1f} s")
     print(result.undecided())
     ours = evaluate(References.from_tiers(result.tiers), runs, ["RDQ@10", "RDQ@100", AUTHORS])
     theirs = evaluate(authors, runs, [AUTHORS]).means[:, 0]
-    for number, measure in enumerate(ours.measures):
-        tau = kendalltau(ours.means[:, number], theirs).statistic
-        print(f"  {measure} on our references against {AUTHORS} on the authors' order: Kendall τ {tau:.3f}")
-    return ours
+    items = sum(len(tier) for each in result.tiers.values() for tier in each)
+    row: dict[str, Any] = {
+        "judgments": f"{name}, {len(judged):,} on {items:,} items",
+        "tiers": sum(map(len, result.tiers.values())),
+    }
+    row |= {measure: float(kendalltau(ours.means[:, k], theirs).statistic) for k, measure in enumerate(ours.measures)}
+    return ours, row
 
 
 def uncertainty(judged: Preferences, runs: dict[str, Any], resamples: int) -> None:
@@ -66,8 +76,9 @@ def uncertainty(judged: Preferences, runs: dict[str, Any], resamples: int) -> No
 
 
 def main() -> None:
-    data = Path(sys.argv[1] if len(sys.argv) > 1 else "../shared/data")
-    arguments(data / "preferences/arguments")
+    keep, given = "--keep" in sys.argv, [word for word in sys.argv[1:] if word != "--keep"]
+    data = Path(given[0] if given else "../shared/data")
+    report("Arguments", arguments(data / "preferences/arguments"), keep=keep)
     order = pl.read_csv(data / "preferences/dl21-llm/prefs.dl21", separator=" ", has_header=False)
     order = order.rename(dict(zip(order.columns, ("query", "zero", "item", "grade"), strict=True)))
     authors = References.from_grades(order.with_columns(pl.col("query").cast(pl.String)))
@@ -78,8 +89,9 @@ def main() -> None:
     rounds = [read_preferences(data / f"preferences/dl21-llm/rounds/judge.0{k}.gz").to_polars() for k in range(6)]
     model = Preferences.from_table(pl.concat(rounds))
     crowd = read_preferences(data / "preferences/dl21-crowd/judgments.txt.gz")
-    systems("dl21-llm", model, authors, runs)
-    scores = systems("dl21-crowd", crowd, authors, runs)
+    _, by_model = systems("language model", model, authors, runs)
+    scores, by_crowd = systems("crowd", crowd, authors, runs)
+    report("Judgments to systems", [by_model, by_crowd], keep=keep)
     best = np.argsort(-scores.means[:, 0])[:6]
     uncertainty(crowd, {scores.systems[k]: runs[scores.systems[k]] for k in best}, 40)
 

@@ -1,4 +1,4 @@
-"""Do 56 preferences on image search decide between measures, or tune RDQ? `python -m benchmarks.preferences.tuning DATA`
+"""Do 56 preferences on image search decide between measures, or tune RDQ? python -m benchmarks.preferences.tuning DATA
 
 With --keep the agreement of measures with people is added to the history.
 """
