@@ -26,6 +26,13 @@ def test_wrong_columns_and_values(rankdev, folder):
     assert (wrong.status, "expected first, second, tie, skip or a number" in wrong.err) == (2, True)
 
 
+def test_advice_names_an_option_once(rankdev, folder):
+    (folder / "zeros.csv").write_text("query,a,b,winner\n1,x,y,0\n1,y,z,1\n")
+    for name, option in (("places.jsonl", "--columns"), ("zeros.csv", "--values")):
+        done = rankdev("refs", "preferences", name)
+        assert (done.status, done.err.count(option)) == (1, 1)
+
+
 def test_agreement_on_the_command_line(rankdev, folder):
     rows = [f"q,x,y,{said},{worker}" for worker in ("ann", "bob") for said in ("a", "a", "b", "tie")]
     (folder / "p.csv").write_text("query,a,b,winner,worker\n" + "\n".join(rows) + "\n")

@@ -107,7 +107,7 @@ def test_what_means_another_number_is_refused(text, message):
 
 @pytest.mark.parametrize("text", ["HX@10", "GAUX", "xprecision@5", "Q@5", "RX", "nauc_ndcg_at_10_max"])
 def test_a_suggestion_is_not_another_measure(text):
-    with pytest.raises(rd.UsageError, match=r"unknown measure '[^']*'; known are"):
+    with pytest.raises(rd.UsageError, match=r"unknown measure '[^']*'; choose from"):
         rd.parse(text)
 
 

@@ -91,7 +91,7 @@ def test_paper_stands_for_thirteen_configurations():
         ("Ndcg@5", "unknown measure 'Ndcg'; did you mean nDCG?"),
         ("recal@5", "unknown measure 'recal'; did you mean Recall?"),
         ("Bpreff", "unknown measure 'Bpreff'; did you mean Bpref?"),
-        ("BPM@5", "unknown measure 'BPM'; known are "),
+        ("BPM@5", "unknown measure 'BPM'; choose from "),
         ("Bpref@5", "Bpref has no cutoff; write Bpref without @5"),
         ("IPrec", "IPrec needs a recall, such as IPrec@0.1"),
         ("IPrec@2", "recall is 2.0; expected a number from 0 to 1"),
@@ -103,7 +103,7 @@ def test_paper_stands_for_thirteen_configurations():
         ("nDCG(gains={0:1})@5", "grade 0 gains 1; items of grade 0 or below are nonrelevant here"),
         ("nDCG(gains=[1,2])@5", "gains is (1.0, 2.0); choose from native"),
         ("RBP(max_grade=4)@5", "max_grade is for gains=graded only"),
-        ("Zzzzzz", "unknown measure 'Zzzzzz'; known are "),
+        ("Zzzzzz", "unknown measure 'Zzzzzz'; choose from "),
         (
             "RDQ(alhpa=4)@5",
             "unknown parameter 'alhpa'; RDQ has penalty, alpha, lam, weights, tail, judged_only; did you mean alpha?",

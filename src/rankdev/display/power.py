@@ -160,7 +160,7 @@ def power_report(found: Power, *, n: int | None = None) -> Report:
     title = f"Power at {at} {found.unit} over {pairs}{'; * significantly the highest' if best else ''}"
     right = frame.columns[5:7]
     table = Table(frame, title, best=best, digits=3, formats={"n80": count}, right=right, bars=("p50",))
-    error = f"Monte-Carlo standard error of one pair's power: at most {number(found.largest_error, 3)}"
+    error = f"Monte Carlo standard error of one pair's power: at most {number(found.largest_error, 3)}"
     if found.intervals is None:
         error += f"; the choice of {found.unit} adds more: use resamples for intervals"
     more = {"buckets": found.bucket_summary()} if found.buckets else {}

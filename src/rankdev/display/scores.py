@@ -255,7 +255,7 @@ def bounds_report(found: Bounds, *, count: int = 5) -> Report:
     """Show the limits of every score and difference, which conclusions are safe, and which items to judge next."""
     rows, pairs, items = found.to_polars(), found.pairs(), found.next_items(count)
     shown = rows.select("system", "measure", "score", intervals().alias("could be"), "judged")
-    tables = [Table(shown, "Scores, and what complete judgments could make of them", right=("could be",))]
+    tables = [Table(shown, "Scores, and how far complete judgments could change them", right=("could be",))]
     closing = [f"{counted(len(found.items), 'returned item', 'is')} unjudged"]
     if pairs.height:
         safe = pl.when("safe").then(pl.lit("safe")).otherwise(pl.lit("open")).alias("verdict")
@@ -264,7 +264,7 @@ def bounds_report(found: Bounds, *, count: int = 5) -> Report:
         closing[0] += f"; {int(pairs['safe'].sum())} of {counted(pairs.height, 'conclusion')} safe"
         closing.append(OVER)
     if items.height and pairs.height:
-        tables.append(Table(items, "What to judge next: what alone moves uncertain conclusions most"))
+        tables.append(Table(items, "What to judge next: items that alone change uncertain conclusions most"))
     return result_report(
         found, "bounds", tables, closing=closing, more={"pairs": pairs, "next_items": found.next_items(50)}
     )
@@ -276,7 +276,7 @@ def plot_bounds(found: Bounds) -> Figure:
     """Draw each score with the lowest and highest that it could be."""
     rows = found.to_polars().sort("measure", maintain_order=True)
     names = list(zip(rows["measure"], rows["system"], strict=True))
-    label = "score (dot), and what complete judgments could make of it (line)"
+    label = "score (dot), and how far complete judgments could change it (line)"
     return titled(draw_intervals(rows, "score", names, label), "How far unjudged items leave scores uncertain")
 
 

@@ -295,7 +295,7 @@ def _relative(weight: Floats) -> Floats:
 @reports(ClickWeights)
 def click_weights_report(found: ClickWeights) -> Report:
     """Show the weight of each position, and the measure with these weights."""
-    fit = () if found.fit is None else (f"fit of the position-based model: p = {found.fit:.3f} (small is bad)",)
+    fit = () if found.fit is None else (f"fit of the position-based model: p = {found.fit:.3f} (small: a poor fit)",)
     use = () if found.grid is not None else (f"use as: {found.measure()}",)
     title = f"How much each position is examined, by {found.method}; {percent(1 - found.alpha)} intervals"
     rows = found.to_polars()

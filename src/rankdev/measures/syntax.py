@@ -267,7 +267,7 @@ def _kind(name: str) -> type[Measure]:
         raise MeasureError(f"{name} is not computed here: {REFUSED[name]}")
     if name not in REGISTRY:
         near = suggestion(name, (known for known in (*REGISTRY, *ALIASES) if _may_be(name, known)))
-        known = f"; known are {', '.join(REGISTRY)}"
+        known = f"; choose from {', '.join(REGISTRY)}"
         raise MeasureError(f"unknown measure {name!r}{near or known}")
     return REGISTRY[name]
 

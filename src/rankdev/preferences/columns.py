@@ -37,7 +37,7 @@ Columns = Mapping[str, str | None]
 YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
 EXPECTED = "columns query, winner, loser; or query, a, b, winner; or query, a1, a2, label"
 ONE_QUERY = "all"
-NAME_THEM = "name them with columns={'item_a': …} (--columns item_a=…)"
+NAME_THEM = "name them with columns={'item_a': …}"
 
 
 def columns_of(
@@ -166,8 +166,8 @@ def _roles(frame: pl.DataFrame, columns: Columns) -> dict[str, str]:
     left = [name for name in frame.columns if name not in roles.values()]
     if "query" not in roles and "query" not in given and left:
         raise DataError(
-            f"no query column; expected {EXPECTED}; found {listed(frame.columns)}; name it with columns={{'query': …}}"
-            " (--columns query=NAME), or None (--columns query=) where all judgments are of one query"
+            f"no query column; expected {EXPECTED}; found {listed(frame.columns)}; name it with columns={{'query': …}};"
+            " if all judgments are of one query, set it to None (--columns query=)"
         )
     return roles
 
@@ -200,7 +200,7 @@ def _outcome(frame: pl.DataFrame, normalised: dict[str, str]) -> str:
         if len(found) == 1:
             return found[0]
         if found:
-            raise DataError(f"the outcome may be {' or '.join(found)}; choose one: columns={{'winner': …}} (--columns)")
+            raise DataError(f"the outcome may be {' or '.join(found)}; choose one: columns={{'winner': …}}")
     answer = only_answer([*normalised.values()])
     if answer is None:
         raise DataError(f"no outcome: expected {EXPECTED}; found {listed(frame.columns)}; or {NAME_THEM}")

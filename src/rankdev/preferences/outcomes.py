@@ -126,7 +126,7 @@ TIE = (
     *("tie (bothbad)", "bothbad", "both bad", "tie (bothgood)", "bothgood", "both good"),
 )
 MEANT = {"first": -1.0, "second": 1.0, "tie": 0.0}
-HINT = "values= in Python, --values on the command line"
+HINT = "set values="
 
 
 def read_outcomes(a: pl.Series, b: pl.Series, outcome: pl.Series, values: Values) -> pl.DataFrame:

@@ -302,7 +302,7 @@ class Verdicts:
         records = isinstance(table, list) and all(isinstance(row, dict) for row in table)
         given = table.to_polars() if isinstance(table, Tabular) else table
         frame = as_frame(pl.DataFrame(table, infer_schema_length=None) if records else given)
-        query, a, b = (text_column(frame, name, "verdicts") for name in ("query", "a", "b"))
+        query, a, b = (text_column(frame, name, "preferences") for name in ("query", "a", "b"))
         if "winner" not in frame.columns:
             raise DataError(f"preferences: column 'winner' is missing; found {', '.join(frame.columns)}")
         winner = frame["winner"].cast(pl.String).fill_null("")

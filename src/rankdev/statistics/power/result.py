@@ -120,7 +120,7 @@ class Power(OfDrawnQueries):
 
     @property
     def error(self) -> Floats:
-        """Monte-Carlo standard error of each power: ``[measure, pair, size]``."""
+        """Monte Carlo standard error of each power: ``[measure, pair, size]``."""
         return np.sqrt(self.power * (1 - self.power) / self.subsamples)
 
     @property
@@ -139,7 +139,7 @@ class Power(OfDrawnQueries):
         Parameters
         ----------
         errors : bool, default False
-            Add the Monte-Carlo standard error of each power.
+            Add the Monte Carlo standard error of each power.
 
         Returns
         -------

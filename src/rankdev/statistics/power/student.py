@@ -130,8 +130,7 @@ def fitting(
     kept = tuple(sorted({size for size in sizes if size <= pool}))
     if not kept and not label:
         raise DataError(
-            f"{where} has {what}, fewer than the smallest size {min(sizes, default=0)};"
-            " give smaller sizes, such as sizes=[5, 10]"
+            f"{where} has {what}, fewer than the smallest size {min(sizes, default=0)}; choose a smaller one"
         )
     if len(kept) < len(set(sizes)):
         dropped = ", ".join(str(size) for size in sorted(set(sizes) - set(kept)))
