@@ -68,7 +68,7 @@ class ChatJudge(CommentingJudge):
         Name of the judge, under which a database keeps its answers: another one for other instructions. Default: the
         model's.
     seed : int, default 0
-        Seed of the waiting times, and of the markers between which items stand.
+        Seed of the waiting times, and of the markers that enclose items.
 
     See Also
     --------

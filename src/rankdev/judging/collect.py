@@ -49,8 +49,8 @@ def collect(
     Each time, the pair is asked whose answer is expected to be most informative about the goal. Which of the two is
     shown first is random. The loop stops when the goal is reached: when at most a fraction ``error`` of the pair
     relations, or of the top, is expected to be wrong, or the conclusion is wrong with a probability of at most
-    ``error``. It also stops when the budget is spent, when no pair is left, and, without a budget, where no number of
-    answers will do.
+    ``error``. It also stops when the budget is spent, when no pair is left, and, without a budget, if no number of
+    answers would be enough.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def collect(
         Fraction of wrong pair relations that is accepted (``order``), of wrong items at the top (``top``), or
         probability of a wrong conclusion (``decide``); below .5. Default: .05, but .1 of the top.
     probability : float, optional
-        Ask on until the fraction that is wrong is at most ``error`` with this probability, in each query; from .5 to 1.
+        Continue until the fraction that is wrong is at most ``error`` with this probability, in each query; from .5 to 1.
         Default: until it is so on average.
     file : path, optional
         Where answers are kept: every answer is on disk before it counts. Call again with the same file to resume.

@@ -32,7 +32,7 @@ class Gate(Result):
     Attributes
     ----------
     verdict : {"pass", "fail", "undecided"}
-        Fails where any measure, segment or query fails, passes where all pass.
+        Fails if any measure, segment or query fails; passes if all pass.
     reasons : tuple of str
         What was found, a sentence each.
     decisive : tuple of str

@@ -60,9 +60,9 @@ class Leaderboard(Result):
     replicates : dict of str to int, optional
         Runs of each system.
     risk : float, optional
-        How many times more than gains losses count.
+        Losses count 1 + risk times as much as gains.
     baseline : str, optional
-        What gains and losses are against.
+        System that gains and losses are relative to.
     remarks : tuple of str
         Notes on the tests and the scores.
 

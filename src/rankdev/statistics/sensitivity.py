@@ -49,7 +49,7 @@ class Sensitivity(OfDrawnQueries):
     alpha : float
         Level of the tests.
     p_value : {"plus-one", "paper"}
-        How p follows from the number of extreme flips.
+        How p is computed from the number of extreme flips.
     seed : int
         Seed of subsamples and flips.
     remarks : tuple of str

@@ -67,7 +67,7 @@ class Power(OfDrawnQueries):
     alpha : float
         Level of the tests.
     p_value : {"plus-one", "paper"}
-        How p follows from the number of extreme flips.
+        How p is computed from the number of extreme flips.
     seed : int
         Seed of subsamples, flips and resamples.
     complete : bool

@@ -40,7 +40,7 @@ class Significance(Result):
     permutations : int
         Sign flips, shuffles or resamples that were drawn at random for p-values; 0 where none were.
     p_value : {"plus-one", "paper"}
-        How p follows from the b extreme ones of B flips that were drawn: (b + 1)/(B + 1), or b/B.
+        How p is computed from b extreme flips among the B drawn: (b + 1)/(B + 1), or b/B.
     alpha : float
         Level of the tests; intervals have confidence 1 − alpha.
     seed : int
@@ -182,9 +182,9 @@ class Significance(Result):
     def effect_sizes(self) -> pl.DataFrame:
         """Return effect sizes that do not depend on the measure's unit, each with its own interval.
 
-        The effect is the mean difference in standard deviations of the differences (d_z), too large in small samples
-        by Hedges' J. Where all differences are equal it is infinite, and where almost all are, its interval is unknown:
-        report the fraction of queries won there. Intervals allow for clusters; with ``replicates`` and ``anytime``
+        The effect is the mean difference in standard deviations of the differences (d_z), which is too large in
+        small samples; ``corrected`` multiplies it by Hedges' J. It is infinite if all differences are equal, and its
+        interval is unknown if almost all are: report the fraction of queries won then. Intervals allow for clusters; with ``replicates`` and ``anytime``
         there are none, because they hold for one run of each system, looked at once.
 
         Returns
