@@ -81,8 +81,8 @@ def collect(
         Fraction of wrong pair relations that is accepted (``order``), of wrong items at the top (``top``), or
         probability of a wrong conclusion (``decide``); below .5. Default: .05, but .1 of the top.
     probability : float, optional
-        Continue until the fraction that is wrong is at most ``error`` with this probability, in each query; from .5 to 1.
-        Default: until it is so on average.
+        Continue until the fraction that is wrong is at most ``error`` with this probability, in each query; from .5 to
+        1. Default: until it is so on average.
     file : path, optional
         Where answers are kept: every answer is on disk before it counts. Call again with the same file to resume.
         A name that ends in .sqlite or .db is a database of ``rankdev judge``, which has the answers of other judges
