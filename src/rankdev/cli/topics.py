@@ -163,7 +163,7 @@ From scores to conclusions:
 One meaning for each option:
 
   --alpha X            level of a test; its intervals hold with 1 - alpha
-  --test NAME          randomization (default), t, wilcoxon or bootstrap
+  --test NAME          randomization (default), t, wilcoxon, bootstrap, bounded
   --correction NAME    holm (default), bh, max-t, tukey or none, over the pairs
                        of --family: those of each measure, or of all
   --margin X           the difference within which systems count as equivalent
@@ -214,8 +214,8 @@ all answers and waits for the calls in progress; press it again to stop at once.
   --budget-cost X        Stop before this command costs more than this.
   --budget-tokens N      Stop before this command uses more tokens than this.
 
-Let people check how far to trust it. rankdev judge --check NAME asks them what
-the model was asked. rankdev refs agreement judgments.sqlite --model NAME
+Let people check how far to trust it. rankdev judge --check NAME asks them about
+pairs that it judged. rankdev refs agreement judgments.sqlite --model NAME
 reports how far they agree, and with --run and -m which system is better.
 
 Example: rankdev judge items.jsonl --db judgments.sqlite --check small"""
@@ -252,14 +252,14 @@ Several assessors judge the items of rankdev judge:
   --self-repeats FRACTION
                          This fraction of the questions was answered before by
                          the same assessor, and is asked the other way round.
-  --limit N              Ask each assessor for at most so many answers.
+  --limit N              Ask each assessor for at most this many answers.
   --share FRACTION       Ask each assessor with a link about this fraction of
                          the queries: different ones, until every query has
                          an assessor.
 
 --repeats N is how many assessors judge a pair at most. Answers to gold pairs
-and repeated answers are no judgments; they are for the owner's page, which
-shows how reliable each assessor is.
+and repeated answers do not count as judgments; the owner's page uses them to
+show how reliable each assessor is.
 
 Example: rankdev judge items.jsonl --db judgments.sqlite --judges ann,bob"""
 
