@@ -111,6 +111,7 @@ def drawn_with(monkeypatch, tmp_path):
         if font:
             font_manager.fontManager.addfont(_font(tmp_path / "font.ttf"))
         style._fonts.cache_clear()
+        style._has_glyph.cache_clear()
         values = np.random.default_rng(0).random((2, 3, 1))
         drawn = Scores(("検索", "🍣"), ("東京", "q2", "q3"), ("RDQ@5",), values).plot()
         for _ in range(2):
@@ -122,6 +123,7 @@ def drawn_with(monkeypatch, tmp_path):
     yield draw
     font_manager.fontManager.ttflist[:] = before
     style._fonts.cache_clear()
+    style._has_glyph.cache_clear()
 
 
 def _font(path):
@@ -155,8 +157,10 @@ def test_characters_come_from_a_font_that_has_them(drawn_with):
         drawn_with(font=True)
 
 
-def test_without_such_a_font_there_is_one_warning(drawn_with):
+def test_without_such_a_font_there_is_one_warning_and_no_box(drawn_with):
     with pytest.warns(RankdevWarning, match="that no installed font has") as caught:
-        drawn_with(font=False)
+        drawn = drawn_with(font=False)
+    assert sorted(label.get_text() for label in drawn.axes[0].get_yticklabels()) == ["\\U0001f363", "\\u691c\\u7d22"]
+    assert "\\u" in drawn.get_suptitle().lower()
     (ours,) = (entry for entry in caught if not issubclass(entry.category, DeprecationWarning))
     assert "索" in str(ours.message)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import io
 import re
 import textwrap
-import warnings
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
@@ -16,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 import numpy as np
 import polars as pl
 
-from rankdev.errors import MissingExtraError, RankdevWarning, UsageError, printable
+from rankdev._common.cautions import warn
+from rankdev.errors import MissingExtraError, UsageError, printable
 from rankdev.io.writing import writing
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 
 P = ParamSpec("P")
-GLYPH = re.compile(r"Glyph (\d+) .*missing from (current )?font")  # a warning of matplotlib, older and newer
 NOTEBOOK = 110  # pixels an inch has in a notebook; drawn twice as fine, for screens that are
 COLUMN, PAGE = 3.35, 7.0  # inches: one column, and both, of a two-column paper
 FORMATS = (".png", ".svg", ".pdf")
@@ -115,26 +113,42 @@ def _fonts() -> list[str]:
     return ["DejaVu Sans", *(name for name in FALLBACKS if name in installed)]
 
 
-@contextmanager
-def _one_warning_of_glyphs(reported: set[str]) -> Iterator[None]:
-    """Warn once of all characters of a figure that no font has, instead of once for each in each text."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    missing = set()
-    for entry in caught:
-        if found := GLYPH.match(str(entry.message)):
-            missing.add(chr(int(found[1])))
-        else:
-            warnings.warn_explicit(entry.message, entry.category, entry.filename, entry.lineno)
-    if missing - reported:
-        shown = " ".join(sorted(missing - reported)[:10])
+@cache
+def _has_glyph(character: str) -> bool:
+    """Tell whether one of the fonts has a character; what has no width, such as a line end, needs none."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    files = [findfont(FontProperties(family=name)) for name in _fonts()]
+    return character.isspace() or any(get_font(file).get_char_index(ord(character)) for file in files)
+
+
+def drawable(text: str) -> str:
+    """Write characters that no font has as escapes: boxes would look the same for all of them."""
+    if text.isascii():
+        return text
+    return "".join(char if _has_glyph(char) else char.encode("ascii", "backslashreplace").decode() for char in text)
+
+
+def _make_drawable(figure: Figure, reported: set[str]) -> None:
+    """Write all texts of a figure as they can be drawn, and warn once of what no font has."""
+    from matplotlib.text import Text
+
+    texts: list[str] = []
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            labels = [label.get_text() for label in axis.get_ticklabels()]
+            texts += labels
+            if any(drawable(label) != label for label in labels):  # ticks write their labels anew whenever drawn
+                axis.set_ticklabels([drawable(label) for label in labels])
+    for made in figure.findobj(Text):
+        texts.append(made.get_text())
+        made.set_text(drawable(made.get_text()))
+    missing = {char for text in texts for char in text if not char.isascii() and not _has_glyph(char)} - reported
+    if missing:
         reported |= missing
-        warnings.warn(
-            f"characters that no installed font has are drawn as boxes ({shown}); install one that has them, such as"
-            " Noto Sans CJK or Noto Emoji",
-            RankdevWarning,
-            stacklevel=4,
+        warn(
+            f"characters that no installed font has are written as escapes ({' '.join(sorted(missing)[:10])}); install"
+            " one that has them, such as Noto Sans CJK or Noto Emoji"
         )
 
 
@@ -166,8 +180,8 @@ def _notebook_figure() -> type[Figure]:
 
         def draw(self, renderer: Any) -> None:
             """Draw the figure, with one warning of characters that no font has."""
-            with _one_warning_of_glyphs(self.without_font):
-                super().draw(renderer)
+            _make_drawable(self, self.without_font)
+            super().draw(renderer)
 
         def _repr_png_(self) -> tuple[bytes, dict[str, Any]]:
             content = io.BytesIO()
@@ -181,11 +195,9 @@ def titled(drawn: Figure, text: str) -> Figure:
     """Put a title on top of a figure, in as many lines as it takes."""
     title = drawn.suptitle("", x=0.01, ha="left", fontsize=9, fontweight="bold")
     letters = int(14 * drawn.get_figwidth())
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", GLYPH.pattern)  # drawing the figure warns
-        while letters > 10 and (not title.get_text() or title.get_window_extent().x1 > 0.99 * drawn.bbox.width):
-            title.set_text("\n".join(textwrap.wrap(printable(text), letters)))
-            letters -= 2
+    while letters > 10 and (not title.get_text() or title.get_window_extent().x1 > 0.99 * drawn.bbox.width):
+        title.set_text("\n".join(textwrap.wrap(drawable(printable(text)), letters)))
+        letters -= 2
     return drawn
 
 
