@@ -271,7 +271,7 @@ function listOf(query, system, side) {
   if (link !== null) {
     const button = element("button", { type: "button", class: "tool" }, "Try it in the playground");
     button.addEventListener("click", () => window.open(playgroundPage() + link));
-    made.append(element("p", { class: "screen tools" }, button));
+    made.querySelector(".tools")?.append(" ", button);
   }
   const [earned, retrieval, cutoff, order] = [0, 1, 2, 3].map((part) => arrays.query_losses.at(system, query, part));
   if (earned !== null && retrieval !== null && cutoff !== null && order !== null) {
@@ -281,11 +281,11 @@ function listOf(query, system, side) {
   return made;
 }
 
-let page = ""; // the address of the playground that the report holds
+let playground = ""; // the address of the one that the report holds, once it was opened
 
 function playgroundPage() {
-  page ||= URL.createObjectURL(new Blob([report.playground.page], { type: "text/html" }));
-  return page;
+  playground ||= URL.createObjectURL(new Blob([report.playground.page], { type: "text/html" }));
+  return playground;
 }
 
 /** The list and its reference as a link to the playground; null where it would score another list than this one.
