@@ -22,8 +22,9 @@ from rankdev.preferences.posterior import Mixture, Posteriors
 EXAMINED = 100  # pairs whose value is computed exactly; chosen by an approximation
 DRAWS = 400  # orders drawn from the posterior
 NEAR = 2.0  # times the error that is accepted, from which draws follow the posterior itself: they take longer
-SCATTER = 0.015  # most that a stated error may differ by kind of judge (standard deviation)
-SCATTER_OF_CHANCE = 0.04  # the same of a stated probability
+SCATTER = 0.02  # most that a stated error may differ by kind of judge (standard deviation)
+SCATTER_OF_CHANCE = 0.05  # the same of a stated probability
+WAIT = 1.5  # answers, of n log₂ n, from which on the goal is reached whatever the judge
 FORESEEN = 40  # orders drawn to see what all answers together would leave undecided
 FUTILE = 0.95  # fraction of these in which the goal is missed, for the strategy to give up
 
@@ -136,9 +137,9 @@ class Progress:
         self.mixture = self.posteriors[self.number]
         self.error, self.settled, stated, scatter = self._progress()
         most = SCATTER if self.rule.probability is None else SCATTER_OF_CHANCE
-        open_ = self.settled and scatter > most and not self.exhausted(repeats)
-        self.by_judge = stated if open_ else None
-        self.settled &= not open_
+        waits = self.settled and scatter > most and self.count < WAIT * self.usual and not self.exhausted(repeats)
+        self.by_judge = stated if waits else None
+        self.settled &= not waits
 
     def _progress(self) -> tuple[float, bool, Floats, float]:
         """Return the expected fraction that is wrong, and whether the goal is reached.

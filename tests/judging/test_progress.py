@@ -1,0 +1,91 @@
+"""When a query is settled, and what is asked where only the judge keeps it open."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankdev.judging.items import Pool
+from rankdev.judging.progress import SCATTER, WAIT, Rule, _by_part
+from rankdev.judging.strategies import OrderStrategy
+from rankdev.judging.usefulness import about_the_statement
+from rankdev.preferences.expectation_propagation import chances
+from rankdev.preferences.posterior import Posteriors
+
+ITEMS = "abcdefghijkl"
+
+
+def judged(rule):
+    """Yield the strategy after each answer of a consistent judge."""
+    strategy = OrderStrategy(Pool.of({"q": list(ITEMS)}), rule, repeats=1, seed=3)
+    while strategy.unsettled():
+        _, a, b = strategy.ask()
+        strategy.tell("q", min(a, b), max(a, b))
+        yield strategy, strategy.queries["q"]
+
+
+@pytest.mark.parametrize("rule", [Rule(0.15, top=4), Rule(0.15, 0.8, top=4)])
+def test_a_stop_waits_until_the_kind_of_judge_makes_no_difference(rule):
+    waited, state = 0, None
+    for _, state in judged(rule):
+        error, reached, stated, scatter = state._progress()
+        assert error == state.error
+        if state.by_judge is not None:
+            waited += 1
+            assert reached
+            assert scatter > SCATTER
+            assert not state.settled
+            assert state.by_judge == pytest.approx(stated)
+    assert state.settled
+    assert waited > 0
+    assert state.count <= 1 + WAIT * state.usual
+
+
+def test_nothing_is_waited_for_when_every_pair_was_asked():
+    strategy = OrderStrategy(Pool.of({"q": list("abcde")}), Rule(0.3, 0.5, top=2), repeats=1, seed=0)
+    for k, a in enumerate("abcde"):
+        for b in "abcde"[k + 1 :]:
+            strategy.tell("q", a, b)
+    assert strategy.unsettled() == []
+
+
+def test_the_top_that_is_stated_is_that_of_the_strengths():
+    *_, (strategy, state) = judged(Rule(0.1, top=4))
+    best = np.argsort(-strategy.strengths()["q"], kind="stable")[:4]
+    drawn = np.zeros((2, len(ITEMS)))
+    drawn[0, best], drawn[1, best[:3]] = 1 + np.arange(4), 1.0
+    drawn[1, np.setdiff1d(np.arange(len(ITEMS)), best)[0]] = 1.0
+    assert state._wrong_at_top(drawn, 4) == pytest.approx([0.0, 0.25])
+
+
+@given(st.integers(0, 10**6))
+def test_values_of_parts_are_averaged_and_their_scatter_is_not_that_of_few_draws(seed):
+    rng = np.random.default_rng(seed)
+    weight = rng.dirichlet(np.ones(3))
+    part, values = rng.choice(3, 200, p=weight), rng.random(200)
+    means, scatter = _by_part(values, part, weight)
+    for k in set(part.tolist()):
+        assert means[k] == pytest.approx(values[part == k].mean())
+    plain = float(np.sqrt(weight @ (means - weight @ means) ** 2))
+    assert 0 <= scatter <= plain
+    constant, between = _by_part(part * 1.0, part, weight)  # nothing varies within a part
+    assert between == pytest.approx(np.sqrt(weight @ (constant - weight @ constant) ** 2))
+
+
+@given(st.integers(0, 10**6))
+def test_what_an_answer_explains_is_the_variance_that_bayes_rule_takes_away(seed):
+    rng = np.random.default_rng(seed)
+    posteriors = Posteriors([5])
+    for _ in range(6):
+        posteriors.tell(0, *rng.choice(5, 2, replace=False))
+    mixture = posteriors[0]
+    stated, i, j = rng.random(len(mixture.weight)), np.array([0]), np.array([1])
+    d, variance = mixture.difference(i, j)
+    win = chances(d / np.sqrt(1 + np.pi / 8 * variance), mixture.lapse[:, None], 0.0)[0][:, 0]
+
+    def spread(weight):
+        weight = weight / weight.sum()
+        return weight @ (stated - weight @ stated) ** 2
+
+    left = sum((mixture.weight @ chance) * spread(mixture.weight * chance) for chance in (win, 1 - win))
+    assert about_the_statement(mixture, i, j, stated)[0] == pytest.approx(spread(mixture.weight) - left, abs=1e-12)
