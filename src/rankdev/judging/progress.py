@@ -193,7 +193,8 @@ def _by_part(values: Floats, part: Ints, weight: Floats) -> tuple[Floats, float]
     means = np.bincount(part, values, minlength=len(weight)) / np.maximum(number, 1)
     means = np.where(number > 0, means, values.mean())
     by_chance = np.mean((values - means[part]) ** 2) * np.count_nonzero(number) / len(values)
-    return means, float(np.sqrt(max(0.0, weight @ (means - weight @ means) ** 2 - by_chance)))
+    between = float(weight @ (means - weight @ means) ** 2 - by_chance)
+    return means, float(np.sqrt(np.maximum(0.0, between)))
 
 
 def _top(strength: Floats, top: int) -> Bools:
