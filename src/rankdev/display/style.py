@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 import numpy as np
 import polars as pl
 
-from rankdev._common.cautions import warn
+from rankdev._common.reading import warn
 from rankdev.errors import MissingExtraError, UsageError, printable
 from rankdev.io.writing import writing
 
