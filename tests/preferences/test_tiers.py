@@ -12,6 +12,7 @@ from rankdev.preferences import _separation as separation
 from rankdev.preferences import _uncertainty as uncertainty
 from rankdev.preferences._separation import Close, _problem, likelihood_ratios, likelihood_separation
 from rankdev.preferences.rules import RULES, by_leader, cheapest_cut, partition
+from rankdev.preferences.undecided import _needed
 from tests.common.examples import examples
 
 from .simulate import crowd, every_pair, preferences_of, random_pairs
@@ -267,3 +268,20 @@ def test_bic_asks_half_the_logarithm_of_the_judgments_for_a_tier():
         for n in wins.tolist()
     ]
     assert [len(set(dict(one["q"]).values())) for one in found] == np.where(gain > np.log(100) / 2, 2, 1).tolist()
+
+
+@pytest.mark.parametrize(("d", "variance", "prior"), [(0.3, 0.6, 0.5), (1.0, 1.5, 4.0), (0.1, 0.1, 0.1)])
+def test_half_of_simulated_pairs_are_separated_by_as_many_more_judgments_as_estimated(d, variance, prior):
+    critical, rng, trials = 1.96, np.random.default_rng(1), 200_000
+    per_judgment = np.exp(d) / (1 + np.exp(d)) ** 2
+
+    def separated(n):
+        s2 = 1 / (1 / variance + 1 / prior)
+        truth = rng.normal(d * s2 / variance, np.sqrt(s2), trials)
+        seen = rng.normal(truth, 1 / np.sqrt(n * per_judgment))
+        after = 1 / variance + n * per_judgment
+        return np.mean(np.abs(d / variance + n * per_judgment * seen) > critical * np.sqrt(after))
+
+    n = _needed(d, variance, prior, critical, 0.0)
+    assert separated(n) + 0.005 >= 0.5
+    assert separated(0.9 * n) < 0.5

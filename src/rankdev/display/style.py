@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 import numpy as np
 import polars as pl
 
-from rankdev._common.reading import warn
-from rankdev.errors import MissingExtraError, UsageError, printable
+from rankdev.errors import MissingExtraError, UsageError, printable, warn
 from rankdev.io.writing import writing
 
 if TYPE_CHECKING:
