@@ -7,7 +7,6 @@ judgments → references → all runs scored, and the order of systems next to t
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +67,19 @@ def systems(name: str, judged: Preferences, authors: References, runs: dict[str,
     return ours, row
 
 
-def uncertainty(judged: Preferences, runs: dict[str, Any], resamples: int) -> None:
-    start = time.perf_counter()
+def uncertainty(judged: Preferences, runs: dict[str, Any], resamples: int) -> list[Row]:
+    """Return how far a mean moves up or down: by the judgments alone, and by judgments and queries together."""
     found = evaluate_with_uncertainty(judged, runs, ["RDQ@10"], resamples=resamples)
-    print(f"uncertainty, {resamples} resamples, {len(runs)} runs: {time.perf_counter() - start:.1f} s")
-    print(found.to_polars(), found.beats())
+    print(found.beats())
+    return [
+        {
+            "system": row["system"].removeprefix("input."),
+            "RDQ@10": row["value"],
+            "± by judgments": (row["judgments_high"] - row["judgments_low"]) / 2,
+            "± by judgments and queries": (row["high"] - row["low"]) / 2,
+        }
+        for row in found.to_polars().iter_rows(named=True)
+    ]
 
 
 def main() -> None:
@@ -93,7 +100,8 @@ def main() -> None:
     scores, by_crowd = systems("crowd", crowd, authors, runs)
     report("Judgments to systems", [by_model, by_crowd], keep=keep)
     best = np.argsort(-scores.means[:, 0])[:6]
-    uncertainty(crowd, {scores.systems[k]: runs[scores.systems[k]] for k in best}, 40)
+    chosen = {scores.systems[k]: runs[scores.systems[k]] for k in best}
+    report("Uncertainty of systems", uncertainty(crowd, chosen, 40), keep=keep)
 
 
 if __name__ == "__main__":
