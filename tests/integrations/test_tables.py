@@ -138,7 +138,7 @@ def test_the_index_of_a_pandas_frame_may_hold_columns():
     ("table", "message"),
     [
         (FRAME["score"], r"a pandas Series is not a table; give a DataFrame, such as that of reset_index\(\)"),
-        (FRAME.set_index(["query", "item"])["score"], "a pandas Series is no table"),
+        (FRAME.set_index(["query", "item"])["score"], "a pandas Series is not a table"),
         (pd.concat([FRAME, FRAME[["score"]]], axis=1), "the column 'score' appears twice"),
         (pl.DataFrame({"query": ["q"]}).lazy().select("item"), "this LazyFrame cannot be used as a table"),
         (pl.scan_parquet("nowhere.parquet"), "this LazyFrame cannot be used as a table"),
