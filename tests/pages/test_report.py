@@ -152,7 +152,7 @@ def test_a_run_that_lacks_queries_is_a_problem_whatever_the_tests_show(show, inp
     assert page.inner_text("#level .word") == "Problem with the data"
     assert page.inner_text("#conclusion") == made.verdict
     assert page.inner_text("#health li.problem b") == "6 of 10"
-    assert "Mend the data first" in page.inner_text("#next")
+    assert "Fix the data first" in page.inner_text("#next")
     assert "queries; you have" not in page.inner_text("#next")
 
 
