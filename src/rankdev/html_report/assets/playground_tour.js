@@ -4,10 +4,10 @@
 const SEEN = "rankdev-playground-tour";
 const STEPS = [
   ["ranking-board", "A list with one swap", "A search for museums returned five places. art-hall is above maritime-museum, but the reference has maritime-museum first. Drag art-hall below it, or focus it and press ↓: the score at the top shows before → after."],
-  ["credit-board", "Credit falls with distance", "Each curve is one item: the credit that it would earn at every position, 1 where it belongs. Its dot is where it is now. Point at an item to see its curve. gift-shop is not in the reference, so it earns nothing."],
+  ["credit-board", "Credit falls with distance", "Each curve is one item: the credit that it would get at every position, 1 where it belongs. Its dot is where it is now. Point at an item to see its curve. gift-shop is not in the reference, so it gains nothing."],
   ["tolerance", "α and λ set the tolerance", "A larger α widens every curve of M2: being off by one costs less. A larger λ widens the curves of lower ranks only. Move both and watch the dots."],
-  ["weights-board", "Positions have weights", "RDQ is the filled share of these bars: weight × credit, over the weights of the positions that count. Drag the top of a bar. Weights never increase, so its neighbours follow."],
-  ["readings", "M1 beside M2", "M1 forgives an item that is too low; M2 does not. Choose one here, and the bars and the table explain it. Below are nDCG, AP, RBP and Compat for the same list. The address of this page holds your list: copy it to share."],
+  ["weights-board", "Positions have weights", "RDQ is the filled fraction of these bars: weight × credit, over the weights of the positions that count. Drag the top of a bar. Weights never increase, so its neighbours follow."],
+  ["readings", "M1 next to M2", "M1 forgives an item that is too low; M2 does not. Choose one here, and the bars and the table explain it. Below are nDCG, AP, RBP and Compat for the same list. The address of this page holds your list: copy it to share."],
 ];
 let step = -1;
 
