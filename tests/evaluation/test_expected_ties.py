@@ -154,3 +154,5 @@ def test_what_is_of_one_order_is_refused():
     for ask in (rd.losses, rd.bounds):
         with pytest.raises(UsageError, match=r"needs one order, and ties='expected' has none"):
             ask(references, {"s": {"q": {"a": 1.0}}}, "RDQ@5", ties="expected")
+    with pytest.raises(UsageError, match=r"the uncertainty of judgments needs one order"):
+        rd.report(references, {"s": {"q": {"a": 1.0}}}, judgments=[("q", "a", "b")], ties="expected")

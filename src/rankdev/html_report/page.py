@@ -12,7 +12,7 @@ from rankdev._common.checks import check_flag, check_kind, check_seed
 from rankdev._common.ids import by_id
 from rankdev._common.tables import check_mapping
 from rankdev._common.work import Progress
-from rankdev.core.ordering import Order, Ties
+from rankdev.core.ordering import Order, Ties, check_one_order
 from rankdev.core.references import ReferencesLike
 from rankdev.core.runs import RunLike
 from rankdev.errors import RankdevWarning, UsageError
@@ -244,12 +244,15 @@ def _uncertain(
     from rankdev.io.preferences import read_preferences
     from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty
 
+    loaded = load_runs(runs, order, ties)
+    for run in loaded.values():
+        check_one_order(run.ordering.ties, "the uncertainty of judgments")
     judged = read_preferences(judgments) if isinstance(judgments, str | Path) else judgments
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankdevWarning)  # they are notes below
         return evaluate_with_uncertainty(
             judged,
-            load_runs(runs, order, ties),
+            loaded,
             found.headline,
             clusters=found.clusters,
             seed=found.seed,
