@@ -20,6 +20,7 @@ from rankdev.evaluation.measuring import deepest
 from rankdev.evaluation.placings import gains_at
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import Measure
+from rankdev.measures.incomplete import InfAP, Unjudged
 from rankdev.measures.match import Match
 from rankdev.measures.rdq import RDQ
 from rankdev.measures.ties import TiedMatch
@@ -31,8 +32,8 @@ def over_orders(references: References, runs: Mapping[str, Run], measures: Seque
     """Return the lowest and highest scores over all orders of equal scores, ``[system, query, measure]``.
 
     They are those of the best items first and last in each tie, which no other order exceeds; of RDQ, those of the
-    best and the worst assignment. Of infAP, and of a measure of one's own that can gain from a worse item further up,
-    they are scores of two orders. Runs whose ties are averaged have one score.
+    best and the worst assignment. Of measures that can gain from a worse item further up (:func:`is_exact`) they are
+    scores of two orders. Runs whose ties are averaged have one score.
     """
     low, high = scores.values.copy(), scores.values.copy()
     matcher = Matcher.of(references)
@@ -59,9 +60,14 @@ def with_missing(references: References, runs: Mapping[str, Run], scores: Scores
         lacks = ~references.queries.is_in(run.queries.implode()).to_numpy()
         for m, kind in enumerate(scores.kinds):
             seen = scores.values[:, lacks, m]
-            for limits, end, of in ((low, kind.range[0], np.nanmin), (high, kind.range[1], np.nanmax)):
-                limits[s, lacks, m] = end if np.isfinite(end) or not seen.size else of(seen, axis=0)
+            for limits, end, of in ((low, kind.range[0], np.fmin), (high, kind.range[1], np.fmax)):
+                limits[s, lacks, m] = end if np.isfinite(end) else of.reduce(seen, axis=0)
     return low, high
+
+
+def is_exact(measure: Measure) -> bool:
+    """Tell whether no order leaves the range of :func:`over_orders`: not known of measures of one's own."""
+    return type(measure).__module__.startswith("rankdev.") and not isinstance(measure, InfAP | Unjudged)
 
 
 def ties_that_decide(entry: Coverage, measure: str) -> int:

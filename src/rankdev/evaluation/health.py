@@ -18,7 +18,7 @@ from rankdev._common.arrays import Floats
 from rankdev.core.references import References
 from rankdev.core.runs import Run
 from rankdev.errors import RankdevWarning, counted, listed, printable
-from rankdev.evaluation._ranges import Ranges, over_orders, ties_that_decide, with_missing
+from rankdev.evaluation._ranges import Ranges, is_exact, over_orders, ties_that_decide, with_missing
 from rankdev.evaluation._strictness import little_order
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.evaluate import Empty, evaluate_all
@@ -80,7 +80,7 @@ def health(
         [
             _missing(scores, m, missing),
             *unmatched,
-            _tied(scores, m, orders),
+            _tied(scores, m, orders, is_exact(measure)),
             *shared,
             _order(references, measure),
             *last,
@@ -131,7 +131,7 @@ def _unmatched(counts: Scores) -> Iterator[Check]:
         )
 
 
-def _tied(scores: Scores, m: int, ranges: Ranges) -> Check:
+def _tied(scores: Scores, m: int, ranges: Ranges, exact: bool) -> Check:
     name, measure = "Tied scores", scores.measures[m]
     decided = {entry.system: ties_that_decide(entry, measure) for entry in scores.coverage}
     if not any(decided.values()):
@@ -144,19 +144,20 @@ def _tied(scores: Scores, m: int, ranges: Ranges) -> Check:
     having, most = sum(1 for count in decided.values() if count), max(decided.values())
     share = f"{most:,} of {queries:,}"
     span = f"is {low[widest]:.4f} to {high[widest]:.4f}"
+    over = "Over all their orders" if exact else "With the best or the worst of them first"
     if having == 1:
-        text = f"Tied scores affect {measure} on {share} queries of {system}. Over all their orders its mean {span}."
+        text = f"Tied scores affect {measure} on {share} queries of {system}. {over} its mean {span}."
     else:
         runs = counted(having, "run", of=len(decided))
         text = (
-            f"Tied scores affect {measure} in {runs}, on up to {share} queries. Over all their orders the mean of"
+            f"Tied scores affect {measure} in {runs}, on up to {share} queries. {over} the mean of"
             f" {system}, which moves most, {span}."
         )
     problem = (
-        f"{text}{' That changes the conclusion.' if several else ''} Use ranks (--order rank), scores with more digits,"
-        " or means over all orders (--ties expected)."
+        f"{text}{' That can change the conclusion.' if several else ''} Use ranks (--order rank), scores with more"
+        " digits, or means over all orders (--ties expected)."
     )
-    same = " No order changes the conclusion." if several else ""
+    same = f" {'No order' if exact else 'Neither'} changes the conclusion." if several else ""
     value = f"{share}{' at most' if having > 1 else ''}"
     return Check(name, "caution", value, f"{text}{same}", _limits(ranges, m, problem))
 
