@@ -64,6 +64,12 @@ def test_ties_are_a_problem_where_they_could_change_the_verdict(runs, problem):
     assert level(runs, ties="expected") == ("good", "Scores are means over all orders of tied items.")
 
 
+def test_a_problem_is_a_sentence():
+    assert (
+        found({"good": GOOD, "tied": tied(GOOD)}).verdicts[0].sentence.startswith("No conclusion: equal scores decide")
+    )
+
+
 def test_a_verdict_that_holds_can_be_read_with_the_range_of_the_mean():
     runs = {"good": GOOD, "tied": tied(FAIR, queries=3, among=2)}
     known = rd.References.of(LISTS)

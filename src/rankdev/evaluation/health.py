@@ -30,7 +30,7 @@ LACKS = 0.05  # of the queries: a run that lacks fewer may well have nothing to 
 BROKEN = 0.5  # of the queries: a run that lacks more is not the run that was meant, whatever the conclusion
 UNJUDGED = 0.1  # of the items looked at
 FEW = 3  # queries: on fewer, a run may well return no relevant item
-FLAT = "The references do not"
+OWN_WORDS = ("The references", "Equal scores")  # how texts begin that do not begin with a name
 NAMED = 3  # systems that a sentence names; more are counted
 
 Level = Literal["good", "unknown", "caution", "problem"]
@@ -154,8 +154,8 @@ def _tied(scores: Scores, m: int, ranges: Ranges, exact: bool) -> Check:
             f" {system}, which moves most, {span}."
         )
     problem = (
-        f"{text}{' That can change the conclusion.' if several else ''} Use ranks (--order rank), scores with more"
-        " digits, or means over all orders (--ties expected)."
+        f"{text}{' That can change the conclusion.' if several else ''} Use ranks (--order rank), more digits, or the"
+        " mean over all orders (--ties expected)."
     )
     same = f" {'No order' if exact else 'Neither'} changes the conclusion." if several else ""
     value = f"{share}{' at most' if having > 1 else ''}"
@@ -212,7 +212,7 @@ def _order(references: References, measure: Measure) -> Check:
         return Check(name, "good", counted(tiers, "grade") if graded else "enough", text)
     flat = found.one == found.several
     text = (
-        f"{FLAT} order their items, so that {found.measure} cannot see the order: a reversed ranking would score"
+        f"The references do not order their items, so that {found.measure} cannot see the order: a reversed ranking would score"
         f" {found.reversed_score:.2f}."
         if flat
         else str(found)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rankdev.errors import RankdevError, RankdevWarning, counted, listed, printable
-from rankdev.evaluation.health import FLAT, Check
+from rankdev.evaluation.health import OWN_WORDS, Check
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics._conclusion import conclusion
 from rankdev.statistics.contrasts import families_of
@@ -91,7 +91,7 @@ def _spoilt(verdict: Verdict, problems: Sequence[str]) -> Verdict:
     return replace(
         verdict,
         level="problem",
-        sentence=f"No conclusion: {'t' + first[1:] if first.startswith(FLAT) else first}",
+        sentence=f"No conclusion: {first[0].lower() + first[1:] if first.startswith(OWN_WORDS) else first}",
         by="Scores and tests below take the data as they are.",
     )
 
