@@ -212,8 +212,8 @@ def _order(references: References, measure: Measure) -> Check:
         return Check(name, "good", counted(tiers, "grade") if graded else "enough", text)
     flat = found.one == found.several
     text = (
-        f"The references do not order their items, so that {found.measure} cannot see the order: a reversed ranking would score"
-        f" {found.reversed_score:.2f}."
+        f"The references do not order their items, so that {found.measure} cannot see the order: a reversed ranking"
+        f" would score {found.reversed_score:.2f}."
         if flat
         else str(found)
     )
