@@ -24,6 +24,7 @@ DRAWS = 400  # orders drawn from the posterior
 NEAR = 2.0  # times the error that is accepted, from which draws follow the posterior itself: they take longer
 SCATTER = 0.02  # most that a stated error may differ by kind of judge (standard deviation)
 SCATTER_OF_CHANCE = 0.05  # the same of a stated probability
+AGAIN = 1.1  # growth of the answers of a query that waits, from which on that is computed again: it takes long
 WAIT = 1.5  # answers, of n log₂ n, from which on the goal is reached whatever the judge
 FORESEEN = 40  # orders drawn to see what all answers together would leave undecided
 FUTILE = 0.95  # fraction of these in which the goal is missed, for the strategy to give up
@@ -52,6 +53,7 @@ class Progress:
         self.stale = True
         self.error, self.settled = 0.5 if size > 1 else 0.0, size < 2
         self.by_judge: Floats | None = None  # where only the judge keeps it open: the statement for each kind of judge
+        self.updated = 0.0  # number of answers when all of them were last used to find what the judge is like
         self.remaining: float | None = None  # what all answers would leave wrong, where the goal is out of reach
         self.looked = 0.0  # number of answers when that was last computed
         self.finished: float | None = None  # answers that it took
@@ -81,7 +83,9 @@ class Progress:
         if not self.posteriors.count(self.number) or self.size < 2:
             return
         self._conclude(repeats)
-        if (self.settled or self.by_judge is not None) and self.posteriors.update(self.number):
+        waits_long = self.by_judge is not None and self.count >= AGAIN * self.updated
+        if (self.settled or waits_long) and self.posteriors.update(self.number):
+            self.updated = self.count
             self._conclude(repeats)  # it rests on all answers
         if self.settled or self.by_judge is not None:
             self.remaining = None
