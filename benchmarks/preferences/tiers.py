@@ -1,9 +1,11 @@
-"""How many pair relations each tier rule finds: `python -m benchmarks.preferences.tiers [SEED] [DESIGNS] [QUERIES]`.
+"""How many pair relations each tier rule finds.
+
+    python -m benchmarks.preferences.tiers [SEED] [DESIGNS] [QUERIES] [adaptive | fixed]
 
 Designs are drawn at random: 5 to 50 items; no difference, tiers of equal and of unequal sizes, strict orders of several
 shapes, a few good items and one large tie; 1 to 10 judgments of each pair, n log₂ n random ones, or as many chosen one
 after the other; 0 to 50% ties. A row for each, then means by kind of truth. Systems: τ between the order of ten systems
-by the reference and by the truth, RDQ@10.
+by the reference and by the truth, RDQ@10. `adaptive`: only questions chosen one after the other; `fixed`: only others.
 """
 
 from __future__ import annotations
@@ -155,10 +157,13 @@ def system_orders(found: list[np.ndarray], truths: np.ndarray, rng: np.random.Ge
 def main() -> None:
     given = [int(word) for word in sys.argv[1:4]]
     seed, number, queries = (*given, *(31, 120, 30)[len(given) :])
+    wanted = sys.argv[4] if len(sys.argv) > 4 else ""
     rng = np.random.default_rng(seed)
     rows: list[tuple[Design, np.ndarray, np.ndarray, float]] = []
-    for _ in range(number):
+    while len(rows) < number:
         design = draw_design(rng)
+        if wanted and (design.judged == "adaptive") != (wanted == "adaptive"):
+            continue
         right, one, order = [], [], []
         for _ in range(1 if queries > 1 else 10):
             truths = np.stack(

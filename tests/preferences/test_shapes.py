@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 
 from rankdev.preferences import Preferences, strengths, tiers
+from rankdev.preferences import shapes as module
 from rankdev.preferences.expectation_propagation import Answers
 from rankdev.preferences.pooling import _batches, _tie_rate
 from rankdev.preferences.shapes import Observations, hypotheses, normal_posteriors, possible, shapes
@@ -105,6 +106,44 @@ def test_the_evidence_for_tiers_is_that_of_all_assignments(truth, times, tie_rat
         for part, place in zip(seen.relations(alone), (1, 2), strict=True):
             off = np.abs(part - np.stack([entry[place] for entry in exact]))[:, ~np.eye(5, dtype=bool)]
             assert off.mean() < 0.1
+
+
+@pytest.mark.parametrize("tie_rate", [0.0, 1.0])
+def test_two_tiers_of_few_items_are_summed_exactly(tie_rate):
+    rng = np.random.default_rng(9)
+    count, score = judged(np.array([2.0, 0.5, 0.0, 0.0, -1.5, -1.5]), 3, tie_rate, rng)
+    found = Observations.of(score[None], tie_rate).evidence()[0]
+    two = [k for k, hypothesis in enumerate(hypotheses()) if hypothesis.tiers == 2]
+    for k in two[::7]:
+        shape = shapes()[hypotheses()[k].shape]
+        exact, *_ = exact_tiers(shape, hypotheses()[k].spread, count, score, tie_rate)
+        assert found[k] == pytest.approx(exact, abs=1e-9)
+
+
+def test_two_tiers_of_more_items_are_summed_around_the_cut(monkeypatch):
+    rng = np.random.default_rng(3)
+    _, score = judged(np.repeat([1.0, -1.0], 7), 2, 0.0, rng)
+    two = [hypothesis for hypothesis in hypotheses() if hypothesis.tiers == 2][:30:4]
+    seen = Observations.of(score[None], 0.0)
+    found = seen._ways_to_two_tiers(two)
+    monkeypatch.setattr(module, "WINDOW", 14)
+    module._two_tiers.cache_clear()
+    exact = seen._ways_to_two_tiers(two)
+    module._two_tiers.cache_clear()
+    assert (found <= exact + 1e-9).all()
+    assert np.allclose(found, exact, atol=0.02)
+
+
+def test_ways_to_two_tiers_are_listed_once():
+    ways = module._two_tiers(14)
+    assert len(np.unique(ways, axis=0)) == len(ways)
+    first_below = np.where(ways.all(axis=1), 14, np.argmin(ways, axis=1))
+    last_above = np.where(ways.any(axis=1), 13 - np.argmax(ways[:, ::-1], axis=1), -1)
+    assert (last_above - first_below < 12).all()
+    every = np.array(list(product([False, True], repeat=14)))
+    low = np.where(every.all(axis=1), 14, np.argmin(every, axis=1))
+    high = np.where(every.any(axis=1), 13 - np.argmax(every[:, ::-1], axis=1), -1)
+    assert len(ways) == (high - low < 12).sum()
 
 
 @pytest.mark.parametrize("kind", ["strict", "mixed"])

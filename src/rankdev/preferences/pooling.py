@@ -94,12 +94,15 @@ def _tie_rate(fit: Strengths, batches: list[_Batch]) -> float:
         return 0.0
     share = min(ties / judgments, 0.999)
     rate, answers = 2 * share / (1 - share), [Answers.of_wins(batch.wins) for batch in batches]
+    spreads = SPREADS[1::2]
     for _ in range(2):
         each = [
-            normal_posteriors(given, batch.wins.shape[1], rate, SPREADS[1::2])
+            normal_posteriors(given, batch.wins.shape[1], rate, spreads)
             for given, batch in zip(answers, batches, strict=True)
         ]
-        chosen = max(zip(*each, strict=True), key=lambda found: sum(float(part.evidence.sum()) for part in found))
+        totals = [(sum(float(part.evidence.sum()) for part in found), found) for found in zip(*each, strict=True)]
+        best = int(np.argmax([total for total, _ in totals]))
+        chosen, spreads = totals[best][1], spreads[[best]]
         for _ in range(50):
             divisor = sum(float(tie_divisor(*both, rate).sum()) for both in zip(answers, chosen, strict=True))
             before, rate = rate, estimated_tie_rate(ties, divisor)

@@ -24,7 +24,10 @@ SPREADS: Floats = 0.2 * 1.5 ** np.arange(9.0)  # of strengths, a priori: .2 to 5
 SMALLEST_GAP, LARGEST_GAP, GAPS = 0.3, 4.0, 13  # between neighbouring tiers, and how many of them are tried
 WIDEST = 4.5  # spread of tiers
 LOCATIONS = np.linspace(-2.2, 2.2, 25)  # of a shape, in standard deviations around the observations' mean
-LIMIT = 0.5  # of the correction for correlated observations, in nats
+GROWTH, LIMIT = 1.25, 0.5  # of the correction for correlated observations: of a gain, and of a loss in nats
+FAR = 20.0  # nats behind the best normal strengths, from which there is no such correction
+FEW_ITEMS, WINDOW = 20, 12  # items up to which pairs of tiers are summed, and those around a cut that may be in either
+TOGETHER = 64  # queries that are summed at a time
 KINDS = ("one", "strict", "mixed", "tiers")
 
 
@@ -112,6 +115,21 @@ def possible(size: int) -> Bools:
     return np.array([hypothesis.tiers < max(size, 3) for hypothesis in hypotheses()])
 
 
+@cache
+def _two_tiers(n: int) -> Bools:
+    """List ways to put ordered items into an upper and a lower tier, ``[way, item]``; true is above."""
+    width = min(n, WINDOW)
+    free = (np.arange(2**width)[:, None] >> np.arange(width)) & 1 == 1
+    found = []
+    for start in range(n - width + 1):
+        new = free if start == 0 else free[free[:, -1]]  # others are in the window before
+        ways = np.zeros((len(new), n), bool)
+        ways[:, :start] = True
+        ways[:, start : start + width] = new
+        found.append(ways)
+    return np.concatenate(found)
+
+
 def normal_posteriors(answers: Answers, items: int, tie_rate: float, spreads: Floats) -> Iterator[Normal]:
     """Approximate the posteriors of strengths N(0, spread²), for one spread after the other.
 
@@ -140,6 +158,8 @@ class Observations:
     correlation: Floats  # of two items' strengths, but for a common shift; 0 on the diagonal
     reference: Floats  # log density of the observations under the normal prior, but for a common shift
     strict: Floats  # evidence of normal strengths of all ``SPREADS``
+    wins: Floats
+    tie_rate: float
 
     @classmethod
     def of(cls, wins: Floats, tie_rate: float) -> Observations:
@@ -166,7 +186,8 @@ class Observations:
         reference = _normal_density(value, variance + spread[..., None] ** 2)
         root = np.sqrt(own)
         correlation = (covariance / (root[..., None] * root[..., None, :]) + 1 / n) * (1 - np.eye(n))
-        return cls(spread, mean, covariance, strict[kept], value, variance, own, correlation, reference, strict)
+        seen = spread, mean, covariance, strict[kept], value, variance, own, correlation, reference, strict
+        return cls(*seen, wins, tie_rate)
 
     @property
     def reliability(self) -> Floats:
@@ -181,6 +202,38 @@ class Observations:
         parts += [self._components(shape)[0] for shape in shapes()[1:]]
         result = np.concatenate(parts, axis=1)
         result[:, ~possible(self.value.shape[2])] = -np.inf
+        if self.value.shape[2] <= FEW_ITEMS:
+            two = np.flatnonzero([hypothesis.tiers == 2 for hypothesis in hypotheses()])
+            result[:, two] = self._ways_to_two_tiers([hypotheses()[k] for k in two])
+        return result
+
+    def _ways_to_two_tiers(self, two: list[Hypothesis]) -> Floats:
+        """Sum over the ways to put the items into two tiers: evidence[query, hypothesis].
+
+        All ways with up to 12 items, and exact; with more, those where the first item of the lower tier and the last of
+        the upper one are among 12 neighbours in the order of strengths. Where the tiers were hardly compared with each
+        other, the strengths of their items are so dependent that taking items one by one fails.
+        """
+        n = self.wins.shape[1]
+        above = _two_tiers(n)
+        i, j = np.triu_indices(n, 1)
+        sign = above[:, i].astype(float) - above[:, j]
+        order = np.argsort(-self.mean[:, 1], axis=1, kind="stable")
+        wins = self.wins[np.arange(len(order))[:, None, None], order[:, :, None], order[:, None, :]]
+        good = above.sum(axis=1)[:, None]
+        result = np.empty((len(self.wins), len(two)))
+        for start in range(0, len(result), TOGETHER):
+            part = wins[start : start + TOGETHER]
+            won, lost = part[:, i, j], part[:, j, i]
+            lead, across = sign @ (won - lost).T / 2, np.abs(sign) @ (won + lost).T  # [way, query]
+            for k, hypothesis in enumerate(two):
+                shape = shapes()[hypothesis.shape]
+                gap = hypothesis.spread * float(shape.centre[0] - shape.centre[1])
+                loss = np.log((2 * np.cosh(gap / 2) + self.tie_rate) / (2 + self.tie_rate))
+                prior = good * np.log(shape.weight[0]) + (n - good) * np.log(shape.weight[1])
+                each = gap * lead - loss * across + prior
+                top = each.max(axis=0)
+                result[start : start + TOGETHER, k] = top + np.log(np.exp(each - top).sum(axis=0))
         return result
 
     def _nearest(self, spreads: Floats) -> Ints:
@@ -214,29 +267,35 @@ class Observations:
         evidence += self.normal[at] - self.reference[at]
         likely, member = likely / whole[..., None], density / summed[..., None]
         if chosen is None:
-            evidence += self._correlated(shape, at, off, likely, member)
+            best = np.maximum(self.strict.max(axis=1), 0.0)
+            rows = np.nonzero(evidence > best[:, None] - FAR)
+            evidence[rows] += self._correlated(
+                shape, spreads[rows[1]], (rows[0], near[rows]), off[rows], likely[rows], member[rows]
+            )
         return evidence, likely, member, near
 
-    def _correlated(self, shape: Shape, at: tuple[Ints, Ints], off: Floats, likely: Floats, member: Floats) -> Floats:
-        """Correct for the correlation of observations, to second order, but for that of a common shift.
+    def _correlated(
+        self, shape: Shape, spreads: Floats, at: tuple[Ints, Ints], off: Floats, likely: Floats, member: Floats
+    ) -> Floats:
+        """Correct for the correlation of observations, but for that of a common shift; one query and spread a row.
 
         A shape changes an item's mean by a standard deviations and its mean square by √2 b; two items that are
-        correlated by r change the evidence by r a a' + r² b b' in addition. That holds for small changes only, so that
-        the correction is limited: a shape that changes more is unlikely anyway.
+        correlated by r change the evidence by r a a' + r² b b' in addition, to second order. Small gains are larger
+        than that and large ones smaller, about as the logarithm.
         """
         mean, own = self.mean[at], self.own[at]
-        scale, variance = shape.spreads[:, None, None], self.variance[at][:, :, None, :]
+        scale, variance = spreads[:, None, None], self.variance[at][:, None, :]
         moved, square = np.zeros((2, *mean.shape))
         for k, (centre, width) in enumerate(zip(shape.centre, shape.width, strict=True)):
             weight = likely[..., None] * member[..., k]
             part = variance / (variance + (scale * width) ** 2)  # of the way from the observation to the centre
-            gap = (self.value[at] - mean)[:, :, None, :] - part * (off - scale * centre)
-            moved += (weight * gap).sum(axis=2)
-            square += (weight * (gap**2 + (1 - part) * variance)).sum(axis=2)
+            gap = (self.value[at] - mean)[:, None, :] - part * (off - scale * centre)
+            moved += (weight * gap).sum(axis=1)
+            square += (weight * (gap**2 + (1 - part) * variance)).sum(axis=1)
         a, b = moved / np.sqrt(own), (square / own - 1) / np.sqrt(2)
         r = self.correlation[at]
-        change = (a * (r @ a[..., None])[..., 0]).sum(axis=2) + (b * (r**2 @ b[..., None])[..., 0]).sum(axis=2)
-        return np.asarray(np.clip(change / 2, -LIMIT, LIMIT))
+        change = (a * (r @ a[..., None])[..., 0]).sum(axis=1) + (b * (r**2 @ b[..., None])[..., 0]).sum(axis=1)
+        return np.where(change > 0, GROWTH * np.log1p(np.maximum(change, 0.0) / 2), np.maximum(change / 2, -LIMIT))
 
     def relations(self, probability: Floats) -> tuple[Floats, Floats]:
         """Average over hypotheses: the probability, for items i and j, that they are equal and that i is better."""
