@@ -30,7 +30,7 @@ def test_the_readme_says_how_many_values_were_compared():
         r"\*\*together\*\* \|  \| ([\d,]+) \| ([\d,]+)", (ROOT / "docs/conformance.md").read_text("utf-8")
     )
     values, differ = (int(number.replace(",", "")) for number in together.groups())
-    assert f"{round(values, -4):,} values beside" in README
+    assert f"{round(values, -4):,} values compared" in README
     assert f"{round(values, -4):,}".replace(",", "%2C") in README  # the badge
     assert f"why {100 * differ / values:.1f}% differ" in README
 
