@@ -116,6 +116,16 @@ def possible(size: int) -> Bools:
 
 
 @cache
+def _unequal_pairs() -> Ints:
+    """Number the hypotheses of two tiers of unequal sizes.
+
+    Equal ones compete with even orders, whose evidence is too small for the same reason: both stay approximations.
+    """
+    each = [h.tiers == 2 and not np.isclose(*shapes()[h.shape].weight) for h in hypotheses()]
+    return np.flatnonzero(each)
+
+
+@cache
 def _two_tiers(n: int) -> Bools:
     """List ways to put ordered items into an upper and a lower tier, ``[way, item]``; true is above."""
     width = min(n, WINDOW)
@@ -203,7 +213,7 @@ class Observations:
         result = np.concatenate(parts, axis=1)
         result[:, ~possible(self.value.shape[2])] = -np.inf
         if self.value.shape[2] <= FEW_ITEMS:
-            two = np.flatnonzero([hypothesis.tiers == 2 for hypothesis in hypotheses()])
+            two = _unequal_pairs()
             result[:, two] = self._ways_to_two_tiers([hypotheses()[k] for k in two])
         return result
 
