@@ -65,6 +65,10 @@ def test_several_measures_without_a_correction_over_them():
     assert remarks_on(apart, correction="none") == ()
     apart[:, 0] += 1
     assert not any("measures are tested" in line for line in remarks_on(apart))
+    few = [line for line in remarks_on(apart, permutations=100) if "measures are tested" in line]
+    assert [line.partition("(family='all'), ")[2] for line in few] == [
+        "100 flips are too few to tell how many of the 1 remain"  # 6 × 1/101 > .05: not that none would
+    ]
 
 
 @pytest.mark.parametrize("form", ["table", "json"])

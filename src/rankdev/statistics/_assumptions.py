@@ -25,7 +25,13 @@ FEWEST = 10  # queries from which on the shape of differences shows
 
 
 def remarks_on(
-    scores: Scores, families: Sequence[Family], table: Mapping[str, Any], alpha: float, *, by_measure: bool
+    scores: Scores,
+    families: Sequence[Family],
+    table: Mapping[str, Any],
+    alpha: float,
+    *,
+    by_measure: bool,
+    permutations: int,
 ) -> list[str]:
     """Return notes on a table of tests: those of each measure, and where each is corrected by itself on all."""
     found: list[str] = []
@@ -35,7 +41,8 @@ def remarks_on(
         found += [f"{measure}: {text}" for text in _on_measure(scores, family, part, alpha)]
     found += remarks_on_dependence(scores, families)
     if by_measure and len(families) > 1:
-        found += _on_several(np.asarray(table["p"]), np.asarray(table["p_adjusted"]), len(families), alpha)
+        p, adjusted = np.asarray(table["p"]), np.asarray(table["p_adjusted"])
+        found += _on_several(p, adjusted, len(families), alpha, permutations)
     return found
 
 
@@ -134,16 +141,19 @@ def _on_dominance(
     )
 
 
-def _on_several(p: Floats, adjusted: Floats, measures: int, alpha: float) -> Iterator[str]:
+def _on_several(p: Floats, adjusted: Floats, measures: int, alpha: float, permutations: int) -> Iterator[str]:
     """Note significant differences that are not so once all measures are corrected for together."""
     significant = adjusted <= alpha
     kept = significant & (holm(p) <= alpha)
     if kept.sum() < significant.sum():
+        remain = f"{counted(int(kept.sum()), 'difference')} of {significant.sum()} would remain significant"
+        smallest = 1 / (permutations + 1)  # that drawn flips give
+        if not kept.any() and p.min() <= smallest and smallest * len(p) > alpha:
+            remain = f"{permutations:,} flips are too few to tell how many of the {significant.sum():,} remain"
         yield (
             f"{counted(measures, 'measure')} are tested separately: if no system differs, the probability of some"
             f" significant difference is up to {min(1.0, measures * alpha):.2f}, not {alpha:g}; corrected over all of"
-            f" them (family='all'), {counted(int(kept.sum()), 'difference')} of {significant.sum()} would remain"
-            " significant"
+            f" them (family='all'), {remain}"
         )
 
 

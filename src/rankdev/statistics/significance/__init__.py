@@ -164,7 +164,9 @@ def significance(
     # those notes are about queries taken one by one, and about assumptions that some tests do not make
     if clusters is None and runs is None and not anytime and usual != "bounded":
         by_measure = correction != "none" and family == "measure"
-        notes += remarks_on(scores, families, whole.columns, drawing.alpha, by_measure=by_measure)
+        notes += remarks_on(
+            *(scores, families, whole.columns, drawing.alpha), by_measure=by_measure, permutations=whole.permutations
+        )
     notes += [*on_clusters(families), *(() if runs is None else runs.remarks), *carried(single)]
     whole = replace(
         whole,
