@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import kendalltau
 
+from rankdev.judging._strategies import DecisionStrategy, OrderStrategy
+from rankdev.judging._systems import SystemScores
 from rankdev.judging.items import Pool
 from rankdev.judging.progress import Rule
-from rankdev.judging.strategies import DecisionStrategy, OrderStrategy
-from rankdev.judging.system_scores import SystemScores
 
 QUERIES, ITEMS, SPREAD, MEASURE = 30, 12, 1.5, "RDQ@5"
 NAMES = [f"d{k}" for k in range(ITEMS)]

@@ -8,8 +8,8 @@ import pytest
 import rankdev as rd
 from rankdev.display.encodings.data import records
 from rankdev.evaluation.scores import Scores
+from rankdev.html_report._findings import compare
 from rankdev.html_report._sentences import notes
-from rankdev.html_report.findings import compare
 
 SEGMENTS = "query,segment\nmuseums,leisure\nsauna,leisure\nbookshops,shops\nmuseums,shops\nnowhere,lost\n"
 

@@ -7,6 +7,7 @@ from itertools import combinations
 from threading import Thread
 from uuid import uuid4
 
+from rankdev.judging._strategies import OrderStrategy
 from rankdev.judging.items import read_items
 from rankdev.judging.links import Tokens
 from rankdev.judging.model_check import CheckStrategy
@@ -14,7 +15,6 @@ from rankdev.judging.progress import Rule
 from rankdev.judging.server import JudgeServer
 from rankdev.judging.sessions import Session
 from rankdev.judging.store import Store, StoredAnswer
-from rankdev.judging.strategies import OrderStrategy
 
 ROWS = [
     {

@@ -12,10 +12,10 @@ import pytest
 
 import rankdev as rd
 from rankdev import judging
+from rankdev.judging._strategies import OrderStrategy
+from rankdev.judging._systems import SystemScores
 from rankdev.judging.items import Pool
 from rankdev.judging.progress import Rule
-from rankdev.judging.strategies import OrderStrategy
-from rankdev.judging.system_scores import SystemScores
 from rankdev.preferences import strengths
 
 LETTERS = list("hcafbgde")

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankdev.judging._strategies import OrderStrategy
+from rankdev.judging._usefulness import about_the_statement
 from rankdev.judging.items import Pool
 from rankdev.judging.progress import SCATTER, WAIT, Rule, _by_part
-from rankdev.judging.strategies import OrderStrategy
-from rankdev.judging.usefulness import about_the_statement
 from rankdev.preferences.expectation_propagation import chances
 from rankdev.preferences.posterior import Posteriors
 

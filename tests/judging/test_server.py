@@ -20,14 +20,14 @@ import rankdev as rd
 from rankdev.cli import cli
 from rankdev.judging._owner import EXPORTS, results
 from rankdev.judging._screens import AWAY, LOOKING
+from rankdev.judging._strategies import DecisionStrategy
+from rankdev.judging._systems import SystemScores
 from rankdev.judging.collect import strategy_for
 from rankdev.judging.items import Pool, read_items
 from rankdev.judging.progress import Rule
 from rankdev.judging.server import JudgeServer
 from rankdev.judging.sessions import LEAST, Session
 from rankdev.judging.store import Store, StoredAnswer
-from rankdev.judging.strategies import DecisionStrategy
-from rankdev.judging.system_scores import SystemScores
 from rankdev.preferences import tiers_from_preferences
 from tests.judging.serving import Client, serving, written
 

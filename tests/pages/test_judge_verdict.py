@@ -1,10 +1,10 @@
 """The owner sees the verdict as it forms; judges do not."""
 
+from rankdev.judging._strategies import DecisionStrategy
+from rankdev.judging._systems import SystemScores
 from rankdev.judging.items import read_items
 from rankdev.judging.sessions import Session
 from rankdev.judging.store import Store
-from rankdev.judging.strategies import DecisionStrategy
-from rankdev.judging.system_scores import SystemScores
 from tests.judging.serving import Client, served, written
 from tests.pages.test_judge import begin
 

@@ -15,8 +15,8 @@ import rankdev as rd
 from rankdev import studies
 from rankdev.cli import cli
 from rankdev.evaluation.first_positions import KINDS, first_positions
-from rankdev.html_report import findings
-from rankdev.html_report.html import packed
+from rankdev.html_report import _findings as findings
+from rankdev.html_report._html import packed
 from rankdev.html_report.playground import playground_settings
 from rankdev.measures.rdq import RDQ
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.errors import UsageError
-from rankdev.html_report.findings import compare
+from rankdev.html_report._findings import compare
 from tests.common.examples import examples
 
 ITEMS = list("abcdef")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rankdev import preferences
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Preferences, judge_agreement, position_bias, strengths, tiers
+from rankdev.preferences._order_effect import correct_order, fit_order_effect
 from rankdev.preferences.annotators import bootstrap_alpha, krippendorff_alpha
-from rankdev.preferences.order_effect import correct_order, fit_order_effect
 from rankdev.preferences.position_bias import _Integral
 
 NAN = float("nan")

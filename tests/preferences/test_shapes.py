@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 
 from rankdev.preferences import Preferences, strengths, tiers
-from rankdev.preferences import shapes as module
+from rankdev.preferences import _shapes as module
+from rankdev.preferences._pooling import _batches, _tie_rate
+from rankdev.preferences._shapes import Observations, hypotheses, normal_posteriors, possible, shapes
 from rankdev.preferences.expectation_propagation import Answers
-from rankdev.preferences.pooling import _batches, _tie_rate
-from rankdev.preferences.shapes import Observations, hypotheses, normal_posteriors, possible, shapes
 
 from .simulate import every_pair
 

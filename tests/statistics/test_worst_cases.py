@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.evaluation.health import Check, Limits
-from rankdev.html_report.findings import compare
+from rankdev.html_report._findings import compare
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.worst_cases import weighed
 from tests.common.examples import examples

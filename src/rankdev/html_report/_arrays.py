@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev.evaluation.first_positions import REFERENCE_ITEMS, Lists
-from rankdev.html_report.findings import Comparison
+from rankdev.html_report._findings import Comparison
 from rankdev.measures.match import Ideals
 from rankdev.statistics.equivalence import VERDICTS
 from rankdev.statistics.power.result import Power

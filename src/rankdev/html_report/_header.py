@@ -15,8 +15,8 @@ from rankdev.errors import printable
 from rankdev.evaluation.first_positions import KINDS
 from rankdev.evaluation.scores import Scores
 from rankdev.html_report._arrays import SHOWN, PowerMap, tested_segments
+from rankdev.html_report._findings import Comparison
 from rankdev.html_report._sentences import checks, design, facts, next_steps, notes, one_order, overall
-from rankdev.html_report.findings import Comparison
 from rankdev.statistics.equivalence import VERDICTS
 from rankdev.statistics.judgment_uncertainty import UncertainScores
 from rankdev.statistics.replicates import replicated

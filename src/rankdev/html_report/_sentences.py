@@ -10,7 +10,7 @@ from rankdev.errors import counted
 from rankdev.evaluation.first_positions import REFERENCE_ITEMS
 from rankdev.evaluation.health import Check
 from rankdev.evaluation.placings import ROUNDING
-from rankdev.html_report.findings import Comparison
+from rankdev.html_report._findings import Comparison
 from rankdev.statistics.panels import carried
 from rankdev.statistics.planning import Plan
 from rankdev.statistics.replicates import in_words

@@ -18,6 +18,7 @@ from rankdev.core.runs import RunLike
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.evaluate import Empty
 from rankdev.html_report._arrays import PowerMap, arrays_of, pools_of
+from rankdev.html_report._findings import Comparison, compare
 from rankdev.html_report._header import (
     axes_of,
     beginnings,
@@ -27,9 +28,8 @@ from rankdev.html_report._header import (
     sentences_in,
     uncertainty_in,
 )
+from rankdev.html_report._html import Assets, packed, self_contained
 from rankdev.html_report._sentences import compared, verdict
-from rankdev.html_report.findings import Comparison, compare
-from rankdev.html_report.html import Assets, packed, self_contained
 from rankdev.html_report.playground import PLAYGROUND, playground, playground_settings
 from rankdev.io.loading import load_runs
 from rankdev.io.tables import check_page_name

@@ -6,7 +6,7 @@ import json
 from importlib.resources import files
 from typing import Any
 
-from rankdev.html_report.html import Assets, self_contained
+from rankdev.html_report._html import Assets, self_contained
 from rankdev.measures.rdq import RDQ
 
 PLAYGROUND = Assets(

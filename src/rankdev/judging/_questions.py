@@ -12,12 +12,12 @@ from threading import Condition, Lock, Thread
 from typing import Any
 
 from rankdev.judging._screens import MANY, Judge, PairScreen
+from rankdev.judging._strategies import Strategy
 from rankdev.judging.collect import leading
 from rankdev.judging.items import Pair, sorted_pair
 from rankdev.judging.quality import GOLD_SHARE, Probes
 from rankdev.judging.result import Better
 from rankdev.judging.store import StoredAnswer
-from rankdev.judging.strategies import Strategy
 
 STAY = 5  # pairs of one query in a row, before another may be chosen
 AHEAD = 5  # questions kept ready for a page; chosen again after each answer, if there is time

@@ -13,13 +13,13 @@ import numpy as np
 from rankdev._common.checks import check_choice, check_number, check_path, check_seed, check_whole
 from rankdev.errors import UsageError, counted, shown
 from rankdev.judging._answer_files import kept_in
+from rankdev.judging._asking import InvalidReplyError, QuestionLoop
 from rankdev.judging._judges import Asker, BudgetSpentError
+from rankdev.judging._strategies import DecisionStrategy, OrderStrategy, Strategy
+from rankdev.judging._systems import NEEDS_RUNS, SystemScores
 from rankdev.judging.items import Pool
 from rankdev.judging.progress import Rule
-from rankdev.judging.question_loop import InvalidReplyError, QuestionLoop
 from rankdev.judging.result import Answer, Better, Collected, JudgeError
-from rankdev.judging.strategies import DecisionStrategy, OrderStrategy, Strategy
-from rankdev.judging.system_scores import NEEDS_RUNS, SystemScores
 from rankdev.measures import Measure
 from rankdev.preferences import Preferences
 

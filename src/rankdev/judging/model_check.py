@@ -28,9 +28,9 @@ from rankdev.judging._agreement import (
     shared_answers,
 )
 from rankdev.judging._scores import decision_line, decision_table, estimated_scores
+from rankdev.judging._strategies import Left
 from rankdev.judging.items import Pair, Pool, sorted_pair
 from rankdev.judging.store import StoredAnswer
-from rankdev.judging.strategies import Left
 from rankdev.preferences import Preferences
 from rankdev.preferences.tiers import as_preferences
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev.judging.usefulness import (
+from rankdev.judging._usefulness import (
     about_the_judge,
     about_the_statement,
     approximate_information,

@@ -18,11 +18,11 @@ from rankdev._common.checks import check_number, check_whole
 from rankdev.errors import UsageError, counted
 from rankdev.judging._questions import Questions
 from rankdev.judging._screens import MANY
+from rankdev.judging._strategies import Strategy
 from rankdev.judging.items import Items, Pair, sorted_pair
 from rankdev.judging.links import folded
 from rankdev.judging.quality import Probes
 from rankdev.judging.store import Store, StoredAnswer, check_name
-from rankdev.judging.strategies import Strategy
 
 OUTCOMES = ("first", "second", "tie", "skip")
 LONGEST_COMMENT = 2000

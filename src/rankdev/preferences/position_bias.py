@@ -13,9 +13,9 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number
 from rankdev._common.result import Result
 from rankdev.preferences._fitting import damped
+from rankdev.preferences._order_effect import OrderEffect, check_order, order_effect, oriented, score_of_first
 from rankdev.preferences._pairs import Pairs, moments, sums
 from rankdev.preferences.judgments import Preferences
-from rankdev.preferences.order_effect import OrderEffect, check_order, order_effect, oriented, score_of_first
 
 GRID = np.linspace(0.0025, 0.9975, 200)
 NEWTON, NEAR, FLAT = 30, 0.02, 1e-4  # steps, distance of differences, curvature that counts as none

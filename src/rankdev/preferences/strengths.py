@@ -17,12 +17,12 @@ from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, shown
 from rankdev.preferences._components import check_maximum_exists, connected
 from rankdev.preferences._fitting import centred
+from rankdev.preferences._order_effect import check_order
 from rankdev.preferences._pairs import Pairs
+from rankdev.preferences._pooling import Relations, learn_relations
 from rankdev.preferences._uncertainty import clustered_factors, factors, inflation, levelled
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
 from rankdev.preferences.models import MODELS, Options
-from rankdev.preferences.order_effect import check_order
-from rankdev.preferences.pooling import Relations, learn_relations
 from rankdev.preferences.workers import WorkerQuality, counted_once, flipped
 
 METHODS = tuple(MODELS)

@@ -22,7 +22,7 @@ from rankdev.io.loading import load_runs
 from rankdev.measures.base import MeasureLike
 from rankdev.preferences.evidence import effective_wins
 from rankdev.preferences.strengths import Strengths
-from rankdev.statistics.order_posterior import Judged, draw_strengths, ranking_curve
+from rankdev.statistics._order_posterior import Judged, draw_strengths, ranking_curve
 from rankdev.statistics.panels import about_clusters, numbered, pairs_of
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankdev.preferences._fitting import Fit, maximise
+from rankdev.preferences._order_effect import correct_order
 from rankdev.preferences._pairs import Pairs, moments, residuals, sums
 from rankdev.preferences.models.base import Fitted, Model, Options
-from rankdev.preferences.order_effect import correct_order
 
 if TYPE_CHECKING:
     from rankdev.preferences.judgments import Preferences

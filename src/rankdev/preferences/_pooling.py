@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev.preferences._shapes import KINDS, SPREADS, Observations, hypotheses, normal_posteriors, possible
 from rankdev.preferences.expectation_propagation import Answers, estimated_tie_rate, tie_divisor
-from rankdev.preferences.shapes import KINDS, SPREADS, Observations, hypotheses, normal_posteriors, possible
 
 if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths

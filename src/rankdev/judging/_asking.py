@@ -12,9 +12,9 @@ import numpy as np
 from rankdev.errors import DataError, RankdevError, counted, shown
 from rankdev.judging._answer_files import AnswerDatabase, AnswerFile
 from rankdev.judging._judges import Asker, BudgetSpentError, NoAnswerError, Reply, finishing
+from rankdev.judging._strategies import Strategy
 from rankdev.judging.items import Pair, Pool, sorted_pair
 from rankdev.judging.result import Answer
-from rankdev.judging.strategies import Strategy
 
 MOST_SILENT = 10  # pairs that a judge may skip in a row
 
