@@ -68,7 +68,6 @@ EXEMPT: dict[str, dict[str, tuple[str, ...]]] = {
             "A predicted chance of 50%",
         ),
         "1 ÷ √(2 · 64)": ("accurate to about 9%",),
-        PRINTED: ("76% are within .12",),
     },
     "reliability.md": {
         SETTING: ("about 8 MB at a time", "at most 32 MB (gzip, zstd)", "may be 64 MB long", "over more than 8 MB"),
