@@ -1,4 +1,4 @@
-"""Do tiers predict judgments that they were not made from? `python -m benchmarks.preferences.held_out ../shared/data`.
+"""Do tiers predict judgments that they were not made from? python -m benchmarks.preferences.held_out DATA [--keep]
 
 The judgments of each query are split at random. References are made from one part by each rule, and predict the other:
 of two items in different tiers the one above wins, and items of one tier are equal. "right" is the fraction of held-out
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from benchmarks.history import Row, report
 from benchmarks.preferences.judges import image_judgments
 
 import rankdev as rd
@@ -85,19 +86,25 @@ def tier_strengths(judged: pl.DataFrame, place: dict[str, int], tiers: int) -> n
     return newton_fit(wins, np.zeros(tiers), 1.0, enough=1e-3)
 
 
-def main(data: Path) -> None:
-    """Print the table of docs/preferences.md."""
-    print(f"| judgments | part | {' | '.join(RULES)} | auto behind the best |\n|---|---|" + "---|" * (len(RULES) + 1))
+def main(data: Path, keep: bool) -> None:
+    """Report the table of docs/preferences.md."""
+    table: list[Row] = []
     for name, judged in collections(data).items():
         for part in (0.5, 0.15):
             rng = np.random.default_rng([7, round(100 * part)])
             found = predictions(*split(judged, part, rng))
-            cells = " | ".join(f"{found[rule][0]:.3f}, {found[rule][1]:.3f}" for rule in RULES)
             behind = max(right for right, _ in found.values()) - found["auto"][0]
             more = found["auto"][1] - min(loss for _, loss in found.values())
-            print(f"| {name} | {part:.0%} | {cells} | {behind:.3f}, {more:.3f} |", flush=True)
+            table.append(
+                {
+                    "judgments": f"{name}, {part:.0%}",
+                    **{rule: f"{found[rule][0]:.3f}, {found[rule][1]:.3f}" for rule in RULES},
+                    **{"behind the best": behind, "more log loss": more},
+                }
+            )
+    report("Held-out judgments", table, keep=keep)
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("../shared/data"))
+    main(Path(sys.argv[1]), "--keep" in sys.argv)

@@ -1,11 +1,12 @@
 """How many pair relations each tier rule finds.
 
-    python -m benchmarks.preferences.tiers [SEED] [DESIGNS] [QUERIES] [adaptive | fixed]
+    python -m benchmarks.preferences.tiers [SEED] [DESIGNS] [QUERIES] [adaptive | fixed] [--keep]
 
 Designs are drawn at random: 5 to 50 items; no difference, tiers of equal and of unequal sizes, strict orders of several
 shapes, a few good items and one large tie; 1 to 10 judgments of each pair, n log₂ n random ones, or as many chosen one
 after the other; 0 to 50% ties. A row for each, then means by kind of truth. Systems: τ between the order of ten systems
 by the reference and by the truth, RDQ@10. `adaptive`: only questions chosen one after the other; `fixed`: only others.
+With --keep the means are added to the history.
 """
 
 from __future__ import annotations
@@ -16,11 +17,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from benchmarks.history import Row, report
 
 import rankdev as rd
 from rankdev.statistics.rank_correlation import tau_b
 
 RULES = ("auto", "strict", "bic", "partition")
+FAMILIES = {
+    "mixed": "a few good, one large tie",
+    "null": "no difference",
+    "strict": "strict order, normal",
+    "tiers": "two to five equal tiers",
+    "unequal tiers": "unequal tiers",
+}
 DESIGNS = {5: (2, 4, 10), 8: (1, 2, 4, 10), 12: (1, 2, 4, 10), 20: (1, 2, 4), 50: (1, 2)}  # judgments of each pair
 
 
@@ -36,7 +45,7 @@ class Design(NamedTuple):
     @property
     def family(self) -> str:
         """Kind of truth, as the summary names it."""
-        return "other strict" if self.kind in {"geometric", "heavy", "even"} else self.kind
+        return FAMILIES.get(self.kind, "geometric, heavy-tailed, even")
 
 
 def draw_design(rng: np.random.Generator) -> Design:
@@ -155,9 +164,10 @@ def system_orders(found: list[np.ndarray], truths: np.ndarray, rng: np.random.Ge
 
 
 def main() -> None:
-    given = [int(word) for word in sys.argv[1:4]]
+    words = [word for word in sys.argv[1:] if word != "--keep"]
+    given = [int(word) for word in words[:3]]
     seed, number, queries = (*given, *(31, 120, 30)[len(given) :])
-    wanted = sys.argv[4] if len(sys.argv) > 4 else ""
+    wanted = words[3] if len(words) > 3 else ""
     rng = np.random.default_rng(seed)
     rows: list[tuple[Design, np.ndarray, np.ndarray, float]] = []
     while len(rows) < number:
@@ -190,26 +200,25 @@ def main() -> None:
             round(rows[-1][3], 2),
             flush=True,
         )
-    summarise(rows)
+    summarise(rows, f"Tiers, {wanted or 'all'} designs", "--keep" in sys.argv)
 
 
-def summarise(rows: list[tuple[Design, np.ndarray, np.ndarray, float]]) -> None:
+def summarise(rows: list[tuple[Design, np.ndarray, np.ndarray, float]], title: str, keep: bool) -> None:
     families = [design.family for design, *_ in rows]
     right, order = (np.array([row[k] for row in rows]) for k in (1, 2))
-    best = right.max(axis=1)
-    adaptive = np.array([design.judged == "adaptive" for design, *_ in rows])
-    print(
-        f"\n| truth | designs | best | {' | '.join(RULES)} | auto behind: mean, 90% below |\n|---|---|---|" + "---|" * 5
-    )
+    best = right[:, 1:].max(axis=1)
+    behind = best - right[:, 0]
     chosen = {name: np.array(families) == name for name in dict.fromkeys(sorted(families))}
-    for name, mine in {**chosen, "adaptive": adaptive, "all": np.ones(len(rows), bool)}.items():
-        if mine.any():
-            means = " | ".join(f"{value:.3f}" for value in right[mine].mean(axis=0))
-            behind = best[mine] - right[mine, 0]
-            print(
-                f"| {name} | {mine.sum()} | {best[mine].mean():.3f} | {means} |"
-                f" {behind.mean():.3f}, {np.quantile(behind, 0.9):.3f} |"
-            )
+    table: list[Row] = [
+        {
+            **{"truth": name, "designs": int(mine.sum()), "best other rule": float(best[mine].mean())},
+            **{f"`{rule}`": float(value) for rule, value in zip(RULES, right[mine].mean(axis=0), strict=True)},
+            "`auto` behind": float(behind[mine].mean()),
+            "within .12": float((behind[mine] <= 0.12).mean()),
+        }
+        for name, mine in {**chosen, "all of these": np.ones(len(rows), bool)}.items()
+    ]
+    report(title, table, keep=keep)
     print("τ of systems:", dict(zip(RULES, np.nanmean(order, axis=0).round(3).tolist(), strict=True)))
     equal = [one for design, *_, one in rows if design.kind == "null"]
     print(
@@ -218,7 +227,7 @@ def summarise(rows: list[tuple[Design, np.ndarray, np.ndarray, float]]) -> None:
         "fewest",
         np.min(equal) if equal else "-",
     )
-    for k in np.argsort(best - right[:, 0])[::-1][:12]:
+    for k in np.argsort(behind)[::-1][:12]:
         print("furthest behind:", *rows[k][0], dict(zip(RULES, right[k].round(3).tolist(), strict=True)))
 
 

@@ -1,6 +1,6 @@
 """Do 56 preferences on image search decide between measures, or tune RDQ? python -m benchmarks.preferences.tuning DATA
 
-With --keep the agreement of measures with people is added to the history.
+With --keep the tables are added to the history.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def main(folder: Path, keep: bool) -> None:
         [{"measure": f"`{name}`", "agreement": shown(*row)} for name, row in zip(layouts, values, strict=True)],
         keep=keep,
     )
-    print(rd.tune("RDQ@10", made["auto"], pages(made["auto"]), verdicts))
+    tuned = rd.tune("RDQ@10", made["auto"], pages(made["auto"]), verdicts).summary()
+    report("Tuned to people", [dict(row) for row in tuned.iter_rows(named=True)], keep=keep)
 
 
 def agreement(references: rd.References, verdicts: object, measures: list[str]) -> list[tuple[float, float, float]]:

@@ -281,3 +281,19 @@ def test_samples_follow_the_posterior_where_the_answers_are_consistent(spread, l
     assert np.abs(off[0]).max() < 0.03
     if spread == 25.0:  # the normal approximation has too many pairs in the wrong order
         assert off[1].mean() < 2 * off[0].mean() - 0.01
+
+
+@pytest.mark.parametrize(
+    ("won", "lost", "deviation", "tie_rate", "truth"),
+    [
+        ([0, 2, 0, 0, 4, 0], [2, 4, 2, 6, 2, 6], 60.0, 0.5, -28.7),  # evidence by 4 million draws of strengths
+        ([6, 0, 4, 4, 2, 2], [0, 6, 2, 2, 0, 0], 12.0, 0.68, -29.4),
+    ],
+)
+def test_sites_that_run_away_are_found_by_their_evidence(won, lost, deviation, tie_rate, truth):
+    first, second = np.triu_indices(4, 1)
+    answers = Answers(first[None], second[None], *np.array([won, lost, [0] * 6], float)[:, None])
+    prior = Prior(np.zeros((1, 4)), np.array([deviation]), np.array([0.05]), tie_rate)
+    found = propagate(answers, prior, sweeps=8, tolerance=1e-3)
+    assert abs(found.evidence[0] - truth) < 6  # it was above 10⁸
+    assert np.abs(found.mean).max() < deviation

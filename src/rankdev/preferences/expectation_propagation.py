@@ -18,6 +18,8 @@ NODES, FEW_NODES = 31, 15  # of the numerical integration over one difference, a
 NARROW = 16.0  # variance of such a difference, or 1 + a quarter of answers × variance, at most
 REACH = 6.0  # standard deviations that it covers
 DAMPING = 0.8  # fraction of a site's change that is made at once, from the second sweep on
+WILD = 1.0  # standard deviations: sites that still move by more have run away
+CAUTIOUS, LONG = 0.2, 60  # what DAMPING is then, and the number of sweeps
 SMALLEST = 1e-8  # precision of a site
 NEWTON = 6
 TOGETHER = 2048  # differences that are integrated at a time: few enough for the processor's cache
@@ -108,13 +110,36 @@ def propagate(
 ) -> Normal:
     """Approximate the posterior; ``start`` are the sites of an earlier one (precision, shift) to begin with.
 
-    Problems are finished one by one, so that the result of one does not depend on the others.
+    Problems are finished one by one, so that the result of one does not depend on the others. Where answers contradict
+    each other under a prior of large differences, sites may run away: they still move by more than a standard deviation
+    at the end, or the evidence, a log probability, is above 0. Such problems are begun again in small steps, and if the
+    evidence stays above 0 have that of random answers, which is less than theirs.
     """
+    found, change = _propagated(answers, prior, start, DAMPING, sweeps, tolerance)
+    wild = np.flatnonzero((change > WILD) | ~(found.evidence <= 0))
+    if len(wild):
+        tamed, _ = _propagated(answers.rows(wild), prior.rows(wild), None, CAUTIOUS, LONG, tolerance)
+        at_random = answers.number[wild].sum(axis=1) * np.log(np.maximum(prior.lapse[wild], 1e-3) / 3)
+        tamed.evidence[~(tamed.evidence <= 0)] = at_random[~(tamed.evidence <= 0)]
+        for name, values in vars(tamed).items():
+            getattr(found, name)[wild] = values
+    return found
+
+
+def _propagated(
+    answers: Answers,
+    prior: Prior,
+    start: tuple[Floats, Floats] | None,
+    damping: float,
+    sweeps: int,
+    tolerance: float,
+) -> tuple[Normal, Floats]:
+    """Approximate the posterior; and return how far the sites of each problem moved at last, in standard deviations."""
     i, j, number = answers.first, answers.second, answers.number
     precision, shift = (np.zeros(i.shape) if start is None else start[k].copy() for k in range(2))
     log_mass, centre, above = np.zeros((3, *i.shape))
     rest = np.ones(i.shape)  # precision of the cavity: of the difference without this site
-    active = np.arange(len(i))
+    active, moved = np.arange(len(i)), np.zeros(len(i))
     for sweep in range(sweeps):
         row = np.arange(len(active))[:, None]
         found = _combine(answers.rows(active), prior.rows(active), precision[active], shift[active])
@@ -132,8 +157,9 @@ def propagate(
         change = np.zeros(len(active))
         np.maximum.at(change, at, np.abs((new_precision - precision[used]) * v))
         np.maximum.at(change, at, np.abs((new_shift - shift[used]) * np.sqrt(v)))
+        moved[active] = change
         moves = change >= tolerance
-        step = np.where(moves[at], DAMPING if sweep else 1.0, 0.0)
+        step = np.where(moves[at], damping if sweep or damping < DAMPING else 1.0, 0.0)
         precision[used] += step * (new_precision - precision[used])
         shift[used] += step * (new_shift - shift[used])
         active = active[moves]
@@ -143,7 +169,7 @@ def propagate(
     # at a fixed point: what each site lacks, and the integral of prior × sites
     both = rest + precision
     scale = log_mass + 0.5 * np.log(both / rest) + 0.5 * (centre**2 * rest - (centre * rest + shift) ** 2 / both)
-    return replace(found, evidence=found.evidence + scale.sum(axis=1), above=above)
+    return replace(found, evidence=found.evidence + scale.sum(axis=1), above=above), moved
 
 
 def tie_divisor(answers: Answers, found: Normal, tie_rate: float) -> Floats:
