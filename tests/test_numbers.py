@@ -47,23 +47,10 @@ EXEMPT: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
     "judge.md": {SETTING: ("every 15 seconds or so", "a probability of at most 5%", "for .4 seconds")},
-    "judgments-needed.md": {
-        SETTING: ("| .095 | 20% |", "| 10% of the answers at random |", "a judge who answers 10% at random")
-    },
+    "judgments-needed.md": {SETTING: ("| .095 | 20% |",)},
     "preferences.md": {
         SETTING: (
             "0 to 50% ties",
-            "mean (90% below)",
-            "| arguments, crowd, ties | 50% |",
-            "| arguments, crowd, ties | 15% |",
-            "| arguments, without ties | 50% |",
-            "| arguments, without ties | 15% |",
-            "| TREC DL 2021, crowd | 50% |",
-            "| TREC DL 2021, crowd | 15% |",
-            "| TREC DL 2021, language model | 50% |",
-            "| TREC DL 2021, language model | 15% |",
-            "| images, assessors, ties | 50% |",
-            "| images, assessors, ties | 15% |",
             "reach a probability of 95%",
             "A predicted chance of 50%",
         ),
