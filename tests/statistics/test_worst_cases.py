@@ -66,7 +66,7 @@ def test_ties_are_a_problem_where_they_could_change_the_verdict(runs, problem):
 
 def test_a_problem_is_a_sentence():
     assert (
-        found({"good": GOOD, "tied": tied(GOOD)}).verdicts[0].sentence.startswith("No conclusion: equal scores decide")
+        found({"good": GOOD, "tied": tied(GOOD)}).verdicts[0].sentence.startswith("No conclusion: tied scores affect")
     )
 
 

@@ -30,7 +30,7 @@ LACKS = 0.05  # of the queries: a run that lacks fewer may well have nothing to 
 BROKEN = 0.5  # of the queries: a run that lacks more is not the run that was meant, whatever the conclusion
 UNJUDGED = 0.1  # of the items looked at
 FEW = 3  # queries: on fewer, a run may well return no relevant item
-OWN_WORDS = ("The references", "Equal scores")  # how texts begin that do not begin with a name
+OWN_WORDS = ("The references", "Tied scores")  # how texts begin that do not begin with a name
 NAMED = 3  # systems that a sentence names; more are counted
 
 Level = Literal["good", "unknown", "caution", "problem"]
