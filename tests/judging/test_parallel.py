@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import count
 from threading import Lock
 
 import polars as pl
@@ -123,11 +124,13 @@ def test_several_are_asked_at_once():
 @pytest.mark.parametrize("file", [None, "answers.jsonl", "answers.sqlite"])
 @pytest.mark.parametrize("failure", [TimeoutError("too late"), "nonsense"])
 def test_a_failure_loses_none_of_the_other_answers(failure, file, tmp_path):
-    asked, path = [], file and tmp_path / file
+    asked, lock, path = [], Lock(), file and tmp_path / file
 
     def judge(query, a, b):
-        asked.append((query, a, b))
-        if len(asked) == 6:
+        with lock:
+            asked.append((query, a, b))
+            number = len(asked)
+        if number == 6:
             time.sleep(0.05)
             if isinstance(failure, Exception):
                 raise failure
@@ -231,11 +234,10 @@ def test_comments_are_kept_and_read_again(tmp_path):
 
 @posix
 def test_an_interruption_waits_for_what_was_asked(tmp_path):
-    asked = []
+    number = count(1)  # of one thread each, whatever the others do meanwhile
 
     def judge(query, a, b):
-        asked.append(a)
-        if len(asked) == 6:
+        if next(number) == 6:
             os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.05)
         return min(a, b)
