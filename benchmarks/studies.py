@@ -1,7 +1,8 @@
-"""Numbers of docs/studies.md and docs/answers.md that take data: python -m benchmarks.studies DATA [--keep]
+"""Numbers of docs/studies.md and docs/answers.md: python -m benchmarks.studies DATA [--keep]
 
-Power of the paper's measures at 25 queries on public passage runs of TREC Deep Learning, sizes of tiers of its document
-judgments, and what systems lose whose team had not contributed to the pool of 2021.
+Power and stability of measures on simulated points of interest; power of the paper's measures at 25 queries on public
+passage runs of TREC Deep Learning, sizes of tiers of its document judgments, and what systems lose whose team had not
+contributed to the pool of 2021.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 import rankdev as rd
 from benchmarks.history import Row, report
 from rankdev.studies import leave_out
+from rankdev.studies.poi.study import run_poi
 from rankdev.studies.trec_dl.study import TierStatistics, all_tiers
 
 MEASURES = ("nDCG(dcg=exp-log2)@10", "RDQ(penalty=m1)@10", "RDQ@10", "RDQ(alpha=4)@10", "AP@10")
@@ -40,6 +43,7 @@ def runs_of(folder: Path) -> dict[str, Path]:
 
 def main(data: Path, keep: bool) -> None:
     """Report all tables."""
+    report("Simulated points of interest", simulated(), keep=keep)
     passages = data / "trec-dl/passage"
     scores = {
         year: rd.evaluate(passages / f"qrels.dl{year}-passage.txt", runs_of(passages / f"dl{year}"), MEASURES)
@@ -63,6 +67,17 @@ def main(data: Path, keep: bool) -> None:
     removed = [number for kind, _, number in found.cases if kind == "team"]
     report("Left out of TREC DL", [lost(found.to_polars(), measure) for measure in LEFT_OUT], keep=keep)
     print(f"{len(removed)} teams, {sum(removed) / max(len(removed), 1):.0f} judgments each")
+
+
+def simulated() -> list[Row]:
+    """Return power at 100 queries, queries for power .8 (None: not reached) and stability, by measure."""
+    facts = run_poi().to_polars().filter(pl.col("part").is_in(["Table 2", "Table 3"]))
+    kept = {"p50": "median power at 100", "n80": "queries for .8", "auc": "stability"}
+    found: dict[str, dict[str, float | None]] = {}
+    for _, measure, statistic, value, _ in facts.iter_rows():
+        if statistic in kept:
+            found.setdefault(measure, {})[kept[statistic]] = value if np.isfinite(value) else None
+    return [{"measure": measure, **numbers} for measure, numbers in found.items()]
 
 
 def at(table: pl.DataFrame, measure: str) -> float:
