@@ -232,7 +232,16 @@ def test_comments_are_kept_and_read_again(tmp_path):
         assert len(rd.read_preferences(tmp_path / file)) == 6
 
 
+@pytest.fixture
+def interruptible():
+    """Let SIGINT interrupt, also where a shell has started the tests in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @posix
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_waits_for_what_was_asked(tmp_path):
     number = count(1)  # of one thread each, whatever the others do meanwhile
 
