@@ -1,8 +1,9 @@
-"""How many judgments are needed: `python -m benchmarks.preferences.judgments_needed docs/images/judgments-needed.png`.
+"""How many judgments are needed: python -m benchmarks.preferences.judgments_needed FIGURE [WORLDS] [FEWER] [--keep]
 
 30 queries of 12 items with normal strengths (standard deviation 1.5); answers by Bradley and Terry's model. First, two
 systems of a known difference: judgments until one is better with probability .95. Then eight systems: how well their
-order is known after so many judgments, compared with grades of all items. ± and bands are 95% intervals over worlds.
+order is known after so many judgments, compared with grades of all items. ± and bands are 95% intervals over worlds; of
+decisions, which take longer, FEWER are simulated. With --keep the tables are added to the history.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from benchmarks.history import Row, report
 from scipy.stats import kendalltau
 
 from rankdev.judging._strategies import DecisionStrategy, OrderStrategy
@@ -94,21 +96,25 @@ def until_decided(strategy: str, noises: list[float], seed: int, lapses: float) 
     return count, correct, abs(float(truth[0] - truth[1]))
 
 
-def decisions(worlds: int, pool: ProcessPoolExecutor) -> None:
+def decisions(worlds: int, pool: ProcessPoolExecutor, keep: bool) -> None:
+    table: list[Row] = []
+    reached = wrong = 0
     for noises, lapses in (([0.3, 2.5], 0.0), ([0.8, 1.8], 0.0), ([0.8, 1.3], 0.0), ([0.8, 1.8], 0.2)):
-        line = []
+        row: dict[str, str | float] = {}
         for strategy in ("random", "information", "decide"):
             found = list(pool.map(partial(until_decided, strategy, noises, lapses=lapses), range(worlds)))
             counts = [count for count, _, _ in found]
             open_ = sum(count == MOST for count in counts)
-            wrong = sum(not correct for count, correct, _ in found if count < MOST)
-            difference = np.mean([d for _, _, d in found])
+            reached += len(counts) - open_
+            wrong += sum(not correct for count, correct, _ in found if count < MOST)
             low, high = np.quantile(resampled(np.array(counts, float), np.median), [0.025, 0.975])
-            line.append(
-                f"{strategy} {np.median(counts):.0f} ({low:.0f} to {high:.0f};"
-                f" {open_} undecided at {MOST}, {wrong} wrong)"
-            )
-        print(f"mean difference {difference:.3f}, lapses {lapses:.0%}: " + "; ".join(line), flush=True)
+            undecided = f"; {open_} undecided" if open_ else ""
+            row |= {"mean difference": f"{np.mean([d for *_, d in found]):.3f}", "random answers": f"{lapses:.0%}"}
+            row[GOALS.get(strategy, strategy)] = f"{np.median(counts):,.0f} ({low:,.0f}–{high:,.0f}{undecided})"
+        table.append(row)
+        print(row, flush=True)
+    report("Judgments until a decision", table, keep=keep)
+    report("Decisions", [{"what": "all", "worlds": worlds, "reached": reached, "wrong": wrong}], keep=keep)
 
 
 def resampled(values: np.ndarray, statistic: Any) -> np.ndarray:
@@ -134,7 +140,7 @@ def curve(strategy: str, seed: int) -> list[tuple[float, bool, float, float]]:
         else:
             learn.tell(*answer)
         if count in STEPS:
-            fitted = np.array([state.mixture.strength for state in learn.queries.values()])
+            fitted = np.array(list(learn.strengths().values()))
             own = means(scores, fitted)
             items = np.mean([np.nan_to_num(kendalltau(*rows).statistic) for rows in zip(fitted, strength, strict=True)])
             best = np.mean([len(top(a) & top(b)) / TOP for a, b in zip(fitted, strength, strict=True)])
@@ -161,7 +167,10 @@ def main() -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    worlds = int(sys.argv[2]) if len(sys.argv) > 2 else 40
+    keep, words = "--keep" in sys.argv, [word for word in sys.argv[1:] if word != "--keep"]
+    worlds, fewer = (*map(int, words[1:3]), *(40, 10)[len(words[1:3]) :])
+    rows: dict[int, dict[str, Any]] = {count: {"judgments": f"{count:,}"} for count in (150, 300, 600, 1000)}
+    items: dict[int, dict[str, Any]] = {count: {"judgments": f"{count:,}"} for count in rows}
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     with ProcessPoolExecutor(2) as pool:
         seeds = range(100, 100 + worlds)
@@ -171,13 +180,16 @@ def main() -> None:
             for axis, column, width in zip(axes, mean.T, error.T, strict=False):
                 axis.plot(STEPS, column, label=GOALS.get(strategy, strategy), color=COLOURS[strategy], lw=1.8)
                 axis.fill_between(STEPS, column - width, column + width, color=COLOURS[strategy], alpha=0.15, lw=0)
-            print(f"{strategy}: τ of systems, best found, τ of items, best five found")
-            for k, count in enumerate(STEPS):
-                if count in (150, 300, 600, 1000):
+            for k, count in enumerate(STEPS.tolist()):
+                if count in rows:
                     shown = [f"{m:.2f} ± {w:.2f}" for m, w in zip(mean[k], error[k], strict=True)]
-                    print(f"  {count}: {', '.join(shown)}", flush=True)
+                    rows[count][GOALS.get(strategy, strategy)], items[count][GOALS.get(strategy, strategy)] = shown[::2]
+            print(strategy, flush=True)
         grades = np.array(list(pool.map(graded, seeds)), float)
-        print(f"grades: {QUERIES * ITEMS} grades, τ of systems, best found", grades.mean(axis=0), half_width(grades))
+        report("Judgments and the order of systems", list(rows.values()), keep=keep)
+        report("Judgments and the order of items", list(items.values()), keep=keep)
+        whole = [f"{m:.2f} ± {w:.2f}" for m, w in zip(grades.mean(axis=0), half_width(grades), strict=True)]
+        report("Grades of all items", [dict(zip(("τ of systems", "best found"), whole, strict=True))], keep=keep)
         for axis, values, title in zip(axes, grades.T, ("order of eight systems", "best system found"), strict=True):
             at, value, width = [QUERIES * ITEMS], [values.mean()], half_width(values)
             axis.errorbar(at, value, width, fmt="k*", ms=11, capsize=3, label="grades of all items")
@@ -187,8 +199,8 @@ def main() -> None:
         axes[0].set_ylabel("Kendall τ with the truth")
         axes[1].set_ylabel("fraction of worlds")
         axes[0].legend(frameon=False, loc="lower right")
-        figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "judgments-needed.png", dpi=130)
-        decisions(worlds, pool)
+        figure.savefig(words[0], dpi=130)
+        decisions(fewer, pool, keep)
 
 
 if __name__ == "__main__":
