@@ -46,7 +46,6 @@ EXEMPT: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
     "judge.md": {SETTING: ("every 15 seconds or so", "a probability of at most 5%", "for .4 seconds")},
-    "judgments-needed.md": {SETTING: ("| .095 | 20% |",)},
     "preferences.md": {
         SETTING: (
             "0 to 50% ties",
