@@ -11,8 +11,7 @@ from rankdev.preferences.posterior import Mixture
 
 def about_the_judge(mixture: Mixture, i: Ints, j: Ints) -> Floats:
     """Information of answers about spread and lapses: whether the judge would confirm what seems settled."""
-    d, variance = mixture.difference(i, j)
-    chance, _, _ = chances(d / np.sqrt(1 + np.pi / 8 * variance), mixture.lapse[:, None], 0.0)
+    chance = _by_judge(mixture, i, j)
     mean = mixture.weight @ chance
     within = mixture.weight @ (_entropy(chance) + _entropy(1 - chance))
     return np.asarray(_entropy(mean) + _entropy(1 - mean) - within)
@@ -20,11 +19,16 @@ def about_the_judge(mixture: Mixture, i: Ints, j: Ints) -> Floats:
 
 def about_the_statement(mixture: Mixture, i: Ints, j: Ints, stated: Floats) -> Floats:
     """Variance of what is stated for each kind of judge that answers are expected to explain."""
-    d, variance = mixture.difference(i, j)
-    chance, _, _ = chances(d / np.sqrt(1 + np.pi / 8 * variance), mixture.lapse[:, None], 0.0)
+    chance = _by_judge(mixture, i, j)
     mean = mixture.weight @ chance
     together = (mixture.weight * (stated - mixture.weight @ stated)) @ chance
     return np.asarray(together**2 / np.maximum(mean * (1 - mean), 1e-12))
+
+
+def _by_judge(mixture: Mixture, i: Ints, j: Ints) -> Floats:
+    """Probability that i wins, for each kind of judge; a logistic answer seen through a normal difference."""
+    d, variance = mixture.difference(i, j)
+    return chances(d / np.sqrt(1 + np.pi / 8 * variance), mixture.lapse[:, None], 0.0)[0]
 
 
 def approximate_information(mixture: Mixture, i: Ints, j: Ints) -> Floats:

@@ -59,6 +59,11 @@ class Progress:
         self.finished: float | None = None  # answers that it took
 
     @property
+    def mixture(self) -> Mixture:
+        """What is known of the strengths and of the judge."""
+        return self.posteriors[self.number]
+
+    @property
     def count(self) -> float:
         """Number of answers."""
         return sum(self.asked.values())
@@ -113,17 +118,16 @@ class Progress:
         i, j = i[~closed[i, j]], j[~closed[i, j]]
         if not len(i):
             return None
-        mixture = self.posteriors[self.number]
         if self.by_judge is not None:
-            k = int(np.argmax(about_the_statement(mixture, i, j, self.by_judge) * (1 + 1e-3 * rng.random(len(i)))))
-            return int(i[k]), int(j[k])
-        if 2 * self.count >= self.size and rng.random() < self.checks:
-            k = int(np.argmax(about_the_judge(mixture, i, j) * (1 + 1e-3 * rng.random(len(i)))))
-            return int(i[k]), int(j[k])
-        chosen = self._most_useful(mixture, i, j, rng)
+            chosen = _first(about_the_statement(self.mixture, i, j, self.by_judge), rng)
+        elif 2 * self.count >= self.size and rng.random() < self.checks:
+            chosen = _first(about_the_judge(self.mixture, i, j), rng)
+        else:
+            chosen = self._most_useful(i, j, rng)
         return int(i[chosen]), int(j[chosen])
 
-    def _most_useful(self, mixture: Mixture, i: Ints, j: Ints, rng: np.random.Generator) -> int:
+    def _most_useful(self, i: Ints, j: Ints, rng: np.random.Generator) -> int:
+        mixture = self.mixture
         about = approximate_information(mixture, i, j)
         if self.rule.top is None:
             shortlist = _largest(about, EXAMINED)
@@ -134,11 +138,10 @@ class Progress:
             open_ = member.mean(axis=0) * (1 - member.mean(axis=0))
             shortlist = _largest(about * (open_[i] + open_[j] + 1e-6), EXAMINED)
             value = explained(mixture, drawn, part, i[shortlist], j[shortlist], member.astype(float))
-        return int(shortlist[np.argmax(value * (1 + 1e-3 * rng.random(len(value))))])
+        return int(shortlist[_first(value, rng)])
 
     def _conclude(self, repeats: int) -> None:
         """Find the expected fraction that is wrong, and whether the goal is reached whatever the judge may be like."""
-        self.mixture = self.posteriors[self.number]
         self.error, self.settled, stated, scatter = self._progress()
         most = SCATTER if self.rule.probability is None else SCATTER_OF_CHANCE
         waits = self.settled and scatter > most and self.count < WAIT * self.usual and not self.exhausted(repeats)
@@ -206,6 +209,11 @@ def _top(strength: Floats, top: int) -> Bools:
     if top >= strength.shape[1]:
         return np.ones(strength.shape, bool)
     return np.asarray(strength >= np.partition(strength, -top, axis=1)[:, -top, None])
+
+
+def _first(value: Floats, rng: np.random.Generator) -> int:
+    """Return the place of the largest value, of nearly equal ones any."""
+    return int(np.argmax(value * (1 + 1e-3 * rng.random(len(value)))))
 
 
 def _largest(value: Floats, number: int) -> Ints:

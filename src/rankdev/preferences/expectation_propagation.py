@@ -120,7 +120,7 @@ def propagate(
     if len(wild):
         tamed, _ = _propagated(answers.rows(wild), prior.rows(wild), None, CAUTIOUS, LONG, tolerance)
         at_random = answers.number[wild].sum(axis=1) * np.log(np.maximum(prior.lapse[wild], 1e-3) / 3)
-        tamed.evidence[~(tamed.evidence <= 0)] = at_random[~(tamed.evidence <= 0)]
+        np.copyto(tamed.evidence, at_random, where=~(tamed.evidence <= 0))
         for name, values in vars(tamed).items():
             getattr(found, name)[wild] = values
     return found
