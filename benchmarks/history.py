@@ -2,7 +2,7 @@
 
 A page names a table between ``<!-- table: NAME -->`` and ``<!-- end -->``; one that was not measured yet stays empty. A
 number in its text is followed by the cell that it comes from, ``0.57<!-- measured: TABLE; ROW; COLUMN -->``, or
-``ROW ÷ ROW`` for a ratio, and keeps its decimals.
+``ROW ÷ ROW`` for a ratio, ``COLUMN low`` and ``COLUMN high`` for the ends of an interval, and keeps its decimals.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Row: TypeAlias = Mapping[str, str | int | float | None]
 HISTORY = Path(__file__).with_name("history.jsonl")
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-MEASURED = re.compile(r"[\d.,]*\d(<!-- measured: ([^;]+); ([^;]+); (.+?) -->)")
+MEASURED = re.compile(r"−?[\d.,]*\d(<!-- measured: ([^;]+); ([^;]+); (.+?) -->)")
 MARKED = re.compile(r"(<!-- table: ([^\n]+?) -->\n)((?:(?!<!-- table: ).)*?)(<!-- end -->\n)", re.DOTALL)
 
 
@@ -71,6 +71,20 @@ def _cell(value: str | float | None) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
 
 
+def shown(value: float, low: float, high: float, digits: int = 3) -> str:
+    """Write a number of at most 1 with its interval: ``.607 [.47, .73]``."""
+    text = f"{value:.{digits}f} [{low:.2f}, {high:.2f}]"
+    return re.sub(r"\b0\.", ".", text).replace("-", "−")
+
+
+def _number(row: Row, column: str) -> float:
+    """Return the number of a cell, or of an end of the interval in it."""
+    name, _, end = column.rpartition(" ")
+    place = 0 if column in row else ("", "low", "high").index(end)
+    cell = row[name if place else column]
+    return float(re.findall(r"-?[\d.]+", str(cell).replace("−", "-"))[place])
+
+
 def _name(row: Row) -> str:
     """Return how a text names a row: its first words, after the numbers before them."""
     cells = list(row.values())
@@ -99,10 +113,10 @@ def page(text: str) -> str:
 
     def measured(found: re.Match[str]) -> str:
         rows = {_name(row): row for row in tables[found[2]]["rows"]}
-        values = [rows[name][found[4]] for name in found[3].split(" ÷ ")]
+        values = [_number(rows[name], found[4]) for name in found[3].split(" ÷ ")]
         number = found[0].removesuffix(found[1])
         decimals = len(number.partition(".")[2])
-        made = f"{values[0] / (values[1] if values[1:] else 1):,.{decimals}f}"
-        return f"{made.removeprefix('0') if number.startswith('.') else made}{found[1]}"
+        made = f"{values[0] / (values[1] if values[1:] else 1):,.{decimals}f}".replace("-", "−")
+        return (re.sub(r"^(−?)0", r"\1", made) if number.lstrip("−").startswith(".") else made) + found[1]
 
     return MARKED.sub(filled, MEASURED.sub(measured, text))

@@ -1,8 +1,8 @@
 """Numbers of docs/studies.md and docs/answers.md: python -m benchmarks.studies DATA [--keep]
 
 Power and stability of measures on simulated points of interest; power of the paper's measures at 25 queries on public
-passage runs of TREC Deep Learning, sizes of tiers of its document judgments, and what systems lose whose team had not
-contributed to the pool of 2021.
+passage runs of TREC Deep Learning and how they agree, sizes of tiers of its document judgments, and what systems lose
+whose team had not contributed to the pool of 2021.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import rankdev as rd
 from benchmarks.history import Row, report
 from rankdev.studies import leave_out
 from rankdev.studies.poi.study import run_poi
-from rankdev.studies.trec_dl.study import TierStatistics, all_tiers
+from rankdev.studies.trec_dl.study import BASELINES, RDQ, TierStatistics, all_tiers
 
 MEASURES = ("nDCG(dcg=exp-log2)@10", "RDQ(penalty=m1)@10", "RDQ@10", "RDQ(alpha=4)@10", "AP@10")
 LEFT_OUT = (
@@ -59,6 +59,7 @@ def main(data: Path, keep: bool) -> None:
         {"measure": name, **{year: at(each, name) for year, each in power.items()}} for name in MEASURES
     ]
     report("Power on TREC DL", table, keep=keep)
+    report("Agreement on TREC DL", agreements(passages), keep=keep)
     names = {"2019": "dl19-doc-msmarco-v2", "2020": "dl20-doc-msmarco-v2", "2021": "dl21-doc"}
     documents = {year: rd.read_references(data / f"trec-dl/doc/qrels.{name}.txt") for year, name in names.items()}
     report("Tiers of TREC DL documents", [sizes(one) for one in all_tiers(documents)], keep=keep)
@@ -83,6 +84,22 @@ def simulated() -> list[Row]:
 def at(table: pl.DataFrame, measure: str) -> float:
     """Return the median power of a measure at 25 queries."""
     return float(table.filter(measure=measure)["p50"].item())
+
+
+def agreements(passages: Path) -> list[Row]:
+    """Return the least and the largest agreement of variants of RDQ with other measures, year by year."""
+    folders = {"2019": ("qrels.dl19-passage.txt", "dl19"), "2020": ("qrels.dl20-passage.txt", "dl20")}
+    folders |= {"2021": ("dl21/qrels.dl21-passage.txt", "dl21/runs")}
+    rows: list[Row] = []
+    for year, (qrels, runs) in folders.items():
+        found = rd.agreement(rd.evaluate(passages / qrels, runs_of(passages / runs), [*RDQ, *BASELINES]))
+        block = np.ix_(*([found.measures.index(name) for name in group] for group in (RDQ, BASELINES)))
+        ends = {name: values[0][block] for name, values in (("τ", found.tau), ("r", found.r))}
+        least = {f"least {name}": float(values.min()) for name, values in ends.items()}
+        rows.append(
+            {"year": year, **least, **{f"largest {name}": float(values.max()) for name, values in ends.items()}}
+        )
+    return rows
 
 
 def sizes(one: TierStatistics) -> Row:

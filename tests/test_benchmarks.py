@@ -5,7 +5,7 @@ import re
 import pytest
 from benchmarks import history
 from benchmarks.growth.__main__ import FIXED, GROWTHS
-from benchmarks.history import MEASURED, PAGES, ROOT, page, report
+from benchmarks.history import MEASURED, PAGES, ROOT, page, report, shown
 
 from rankdev.cli import COMMANDS
 from rankdev.cli.commands.refs import refs_command
@@ -41,6 +41,16 @@ def test_a_number_is_the_newest_of_its_cell(tmp_path, monkeypatch):
     cell = "<!-- measured: Speed; {}; seconds -->".format
     old = f"9.99{cell('ours')} and 1{cell('theirs')}, 0.5000{cell('theirs ÷ ours')}"
     assert page(old) == f"1.50{cell('ours')} and 3,000{cell('theirs')}, 2,000.0000{cell('theirs ÷ ours')}"
+
+
+def test_a_number_may_be_an_interval_or_one_of_its_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(history, "HISTORY", tmp_path / "history.jsonl")
+    report("Gain", [{"measure": "RDQ", "gain": shown(-0.0331, -0.0612, 0.104), "low": -10.5}], keep=True)
+    cell = "<!-- measured: Gain; RDQ; {} -->".format
+    found = page(f".000{cell('gain')} [.00{cell('gain low')}, −.00{cell('gain high')}], .0{cell('low')}")
+    assert found == f"−.033{cell('gain')} [−.06{cell('gain low')}, .10{cell('gain high')}], −10.5{cell('low')}"
+    with pytest.raises(ValueError, match="not in tuple"):
+        page(f".1{cell('gain mean')}")
 
 
 def test_a_table_is_kept_and_shown(tmp_path, monkeypatch, capsys):

@@ -1,6 +1,6 @@
 """How many judgments each strategy needs; `rankdev figures` draws what it finds.
 
-python -m benchmarks.preferences.next_pairs src/rankdev/data/studies/next-pairs.json
+python -m benchmarks.preferences.next_pairs src/rankdev/data/studies/next-pairs.json [--keep]
 
 Queries of 16 items with normal strengths (standard deviation 1.5) are judged in batches chosen by each strategy;
 quality is Kendall's τ-b between the fitted and the true order, and the same over the true best five items.
@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from benchmarks.history import Row, report
 from scipy.stats import kendalltau
 
 from rankdev.preferences import Preferences, next_pairs
@@ -51,12 +52,18 @@ def main() -> None:
     judgments = np.arange(1, BATCHES + 1) * BATCH
     titles, levels = ("order of all 16 items", "order of the best five"), ((0.7, 0.8), (0.5, 0.6))
     panels = [{"title": title, "label": "Kendall τ with the truth", "curves": {}} for title in titles]
+    table: list[Row] = []
     for strategy in STRATEGIES:
         mean = np.mean([simulate(strategy, seed) for seed in range(QUERIES)], axis=0)
-        for panel, column, wanted in zip(panels, mean.T, levels, strict=True):
+        row: dict[str, str | float] = {"strategy": f"`{strategy}`"}
+        for panel, column, wanted, what in zip(panels, mean.T, levels, ("all items", "best five"), strict=True):
             panel["curves"][strategy] = column.round(4).tolist()
-            reached = [int(judgments[np.argmax(column >= t)]) if column.max() >= t else None for t in wanted]
-            print(f"{strategy}, {panel['title']}: judgments until τ ≥ {wanted}: {reached}; at the end {column[-1]:.3f}")
+            for t in wanted:
+                reached = int(judgments[np.argmax(column >= t)]) if column.max() >= t else "not reached"
+                row[f"{what}, τ ≥ {t}"] = reached
+            row[f"{what}, τ at the end"] = float(column[-1])
+        table.append(row)
+    report("Strategies", table, keep="--keep" in sys.argv)
     title = "Asking the most informative pairs orders the items with fewer judgments"
     found = {"title": title, "judgments": judgments.tolist(), "panels": panels}
     Path(sys.argv[1]).write_text(json.dumps(found, ensure_ascii=False) + "\n", encoding="utf-8")

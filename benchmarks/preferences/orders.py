@@ -1,4 +1,4 @@
-"""Do measures on grades order systems as preferences do? `python -m benchmarks.preferences.orders ../shared/data`.
+"""Do measures on grades order systems as preferences do? `python -m benchmarks.preferences.orders DATA [--keep]`.
 
 The 63 runs of TREC Deep Learning 2021, ordered by each measure on the track's grades, and their order by references
 made from assessors' and from a language model's preferences. A measure may agree with a reference because both have the
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from benchmarks.history import report, shown
 
 import rankdev as rd
 from rankdev._common.arrays import Floats
@@ -26,21 +27,27 @@ READERS = ("RDQ@10", "nDCG(gains=inverse,dcg=exp-log2)@10", "Compat(p=0.95)@10")
 RESAMPLES = 500
 
 
+def model_judgments(data: Path) -> Preferences:
+    """Read the model's preferences, all rounds together."""
+    rounds = [read_preferences(data / f"preferences/dl21-llm/rounds/judge.0{k}.gz").to_polars() for k in range(6)]
+    return Preferences.from_table(pl.concat(rounds))
+
+
 def preference_references(data: Path) -> dict[str, rd.References]:
     """Make references from the assessors' and the model's preferences."""
-    rounds = [read_preferences(data / f"preferences/dl21-llm/rounds/judge.0{k}.gz").to_polars() for k in range(6)]
     assessors = read_preferences(data / "preferences/dl21-crowd/judgments.txt.gz")
-    judged = {"people": assessors, "model": Preferences.from_table(pl.concat(rounds))}
+    judged = {"people": assessors, "model": model_judgments(data)}
     return {name: rd.References.from_preferences(part, disconnected="largest") for name, part in judged.items()}
 
 
-def main(data: Path) -> None:
-    """Print τ of every measure on grades with the preferences' orders."""
+def main(data: Path, keep: bool) -> None:
+    """Report τ of every measure on grades with the preferences' orders."""
     folder = data / "trec-dl/passage/dl21"
     runs: dict[str, Any] = {path.name.removesuffix(".gz"): rd.read_run(path) for path in folder.glob("runs/*.gz")}
     grades = rd.read_references(folder / "qrels.dl21-passage.txt")
-    scores = rd.evaluate(grades, runs, ["paper@10", "nDCG(dcg=exp-log2)@10", "nDCG@10", "RR@10", "P@1", "R@100"])
+    scores = rd.evaluate(grades, runs, ["paper@10", "nDCG(dcg=exp-log2)@10", "nDCG@10", "RR@10", "P@1"])
     rng = np.random.default_rng(0)
+    rows: dict[str, dict[str, Any]] = {name: {"measure on grades": name} for name in scores.measures}
     for name, references in preference_references(data).items():
         by = rd.evaluate(references, runs, READERS)
         common = [query for query in scores.queries if query in set(by.queries)]
@@ -50,14 +57,14 @@ def main(data: Path) -> None:
         draws = rng.multinomial(len(common), np.full(len(common), 1 / len(common)), size=RESAMPLES)
         weights = np.concatenate([np.ones((1, len(common))), draws])
         tau = np.stack([agreements(first, second, weight) for weight in weights])  # [resample, measure, reader]
-        print(f"\n{name}: {len(common)} queries; mean of {', '.join(READERS)}")
-        order = np.argsort(-tau[0].mean(axis=1))
-        best = tau[:, order[0]].mean(axis=1)
-        for m in order:
-            mean = tau[:, m].mean(axis=1)
-            behind = best - mean
-            each = ", ".join(f"{value:.2f}" for value in tau[0, m])
-            print(f"  {scores.measures[m]:38} {_with_ends(mean)} ({each}); behind the first {_with_ends(behind)}")
+        mean = tau.mean(axis=2)
+        best = mean[:, mean[0].argmax()]
+        title = {"people": "crowd", "model": "a model (GPT-4o)"}[name]
+        for m, measure in enumerate(scores.measures):
+            rows[measure] |= {f"{title}, {len(common)} queries": _with_ends(mean[:, m])}
+            rows[measure] |= {f"{title}, behind the best": _with_ends(best - mean[:, m])}
+    table = sorted(rows.values(), key=lambda row: list(row.values())[1], reverse=True)
+    report("Orders by preferences", table, keep=keep)
 
 
 def agreements(measures: Floats, readers: Floats, weight: Floats) -> Floats:
@@ -68,9 +75,9 @@ def agreements(measures: Floats, readers: Floats, weight: Floats) -> Floats:
 
 def _with_ends(values: Floats) -> str:
     reach = 1.96 * values[1:].std(ddof=1)
-    return f"{values[0]:.3f} [{values[0] - reach:.3f}, {min(values[0] + reach, 1):.3f}]"
+    return shown(values[0], values[0] - reach, min(values[0] + reach, 1))
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", rd.RankdevWarning)
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("../shared/data"))
+    main(Path(sys.argv[1]), "--keep" in sys.argv)

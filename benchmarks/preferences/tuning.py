@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
-from benchmarks.history import Row, report
+from benchmarks.history import Row, report, shown
 from benchmarks.preferences.judges import image_judgments
 
 import rankdev as rd
@@ -77,11 +77,6 @@ def pages(references: rd.References) -> dict[str, rd.Run]:
         )
         for engine in ("sogou", "baidu")
     }
-
-
-def shown(value: float, low: float, high: float) -> str:
-    """Write a fraction with its interval."""
-    return f"{value:.3f} [{low:.2f}, {high:.2f}]".replace("0.", ".")
 
 
 def weighted() -> Iterator[str]:

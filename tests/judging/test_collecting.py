@@ -45,7 +45,7 @@ def test_a_consistent_judge_gives_the_order():
     fit = rd.strengths(found.preferences, "consistent")
     assert fit.ordered_items()["q"] == sorted(LETTERS)
     assert found.asked == len(found.preferences) <= 28
-    assert found.stopped in ("order settled", "no pair left to ask")
+    assert found.stopped in ("order settled", "no useful pair left to ask")
 
 
 def test_the_budget_is_kept_and_no_pair_is_asked_twice():
@@ -59,7 +59,7 @@ def test_the_budget_is_kept_and_no_pair_is_asked_twice():
 
 def test_repeats_are_limited_and_swapped():
     found = rd.collect(lambda query, a, b: None, {"q": ["x", "y", "z"]}, repeats=2, budget=10)
-    assert found.stopped == "no pair left to ask"
+    assert found.stopped == "no useful pair left to ask"
     shown = found.to_polars().select("first", "second").rows()
     assert sorted(shown) == sorted((a, b) for a in "xyz" for b in "xyz" if a != b)
     assert found.preferences.tie.all()

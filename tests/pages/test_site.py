@@ -20,8 +20,9 @@ TOO_WIDE = """() => {
     element.getBoundingClientRect().right > width + 1 && !scrolls(element));
   return [document.documentElement.scrollWidth > width, ...wide.map((element) => element.outerHTML.slice(0, 80))];
 }"""
-REACHABLE = """() => [...document.querySelectorAll("article pre > code, article .md-typeset__scrollwrap")].every((box) =>
-  box.scrollWidth <= box.clientWidth || box.tabIndex === 0)"""  # scripts see to it a moment after a page changes its width
+# scripts see to it a moment after a page changes its width
+REACHABLE = """() => [...document.querySelectorAll("article pre > code, article .md-typeset__scrollwrap")]
+  .every((box) => box.scrollWidth <= box.clientWidth || box.tabIndex === 0)"""
 LINKS = "() => [...document.links].map((link) => link.href)"
 IDS = "() => [...document.querySelectorAll('[id]')].map((element) => element.id)"
 SLOW_RULES = ("color-contrast", "link-in-text-block")  # they depend on the style sheet, not on the page

@@ -150,7 +150,7 @@ def collect(
                 return result(OUT_OF_REACH if strategy.given_up() else reached)
             pairs = loop.choose(parallel if budget is None else min(parallel, budget - loop.asked))
             if not pairs:
-                return result("no pair left to ask")
+                return result("no useful pair left to ask")
             try:
                 loop.put(pairs)
             except InvalidReplyError as failed:
