@@ -539,10 +539,8 @@ def test_paper_holds_what_the_screen_holds(show, html, page):
     tables = ("#board", "#scores", "#matrix", "#pair", "#losses", "#rows", "#lists", "#agreement")
 
     def words():
-        return {
-            table: page.inner_text(table).replace("CSV LaTeX", "").replace("Try it in the playground", "").split()
-            for table in tables
-        }
+        clicked = r"CSV LaTeX|Try it in the playground|; select a query to see its lists"
+        return {table: re.sub(clicked, "", page.inner_text(table)).split() for table in tables}
 
     screen = words()
     page.emulate_media(media="print")
@@ -580,6 +578,18 @@ def test_nothing_is_cut_off_on_paper(show, page, systems):
     assert page.locator("#making").inner_text().count(names[-1]) == 1
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert len(cells(page, "#rows")) == 25
+
+
+@pytest.mark.parametrize(("section", "title"), [("pairs", "Pairs"), ("loss", "Losses"), ("measures", "Measures")])
+def test_no_heading_is_left_alone_at_the_foot_of_a_page(show, html, page, section, title):
+    show(html)
+    others = f"document.querySelectorAll('header, main > :not(#{section})')"
+    page.evaluate(f"for (const other of {others}) other.style.display = 'none'")
+    page.evaluate("document.querySelector('main').before(element('div'))")
+    page.evaluate("document.querySelector('main').previousSibling.style.height = '890px'")
+    outline = page.pdf(outline=True, tagged=True, prefer_css_page_size=True).decode("latin-1")
+    pages = re.search(r"/Kids \[(\d+) 0 R (\d+) 0 R", outline)
+    assert re.findall(rf"/Title \({title}\)\n/Dest \[(\d+)", outline) == [pages[2]]
 
 
 def test_numbers_are_unpacked_as_they_were(show, html):

@@ -34,6 +34,14 @@ def test_short_names_differ_and_fit(show, html):  # noqa: F811
     one = ["team-alpha-run-2021-dense-large", "team-alpha-run-2021-dense-small"]
     assert page.evaluate("names => shortened(names, 14)", one) == ["…large", "…small"]
     assert page.evaluate("names => shortened(names, 40)", one) == one
+    words = [f"bm25-rm3-then-{name}" for name in ("monot5-k-100", "monot5-k-1000", "duot5-k-100")]
+    kept = page.evaluate("names => shortened(names, 16)", [*words, "dense-tasb-rerank"])
+    assert kept == [
+        "…monot5-k-100",
+        "bm25-rm3…-k-1000",
+        "…duot5-k-100",
+        "dense-ta…-rerank",
+    ]  # "1000" is not cut to "10…"
 
 
 @pytest.mark.parametrize(("width", "media"), [(390, "screen"), (1100, "screen"), (680, "print")])
@@ -44,6 +52,8 @@ def test_no_two_systems_have_the_same_text(show, page, width, media):  # noqa: F
     runs = {name: {query: list("abcd")[i % 4 :] for query in references} for i, name in enumerate(names)}
     show(rd.report(references, runs, ["RDQ@4", "AP@4"]).html, "#query=q1")
     page.emulate_media(media=media)
+    full = page.locator("#facts").text_content()
+    assert all(name in full for name in names[:3])
     for table in ("board", "scores", "matrix", "losses"):
         shown = page.eval_on_selector_all(f"#{table} tbody th bdi", "all => all.map(one => one.innerText)")
         assert len(shown) == len(set(shown)) == len(names)
@@ -122,4 +132,5 @@ def test_folded_parts_are_printed(show, html):  # noqa: F811
     page.emulate_media(media="print")
     page.evaluate(LAY_OUT)
     assert page.is_visible("#facts")
+    assert "Names in full" not in page.inner_text("#facts")
     assert not page.locator(".tools").first.is_visible()

@@ -19,7 +19,7 @@ from rankdev.html_report._findings import Comparison
 from rankdev.html_report._sentences import checks, design, facts, next_steps, notes, one_order, overall
 from rankdev.statistics.equivalence import VERDICTS
 from rankdev.statistics.judgment_uncertainty import UncertainScores
-from rankdev.statistics.replicates import replicated
+from rankdev.statistics.replicates import in_words, replicated
 
 TEXT = 300  # characters of a text that a page holds
 
@@ -97,12 +97,13 @@ def sentences_in(found: Comparison, more: Sequence[str]) -> dict[str, Any]:
 def making_of(found: Comparison, command: str) -> list[tuple[str, str]]:
     """State how the page was made."""
     parameters = {} if found.significance is None else found.significance.parameters
+    settings = {f"Pairs: {name.replace('_', ' ')}": value for name, value in parameters.items() if value is not None}
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "polars", "scipy"))
     return [
         *([("Command", printable(command))] if command else []),
         ("Versions", f"rankdev {__version__}, Python {platform.python_version()}, {libraries}"),
         ("Intervals of means", f"{_intervals(found)}, {percent(1 - found.alpha)}"),
-        *((f"Pairs: {name.replace('_', ' ')}", f"{value}") for name, value in parameters.items() if value is not None),
+        *((name, in_words(value) if isinstance(value, dict) else f"{value}") for name, value in settings.items()),
         ("Seed", f"{found.seed}"),
         ("Lists explained by", found.lists.measure),
     ]

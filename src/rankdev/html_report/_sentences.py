@@ -17,9 +17,9 @@ from rankdev.statistics.replicates import in_words
 from rankdev.statistics.verdict import name_some, queries_check
 
 REMEDIES = {
-    "retrieval": "Improving the retriever would help most.",
-    "cutoff": "Passing more items to the reranker would help most.",
-    "order": "Improving the reranker would help most.",
+    "retrieval": "Retrieving more of the relevant items would help most.",
+    "cutoff": "Lifting relevant items above the cutoff would help most: rerank more of the list.",
+    "order": "A better order above the cutoff would help most.",
 }
 
 
@@ -78,9 +78,9 @@ def next_steps(found: Comparison) -> list[tuple[str, str]]:
         retrieval, cutoff, order = (f"{part / sum(lost.values()):.0%}" for part in lost.values())
         steps.append(
             (
-                f"Of the {found.losses.measure} that {found.best} loses, {retrieval} comes from relevant items that it"
-                f" does not return, {cutoff} from those that it returns below the cutoff, and {order} from the order of"
-                f" the items above it. {max(lost, key=lost.__getitem__)}",
+                f"Of what {found.best} loses in {found.losses.measure}, {retrieval} comes from relevant items that it"
+                f" does not return, {cutoff} from items that it returns below the cutoff, and {order} from the order"
+                f" above it. {max(lost, key=lost.__getitem__)}",
                 "",
             )
         )

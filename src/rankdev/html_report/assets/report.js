@@ -140,7 +140,8 @@ function showSentences() {
   byId("title").textContent = report.title;
   byId("subtitle").textContent = report.subtitle;
   const terms = (/** @type {[string, string][]} */ entries) => entries.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, folded(prose(text)))]);
-  byId("facts").replaceChildren(...terms(report.facts));
+  const short = report.systems.flatMap((/** @type {string} */ name, /** @type {number} */ s) => (label(report.systems, s) === visible(name) ? [] : [element("dd", {}, labelled(report.systems, s), " is ", element("bdi", {}, visible(name)))]));
+  byId("facts").replaceChildren(...terms(report.facts), ...(short.length ? [element("dt", {}, "Names in full"), ...short] : []));
   byId("making").replaceChildren(...terms(report.made));
   byId("next").replaceChildren(element("h3", {}, "What to do next"), ...report.next.flatMap(step));
   byId("next").hidden = !report.next.length;
@@ -377,7 +378,7 @@ function showPower() {
   if (!report.power) return;
   const { measures, sizes, level } = report.power;
   const curves = measures.map((/** @type {string} */ text, /** @type {number} */ m) => ({ name: text, values: sizes.map((/** @type {number} */ _, /** @type {number} */ n) => arrays.power.at(m, n)) }));
-  byId("curves").replaceChildren(drawCurves(sizes, curves, report.measures[state.measure], widthOf("curves"), "Median power against the number of queries; the numbers are in the table below"));
+  byId("curves").replaceChildren(drawCurves(sizes, curves, report.measures[state.measure], widthOf("curves"), report.power.unit, "Median power against the number of queries; the numbers are in the table below"));
   const rows = curves.map((/** @type {any} */ curve) => element("tr", {}, measureHead(curve.name), ...curve.values.map((/** @type {number | null} */ value) => cell(shown(value, 3)))));
   fillTable("power", `Fraction of samples of n ${report.power.unit} with a significant difference, at level ${level}`, [head("Measure", "text"), ...sizes.map((/** @type {number} */ n) => head(String(n)))], rows);
 }

@@ -46,6 +46,10 @@ function shorten(some, names, made, most, depth = 0) {
   const shortest = Math.min(...mine.map((name) => name.length));
   const word = mine[0].slice(0, before).findLastIndex((character) => SEPARATORS.test(character));
   if (!depth && word >= 0) before = word + 1; // whole words
+  const end = mine[0].slice(mine[0].length - after).findIndex((character) => SEPARATORS.test(character));
+  after = end < 0 ? 0 : after - end; // "-k-100" and "-k-1000" agree in no word
+  const longest = Math.max(...mine.map((name) => name.length));
+  if (longest - before + (before > 1 ? 1 : 0) <= most) after = 0; // what agrees at the end fits
   if (before + after >= shortest) after = Math.max(0, shortest - before - 1);
   for (const i of some) {
     const core = [...(before > 1 ? ["…"] : names[i].slice(0, before)), ...names[i].slice(before, names[i].length - after), ...(after > 1 ? ["…"] : names[i].slice(names[i].length - after))];

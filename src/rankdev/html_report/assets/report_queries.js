@@ -95,6 +95,7 @@ function showQueries() {
   byId("at").textContent = `${state.page + 1} of ${pages}`;
   byId("before").disabled = state.page === 0;
   byId("after").disabled = state.page >= pages - 1;
+  byId("pager").hidden = pages === 1;
   showRows(found.slice(state.page * PAGE, (state.page + 1) * PAGE));
   byId("differences-title").hidden = report.systems.length < 2;
   if (report.systems.length > 1) showDifferences(found);
@@ -115,24 +116,25 @@ function rowsOf(queries) {
     return element("tr", query === state.query ? { class: "open-query" } : {}, element("th", { scope: "row", class: "text" }, queryLink(query)),
       ...(texts ? [cell(element("bdi", {}, prose(text)), "prose")] : []), ...scores, ...(several ? [cell(signed(differenceOf(query)))] : []), cell(String(arrays.reference_sizes.at(query, 1))));
   });
-  return { caption: `Scores on ${report.measures[state.measure]}; select a query to see its lists`, heads, rows };
+  return { caption: `Scores on ${report.measures[state.measure]}`, heads, rows };
 }
 
 /** @param {number[]} queries */
 function showRows(queries) {
   const { caption, heads, rows } = rowsOf(queries);
   fillTable("rows", caption, heads, rows);
+  byId("rows").caption.append(element("span", { class: "screen" }, "; select a query to see its lists"));
 }
 
 /** All queries that pass the filters, as one table. */
 function wholeRows() {
   const { caption, heads, rows } = rowsOf(chosenQueries());
-  return /** @type {HTMLTableElement} */ (element("table", {}, element("caption", {}, caption.split(";")[0]), element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows)));
+  return /** @type {HTMLTableElement} */ (element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows)));
 }
 
-/** @param {number} query */
-function queryLink(query) {
-  const made = element("button", { type: "button", class: "link" }, labelled(report.queries, query, 48));
+/** @param {number} query @param {string} [text] to show next to its id */
+function queryLink(query, text = "") {
+  const made = element("button", { type: "button", class: "link" }, labelled(report.queries, query, 48), text ? element("bdi", {}, ` ${brief(prose(text), 60)}`) : "");
   made.addEventListener("click", () => openQuery(query));
   return made;
 }
@@ -157,10 +159,11 @@ function showDifferences(found) {
   const described = `Differences ${a} minus ${b}, largest first, from ${signed(values[0] ?? 0)} to ${signed(values[values.length - 1] ?? 0)}; the numbers are in the table below`;
   const tipOf = (/** @type {number} */ i) => {
     const [mine, other] = [state.a, state.b].map((system) => shown(arrays.scores.at(state.measure, system, sorted[i])));
-    return `${label(report.queries, sorted[i], 60)}: A ${mine}, B ${other}, difference ${signed(values[i])}`;
+    const text = textOf(report.query_texts, report.queries[sorted[i]]);
+    return `${label(report.queries, sorted[i], 60)}${text && ` (${brief(prose(text), 60)})`}: A ${mine}, B ${other}, difference ${signed(values[i])}`;
   };
   byId("differences").replaceChildren(better + worse ? drawDifferences(values, sorted.indexOf(state.query), widthOf("differences"), described, (i) => openQuery(sorted[i]), tipOf) : "");
-  const links = (/** @type {number[]} */ some) => some.flatMap((query, i) => [i ? ", " : "", queryLink(query)]);
+  const links = (/** @type {number[]} */ some) => some.flatMap((query, i) => [i ? ", " : "", queryLink(query, textOf(report.query_texts, report.queries[query]))]);
   const most = sorted.slice(0, 3).filter((query) => value(query) > 1e-6);
   const least = sorted.slice(-3).reverse().filter((query) => value(query) < -1e-6);
   const parts = [];
@@ -314,7 +317,8 @@ function elsewhere(query, system, depth) {
   const items = Array.from({ length: arrays.reference_sizes.at(query, 0) ?? 0 }, (_, i) => ({ i, rank: arrays.reference_ranks.at(query, i), at: arrays.found_at.at(system, query, i) ?? 0 }));
   const row = (/** @type {typeof items[0]} */ { i, rank, at }) =>
     itemRow(i, element("th", { scope: "row" }, at ? String(at) : "–"), itemOf(query, i, at ? "below the positions shown" : "not returned"), cell(String(rank)), element("td", { colspan: "4" }));
-  return [...items.filter((item) => item.at > depth), ...items.filter((item) => !item.at)].map(row);
+  const below = items.filter((item) => item.at > depth).sort((one, other) => one.at - other.at);
+  return [...below, ...items.filter((item) => !item.at)].map(row);
 }
 
 /** Mark an item in the reference and in both lists, and state where it is. @param {EventTarget|null} target */
