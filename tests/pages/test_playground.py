@@ -146,7 +146,7 @@ def test_each_item_has_a_dot_at_its_credit(opened, alpha, lam):
 
 
 def test_an_item_that_is_pointed_at_stands_out(opened):
-    assert opened.inner_text("#picked").startswith("art-hall has rank 2, and position 1 is due rank 1")
+    assert opened.inner_text("#picked").startswith("art-hall has rank 2; rank 1 belongs at position 1")
     opened.locator("#reference .item", has_text="city-museum").hover()
     assert opened.inner_text("#picked").startswith("city-museum has rank 3")
     assert opened.locator(".item.picked").count() == 3  # in the ranking, in the reference, among all items

@@ -178,7 +178,7 @@ function showPicked(m1, m2) {
   }
   byId("picked").replaceChildren();
   if (!out || out.item === null) return;
-  const place = out.rank === null ? "is not in the reference" : `has rank ${out.rank}, and position ${out.position} is due rank ${out.ideal}`;
+  const place = out.rank === null ? "is not in the reference" : `has rank ${out.rank}; rank ${out.ideal} belongs at position ${out.position}`;
   const [one, two] = [m1, m2].map((rows) => written(rows[out.position - 1].credit, 2));
   byId("picked").append(named(out.item), ` ${place}: credit ${two} by M2, ${one} by M1`);
 }

@@ -33,7 +33,7 @@ function drawCurves(into, title, reference, settings, rows) {
       drawn.append(svg("polyline", { class: "curve", points: points.join(" "), "data-drawn": item }));
     }
     const kind = rank === null ? "dot outside" : credit < 1 ? "dot less" : "dot";
-    const place = rank === null ? "not in the reference" : `rank ${rank}, where ${ideal} is due`;
+    const place = rank === null ? "not in the reference" : `rank ${rank}, where rank ${ideal} belongs`;
     const dot = svg("circle", { class: kind, cx: x(position), cy: y(credit), r: settings.k > 10 ? 4.5 : 6, "data-drawn": item });
     dot.append(svg("title", {}, `${visible(item)}: ${place}; credit ${written(credit, 2)}`));
     dots.push(dot);
