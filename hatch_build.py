@@ -1,13 +1,43 @@
-"""Compile the native reader where there is a C compiler; without one the package is pure Python, and works as well."""
+"""What a build adds: the native reader, compiled where there is a C compiler, and a README for the package index."""
 
+import re
 from pathlib import Path
 from runpy import run_path
 from sysconfig import get_platform
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 NATIVE = "src/rankdev/native"
+FILE = r"\((?![a-z]+:|#)([^)\s]+)\)"  # of the repository
+LINK = re.compile(r"(!?)\[((?:!\[[^\]]*\]\([^)]*\)|[^\]])*)\]" + FILE)
+ALONE = re.compile(r" \(\[[^\]]*\]" + FILE + r"\)")  # in brackets
+
+
+def for_package_index(text: str, repository: str) -> str:
+    """Make links to files absolute; where the repository has no address yet, there are none."""
+
+    def absolute(link: re.Match[str]) -> str:
+        image, name, path = link.groups()
+        if not repository:
+            return "" if image else name
+        return f"{image}[{name}]({repository}/{'raw' if image else 'blob'}/main/{path})"
+
+    return LINK.sub(absolute, text if repository else ALONE.sub("", text))
+
+
+class Readme(MetadataHookInterface):
+    """Takes the address of the repository from its table in pyproject.toml."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set the text and the project's addresses."""
+        repository = self.config["repository"]
+        text = Path(self.root, "README.md").read_text(encoding="utf-8")
+        metadata["readme"] = {"content-type": "text/markdown", "text": for_package_index(text, repository)}
+        pages = {"Documentation": "docs/index.md", "Changes": "CHANGELOG.md"}
+        names = {name: f"{repository}/blob/main/{path}" for name, path in pages.items()}
+        metadata["urls"] = {"Repository": repository, **names} if repository else {}
 
 
 class NativeReader(BuildHookInterface[Any]):
