@@ -23,13 +23,13 @@ def leaderboard() -> ReportPage:
 
 
 def recommendation() -> ReportPage:
-    """Compare three recommenders of films: what is famous, what one user likes, and both."""
+    """Compare three recommenders of films: what is famous, what one user likes, and a hybrid of the two."""
     rng = np.random.default_rng(7)
     fame, noise = rng.normal(0, 1, 40), np.repeat([2.0, 0.8], [25, 35])[:, None]
     taste = 0.6 * fame + rng.normal(0, 1, (60, 40))
     guess = taste + noise * rng.normal(0, 1, taste.shape)
     stars = np.digitize(taste, [0.8, 1.3, 1.8])
-    systems = {"famous": np.tile(fame, (60, 1)), "personal": guess, "both": guess / (1 + noise**2) + 0.4 * fame}
+    systems = {"famous": np.tile(fame, (60, 1)), "personal": guess, "hybrid": guess / (1 + noise**2) + 0.4 * fame}
     references = rd.References.from_grades(_by_user(stars))
     segments = {f"user-{i:02}": "newcomer" if i < 25 else "regular" for i in range(60)}
     runs = {name: _by_user(values) for name, values in systems.items()}
