@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankdev.judging._strategies import OrderStrategy
-from rankdev.judging._usefulness import about_the_statement
+from rankdev.judging._usefulness import about_the_statement, expected_information
 from rankdev.judging.items import Pool
 from rankdev.judging.progress import SCATTER, WAIT, Rule, _by_part
 from rankdev.preferences.expectation_propagation import chances
@@ -89,3 +89,49 @@ def test_what_an_answer_explains_is_the_variance_that_bayes_rule_takes_away(seed
 
     left = sum((mixture.weight @ chance) * spread(mixture.weight * chance) for chance in (win, 1 - win))
     assert about_the_statement(mixture, i, j, stated)[0] == pytest.approx(spread(mixture.weight) - left, abs=1e-12)
+
+
+def plain_information(mixture, i, j):
+    """Mutual information of one pair's answer with strengths and judge, by sums over many small steps."""
+    d, variance = mixture.difference(np.array([i]), np.array([j]))
+    means, within = [], 0.0
+    for part, (centre, width) in enumerate(zip(d[:, 0], np.sqrt(variance[:, 0]), strict=True)):
+        x = np.union1d(centre + width * np.linspace(-8, 8, 4001), np.linspace(-40, 40, 4001))
+        weight = np.gradient(x) * np.exp(-0.5 * ((x - centre) / width) ** 2)
+        weight /= weight.sum()
+        chance = np.stack(chances(x, mixture.lapse[part], mixture.tie_rate)[: 3 if mixture.tie_rate else 2])
+        means.append(chance @ weight)
+        within -= mixture.weight[part] * (weight * chance * np.log2(np.maximum(chance, 1e-300))).sum()
+    mean = mixture.weight @ np.array(means)
+    return -(mean * np.log2(np.maximum(mean, 1e-300))).sum() - within
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3]))
+def test_information_is_that_of_plain_sums_however_far_strengths_scatter(seed, ties):
+    rng = np.random.default_rng(seed)
+    posteriors = Posteriors([6])
+    for _ in range(rng.integers(0, 9)):
+        a, b = sorted(rng.choice(6, 2, replace=False).tolist())
+        posteriors.tell(0, a, b, tie=rng.random() < ties)
+    mixture = posteriors[0]
+    i, j = np.triu_indices(6, 1)
+    found = expected_information(mixture, i, j)
+    for pair in rng.choice(15, 3, replace=False):
+        assert found[pair] == pytest.approx(plain_information(mixture, i[pair], j[pair]), abs=0.002)
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.5]))
+def test_questions_about_the_order_first_connect_every_item(seed, ties):
+    rng = np.random.default_rng(seed)
+    strategy = OrderStrategy(Pool.of({"q": list(ITEMS[:7])}), Rule(), repeats=1, seed=seed, spread=True)
+    silent = []
+    connected: set[str] = set()
+    while len(connected) < 7:
+        _, a, b = strategy.ask(silent)
+        assert not connected or len(connected & {a, b}) == 1
+        if rng.random() < 0.2:  # skipped by the judge: another pair connects
+            silent.append(("q", a, b))
+            continue
+        connected |= {a, b}
+        strategy.tell("q", a, b, tie=rng.random() < ties)
+    assert strategy.posteriors.count(0) == 6

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev.preferences.expectation_propagation import NORMAL_NODES, NORMAL_WEIGHTS, chances
+from rankdev.preferences.expectation_propagation import chances
 from rankdev.preferences.posterior import Mixture
+
+NODES, REACH = np.linspace(-1, 1, 21), 5.0  # of the numerical integration, and standard deviations that it covers
 
 
 def about_the_judge(mixture: Mixture, i: Ints, j: Ints) -> Floats:
@@ -43,13 +45,25 @@ def approximate_information(mixture: Mixture, i: Ints, j: Ints) -> Floats:
 def expected_information(mixture: Mixture, i: Ints, j: Ints) -> Floats:
     """Mutual information, in bits, between each answer and the strengths, spread and lapses together."""
     d, variance = mixture.difference(i, j)
-    x = d[..., None] + np.sqrt(variance)[..., None] * NORMAL_NODES
+    x, share = normal_nodes(d, np.sqrt(variance))
     found = chances(x, mixture.lapse[:, None, None], mixture.tie_rate)
     before, after = np.zeros(len(i)), np.zeros(len(i))
     for chance in found if mixture.tie_rate else found[:2]:
-        before += _entropy(mixture.weight @ (chance @ NORMAL_WEIGHTS))
-        after += mixture.weight @ (_entropy(chance) @ NORMAL_WEIGHTS)
+        before += _entropy(mixture.weight @ (share * chance).sum(axis=-1))
+        after += mixture.weight @ (share * _entropy(chance)).sum(axis=-1)
     return before - after
+
+
+def normal_nodes(mean: Floats, deviation: Floats) -> tuple[Floats, Floats]:
+    """Nodes and weights to average a function of answers over normal differences.
+
+    They are dense around 0, where an answer is open: nodes that only follow a wide normal distribution miss that.
+    """
+    mean, deviation = mean[..., None], deviation[..., None]
+    grown = np.arcsinh(np.abs(mean) + REACH * deviation) * NODES
+    x = np.sinh(grown)
+    weight = np.exp(-0.5 * ((x - mean) / deviation) ** 2) * np.cosh(grown)
+    return x, weight / weight.sum(axis=-1, keepdims=True)
 
 
 def _entropy(p: Floats) -> Floats:

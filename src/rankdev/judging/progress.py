@@ -105,7 +105,10 @@ class Progress:
         return len(self.asked) == len(self.i) and min(self.asked.values(), default=0) >= repeats
 
     def best(self, skip: Collection[tuple[int, int]], repeats: int) -> tuple[int, int] | None:
-        """Return the most useful pair, other than those to skip; None where no pair is left."""
+        """Return the most useful pair, other than those to skip; None where no pair is left.
+
+        Questions about the order first connect every item with those that have answers: references need that.
+        """
         rng = self._rng(len(skip))
         seen = self.posteriors.seen(self.number)
         fresh = rng.permutation(np.setdiff1d(np.arange(self.size), seen))
@@ -113,11 +116,15 @@ class Progress:
         closed = np.zeros((self.size, self.size), bool)
         for pair in [*skip, *(pair for pair, count in self.asked.items() if count >= repeats)]:
             closed[pair] = True
-        a, b = (pool[side] for side in np.triu_indices(len(pool), 1))
-        i, j = np.minimum(a, b), np.maximum(a, b)
-        i, j = i[~closed[i, j]], j[~closed[i, j]]
-        if not len(i):
+        a, b = np.triu_indices(len(pool), 1)
+        connects = (a < len(seen)) & (b >= len(seen))
+        i, j = np.minimum(pool[a], pool[b]), np.maximum(pool[a], pool[b])
+        open_ = ~closed[i, j]
+        if not open_.any():
             return None
+        if self.rule.top is None and (open_ & connects).any():
+            open_ &= connects
+        i, j = i[open_], j[open_]
         if self.by_judge is not None:
             chosen = _first(about_the_statement(self.mixture, i, j, self.by_judge), rng)
         elif 2 * self.count >= self.size and rng.random() < self.checks:
