@@ -24,8 +24,8 @@ function fillTable(id, caption, heads, rows) {
   table.tBodies[0].replaceChildren(...rows);
 }
 
-/** A measure's text, which may break after a bracket or a comma. @param {string} text */
-const broken = (text) => text.split(/(?<=[(,)])/).flatMap((part, i) => (i ? [element("wbr"), part] : [part]));
+/** A measure's text, which may break after a bracket or a comma. @param {string} text @param {RegExp} [after] */
+const broken = (text, after = /(?<=[(,)])/) => text.split(after).flatMap((part, i) => (i ? [element("wbr"), part] : [part]));
 
 /** @param {string} text @param {string} [kind] */
 const head = (text, kind = "") => element("th", { scope: "col", class: kind }, ...broken(text));
@@ -36,8 +36,12 @@ const cell = (content, kind = "") => element("td", kind ? { class: kind } : {}, 
 /** @param {string} text @param {boolean} [chosen] */
 const measureHead = (text, chosen = false) => element("th", { scope: "row", class: `text measure${chosen ? " chosen" : ""}` }, ...broken(text));
 
-/** @param {number} system */
-const rowHead = (system) => element("th", { scope: "row", class: "text", "data-system": String(system) }, labelled(report.systems, system));
+/** The head of a system's row: where it is narrow, its name breaks between words. @param {number} system */
+function rowHead(system) {
+  const name = labelled(report.systems, system);
+  name.replaceChildren(...broken(name.textContent ?? "", /(?<=[_./:])/));
+  return element("th", { scope: "row", class: "text", "data-system": String(system) }, name);
+}
 
 /** Highlight the two systems that are compared, wherever they are named. */
 function markChosen() {
@@ -175,12 +179,12 @@ function showBoard() {
       ...(several ? [cell(first === last ? first : `${first}–${last}`), cell(report.letters[m][s], "text letters")] : []));
   });
   const heads = [head("Rank"), head("System", "text"), head("Mean"), axisHead(from, to), head(`${level}% interval`), ...(several ? [head("Possible ranks"), head("Groups", "text")] : [])];
-  const letters = several ? "; systems that share a letter do not differ significantly, also if skewness is allowed for; possible ranks hold for all systems together" : "";
+  const letters = several ? "; systems that share a letter do not differ significantly; possible ranks hold for all systems together" : "";
   byId("board").className = isSmall() ? "small" : "";
   fillTable("board", `${report.measures[m]}: means over queries${letters}`, heads, made);
   const pairs = several ? arrays.pair_significant.shape[1] : 0;
   const significant = several ? significantPairs(m) : 0;
-  byId("groups").textContent = !several ? "" : pairs === 1 ? `The difference is ${significant ? "" : "not "}significant.` : significant === pairs ? "All differences are significant." : !significant ? "No difference is significant." : `${significant} of ${counted(pairs, "difference")} ${significant === 1 ? "is" : "are"} significant.`;
+  byId("groups").textContent = !several ? "" : (pairs === 1 ? `The difference is ${significant ? "" : "not "}significant.` : significant === pairs ? "All differences are significant." : !significant ? "No difference is significant." : `${significant} of ${counted(pairs, "difference")} ${significant === 1 ? "is" : "are"} significant.`) + " Letters and possible ranks also allow for skewness.";
 }
 
 /** The heading of the intervals: the ends of their axis. @param {number} from @param {number} to */

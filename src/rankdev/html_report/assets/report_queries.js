@@ -163,12 +163,13 @@ function showDifferences(found) {
     return `${label(report.queries, sorted[i], 60)}${text && ` (${brief(prose(text), 60)})`}: A ${mine}, B ${other}, difference ${signed(values[i])}`;
   };
   byId("differences").replaceChildren(better + worse ? drawDifferences(values, sorted.indexOf(state.query), widthOf("differences"), described, (i) => openQuery(sorted[i]), tipOf) : "");
-  const links = (/** @type {number[]} */ some) => some.flatMap((query, i) => [i ? ", " : "", queryLink(query, textOf(report.query_texts, report.queries[query]))]);
+  const texts = Object.keys(report.query_texts).length > 0; // a line for each
+  const links = (/** @type {number[]} */ some) => some.flatMap((query, i) => [texts ? element("br") : i ? ", " : " ", queryLink(query, textOf(report.query_texts, report.queries[query]))]);
   const most = sorted.slice(0, 3).filter((query) => value(query) > 1e-6);
   const least = sorted.slice(-3).reverse().filter((query) => value(query) < -1e-6);
   const parts = [];
-  if (most.length) parts.push(`Largest differences in favour of ${a}: `, ...links(most), ". ");
-  if (least.length) parts.push(`Largest differences in favour of ${b}: `, ...links(least), ".");
+  if (most.length) parts.push(`Largest differences in favour of ${a}:`, ...links(most), texts ? element("br") : ". ");
+  if (least.length) parts.push(`Largest differences in favour of ${b}:`, ...links(least), texts ? "" : ".");
   byId("contrasts").replaceChildren(...parts);
 }
 
