@@ -150,7 +150,8 @@ def _definition_list(body: str, title: str) -> str:
         name, colon, kind = term.partition(" : ")
         described = _prose(cleandoc(text)).replace("\n", "\n    ")
         shown = f"`{name}`" if colon or title == "Parameters" else name
-        parts.append(f"{shown}{colon}{kind}\n:   {described or '&nbsp;'}")
+        choices = kind.replace("{", "&#123;")  # or Markdown takes them for attributes, and leaves them out
+        parts.append(f"{shown}{colon}{choices}\n:   {described or '&nbsp;'}")
     return "\n\n".join(parts)
 
 

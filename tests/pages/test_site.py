@@ -4,6 +4,7 @@ import fcntl
 import os
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
@@ -97,6 +98,11 @@ def test_first_pages_need_no_scrolling_sideways_on_a_desk(site, page, name):
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto((site / f"{name}.html").as_uri())
     assert page.evaluate(f"{SCROLLING}.map((box) => box.innerText)") == []
+
+
+def test_choices_of_a_parameter_are_shown(site):
+    page = unescape((site / "api/statistics.html").read_text(encoding="utf-8"))
+    assert '<code>correction</code> : {"holm", "bh", "max-t", "tukey", "none"}' in page
 
 
 @pytest.mark.slow
