@@ -3,10 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.special import ndtr
 
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Decision, Preferences, next_pairs, strengths
 from rankdev.preferences.active_selection import STRATEGIES, Candidates, information
+from rankdev.preferences.decision import COMMON
 from tests.common.examples import examples
 
 from .simulate import every_pair, names
@@ -247,3 +249,54 @@ def test_a_difference_that_orders_change_is_not_certain():
     decision.tell("q", "x", "y")
     assert decision.verdict().best == 0
     assert 0.5 < decision.verdict().probability < 0.95
+
+
+def preferring(items):
+    """Score systems by the true place of the item that each returns first, given by its number."""
+    return lambda query, orders: -np.argsort(orders, axis=1)[:, items].astype(float)
+
+
+@given(seed=st.integers(0, 10**6), queries=st.integers(1, 6))
+@examples(60, deadline=None)
+def test_what_queries_have_in_common_is_that_of_normal_differences(seed, queries):
+    """The probability is that of correlated normal differences, by their whole covariance matrix."""
+    rng = np.random.default_rng(seed)
+    first = {f"q{k}": rng.choice(5, 2, replace=bool(k == 0)) for k in range(queries)}  # may be equal in one query
+    scores = lambda query, orders: preferring(first[query])(query, orders)  # noqa: E731
+    decision = Decision(Preferences.from_rows(items={query: list("abcde") for query in first}), scores)
+    for _ in range(rng.integers(0, 4 * queries)):
+        a, b = rng.choice(5, 2, replace=False)
+        decision.tell(f"q{rng.integers(queries)}", "abcde"[a], "abcde"[b])
+    now = np.array([query.scores[:, 0] - query.scores[:, 1] for query in decision._queries])
+    before = np.array([query.unjudged[:, 0] - query.unjudged[:, 1] for query in decision._queries])
+    fixed, kept = now[before.var(axis=1) < 1e-9].mean(axis=1).sum(), before.var(axis=1) > 1e-9
+    now, before = now[kept], before[kept]
+    if not len(now):
+        return
+    spread, variance = before.std(axis=1), np.clip(now.var(axis=1), 1e-12, before.var(axis=1))
+    told = now.mean(axis=1) / variance - before.mean(axis=1) / spread**2  # by the answers, besides the prior
+    prior = np.linalg.inv(np.diag(spread**2) + COMMON * np.outer(spread, spread))
+    covariance = np.linalg.inv(prior + np.diag(1 / variance - spread**-2))
+    mean = fixed + (covariance @ (prior @ before.mean(axis=1) + told)).sum()
+    deviation = np.sqrt(covariance.sum() + (now.var(axis=1) - variance).sum())
+    found = decision.verdict()
+    assert found.probability == pytest.approx(float(ndtr(abs(mean) / deviation)))
+    assert found.best == int(mean < 0)
+    assert found.difference == pytest.approx(abs(mean) / queries)
+
+
+def test_a_lead_in_some_queries_counts_in_others_and_for_either_system():
+    """The first item of each system is compared in 6 of 12 queries: the winners' system leads in the others too."""
+    items = {f"q{k}": list("xyabc") for k in range(12)}
+    chances = []
+    for winner, loser in ("xy", "yx"):
+        decision = Decision(Preferences.from_rows(items=items), preferring([0, 1]))
+        assert decision.verdict().probability == pytest.approx(0.5, abs=0.1)
+        for k in range(6):
+            decision.tell(f"q{k}", winner, loser)
+        found = decision.verdict()
+        assert found.best == "xy".index(winner)
+        alone = np.mean([query.scores[:, found.best] - query.scores[:, found.other] for query in decision._queries])
+        assert found.difference > 1.3 * alone
+        chances.append(found.probability)
+    assert chances[0] == pytest.approx(chances[1], abs=0.05)
