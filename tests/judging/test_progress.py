@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rankdev.judging._strategies import OrderStrategy
 from rankdev.judging._usefulness import about_the_statement, expected_information
 from rankdev.judging.items import Pool
-from rankdev.judging.progress import SCATTER, WAIT, Rule, _by_part
+from rankdev.judging.progress import SCATTER, WAIT, Rule, _by_part, _discordant
 from rankdev.preferences.expectation_propagation import chances
 from rankdev.preferences.posterior import Posteriors
 
@@ -56,6 +56,15 @@ def test_the_top_that_is_stated_is_that_of_the_strengths():
     drawn[0, best], drawn[1, best[:3]] = 1 + np.arange(4), 1.0
     drawn[1, np.setdiff1d(np.arange(len(ITEMS)), best)[0]] = 1.0
     assert state._wrong_at_top(drawn, 4) == pytest.approx([0.0, 0.25])
+
+
+@given(st.integers(0, 10**6), st.integers(2, 9))
+def test_pairs_in_another_order_are_counted_equal_strengths_by_the_later_item(seed, n):
+    rng = np.random.default_rng(seed)
+    drawn, strength = rng.normal(size=(5, n)), rng.integers(0, 4, n) * 1.0
+    i, j = np.triu_indices(n, 1)
+    plain = ((drawn[:, i] > drawn[:, j]) != (strength[i] > strength[j])).mean(axis=1)
+    assert _discordant(drawn, strength) == pytest.approx(plain)
 
 
 @given(st.integers(0, 10**6))

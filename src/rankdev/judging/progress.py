@@ -177,7 +177,7 @@ class Progress:
             if rule.probability is None or error > rule.error:
                 return error, rule.probability is None and error <= rule.error, np.zeros(0), 0.0
             drawn, part = self._sample(np.arange(self.size))
-            wrong = ((drawn[:, self.i] > drawn[:, self.j]) != stated).mean(axis=1)
+            wrong = _discordant(drawn, strength)
         if rule.probability is None:
             return error, error <= rule.error, *_by_part(wrong, part, mixture.weight)
         held = (wrong <= rule.error + 1e-9).astype(float)
@@ -209,6 +209,14 @@ def _by_part(values: Floats, part: Ints, weight: Floats) -> tuple[Floats, float]
     by_chance = np.mean((values - means[part]) ** 2) * np.count_nonzero(number) / len(values)
     between = float(weight @ (means - weight @ means) ** 2 - by_chance)
     return means, float(np.sqrt(np.maximum(0.0, between)))
+
+
+def _discordant(drawn: Floats, strength: Floats) -> Floats:
+    """Fraction of the pairs of each draw that are in another order than by ``strength``."""
+    n = len(strength)
+    best_first = drawn.T[np.lexsort((-np.arange(n), -strength))]
+    wrong = sum((best_first[k + 1 :] > best_first[k]).sum(axis=0) for k in range(n - 1))
+    return np.asarray(wrong / (n * (n - 1) / 2))
 
 
 def _top(strength: Floats, top: int) -> Bools:

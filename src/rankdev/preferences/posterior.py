@@ -117,32 +117,37 @@ class Mixture:
         on in turn, each to a strength that is proposed by the approximation given the other items and accepted by how
         probable the answers are there (Metropolis and Hastings).
         """
-        strength, part = self.draw(noise)
+        drawn, part = self.draw(noise)
+        strength = np.ascontiguousarray(drawn.T)  # items are rows, as each moves in all draws at once
         known = np.linalg.inv(self.covariance)
-        own, lapse, row = self.spread[part] ** -2.0, self.lapse[part][:, None], np.arange(len(part))
-        pull = np.einsum("kij,kj->ki", known, self.mean)[part]
-        rows = [(item, self.told[(self.told[:, :2] == item).any(axis=1)]) for item in items]
-        for item, mine in [row for row in rows if len(row[1])] * MOVES:
-            won = mine[:, 0] == item
-            other = np.where(won, mine[:, 1], mine[:, 0]).astype(np.int64)
-            width = 1 / known[part, item, item]
-            away = (strength @ known[:, item].T)[row, part] - pull[:, item]
-            centre = strength[:, item] - width * away
-            proposed = centre + np.sqrt(width) * rng.standard_normal(len(strength))
-            both = np.stack([strength[:, item], proposed])
-            lead = np.where(won, 1.0, -1.0) * (both[..., None] - strength[:, other])
-            value = np.log(self._chance(lead, mine[:, 2] > 0, lapse)) @ mine[:, 3]
+        pull = np.einsum("kij,kj->ik", known, self.mean)[:, part]
+        own, lapse, place = self.spread[part] ** -2.0, self.lapse[part], part * len(part) + np.arange(len(part))
+        moves = []
+        for item in items:
+            mine = self.told[(self.told[:, :2] == item).any(axis=1)]
+            won, width = mine[:, :1] == item, (1 / known[:, item, item])[part]
+            other = np.where(won[:, 0], mine[:, 1], mine[:, 0]).astype(np.int64)
+            moves += [(item, other, np.where(won, 1.0, -1.0), mine[:, 2:3] > 0, mine[:, 3], width)] if len(mine) else []
+        both = np.empty((2, len(part)))  # strengths now and as proposed
+        for item, other, sign, tied, times, width in moves * MOVES:
+            both[0] = strength[item]
+            centre = both[0] - width * ((known[:, item] @ strength).take(place) - pull[item])
+            both[1] = centre + np.sqrt(width) * rng.standard_normal(len(part))
+            behind = sign * (strength[other] - both[:, None])
+            value = times @ np.log(self._chance(behind, tied, lapse))
             value += ((both - centre) ** 2 / width - own * both**2) / 2
-            better = np.log(rng.random(len(strength))) < value[1] - value[0]
-            strength[better, item] = proposed[better]
-        return strength, part
+            better = np.log(rng.random(len(part))) < value[1] - value[0]
+            np.copyto(strength[item], both[1], where=better)
+        return strength.T, part
 
-    def _chance(self, lead: Floats, tied: Bools, lapse: Floats) -> Floats:
-        """Probability of answers in favour of items that lead by so much."""
+    def _chance(self, behind: Floats, tied: Bools, lapse: Floats) -> Floats:
+        """Probability of answers in favour of items that are behind by so much, ``[…, answer, draw]``."""
         if self.tie_rate:
-            win, _, tie = chances(lead, lapse, self.tie_rate)
+            win, _, tie = chances(-behind, lapse, self.tie_rate)
             return np.maximum(np.where(tied, tie, win), 1e-300)
-        return np.asarray(lapse / 2 + (1 - lapse) / (1 + np.exp(np.minimum(-lead, 600.0))))
+        odds = np.exp(np.minimum(behind, 600.0, out=behind), out=behind)
+        odds += 1.0
+        return np.divide(1 - lapse, odds, out=odds) + lapse / 2
 
 
 class _Query:
