@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rankdev.judging._strategies import OrderStrategy
 from rankdev.judging._usefulness import about_the_statement, expected_information
 from rankdev.judging.items import Pool
-from rankdev.judging.progress import SCATTER, WAIT, Rule, _by_part, _discordant
+from rankdev.judging.progress import SCATTER, WAIT, Rule, _by_part, _discordant, foreseen
 from rankdev.preferences.expectation_propagation import chances
 from rankdev.preferences.posterior import Posteriors
 
@@ -56,6 +56,13 @@ def test_the_top_that_is_stated_is_that_of_the_strengths():
     drawn[0, best], drawn[1, best[:3]] = 1 + np.arange(4), 1.0
     drawn[1, np.setdiff1d(np.arange(len(ITEMS)), best)[0]] = 1.0
     assert state._wrong_at_top(drawn, 4) == pytest.approx([0.0, 0.25])
+
+
+def test_a_tie_among_consistent_answers_is_foreseen():
+    posteriors = Posteriors([10])
+    for i, j in zip(*np.triu_indices(10, 1), strict=True):
+        posteriors.tell(0, i, j, tie=i == 8)
+    assert foreseen(posteriors[0], Rule(0.05), 1, np.random.default_rng(0)) is None  # strengths far apart: in reach
 
 
 @given(st.integers(0, 10**6), st.integers(2, 9))

@@ -248,7 +248,8 @@ def foreseen(mixture: Mixture, rule: Rule, repeats: int, rng: np.random.Generato
     drawn, part = mixture.draw(rng.standard_normal((FORESEEN, n)))
     win, _, tie = chances(drawn[:, i] - drawn[:, j], mixture.lapse[part][:, None], mixture.tie_rate)
     won = rng.binomial(repeats, win)
-    half = rng.binomial(repeats - won, tie / np.maximum(1 - win, 1e-12)) if mixture.tie_rate else 0
+    share = np.minimum(tie / np.maximum(1 - win, 1e-12), 1.0)  # rounding may put it above 1
+    half = rng.binomial(repeats - won, share) if mixture.tie_rate else 0
     points = np.zeros((FORESEEN, n, n))
     points[:, i, j], points[:, j, i] = won + half / 2, repeats - won - half / 2
     score = points.sum(axis=2) + 1e-6 * rng.random((FORESEEN, n))
