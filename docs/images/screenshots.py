@@ -19,7 +19,7 @@ rd.report(str(demo.joinpath("places.jsonl")), runs, ["RDQ@5", "AP@5", "Compat(p=
 
 def save(name: str, content: bytes) -> None:
     """Save with few colours, for a small file."""
-    image = Image.open(io.BytesIO(content)).convert("RGB").quantize(128)
+    image = Image.open(io.BytesIO(content)).convert("RGB").quantize(256)
     image.save(Path(__file__).with_name(name), optimize=True)
 
 
