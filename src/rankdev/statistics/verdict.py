@@ -225,7 +225,7 @@ def queries_needed(
 
 def queries_check(verdict: Verdict, needs: Plan | str | None, number: int, unit: str) -> Check:
     """Check whether there are as many queries, or clusters of them, as the conclusion needs."""
-    name, there = f"{'Clusters' if unit == 'cluster' else 'Queries'} there", f"{number:,}"
+    name, there = f"Number of {'clusters' if unit == 'cluster' else 'queries'}", f"{number:,}"
     if verdict.level == "winner":
         return Check(name, "good", there, f"No more are needed to show that {printable(verdict.best)} is best.")
     if verdict.level == "problem":
