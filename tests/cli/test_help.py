@@ -196,6 +196,7 @@ def test_the_table_is_all_there_is(rankdev):
 
 def test_help_explains_topics_and_commands(rankdev):
     assert all(f"  {topic} " in rankdev("help").out for topic in TOPICS)
+    assert max(map(len, rankdev("help").out.splitlines())) <= 80
     assert rankdev("help", "refs", "next").out == rankdev("refs", "next", "--help").out
     done = rankdev("help", "reference")
     assert (done.status, done.err) == (2, "rankdev: no topic or command 'reference'; did you mean references?\n")

@@ -270,8 +270,8 @@ def _ties() -> str:
 
 
 TOPICS = {
-    "runs": ("Systems' rankings: --order --ties --empty --name --by-tag --strict --import.", RUNS),
-    "tables": ("Columns of tables, duplicates and tied ranks: --columns --duplicates --ranks.", TABLES),
+    "runs": ("Systems' rankings: --order --ties --empty --name --by-tag --import.", RUNS),
+    "tables": ("Columns and duplicates: --columns --duplicates --collapse --ranks.", TABLES),
     "references": ("Ideal orders, and how to build them.", REFERENCES),
     "measures": ("How a measure is written, and where parameters come from.", MEASURES),
     "output": ("Formats, files and figures: --format -o --figure --safe-csv.", OUTPUT),
