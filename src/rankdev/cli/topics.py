@@ -270,7 +270,7 @@ def _ties() -> str:
 
 
 TOPICS = {
-    "runs": ("Systems' rankings: --order --ties --empty --name --by-tag --import.", RUNS),
+    "runs": ("Rankings: --order --ties --empty --name --by-tag --import.", RUNS),
     "tables": ("Columns and duplicates: --columns --duplicates --collapse --ranks.", TABLES),
     "references": ("Ideal orders, and how to build them.", REFERENCES),
     "measures": ("How a measure is written, and where parameters come from.", MEASURES),
