@@ -257,6 +257,11 @@ def test_equivalence_and_power_are_shown_where_they_are_asked_for(show, inputs):
     medians = {row[0]: row[1:] for row in cells(page, "#power")}
     for m, measure in enumerate(MEASURES):
         assert medians[measure] == [f"{power.summary(n)['p50'][m]:.3f}" for n in (5, 8)]
+    names = page.locator("#curves text").all_text_contents()
+    assert set(MEASURES) <= set(names)
+    right = page.locator("#curves svg").bounding_box()
+    boxes = [box.bounding_box() for box in page.locator("#curves text").all()]
+    assert all(box["x"] + box["width"] <= right["x"] + right["width"] for box in boxes)  # no name is cut
 
 
 def test_power_is_simulated_where_it_is_asked_for(show, demo, inputs, tmp_path):
@@ -575,6 +580,7 @@ def test_nothing_is_cut_off_on_paper(show, page, systems):
     page.emulate_media(media="print")
     assert page.evaluate(WIDE) == []
     assert len(cells(page, "#rows")) == len(queries)  # paper has no next page of a table
+    assert "What is q" in page.locator("#contrasts").text_content()
     assert page.locator("#making").inner_text().count(names[-1]) == 1
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert len(cells(page, "#rows")) == 25
