@@ -41,10 +41,6 @@ class Shape(NamedTuple):
     spreads: Floats
     prior: float  # of the shape among those of its kind (and number of tiers)
 
-    def nearest(self, chosen: Ints | slice) -> Ints:
-        """Number the normal approximations to start from, those of the nearest spread."""
-        return np.asarray(np.abs(np.log(self.spreads[chosen])[:, None] - np.log(SPREADS)).argmin(axis=1))
-
 
 @cache
 def shapes() -> tuple[Shape, ...]:
@@ -160,12 +156,10 @@ def normal_posteriors(answers: Answers, items: int, tie_rate: float, spreads: Fl
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Evidence of the judgments on queries of one size; arrays by query, and by ``SPREADS`` of normal strengths.
+    """Evidence of the judgments on queries of one size; arrays by query, and by the three most probable spreads."""
 
-    All spreads are kept: from the approximation of another spread, the evidence for a shape is too small.
-    """
-
-    mean: Floats  # of the normal approximations
+    spread: Floats  # of the normal approximations
+    mean: Floats  # of these
     covariance: Floats
     normal: Floats  # their evidence
     value: Floats  # observation of each item
@@ -173,6 +167,7 @@ class Observations:
     own: Floats  # variance of each item's strength
     correlation: Floats  # of two items' strengths, but for a common shift; 0 on the diagonal
     reference: Floats  # log density of the observations under the normal prior, but for a common shift
+    strict: Floats  # evidence of normal strengths of all ``SPREADS``
     wins: Floats
     tie_rate: float
 
@@ -182,33 +177,38 @@ class Observations:
 
         ``wins[query, item, other]``: a tie is half a win for each.
         """
-        n = wins.shape[1]
+        queries, n, _ = wins.shape
         found = list(normal_posteriors(Answers.of_wins(wins), n, tie_rate, SPREADS))
-        mean, covariance, normal = (
-            np.stack([getattr(one, part) for one in found], axis=1) for part in ("mean", "covariance", "evidence")
+        strict = np.stack([part.evidence for part in found], axis=1)
+        first = np.clip(strict.argmax(axis=1) - 1, 0, len(SPREADS) - 3)[:, None] + np.arange(3)
+        kept = np.arange(queries)[:, None], first
+        mean, covariance = (
+            np.stack([getattr(one, part) for one in found], axis=1)[kept] for part in ("mean", "covariance")
         )
         covariance = covariance - covariance.mean(axis=2, keepdims=True)
         covariance -= covariance.mean(axis=3, keepdims=True)
         mean = mean - mean.mean(axis=2, keepdims=True)
         own = np.diagonal(covariance, axis1=2, axis2=3) * n / (n - 1)
-        prior = SPREADS[:, None] ** -2.0
+        spread = SPREADS[first]
+        prior = spread[..., None] ** -2.0
         variance = 1 / np.maximum(1 / own - prior, 1e-3 * prior)
         value = variance * mean / own
-        reference = _normal_density(value, variance + SPREADS[:, None] ** 2)
+        reference = _normal_density(value, variance + spread[..., None] ** 2)
         root = np.sqrt(own)
         correlation = (covariance / (root[..., None] * root[..., None, :]) + 1 / n) * (1 - np.eye(n))
-        return cls(mean, covariance, normal, value, variance, own, correlation, reference, wins, tie_rate)
+        seen = spread, mean, covariance, strict[kept], value, variance, own, correlation, reference, strict
+        return cls(*seen, wins, tie_rate)
 
     @property
     def reliability(self) -> Floats:
         """Part of the spread of strengths that is not error, for each query, at its most probable spread."""
-        best = self.normal.argmax(axis=1)
-        error = 1 / (1 / self.variance[np.arange(len(best)), best]).mean(axis=1)
-        return np.asarray(SPREADS[best] ** 2 / (SPREADS[best] ** 2 + error))
+        at = np.arange(len(self.spread)), self.normal.argmax(axis=1)
+        error = 1 / (1 / self.variance[at]).mean(axis=1)
+        return np.asarray(self.spread[at] ** 2 / (self.spread[at] ** 2 + error))
 
     def evidence(self) -> Floats:
         """Evidence of every hypothesis for every query."""
-        parts = [np.zeros((len(self.normal), 1)), self.normal]
+        parts = [np.zeros((len(self.strict), 1)), self.strict]
         parts += [self._components(shape)[0] for shape in shapes()[1:]]
         result = np.concatenate(parts, axis=1)
         result[:, ~possible(self.value.shape[2])] = -np.inf
@@ -228,8 +228,7 @@ class Observations:
         above = _two_tiers(n)
         i, j = np.triu_indices(n, 1)
         sign = above[:, i].astype(float) - above[:, j]
-        likely = self.mean[np.arange(len(self.mean)), self.normal.argmax(axis=1)]
-        order = np.argsort(-likely, axis=1, kind="stable")
+        order = np.argsort(-self.mean[:, 1], axis=1, kind="stable")
         wins = self.wins[np.arange(len(order))[:, None, None], order[:, :, None], order[:, None, :]]
         good = above.sum(axis=1)[:, None]
         result = np.empty((len(self.wins), len(two)))
@@ -247,11 +246,17 @@ class Observations:
                 result[start : start + TOGETHER, k] = top + np.log(np.exp(each - top).sum(axis=0))
         return result
 
-    def _components(self, shape: Shape, chosen: Ints | None = None) -> tuple[Floats, Floats, Floats]:
+    def _nearest(self, spreads: Floats) -> Ints:
+        """Number the approximations to start from, those of the nearest spread."""
+        off = np.log(spreads)[:, None] - np.log(self.spread)[:, None, :]
+        return np.asarray(np.abs(off).argmin(axis=2))
+
+    def _components(self, shape: Shape, chosen: Ints | None = None) -> tuple[Floats, Floats, Floats, Ints]:
         """Compute evidence[query, spread], the weight of each location, and the components of the items there."""
-        taken = slice(None) if chosen is None else chosen
-        spreads, near = shape.spreads[taken], shape.nearest(taken)
-        value, variance = self.value[:, near], self.variance[:, near]  # query, spread, item
+        spreads = shape.spreads if chosen is None else shape.spreads[chosen]
+        near = self._nearest(spreads)
+        at = np.arange(len(near))[:, None], near
+        value, variance = self.value[at], self.variance[at]  # query, spread, item
         known = 1 / variance
         middle = (value * known).sum(axis=2) / known.sum(axis=2)
         step = np.sqrt((spreads**2 + 1 / known.mean(axis=2)) / value.shape[2])
@@ -269,15 +274,15 @@ class Observations:
         whole = likely.sum(axis=2)
         spacing = step * (LOCATIONS[1] - LOCATIONS[0])
         evidence = top[..., 0] + np.log(whole * spacing) - value.shape[2] / 2 * np.log(2 * np.pi)
-        evidence += (self.normal - self.reference)[:, near]
+        evidence += self.normal[at] - self.reference[at]
         likely, member = likely / whole[..., None], density / summed[..., None]
         if chosen is None:
-            best = np.maximum(self.normal.max(axis=1), 0.0)
+            best = np.maximum(self.strict.max(axis=1), 0.0)
             rows = np.nonzero(evidence > best[:, None] - FAR)
             evidence[rows] += self._correlated(
-                shape, spreads[rows[1]], (rows[0], near[rows[1]]), off[rows], likely[rows], member[rows]
+                shape, spreads[rows[1]], (rows[0], near[rows]), off[rows], likely[rows], member[rows]
             )
-        return evidence, likely, member
+        return evidence, likely, member, near
 
     def _correlated(
         self, shape: Shape, spreads: Floats, at: tuple[Ints, Ints], off: Floats, likely: Floats, member: Floats
@@ -317,11 +322,10 @@ class Observations:
             start = stop
             if not len(chosen):
                 continue
-            near = shape.nearest(chosen)
             if shape.kind == "strict":
-                better += self._order(weight, near)
+                better += self._order(weight, self._nearest(shape.spreads[chosen]))
                 continue
-            _, at_location, member = self._components(shape, chosen)
+            _, at_location, member, near = self._components(shape, chosen)
             at_location = at_location * weight[..., None]
             atoms = member[..., shape.width == 0]
             equal += _product(atoms * at_location[..., None, None], atoms)
@@ -345,8 +349,9 @@ class Observations:
 
         weight = weight if weight.ndim == 4 else weight[..., None, None]
         result = np.zeros((len(weight), *self.covariance.shape[2:]))
+        rows = np.arange(len(weight))
         for k in range(weight.shape[1]):
-            mean, covariance = self.mean[:, near[k]], self.covariance[:, near[k]]
+            mean, covariance = self.mean[rows, near[:, k]], self.covariance[rows, near[:, k]]
             own = np.diagonal(covariance, axis1=1, axis2=2)
             variance = own[:, :, None] + own[:, None, :] - 2 * covariance
             gap = mean[:, :, None] - mean[:, None, :]
