@@ -363,9 +363,10 @@ class Decision:
         return query.name, items[start + query.i[k]], items[start + query.j[k]]
 
     def _best(self, stay: str | None = None) -> tuple[int, int, float]:
-        best, other, *_ = self._lead()
-        if (best, other) != self._leaders:
-            self._leaders = best, other
+        one, two, *_ = self._lead()
+        leaders = min(one, two), max(one, two)  # which of them leads makes no difference
+        if leaders != self._leaders:
+            self._leaders = leaders
             self._values = [None] * len(self._queries)
         tops = []
         for number, query in enumerate(self._queries):
