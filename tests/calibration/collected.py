@@ -103,7 +103,7 @@ def stops(trials: int) -> Iterator[Finding]:
 def conclusions(trials: int) -> Iterator[Finding]:
     """What `collect` states about the top (12 items) and about two systems (6 queries of 6 items), against the truth.
 
-    Mean over four queries a trial, whyever it stopped; and over four decisions a trial, each about two systems that may
+    Mean over four queries a trial, whyever it stopped; and over eight decisions, each about two systems that may
     hardly differ. With one answer a pair, few items do not tell a consistent judge from one who errs about neighbours:
     what is stated is an average over both, too cautious for the first. So there is a row of all judges together.
     """
@@ -118,19 +118,13 @@ def conclusions(trials: int) -> Iterator[Finding]:
         tops[0].extend(stated)
         tops[1].extend(truly)
         stated, truly = [], []
-        for seed in range(4 * trials):
+        for seed in range(8 * trials):
             rng = np.random.default_rng([seed, len(kind), 7])
             truth = _truth(rng, 6, 6, JUDGES[kind][0])
-            size = JUDGES[kind][0] if np.isfinite(JUDGES[kind][0]) else 1.0
-            runs, (one, other) = _two_systems(rng, truth, size * rng.choice([0.3, 0.6, 1.0, 2.0], 2))
-            if one == other:
-                continue
-            pool = {query: list(entries) for query, entries in truth.items()}
-            found = rd.collect(
-                _judge(rng, truth, kind), pool, goal="decide", runs=runs, measure="RDQ@5", error=0.1, seed=seed
-            )
-            stated.append(1 - found.verdict.probability)
-            truly.append(float(found.verdict.system != ("a" if one > other else "b")))
+            noises = _scale(kind) * rng.choice([0.3, 0.6, 1.0, 2.0], 2)
+            said, wrong = _concluded(rng, truth, kind, _rankings(rng, truth, noises), seed)
+            stated += said
+            truly += wrong
         yield _stated("`collect`, a wrong conclusion", f"{kind}, error 0.1", stated, truly)
         verdicts[0].extend(stated)
         verdicts[1].extend(truly)
@@ -138,17 +132,62 @@ def conclusions(trials: int) -> Iterator[Finding]:
     yield _stated("`collect`, a wrong conclusion", "all of these judges", *verdicts)
 
 
-def _two_systems(rng, truth, noises):
-    """Rank items by their strengths with some noise, and score both rankings by the true order."""
-    runs = {
+def unlike_systems(trials: int) -> Iterator[Finding]:
+    """Wrong conclusions about two systems that do not resemble the truth: how many more than `collect` states.
+
+    Six queries of six items, error .1, whyever it stopped, four kinds of judges together. Systems that differ much are
+    stated too cautiously, which is no error.
+    """
+    for what in ("in random order", "one in about the reverse order", "alike, and unrelated to the truth"):
+        stated, truly = [], []
+        for kind in ("consistent", "10% random", "Bradley–Terry, sd 3", "sd 1.5, ties"):
+            for seed in range(trials):
+                rng = np.random.default_rng([seed, len(kind), len(what)])
+                truth = _truth(rng, 6, 6, JUDGES[kind][0])
+                unrelated = _truth(rng, 6, 6, JUDGES[kind][0])
+                runs = _rankings(rng, truth if "reverse" in what else unrelated, _scale(kind) * np.array([0.6, 0.6]))
+                if "reverse" in what:
+                    runs["b"] = {query: ranking[::-1] for query, ranking in runs["b"].items()}
+                elif "random" in what:
+                    runs["b"] = {query: list(rng.permutation(ranking)) for query, ranking in runs["b"].items()}
+                said, wrong = _concluded(rng, truth, kind, runs, seed)
+                stated += said
+                truly += wrong
+        setting = f"{what}; stated {np.mean(stated):.3f}, true {np.mean(truly):.3f}"
+        more = max(0.0, float(np.mean(truly) - np.mean(stated)))
+        claim = "`collect`, a wrong conclusion about unlike systems: true less stated"
+        yield Finding(claim, setting, more, len(truly), 0.03, at_most=True)
+
+
+def _concluded(rng, truth, kind, runs, seed):
+    """Decide between two systems: the stated probability of a wrong conclusion, and whether it is; none where equal."""
+    one, other = _means(truth, runs)
+    if one == other:
+        return [], []
+    pool = {query: list(entries) for query, entries in truth.items()}
+    found = rd.collect(_judge(rng, truth, kind), pool, goal="decide", runs=runs, measure="RDQ@5", error=0.1, seed=seed)
+    return [1 - found.verdict.probability], [float(found.verdict.system != ("a" if one > other else "b"))]
+
+
+def _scale(kind: str) -> float:
+    return JUDGES[kind][0] if np.isfinite(JUDGES[kind][0]) else 1.0
+
+
+def _rankings(rng, strengths, noises):
+    """Rank items by their strengths with some noise, for two systems."""
+    return {
         name: {
             query: sorted(entries, key=lambda item, e=entries, s=noise: -(e[item] + rng.normal() * s))
-            for query, entries in truth.items()
+            for query, entries in strengths.items()
         }
         for name, noise in zip("ab", noises, strict=True)
     }
+
+
+def _means(truth, runs):
+    """Score both systems by the true order."""
     orders = {query: sorted(entries, key=entries.__getitem__, reverse=True) for query, entries in truth.items()}
-    return runs, rd.evaluate(orders, runs, "RDQ@5").means[:, 0]
+    return rd.evaluate(orders, runs, "RDQ@5").means[:, 0]
 
 
 def _stated(claim: str, setting: str, stated: list[float], truly: list[float]) -> Finding:
@@ -193,13 +232,13 @@ def decisions(trials: int) -> Iterator[Finding]:
     Five queries of six items; error .05. Systems are about equally good, or one is clearly better.
     """
     for kind in ("Bradley–Terry, sd 1.5", "consistent"):
-        scale = JUDGES[kind][0] if np.isfinite(JUDGES[kind][0]) else 1.0
         for what, noises in (("nearly equal", (0.8, 0.9)), ("one better", (0.8, 1.6))):
             wrong = reached = 0
             for seed in range(trials):
                 rng = np.random.default_rng([seed, len(kind), len(what)])
                 truth = _truth(rng, 5, 6, JUDGES[kind][0])
-                runs, (one, other) = _two_systems(rng, truth, scale * np.array(noises))
+                runs = _rankings(rng, truth, _scale(kind) * np.array(noises))
+                one, other = _means(truth, runs)
                 pool = {query: list(entries) for query, entries in truth.items()}
                 options = {"goal": "decide", "runs": runs, "measure": "RDQ@5", "seed": seed}
                 found = rd.collect(_judge(rng, truth, kind), pool, **options)
@@ -213,6 +252,7 @@ def decisions(trials: int) -> Iterator[Finding]:
 CLAIMS = {
     "stops": (stops, 10),
     "conclusions": (conclusions, 10),
+    "unlike systems": (unlike_systems, 25),
     "decisions": (decisions, 60),
     "chosen pairs": (chosen_pairs, 12),
 }

@@ -66,7 +66,7 @@ TOPICS = {
         "more judgments",
         "position bias",
     ),
-    "collecting": ("Collecting preferences", "stops", "conclusions", "decisions", "chosen pairs"),
+    "collecting": ("Collecting preferences", "stops", "conclusions", "unlike systems", "decisions", "chosen pairs"),
 }
 # what is stated where it is neither 95% nor α, nor the goal itself
 STATED = {

@@ -39,6 +39,7 @@ SHORT = {
     "decisions": 2,
     "stops": 1,
     "conclusions": 2,
+    "unlike systems": 3,
     "chosen pairs": 2,
     "topic set sizes": 25,
     "power of topic set sizes": 400,
