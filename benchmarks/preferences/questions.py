@@ -27,7 +27,7 @@ NAMES = [f"d{k:02d}" for k in range(ITEMS)]
 POOL = Pool.of({f"q{q}": NAMES for q in range(QUERIES)})
 JUDGES = {"consistent": (1e6, 0.0), "Bradley–Terry": (1.5, 0.0), "with ties": (1.5, 1.0)}  # spread, Davidson's ν
 SYSTEMS = np.tile(np.linspace(0.4, 1.6, 10), SETS)  # noise of the systems, in sets of ten
-I, J = np.triu_indices(ITEMS, 1)
+FIRST, SECOND = np.triu_indices(ITEMS, 1)
 
 
 class World:
@@ -37,13 +37,13 @@ class World:
         rng = np.random.default_rng(seed)
         self.strength = rng.normal(size=(QUERIES, ITEMS))
         self.runs = {f"s{s:02d}": _ranked(self.strength, rng, noise) for s, noise in enumerate(SYSTEMS)}
-        self.true = self.scores(dict(_ranked(self.strength, rng, 0.0)))
+        self.true = self.scores(_ranked(self.strength, rng, 0.0))
         spread, ties = JUDGES[judge]
-        half = np.clip(spread * (self.strength[:, I] - self.strength[:, J]), -600, 600) / 2
+        half = np.clip(spread * (self.strength[:, FIRST] - self.strength[:, SECOND]), -600, 600) / 2
         weights = np.stack([np.exp(half), np.full(half.shape, ties), np.exp(-half)])
         below = rng.random(half.shape) < np.cumsum(weights, axis=0) / weights.sum(axis=0)
         self.answers = np.argmax(below, axis=0)  # 0: the first wins, 1: equal, 2: the second wins
-        self.asked = [rng.permutation(len(I)) for _ in range(QUERIES)]  # random pairs
+        self.asked = [rng.permutation(len(FIRST)) for _ in range(QUERIES)]  # random pairs
 
     def scores(self, references: object) -> np.ndarray:
         """Mean score of each system."""
@@ -51,7 +51,7 @@ class World:
 
     def answer(self, query: int, pair: int) -> tuple[str, str, str, bool]:
         """Query, winner, loser, and whether it is a tie."""
-        first, second, found = NAMES[I[pair]], NAMES[J[pair]], self.answers[query, pair]
+        first, second, found = NAMES[FIRST[pair]], NAMES[SECOND[pair]], self.answers[query, pair]
         return (f"q{query}", *((second, first) if found == 2 else (first, second)), bool(found == 1))
 
     def quality(self, rows: list[tuple[str, str, str, bool]]) -> list[float]:
@@ -65,7 +65,7 @@ class World:
         right = []
         for q, true in enumerate(self.strength):
             rank = np.array([references[f"q{q}"].get(name, np.nan) for name in NAMES])
-            right.append(np.mean(np.sign(rank[J] - rank[I]) == np.sign(true[I] - true[J])))
+            right.append(np.mean(np.sign(rank[SECOND] - rank[FIRST]) == np.sign(true[FIRST] - true[SECOND])))
         own, systems = self.scores(references).reshape(SETS, -1), self.true.reshape(SETS, -1)
         return [float(np.mean(part)) for part in (items, right, list(map(_tau, own, systems)))]
 
@@ -88,7 +88,7 @@ def by_chance(world: World) -> list[list[float]]:
 def chosen(world: World, seed: int) -> list[list[float]]:
     """Quality after each number of answers to the questions of `collect` with a budget, if it never stopped."""
     strategy = OrderStrategy(POOL, Rule(error=1e-9), repeats=1, seed=seed, spread=True)
-    place = {pair: k for k, pair in enumerate(zip(I.tolist(), J.tolist(), strict=True))}
+    place = {pair: k for k, pair in enumerate(zip(FIRST.tolist(), SECOND.tolist(), strict=True))}
     rows, found = [], []
     for number in ANSWERS:
         while len(rows) < number * QUERIES and strategy.unsettled():
