@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Decision, Preferences, next_pairs, strengths
@@ -300,3 +300,20 @@ def test_a_lead_in_some_queries_counts_in_others_and_for_either_system():
         assert found.difference > 1.3 * alone
         chances.append(found.probability)
     assert chances[0] == pytest.approx(chances[1], abs=0.05)
+
+
+def test_what_is_left_counts_what_a_query_tells_of_others():
+    """An answer takes a query's gain times what it explains there off the variance of the whole difference."""
+    decision = Decision(Preferences.from_rows(items={f"q{k}": list("xyabc") for k in range(8)}), preferring([0, 1]))
+    for query, winner, loser in (("q0", "x", "y"), ("q1", "x", "a"), ("q2", "b", "y"), ("q3", "y", "x")):
+        decision.tell(query, winner, loser)
+    *_, apart, variance, gain = decision._lead()
+    for number, query in enumerate(decision._queries):
+        kept, centre = query.scores, query.scores.mean(axis=0)
+        query.scores = centre + (kept - centre) * (1 - 1e-5)
+        fallen = [np.var(scores[:, 0] - scores[:, 1]) for scores in (kept, query.scores)]
+        assert (variance - decision._lead()[3]) / (fallen[0] - fallen[1]) == pytest.approx(gain[number], rel=1e-3)
+        query.scores = kept
+    number, _, value = decision._best()
+    excess = variance - (apart / float(ndtri(0.95))) ** 2
+    assert decision.left(0.95) == pytest.approx(excess / (value * gain[number]))
