@@ -73,12 +73,9 @@ EXEMPT: dict[str, dict[str, tuple[str, ...]]] = {
             "beyond chance (p < .001)",
             "by Compatibility (p = .95",
         ),
-        "printed by the benchmark that is named": (
-            "of them ties, or with four … before the last changes",
-            "further behind than the .025 … shapes alone",
-        ),
         FORMULA: ("accurate to about 9%", "99 simulations can produce is .01"),  # 1 ÷ √(2 · 64)
     },
+    "judgments-needed.md": {SETTING: ("stops once at most .05 of the pairs",)},
     "planning.md": {
         FORMULA: ("it is at most .029", "at a true power of .70 … is .16"),  # √(¼ ÷ 300); the noncentral t-distribution
         PAPER: ("27 to 61 for .25",),
