@@ -19,7 +19,8 @@ Evaluation programs differ in details: how tied scores are ordered, how a recall
 >>> import rankdev as rd
 >>> refs = rd.References.from_grades({"q": {"d1": 1, "d2": 0}})
 >>> runs = {"a": {"q": {"d1": 50.3912010, "d2": 50.3912001}}}
->>> [rd.evaluate(refs, runs, "RR", like=program).means.item() for program in ("trec_eval-10", "pytrec_eval")]
+>>> programs = ("trec_eval-10", "pytrec_eval")
+>>> [rd.evaluate(refs, runs, "RR", like=program).means.item() for program in programs]
 [1.0, 0.5]
 >>> rd.evaluate(refs, runs, "iprec_at_recall_0.10", like="trec_eval-10").measures
 ('IPrec(rounding=nearest)@0.1',)
