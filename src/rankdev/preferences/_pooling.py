@@ -118,7 +118,7 @@ def probabilities(evidence: Floats, sizes: Ints, reliability: Floats) -> Floats:
     several kinds, and the collection shows how frequent each is. What is learnt from a query is not used for itself.
     """
     kind = np.array([KINDS.index(hypothesis.kind) for hypothesis in hypotheses()])
-    of_kind = _prior_of_kinds(float(reliability.mean()), several=len(evidence) > 1)
+    of_kind = _prior_of_kinds(float(reliability.mean()), len(evidence))
     within = _prior_within_kinds(sizes, kind)
     if len(evidence) == 1:
         return _normalised(evidence + np.log(within * of_kind[kind] + 1e-300))
@@ -143,15 +143,18 @@ def probabilities(evidence: Floats, sizes: Ints, reliability: Floats) -> Floats:
     return np.asarray(sum(w * world for w, world in zip(weight, worlds, strict=True) if w > 1e-6))
 
 
-def _prior_of_kinds(reliability: float, *, several: bool) -> Floats:
+def _prior_of_kinds(reliability: float, queries: int) -> Floats:
     """Prior of each kind; all numbers were set by simulation.
 
-    Tiers are favoured where strengths are known well. Over several queries they show as tiers, but a mixture of tiers
-    that is learnt from strict orders explains these nearly as well as a strict order does: there, tiers must show.
+    Nothing but equal items is less probable in a large collection, whose evidence shows it anyway: a prior that one
+    query needs, so that equal items are one tier nine times in ten, would make one tier of weak orders there. Tiers are
+    favoured where strengths are known well. Over several queries they show as tiers, but a mixture of tiers that is
+    learnt from strict orders explains these nearly as well as a strict order does: there, tiers must show.
     """
-    leaning = np.log(7 / 3) * np.clip((reliability - 0.7) / 0.2, 0.0, 1.0) - np.log(4) * several
-    tiers = 0.5 / (1 + np.exp(-leaning))
-    return np.array([0.4, 0.5 - tiers, 0.1, tiers])
+    one = np.clip(1.1 / np.sqrt(queries), 0.2, 0.4)
+    leaning = np.log(7 / 3) * np.clip((reliability - 0.7) / 0.2, 0.0, 1.0) - np.log(4) * (queries > 1)
+    tiers = (0.9 - one) / (1 + np.exp(-leaning))
+    return np.array([one, 0.9 - one - tiers, 0.1, tiers])
 
 
 def _prior_within_kinds(sizes: Ints, kind: Ints) -> Floats:
