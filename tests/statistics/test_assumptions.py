@@ -71,6 +71,13 @@ def test_several_measures_without_a_correction_over_them():
     ]
 
 
+def test_exact_p_values_of_several_measures_are_not_called_too_few_flips():
+    apart = np.tile([0.1, -0.1, 0.2, -0.2], 2)[:, None] * np.ones(12)
+    apart[:, 0] = 0.1  # p = 2/2⁸, and 12 × 2/2⁸ > .05
+    (remark,) = (line for line in remarks_on(apart) if "measures are tested" in line)
+    assert remark.endswith("(family='all'), 0 differences of 1 would remain significant")
+
+
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_remarks_are_printed_and_in_json(form, rng_scores, capsys):
     from rankdev.display.dispatch import report_of

@@ -257,3 +257,13 @@ def test_means_are_of_the_queries_that_are_compared():
     with pytest.warns(rd.errors.RankdevWarning, match="left out"):
         row = rd.gate(scores, baseline="old", candidate="new", required=[0]).to_polars().row(0, named=True)
     assert row["candidate"] - row["baseline"] == pytest.approx(row["difference"])
+
+
+def test_counts_are_compared_by_their_means():
+    """Not by the sums that a table shows: the change is the candidate's mean less the baseline's."""
+    values = np.random.default_rng(0).integers(0, 6, (2, 30, 1)).astype(float)
+    kinds = (MeasureInfo("found", "sum", True, (0.0, np.inf)),)
+    known = rd.Scores(("old", "new"), tuple(map(str, range(30))), ("found",), values, kinds=kinds)
+    row = rd.gate(known, baseline="old").to_polars().row(0, named=True)
+    assert [row["baseline"], row["candidate"]] == pytest.approx(values[:, :, 0].mean(axis=1))
+    assert row["difference"] == pytest.approx(row["candidate"] - row["baseline"])

@@ -147,8 +147,8 @@ def _on_several(p: Floats, adjusted: Floats, measures: int, alpha: float, permut
     kept = significant & (holm(p) <= alpha)
     if kept.sum() < significant.sum():
         remain = f"{counted(int(kept.sum()), 'difference')} of {significant.sum()} would remain significant"
-        smallest = 1 / (permutations + 1)  # that drawn flips give
-        if not kept.any() and p.min() <= smallest and smallest * len(p) > alpha:
+        smallest = 1 / (permutations + 1)  # that drawn flips give; exact p-values draw none
+        if permutations and not kept.any() and p.min() <= smallest and smallest * len(p) > alpha:
             remain = f"{permutations:,} flips are too few to tell how many of the {significant.sum():,} remain"
         yield (
             f"{counted(measures, 'measure')} are tested separately: if no system differs, the probability of some"

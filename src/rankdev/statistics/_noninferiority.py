@@ -116,7 +116,7 @@ def decide(one: _Comparison, margin: float, guards: Guards, unchanged: bool, alp
     turned = measure in scores.lower_is_better
     values = scores.values[:, family.queries, 0]
     compared = scores if len(family.queries) == len(scores.queries) else scores.select(queries=family.queries)
-    means = compared.means[:, 0]
+    means = compared.averages[:, 0]  # also of counts, so that their difference is that of the row
     row = {
         "measure": measure,
         "against": one.against,
