@@ -1,5 +1,6 @@
 """Errors and warnings. Each message states where, what was expected and what to do."""
 
+import os
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
@@ -8,7 +9,7 @@ from pathlib import Path
 from reprlib import Repr
 from unicodedata import category
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = str(Path(__file__).parent) + os.sep
 
 
 class RankdevError(Exception):

@@ -49,10 +49,8 @@ def _check_gate(
     **options: Any,
 ) -> Gate:
     """Fail the test where the candidate is worse; return the decision."""
-    import warnings
-
     from rankdev._common.checks import check_choice
-    from rankdev.errors import RankdevWarning, UsageError
+    from rankdev.errors import UsageError, warn
     from rankdev.evaluation.evaluate import evaluate
     from rankdev.evaluation.origin import with_origin
     from rankdev.statistics.gate import gate
@@ -72,7 +70,7 @@ def _check_gate(
     if found.verdict == "fail" or (found.verdict == "undecided" and undecided == "fail"):
         pytest.fail(str(found), pytrace=False)
     if found.verdict == "undecided":
-        warnings.warn(" ".join(found.decisive), RankdevWarning, stacklevel=2)
+        warn(" ".join(found.decisive))
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Literal, get_args
@@ -13,7 +12,7 @@ import polars as pl
 
 from rankdev._common.checks import check_choice
 from rankdev._common.columns import listed
-from rankdev.errors import DataError, MeasureError, MissingExtraError, RankdevError, RankdevWarning, UsageError
+from rankdev.errors import DataError, MeasureError, MissingExtraError, RankdevError, UsageError, warn
 from rankdev.evaluation.evaluate import Empty
 from rankdev.evaluation.scores import Scores
 from rankdev.measures import Measure, parse_all
@@ -184,7 +183,7 @@ def means(scores: Any) -> pl.DataFrame:
     for system, highest in table.group_by("system").agg(pl.col("mean").abs().max()).sort("system").rows():
         if not highest:
             message = f"{system} scores 0 everywhere; check with coverage(…) that queries and items have the same ids"
-            warnings.warn(message, RankdevWarning, stacklevel=2)
+            warn(message)
     return table.pivot("measure", index="system", values="mean", maintain_order=True)
 
 

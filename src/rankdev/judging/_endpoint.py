@@ -8,7 +8,6 @@ import os
 import random
 import ssl
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,7 +19,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
-from rankdev.errors import DataError, RankdevWarning, UsageError, printable, shown
+from rankdev.errors import DataError, UsageError, printable, shown, warn
 
 KEY = "RANKDEV_API_KEY"
 LARGEST = 4_000_000  # bytes of a reply
@@ -193,9 +192,7 @@ def endpoint(url: object, path: str, key: str | None, **options: Any) -> Endpoin
     if parts.username is not None or parts.query or parts.fragment:
         raise UsageError(f"url must have no password, ? or #: set {KEY}, or give key=")
     if given and parts.scheme == "http" and parts.hostname not in LOCAL:
-        warnings.warn(
-            f"the key is sent to {parts.hostname} without encryption; use https", RankdevWarning, stacklevel=4
-        )
+        warn(f"the key is sent to {parts.hostname} without encryption; use https")
     address = str(url).rstrip("/")
     return Endpoint(address if address.endswith(path) else address + path, Secret(given), **options)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -14,7 +13,7 @@ from rankdev._common.ids import as_id
 from rankdev._common.tables import as_polars, is_table
 from rankdev.core.ordering import Order, Ties
 from rankdev.core.runs import RunLike
-from rankdev.errors import DataError, RankdevWarning, UsageError, counted, shown
+from rankdev.errors import DataError, UsageError, counted, shown, warn
 from rankdev.io.loading import load_runs, named_systems
 from rankdev.io.streams import Source
 from rankdev.io.tables import read_table
@@ -126,5 +125,5 @@ def _with_texts(frame: pl.DataFrame, name: str, texts: pl.DataFrame) -> pl.DataF
     if len(bare):
         first = f"{bare['item'][0]} of query {bare['query'][0]}"
         lacking = counted(len(bare), "item", "has", of=len(frame))
-        warnings.warn(f"{lacking} no text in {name}, first {first}", RankdevWarning, stacklevel=3)
+        warn(f"{lacking} no text in {name}, first {first}")
     return joined

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -14,7 +13,7 @@ from scipy import special
 from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import check_choice, check_flag, check_number
 from rankdev._common.result import Result
-from rankdev.errors import RankdevWarning, counted
+from rankdev.errors import counted, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics._randomization import USUAL, Flips, inverted
 from rankdev.statistics.bounded_values import (
@@ -207,7 +206,7 @@ def equivalence(
     low, high = np.where(same, narrow, wide)
     remarks = _remarks(scores.measures, families, level, margin, same, posterior)
     for remark in remarks:
-        warnings.warn(remark, RankdevWarning, stacklevel=2)
+        warn(remark)
     lower = np.repeat([name in scores.lower_is_better for name in scores.measures], len(first))
     better, worse = np.where(lower, [high < 0, low > 0], [low > 0, high < 0])
     table = {

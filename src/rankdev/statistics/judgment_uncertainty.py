@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -16,7 +15,7 @@ from rankdev._common.checks import check_number, check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev._common.tables import check_mapping
 from rankdev.core.runs import Run, RunLike
-from rankdev.errors import RankdevWarning, UsageError, counted
+from rankdev.errors import UsageError, counted, warn
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import load_runs
 from rankdev.measures.base import MeasureLike
@@ -235,7 +234,7 @@ def evaluate_with_uncertainty(
         judgments.append(_mean(values, np.ones(queries)))
     few = _few(judged.strengths)
     for remark in few:
-        warnings.warn(remark, RankdevWarning, stacklevel=2)
+        warn(remark)
     remarks = (
         *scores.remarks,
         *few,

@@ -6,7 +6,6 @@ both judged. The interval is valid however wrong the model is; a good model make
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -18,7 +17,7 @@ from scipy import special
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number
 from rankdev._common.result import Result
-from rankdev.errors import DataError, RankdevWarning, counted
+from rankdev.errors import DataError, counted, warn
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.bounded_values import CAUTIOUS, SPARSE, Unseen, most_common, sparseness
 from rankdev.statistics.contrasts import Family, wanted_pairs
@@ -193,7 +192,7 @@ def prediction_powered(
             for name, value in {"measure": measure, "a": a, "b": b, **found}.items():
                 rows.setdefault(name, []).append(value)
     for remark in remarks:
-        warnings.warn(remark, RankdevWarning, stacklevel=2)
+        warn(remark)
     return PredictionPowered(rows, len(common), len(others), alpha, tuple(remarks))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,7 +13,7 @@ import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_seed, check_whole
-from rankdev.errors import RankdevWarning, UsageError
+from rankdev.errors import UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.flips.exact import draw, largest_of, scale_for, stream_keys
 from rankdev.statistics.panels import OfDrawnQueries, Panel, about_clusters, as_scores, carried, panels, pool_of
@@ -322,7 +321,7 @@ def stability(
     remarks: list[str] = []
     plan = fitting(sizes, groups, remarks)
     for remark in remarks:
-        warnings.warn(remark, RankdevWarning, stacklevel=2)
+        warn(remark)
     tau, ap, split, low, high, below, above = np.full((7, len(scores.measures), len(plan)), np.nan)
     for panel in groups:
         orders = Orders(panel)

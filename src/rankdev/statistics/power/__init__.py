@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -13,7 +12,7 @@ import numpy as np
 
 from rankdev._common.checks import check_flag, check_number, check_seed, check_whole, is_list
 from rankdev._common.work import Progress
-from rankdev.errors import DataError, RankdevWarning, UsageError, shown
+from rankdev.errors import DataError, UsageError, shown, warn
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics._randomization import PValue, most_extremes
 from rankdev.statistics.panels import Panel, about_clusters, as_scores, carried, panels, pool_of
@@ -120,7 +119,7 @@ def power(
     wanted = [usual(plan)] if bucket_sizes is None else bucket_sizes
     inside = {label: fitting(wanted, part, remarks, label, replaced=replacement) for label, part in parts}
     for remark in remarks:
-        warnings.warn(remark, RankdevWarning, stacklevel=2)
+        warn(remark)
     run = Simulation(
         len(scores.systems),
         len(scores.measures),

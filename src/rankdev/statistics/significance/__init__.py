@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from rankdev._common.checks import FINEST, check_choice, check_flag, check_number, check_seed, check_whole
-from rankdev.errors import RankdevWarning, UsageError
+from rankdev.errors import UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics._assumptions import remarks_on
 from rankdev.statistics._conclusion import conclusion
@@ -152,7 +151,7 @@ def significance(
 
     found = corrected(groups, perform, correction, drawing, anytime)
     for remark in dict.fromkeys(text for one in found for text in one.warned):
-        warnings.warn(remark, RankdevWarning, stacklevel=2)
+        warn(remark)
     made: dict[str, Any] = {
         **{"test": usual, "correction": correction, "family": family, "p_value": p_value},
         **{"alpha": drawing.alpha, "seed": drawing.seed},
