@@ -12,7 +12,6 @@ from scipy import special
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_number
-from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, counted, warn
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics._random_effects import Combined, combine
@@ -20,14 +19,14 @@ from rankdev.statistics.bounded_values import SPARSE, widened
 from rankdev.statistics.contrasts import Family, agreeing, families_of, on_clusters, wanted_pairs
 from rankdev.statistics.corrections import benjamini_hochberg, holm
 from rankdev.statistics.panels import alike, is_several
-from rankdev.statistics.significance.result import count_significant
+from rankdev.statistics.significance.result import PairTests
 
 CORRECTIONS = ("holm", "bh", "none")
 FEW = 5  # collections below which their heterogeneity is poorly estimated
 
 
 @dataclass(frozen=True, eq=False)
-class MetaAnalysis(Result):
+class MetaAnalysis(PairTests):
     """Differences of pairs of systems over several collections.
 
     Attributes
@@ -103,31 +102,6 @@ class MetaAnalysis(Result):
         ['year 0', 'year 1', 'year 2', 'year 3', 'year 4']
         """
         return pl.DataFrame(self.parts).fill_nan(None)
-
-    def summary(self) -> pl.DataFrame:
-        """Count the pairs of each measure that differ significantly.
-
-        Returns
-        -------
-        polars.DataFrame
-            Columns measure, pairs, significant.
-
-        Examples
-        --------
-        >>> import rankdev as rd
-        >>> rng = np.random.default_rng(0)
-        >>> values = rng.normal([[[0.5]], [[0.4]]], 0.1, (5, 2, 40, 1))
-        >>> queries = tuple(map(str, range(40)))
-        >>> parts = {f"year {i}": rd.Scores(("new", "old"), queries, ("P@5",), part) for i, part in enumerate(values)}
-        >>> rd.meta_analysis(parts).summary().row(0)
-        ('P@5', 1, 1)
-        """
-        return count_significant(self.to_polars(), self.alpha)
-
-    @property
-    def significant(self) -> list[bool]:
-        """Which rows of the table differ significantly."""
-        return (self.to_polars()["p_adjusted"] <= self.alpha).fill_null(False).to_list()
 
 
 def meta_analysis(

@@ -17,14 +17,41 @@ from rankdev.statistics.segments import ALL
 from rankdev.statistics.significance.discrimination import DiscriminativePower
 
 
-def count_significant(rows: pl.DataFrame, alpha: float) -> pl.DataFrame:
-    """Count the pairs of each measure, and those that differ significantly."""
-    significant = (pl.col("p_adjusted") <= alpha).sum().alias("significant")
-    return rows.group_by("measure", maintain_order=True).agg(pl.len().alias("pairs"), significant)
+class PairTests(Result):
+    """Tests of pairs of systems: a table with adjusted p-values, and the level they are compared with."""
+
+    alpha: float
+
+    def summary(self) -> pl.DataFrame:
+        """Count the pairs of each measure that differ significantly.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, pairs, significant; with segments, the segment first.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
+        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> rd.significance(scores).summary().row(0)
+        ('P@5', 3, 1)
+        """
+        table = self.to_polars()
+        names = ("segment", "measure") if "segment" in table.columns else ("measure",)
+        significant = (pl.col("p_adjusted") <= self.alpha).sum().alias("significant")
+        return table.group_by(*names, maintain_order=True).agg(pl.len().alias("pairs"), significant)
+
+    @property
+    def significant(self) -> list[bool]:
+        """Which rows of the table differ significantly."""
+        return (self.to_polars()["p_adjusted"] <= self.alpha).fill_null(False).to_list()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Significance(Result):
+class Significance(PairTests):
     """Significance tests of pairs of systems.
 
     Attributes
@@ -129,32 +156,6 @@ class Significance(Result):
         """Join a table of all queries and those of segments, which are named in the first column."""
         named = [table(part).select(pl.lit(name).alias("segment"), pl.all()) for name, part in self.parts.items()]
         return pl.concat(named)
-
-    def summary(self) -> pl.DataFrame:
-        """Count the pairs of each measure that differ significantly.
-
-        Returns
-        -------
-        polars.DataFrame
-            Columns measure, pairs, significant; with segments, the segment first.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import rankdev as rd
-        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
-        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
-        >>> rd.significance(scores).summary().row(0)
-        ('P@5', 3, 1)
-        """
-        if self.segments:
-            return self._each(Significance.summary)
-        return count_significant(self.to_polars(), self.alpha)
-
-    @property
-    def significant(self) -> list[bool]:
-        """Which rows of the table differ significantly."""
-        return (self.to_polars()["p_adjusted"] <= self.alpha).fill_null(False).to_list()
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per pair and measure.
