@@ -768,3 +768,13 @@ def test_what_is_wrong_is_said_in_a_line(demo, tmp_path):
     assert isinstance(result.exception, rd.DataError)
     assert "bad.csv: expected the columns query and text; got name, words" in str(result.exception)
     assert not (tmp_path / "out.html").exists()
+
+
+def test_the_level_of_tests_and_intervals_can_be_chosen(inputs):
+    made = (rd.report(*inputs, "AP@5", margin=0.1, power=True, alpha=alpha) for alpha in (0.05, 0.001))
+    usual, strict = (header_of(page.html) for page in made)
+    assert [found["verdicts"][0]["level"] for found in (usual, strict)] == ["winner", "open"]
+    assert (strict["confidence"], strict["level"], strict["power"]["level"]) == ("99.9%", 0.001, 0.001)
+    assert "99.9% interval" in strict["verdicts"][0]["by"]
+    assert strict["next"] != usual["next"]
+    assert ["Pairs: alpha", "0.001"] in strict["made"]

@@ -117,7 +117,7 @@ class Comparison:
         """Queries needed to confirm that the best system is best in the first measure, or why that is undetermined."""
         if self.replicates is not None:  # whether more runs or more queries, is a choice
             return None
-        return queries_needed(self.scores, self.verdicts[0], self.clusters, self.seed)
+        return queries_needed(self.scores, self.verdicts[0], self.clusters, self.alpha, self.seed)
 
     @cached_property
     def same_as_best(self) -> list[str]:
@@ -137,6 +137,7 @@ def compare(
     segments: Mapping[str, Any] | None,
     clusters: Mapping[str, Any] | None,
     replicates: Mapping[str, Sequence[str]] | None,
+    alpha: float,
     seed: int,
     progress: Progress | None,
 ) -> Comparison:
@@ -170,11 +171,14 @@ def compare(
     several = len(scores.systems) > 1
     none = segments is None or (isinstance(segments, Mapping) and not segments)
     named = {} if none else named_segments(segments)
-    test = partial(significance, clusters=clusters, replicates=replicates, seed=seed)
+    test = partial(significance, clusters=clusters, replicates=replicates, alpha=alpha, seed=seed)
     tested = test(single) if several else None
+    alike = None
+    if several and margin is not None:
+        alike = equivalence(scores, margin=margin, alpha=alpha, clusters=clusters)
     return Comparison(
         scores=scores,
-        alpha=0.05,
+        alpha=alpha,
         seed=seed,
         explained=explained,
         losses=lost,
@@ -184,7 +188,7 @@ def compare(
         all_references=known,
         checks=weighed(single, checks, tested, test, clusters, replicates),
         significance=tested,
-        equivalence=equivalence(scores, margin=margin, clusters=clusters) if several and margin is not None else None,
+        equivalence=alike,
         agreement=agreement(scores) if several and len(wanted) > 1 else None,
         segments=_segments(scores, named),
         by_segment=test(single, segments=named) if several and _segments(scores, named) else None,

@@ -53,7 +53,7 @@ def uncertainty_in(found: UncertainScores, systems: Sequence[str]) -> dict[str, 
     beats = found.beats().rows()
     return {
         "measure": found.to_polars()["measure"][0],
-        "level": 1 - found.alpha,
+        "level": percent(1 - found.alpha),
         "scores": [[systems.index(name), *map(_short, numbers)] for name, *numbers in rows],
         "beats": [[systems.index(a), systems.index(b), _short(fraction)] for _, a, b, fraction in beats],
     }
@@ -86,7 +86,7 @@ def sentences_in(found: Comparison, more: Sequence[str]) -> dict[str, Any]:
         "facts": facts(found),
         "notes": [*more, *notes(found)],
         "one_order": one_order(found),
-        "confidence": 1 - found.alpha,
+        "confidence": percent(1 - found.alpha),
         "correction": "" if found.significance is None else found.significance.correction.capitalize(),
         "margin": 0.0 if found.equivalence is None else found.equivalence.margin,
         "equivalences": VERDICTS,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rankdev._common.checks import check_flag, check_kind, check_seed
+from rankdev._common.checks import FINEST, check_flag, check_kind, check_number, check_seed
 from rankdev._common.ids import by_id
 from rankdev._common.tables import check_mapping
 from rankdev._common.work import Progress
@@ -117,6 +117,7 @@ def report(
     author: str = "",
     date: str = "",
     public: bool = False,
+    alpha: float = 0.05,
     seed: int = 0,
     command: str = "",
     progress: Progress | None = None,
@@ -160,6 +161,8 @@ def report(
         What the page is called, who made it and when; without a title it is what is compared.
     public : bool, default False
         Leave the texts of items out.
+    alpha : float, default 0.05
+        Level of the tests; intervals have confidence 1 − alpha.
     seed : int, default 0
         Seed of the tests, and of the sample of queries where a page cannot hold all.
     command : str, optional
@@ -178,7 +181,7 @@ def report(
     >>> page.html.startswith("<!doctype html>"), page.title
     (True, '1 system on 1 query')
     """
-    seed = check_seed(seed)
+    alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)
     _check(public, power, power_map)
     for name, text in (("title", title), ("author", author), ("date", date), ("command", command)):
         check_kind(name, text, str, "it is shown as it is")
@@ -202,6 +205,7 @@ def report(
         segments=segments,
         clusters=clusters,
         replicates=replicates,
+        alpha=alpha,
         seed=seed,
         progress=progress,
     )
@@ -254,6 +258,7 @@ def _uncertain(
             judged,
             loaded,
             found.headline,
+            alpha=found.alpha,
             clusters=found.clusters,
             seed=found.seed,
             disconnected="largest",
@@ -268,7 +273,9 @@ def _simulated(found: Comparison) -> Power | None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankdevWarning)  # the notes of the page hold the warnings
-        return simulate_power(found.scores, sizes=sizes, subsamples=100, clusters=found.clusters, seed=found.seed)
+        return simulate_power(
+            found.scores, sizes=sizes, subsamples=100, alpha=found.alpha, clusters=found.clusters, seed=found.seed
+        )
 
 
 def _texts(texts: Mapping[str, str] | None, what: str) -> Mapping[str, str]:

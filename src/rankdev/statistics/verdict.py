@@ -110,7 +110,7 @@ def _of_tests(scores: Scores, found: Significance, measure: str, clusters: Mappi
     unit = "cluster" if found.clusters else "query"
     number = found.clusters or len(scores.queries)
     nearest = rivals[0]
-    level = f"{1 - found.alpha:.0%}"
+    level = f"{100 * (1 - found.alpha):g}%"
     limits = f"{level} interval {_number(nearest.low)} to {_number(nearest.high)}"
     together = ", adjusted for all pairs" if len(order) > 2 else ""
     next_best = ", the next best" if len(order) > 2 else ""
@@ -206,7 +206,7 @@ def same_as_best(scores: Scores, measure: str, best: str) -> list[str]:
 
 
 def queries_needed(
-    scores: Scores, verdict: Verdict, clusters: Mapping[str, Any] | None, seed: int
+    scores: Scores, verdict: Verdict, clusters: Mapping[str, Any] | None, alpha: float, seed: int
 ) -> Plan | str | None:
     """Plan for the best system and the first that it does not beat; a text where that is undetermined.
 
@@ -218,7 +218,7 @@ def queries_needed(
         return None
     try:
         with warnings.catch_warnings(action="ignore", category=RankdevWarning):  # they are notes of the plan
-            return plan(scores, verdict.best, tied[0], verdict.measure, clusters=clusters, seed=seed)
+            return plan(scores, verdict.best, tied[0], verdict.measure, alpha=alpha, clusters=clusters, seed=seed)
     except RankdevError as error:
         return str(error)
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 @click.option("--date", metavar="TEXT", help="When; '' for none.  [default: today]")
 @click.option("--margin", type=float, help="Also test equivalence within this difference.")
 @click.option("--judgments", metavar="FILE", type=click.Path(), help="Judgments behind REFERENCES: uncertainty.")
+@click.option("--alpha", default=0.05, show_default=True, help="Level of tests and intervals.")
 @click.option("--power", is_flag=True, help="Also estimate the power for n queries.")
 @click.option("--public", is_flag=True, help="Leave the texts of items out.")
 @segments_option
@@ -71,9 +72,8 @@ def report_command(
     names: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Compare the RUNs on one HTML page, a file that needs no network.
-
-    It opens on the conclusion by the first measure, and the health of the data.
+    """Compare the RUNs on one HTML page, a file that needs no network. It opens on the conclusion by the first measure,
+    and the health of the data.
     """
     from rankdev.display.layout import paragraph
     from rankdev.display.report import screen_width

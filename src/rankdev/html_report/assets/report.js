@@ -169,7 +169,7 @@ function showBoard() {
   });
   const from = Math.min(...rows.map((row) => row.low));
   const to = Math.max(...rows.map((row) => row.high), from + 1e-6);
-  const level = Math.round(100 * report.confidence);
+  const level = report.confidence;
   const made = rows.map(({ s, mean, low, high, known }) => {
     const [rank, first, last] = [0, 1, 2].map((part) => String(arrays.ranks.at(m, s, part)));
     const interval = known ? `[${shown(low)}, ${shown(high)}]` : "–";
@@ -178,7 +178,7 @@ function showBoard() {
     return element("tr", {}, cell(rank), rowHead(s), cell(known ? shown(mean) : "–"), drawn, cell(interval),
       ...(several ? [cell(first === last ? first : `${first}–${last}`), cell(report.letters[m][s], "text letters")] : []));
   });
-  const heads = [head("Rank"), head("System", "text"), head("Mean"), axisHead(from, to), head(`${level}% interval`), ...(several ? [head("Possible ranks"), head("Groups", "text")] : [])];
+  const heads = [head("Rank"), head("System", "text"), head("Mean"), axisHead(from, to), head(`${level} interval`), ...(several ? [head("Possible ranks"), head("Groups", "text")] : [])];
   const letters = several ? "; systems that share a letter do not differ significantly; possible ranks hold for all systems together" : "";
   byId("board").className = isSmall() ? "small" : "";
   fillTable("board", `${report.measures[m]}: means over queries${letters}`, heads, made);
@@ -212,7 +212,7 @@ function showScores() {
       return made;
     })),
   );
-  fillTable("scores", `Means over queries with ${Math.round(100 * report.confidence)}% intervals${report.systems.length > 1 ? "; the best of each measure in bold" : ""}`, heads, rows);
+  fillTable("scores", `Means over queries with ${report.confidence} intervals${report.systems.length > 1 ? "; the best of each measure in bold" : ""}`, heads, rows);
 }
 
 /** How far the runs of each system lie apart. */
@@ -234,7 +234,7 @@ function showUncertain() {
   if (!report.uncertain) return;
   const { measure, level, scores, beats } = report.uncertain;
   const rows = scores.map((/** @type {number[]} */ [s, value, low, high]) => element("tr", {}, rowHead(s), cell(shown(value)), cell(`[${shown(low)}, ${shown(high)}]`)));
-  fillTable("uncertain", `${measure} against the true order behind the judgments; ${Math.round(100 * level)}% intervals are of judgments and queries`, [head("System", "text"), head("Score"), head("Interval")], rows);
+  fillTable("uncertain", `${measure} against the true order behind the judgments; ${level} intervals are of judgments and queries`, [head("System", "text"), head("Score"), head("Interval")], rows);
   const found = beats.find((/** @type {number[]} */ [a, b]) => (a === state.a && b === state.b) || (a === state.b && b === state.a));
   if (!found) return;
   const [first, second, fraction] = found;
@@ -337,7 +337,7 @@ function pairAtCell(target) {
 function showPair() {
   const { a, b } = state;
   byId("pair-title").replaceChildren(element("span", { class: "a" }, labelled(report.systems, a)), " minus ", element("span", { class: "b" }, labelled(report.systems, b)), ", by every measure");
-  const heads = [head("Measure", "text"), head("A"), head("B"), head("Difference"), head(`${Math.round(100 * report.confidence)}% interval`), head("A wins / ties / loses"), head(`p, ${report.correction}`), head("Significant", "text"), ...(report.margin ? [head(`Within ±${report.margin}`, "text")] : [])];
+  const heads = [head("Measure", "text"), head("A"), head("B"), head("Difference"), head(`${report.confidence} interval`), head("A wins / ties / loses"), head(`p, ${report.correction}`), head("Significant", "text"), ...(report.margin ? [head(`Within ±${report.margin}`, "text")] : [])];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => {
     const found = pairOf(m, a, b);
     const better = (found.difference ?? 0) > 0 ? a : b;
