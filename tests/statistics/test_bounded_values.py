@@ -9,7 +9,16 @@ from scipy import stats
 import rankdev as rd
 from rankdev.errors import UsageError
 from rankdev.statistics import paired
-from rankdev.statistics.bounded_values import CAUTIOUS, WEIGHT, Unseen, most_common, sparse_limits, upper, widened
+from rankdev.statistics.bounded_values import (
+    CAUTIOUS,
+    WEIGHT,
+    Unseen,
+    mean_limits,
+    most_common,
+    sparse_limits,
+    upper,
+    widened,
+)
 from rankdev.statistics.contrasts import Family
 
 
@@ -172,3 +181,10 @@ def test_the_bounded_test_needs_a_range():
         rd.significance(rd.Scores(*names, ("mine",), values), test="bounded")
     with pytest.raises(UsageError, match="cannot be combined with clusters"):
         rd.significance(rd.Scores(*names, ("P@5",), values), test="bounded", clusters=dict.fromkeys(names[1], 1))
+
+
+def test_two_equal_values_of_an_unknown_range_bound_no_mean():
+    values, unknown = np.full((1, 2), 0.5), (-np.inf, np.inf)
+    assert [float(limit[0]) for limit in mean_limits(values, unknown, 0.05)] == [-np.inf, np.inf]
+    low, high = (float(limit[0]) for limit in mean_limits(values, (0.0, 1.0), 0.05))
+    assert 0 < low < 0.5 < high < 1

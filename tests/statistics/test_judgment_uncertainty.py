@@ -5,6 +5,7 @@ from numpy.testing import assert_allclose
 import rankdev as rd
 from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Scores
+from rankdev.statistics._order_posterior import _prior, ranking_curve
 from rankdev.statistics.judgment_uncertainty import UncertainScores, _places, evaluate_with_uncertainty
 from tests.common.one_ranking import rdq
 
@@ -164,3 +165,16 @@ def test_a_few_judgments_in_agreement_are_not_certain():
     row = found.to_polars().row(0, named=True)
     assert row["judgments_low"] < 0.97
     assert row["value"] > 0.9
+
+
+def test_the_prior_of_strengths_is_a_curve_over_the_ranking():
+    score, square = curve = ranking_curve(
+        np.array([[1.0, 2, 3], [2, 1, 9]]), np.array([[True] * 3, [True, True, False]])
+    )
+    z = 0.8694  # the normal quantile of 2.625 ÷ 3.25
+    assert_allclose(score[0], [z, 0, -z], atol=1e-3)
+    assert_allclose(square[0], [z**2 / 3, -2 * z**2 / 3, z**2 / 3], atol=1e-3)
+    assert score[1, 0] == -score[1, 1] < 0 == score[1, 2]  # the last is padding
+    mean, deviation = _prior(np.array([0.5, 2.0, 3.0]), curve)
+    assert_allclose(mean, 2 * score + 3 * square)
+    assert deviation == pytest.approx(np.exp(0.5))

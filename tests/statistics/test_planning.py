@@ -88,6 +88,12 @@ def test_the_interval_of_a_stated_difference_is_bonett_s():
     assert 1 / high == pytest.approx(np.exp((middle - reach) / 2), rel=1e-5)
 
 
+@pytest.mark.parametrize("scale", [0.01, 3.0, -1.0])
+def test_a_standardised_effect_has_no_unit_and_no_sign(rng, scale):
+    apart = rng.gamma(2, 1, 30) - 1  # skewed
+    assert bounded_effect(scale * apart, None) == pytest.approx(bounded_effect(apart, None))
+
+
 def test_without_a_clear_difference_there_is_no_upper_end(make_scores, rng):
     apart = rng.normal(0, 1, 40)
     apart += 0.1 - apart.mean()
