@@ -81,3 +81,13 @@ def test_a_selection_of_queries_does_not_count_the_others():
     assert scores.remarks == ("a: 1 of 2 queries is not in the run; it scores 0",)
     assert scores.select(queries=["q1"]).remarks == ()
     assert "x: a: 1 of 2 queries is not in the run; it scores 0" in rd.Scores.pooled({"x": scores, "y": scores}).remarks
+
+
+@pytest.mark.parametrize("combine", [rd.leaderboard, rd.meta_analysis, rd.table])
+def test_collections_must_agree_on_which_end_is_better(scores, combine):
+    """A table has no more than labels: of a measure that is not there, they say nothing."""
+    bare = rd.Scores.from_table(scores.to_polars())
+    with pytest.raises(rd.DataError, match=r"collection 'bare' differs .* whether misses is a sum, or lower is better"):
+        combine({"whole": scores, "bare": bare})
+    with pytest.raises(rd.DataError, match="'model' differs from the first in whether misses"):
+        rd.prediction_powered(scores, bare)

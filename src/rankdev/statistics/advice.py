@@ -179,7 +179,7 @@ def advise(
 
     Parameters
     ----------
-    scores : Scores or table
+    scores : Scores, table or path
         Scores of at least two systems under at least two measures, for at least ten queries.
     measures : sequence of str, optional
         Measures to choose from. Default: all.

@@ -138,7 +138,7 @@ def agreement(
 
     Parameters
     ----------
-    scores : Scores, table, or dict of str to either
+    scores : Scores, table, path, or dict of str to these
         Scores of one data set, or of several by name.
     measures : sequence of str, optional
         Measures to correlate. Default: all.

@@ -160,7 +160,7 @@ def equivalence(
 
     Parameters
     ----------
-    scores : Scores or table
+    scores : Scores, table or path
         Scores of the systems.
     margin : float
         Largest difference that does not matter. Choose it before looking at the scores.

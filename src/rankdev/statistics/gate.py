@@ -133,7 +133,7 @@ def gate(
 
     Parameters
     ----------
-    scores : Scores or table
+    scores : Scores, table or path
         Scores of both systems; a table has the columns system, query, measure, value.
     baseline : str or Scores
         The system that is in use: one of the scores, or its own scores, such as :func:`rankdev.read_scores` reads them;

@@ -153,7 +153,7 @@ def leaderboard(
 
     Parameters
     ----------
-    scores : Scores, table, or dict of str to either
+    scores : Scores, table, path, or dict of str to these
         Scores of the systems; those of several collections or tasks by name, in which the systems are the same. Tasks
         with one measure each may have different ones.
     measures : sequence of str, optional

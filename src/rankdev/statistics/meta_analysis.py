@@ -13,7 +13,7 @@ from scipy import special
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_number
 from rankdev.errors import DataError, UsageError, counted, warn
-from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics._random_effects import Combined, combine
 from rankdev.statistics.bounded_values import SPARSE, widened
 from rankdev.statistics.contrasts import Family, agreeing, families_of, on_clusters, wanted_pairs
@@ -105,7 +105,7 @@ class MetaAnalysis(PairTests):
 
 
 def meta_analysis(
-    collections: Mapping[str, Scores | Any],
+    collections: Mapping[str, ScoresLike],
     *,
     measures: Sequence[str] | None = None,
     baselines: str | Sequence[str] | None = None,
@@ -120,7 +120,7 @@ def meta_analysis(
 
     Parameters
     ----------
-    collections : dict of str to Scores or table
+    collections : dict of str to Scores, table or path
         Scores of the same systems in each collection; at least two.
     measures : sequence of str, optional
         Measures to compare by. Default: all.

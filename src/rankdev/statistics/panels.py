@@ -14,7 +14,7 @@ from rankdev._common.arrays import Floats
 from rankdev._common.ids import by_id
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError, counted, shown, warn
-from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.scores import Scores, ScoresLike
 
 Indices = npt.NDArray[np.int64]
 COUNTED = "drawn, and n counts them"
@@ -216,7 +216,7 @@ def is_several(scores: Any) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(scores, Mapping) and not {"system", "query", "measure", "value"} <= set(scores)
 
 
-def alike(collections: Mapping[str, Scores | Any], measures: Sequence[str] | None) -> dict[str, Scores]:
+def alike(collections: Mapping[str, ScoresLike], measures: Sequence[str] | None) -> dict[str, Scores]:
     """Bring collections to the same systems and measures, in the same order; refuse differing ones."""
     parts = {str(name): as_scores(part, measures) for name, part in collections.items()}
     if not parts:
@@ -225,4 +225,12 @@ def alike(collections: Mapping[str, Scores | Any], measures: Sequence[str] | Non
     for name, part in parts.items():
         if set(part.systems) != set(first.systems) or set(part.measures) != set(first.measures):
             raise DataError(f"collection {name!r} differs from the first in systems or measures; keep common ones")
-    return {name: part.select(systems=first.systems, measures=first.measures) for name, part in parts.items()}
+    aligned = {name: part.select(systems=first.systems, measures=first.measures) for name, part in parts.items()}
+    for name, part in aligned.items():
+        if (part.sums, part.lower_is_better) != (first.sums, first.lower_is_better):
+            label = min({*part.sums} ^ {*first.sums} | {*part.lower_is_better} ^ {*first.lower_is_better})
+            raise DataError(
+                f"collection {name!r} differs from the first in whether {label} is a sum, or lower is better; one of"
+                " them was read without its measure: import it first, or read what rankdev wrote"
+            )
+    return aligned

@@ -151,7 +151,7 @@ def table(
 
     Parameters
     ----------
-    scores : Scores, table, or dict of str to these
+    scores : Scores, table, path, or dict of str to these
         Scores of the systems; of several collections, by name, for columns side by side.
     measures : sequence of str, optional
         Measures to show, in this order. Default: all.

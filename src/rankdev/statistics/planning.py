@@ -210,7 +210,7 @@ def plan(
 
     Parameters
     ----------
-    scores : Scores, table, or dict of str to either, optional
+    scores : Scores, table, path, or dict of str to these, optional
         Scores of the pilot; or scores to estimate the variance from, of one collection or of several by name, which
         may hold different systems.
     a : str, optional

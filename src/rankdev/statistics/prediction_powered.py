@@ -18,7 +18,7 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number
 from rankdev._common.result import Result
 from rankdev.errors import DataError, counted, warn
-from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.bounded_values import CAUTIOUS, SPARSE, Unseen, most_common, sparseness
 from rankdev.statistics.contrasts import Family, wanted_pairs
 from rankdev.statistics.corrections import simultaneous
@@ -110,8 +110,8 @@ class PredictionPowered(Result):
 
 
 def prediction_powered(
-    human: Scores | Any,
-    model: Scores | Any,
+    human: ScoresLike,
+    model: ScoresLike,
     *,
     measures: Sequence[str] | None = None,
     baselines: str | Sequence[str] | None = None,
@@ -125,9 +125,9 @@ def prediction_powered(
 
     Parameters
     ----------
-    human : Scores or table
+    human : Scores, table or path
         Scores against references made by assessors. Their queries should be a random sample of the model's.
-    model : Scores or table
+    model : Scores, table or path
         Scores of the same systems against references made by a model.
     measures : sequence of str, optional
         Measures to estimate. Default: all.

@@ -14,7 +14,7 @@ from rankdev._common.columns import text_column
 from rankdev._common.result import Result
 from rankdev._common.tables import Tabular, as_frame
 from rankdev.errors import DataError, counted, shown, suggestion
-from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics._randomization import USUAL, Flips, inverted
 from rankdev.statistics.bounded_values import fraction_limits, widened
 from rankdev.statistics.contrasts import Family
@@ -189,7 +189,7 @@ class AgreementWithPeople(Result):
 
 
 def agreement_with_people(
-    scores: Scores | Any,
+    scores: ScoresLike,
     verdicts: Any,
     *,
     measures: Sequence[str] | None = None,
@@ -205,7 +205,7 @@ def agreement_with_people(
 
     Parameters
     ----------
-    scores : Scores or table
+    scores : Scores, table or path
         Scores of the systems.
     verdicts : table or list of dict
         Side-by-side preferences: columns query, a, b (systems), winner (a system or ``tie``), and judge where there

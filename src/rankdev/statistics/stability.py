@@ -284,7 +284,7 @@ def stability(
 
     Parameters
     ----------
-    scores : Scores or table
+    scores : Scores, table or path
         Scores of the systems.
     sizes : sequence of int, optional
         Numbers of queries n. Default: those of the RDQ paper, 25 to 2000; from 5 on where there are fewer than 100.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import polars as pl
 
@@ -16,9 +16,9 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number, check_whole
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError
-from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics._generalizability import ONE, RUNS, SEVERAL, Components, components, components_of_runs
-from rankdev.statistics.panels import alike, is_several, panels
+from rankdev.statistics.panels import alike, as_scores, is_several, panels
 from rankdev.statistics.replicates import replicated
 
 
@@ -165,7 +165,7 @@ class Variance(Result):
 
 
 def variance(
-    scores: Scores | Mapping[str, Scores | Any] | Any,
+    scores: ScoresLike | Mapping[str, ScoresLike],
     *,
     measures: Sequence[str] | None = None,
     reliability: float = 0.95,
@@ -178,7 +178,7 @@ def variance(
 
     Parameters
     ----------
-    scores : Scores, table, or dict of str to either
+    scores : Scores, table, path, or dict of str to these
         Scores of the systems; of several collections of the same systems by name.
     measures : sequence of str, optional
         Measures to analyse. Default: all.
@@ -203,7 +203,7 @@ def variance(
     (0.9093155423770..., 0.6200505475989...)
     """
     reliability = check_number("reliability", reliability, 0, 1)
-    parts = alike(scores if is_several(scores) else {"all": scores}, measures)
+    parts = alike(scores, measures) if is_several(scores) else {"all": as_scores(scores, measures)}
     first = next(iter(parts.values()))
     runs = None
     if replicates is not None:

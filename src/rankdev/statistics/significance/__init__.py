@@ -51,7 +51,7 @@ def significance(
 
     Parameters
     ----------
-    scores : Scores or table
+    scores : Scores, table or path
         Scores of the systems; a table has the columns system, query, measure, value.
     measures : sequence of str, optional
         Measures to compare by. Default: all.
