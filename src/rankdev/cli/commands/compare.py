@@ -204,9 +204,9 @@ def _check(
 @click.argument("human", type=click.Path())
 @click.argument("model", type=click.Path())
 @click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path())
-@name_option
-@click.option("--alpha", default=0.05, show_default=True, help="Level of the intervals.")
 @measure_option(())
+@click.option("--alpha", default=0.05, show_default=True, help="Level of the intervals.")
+@name_option
 @order_options
 @empty_option
 @output_options
