@@ -24,7 +24,7 @@ IN_PLACE = "in its place"
 KINDS = (IN_PLACE, DISPLACED, NONRELEVANT, UNJUDGED, NOT_IN_REFERENCE, REPEATED, MISSING)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Lists:
     """What :func:`rankdev.explain` returns for every list, as arrays over [system, query, position].
 
@@ -76,8 +76,19 @@ def first_positions(references: References, runs: Mapping[str, Run], measure: RD
         [KINDS.index(text) for text in (MISSING, NONRELEVANT, outside, REPEATED, IN_PLACE)],
         KINDS.index(DISPLACED),
     )
-    weights = measure.position_weights.first(depth)
-    return Lists(str(measure), names, items, ranks, credit, earned, lost, kinds, ideal, found_at, weights)
+    return Lists(
+        measure=str(measure),
+        names=names,
+        items=items,
+        ranks=ranks,
+        credit=credit,
+        earned=earned,
+        lost=lost,
+        kinds=kinds,
+        ideal_ranks=ideal,
+        found_at=found_at,
+        weights=measure.position_weights.first(depth),
+    )
 
 
 def _returned(references: References, run: Run, names: pl.Series, depth: int) -> Ints:

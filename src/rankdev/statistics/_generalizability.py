@@ -17,7 +17,7 @@ RUNS = ("system", "run", "query", "system × query", "run × query")
 SEVERAL = ("system", "collection", "query", "system × collection", "system × query")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Components:
     """Estimated components of one measure's variance (negative ones are 0), and the design behind them."""
 
@@ -78,7 +78,16 @@ def components(tables: list[Floats]) -> Components:
     limits = _limits(between, noise, apart, apart * (sizes[0] - 1 if len(sizes) == 1 else len(sizes) - 1))
     negative = tuple(name for name, value in zip(SEVERAL, found, strict=True) if value < 0)
     system, collection, query, crossed, residual = (max(float(value), 0.0) for value in found)
-    return Components(system, collection, query, crossed, residual, sizes, limits, negative)
+    return Components(
+        system=system,
+        collection=collection,
+        query=query,
+        system_collection=crossed,
+        system_query=residual,
+        sizes=sizes,
+        limits=limits,
+        negative=negative,
+    )
 
 
 def components_of_runs(values: Floats, members: Sequence[Sequence[int]]) -> Components:
@@ -108,17 +117,17 @@ def components_of_runs(values: Floats, members: Sequence[Sequence[int]]) -> Comp
     negative = tuple(name for name in RUNS if found[name] < 0)
     kept = {name: max(value, 0.0) for name, value in found.items()}
     return Components(
-        kept["system"],
-        0.0,
-        kept["query"],
-        0.0,
-        kept["system × query"],
-        (queries,),
-        limits,
-        negative,
-        kept["run"],
-        kept["run × query"],
-        1 / share,
+        system=kept["system"],
+        collection=0.0,
+        query=kept["query"],
+        system_collection=0.0,
+        system_query=kept["system × query"],
+        sizes=(queries,),
+        limits=limits,
+        negative=negative,
+        run=kept["run"],
+        run_query=kept["run × query"],
+        runs=1 / share,
     )
 
 

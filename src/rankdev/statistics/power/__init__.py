@@ -121,18 +121,18 @@ def power(
     for remark in remarks:
         warn(remark)
     run = Simulation(
-        len(scores.systems),
-        len(scores.measures),
-        subsamples,
-        permutations,
-        alpha,
-        p_value,
-        replacement,
-        seed,
-        engine,
-        threads,
-        progress,
-        pool_of(scores, clusters),
+        systems=len(scores.systems),
+        measures=len(scores.measures),
+        subsamples=subsamples,
+        permutations=permutations,
+        alpha=alpha,
+        p_value=p_value,
+        new=replacement,
+        seed=seed,
+        engine=engine,
+        threads=threads,
+        progress=progress,
+        pool=pool_of(scores, clusters),
     )
     data, known = fingerprint(scores, clusters), NOTHING
     if resume is not None:

@@ -28,7 +28,7 @@ NOTHING: Mapping[int, Floats] = MappingProxyType({})
 COLUMNS = 512  # systems × measures simulated together: their sums should stay in the cache
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Simulation:
     """One simulation: its settings, and its progress."""
 

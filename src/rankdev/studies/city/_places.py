@@ -57,7 +57,7 @@ def plain(text: object) -> str:
     return " ".join(re.findall(r"[^\W_]+", "".join(part for part in parts if not unicodedata.combining(part))))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Places:
     """Places of a city; texts are :func:`plain`, ``x`` and ``y`` in metres, labels joined by ``_``.
 
@@ -114,17 +114,17 @@ def places_of(
         for top, more, group, kind in zip(tops, cuisines, groups, kinds, strict=True)
     ]
     return Places(
-        source,
-        names,
-        labels,
-        cuisines,
-        groups,
-        [_street(first_of(record, "street")) for record in records],
-        [plain(first_of(record, "postcode")) for record in records],
-        [sum(value not in (None, "") for value in record.values()) for record in records],
-        x,
-        y,
-        tuple(notes),
+        source=source,
+        names=names,
+        labels=labels,
+        cuisines=cuisines,
+        groups=groups,
+        streets=[_street(first_of(record, "street")) for record in records],
+        postcodes=[plain(first_of(record, "postcode")) for record in records],
+        filled=[sum(value not in (None, "") for value in record.values()) for record in records],
+        x=x,
+        y=y,
+        notes=tuple(notes),
     )
 
 

@@ -44,7 +44,7 @@ FULL = Protocol()
 QUICK = Protocol(1000, (25, 50, 100, 200, 400), 40, 200)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Poi(Tabular):
     """Results of the study; ``source`` names the data."""
 
@@ -101,7 +101,18 @@ def run_poi(
     kind = "simulated" if simulated else "given"
     source = f"{kind}: {len(scores.queries):,} queries, {len(scores.systems)} systems, seed {seed}"
     place = _paper_place(quick, seed, part_of(progress, 0.8, 1, name="the map")) if simulated else None
-    return Poi(source, simulated, scores, found, stable, grid, protocol, seed, tuple(notes), place)
+    return Poi(
+        source=source,
+        simulated=simulated,
+        scores=scores,
+        power=found,
+        stability=stable,
+        sensitivity=grid,
+        protocol=protocol,
+        seed=seed,
+        notes=tuple(notes),
+        place=place,
+    )
 
 
 def _paper_place(quick: bool, seed: int, progress: Progress | None) -> PaperPlace:
