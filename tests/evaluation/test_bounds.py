@@ -170,6 +170,20 @@ def test_too_many_ways_to_fill_the_first_places_are_looked_at_in_intervals(monke
     assert not near.exact[:, 0].any()
 
 
+def test_one_unjudged_item_is_of_one_level_or_none():
+    """Two relevant items and one unjudged: nothing is added, or one item of one of three levels."""
+    case = _completions.Case(
+        ranks=np.array([1, 2]),
+        grades=np.array([2.0, 1.0]),
+        levels=np.array([3.0, 2.0, 1.0]),
+        known=np.array([[0, 1]]),
+        unjudged=np.array([[2]]),
+        hidden=0,
+        lengths=np.array([3]),
+    )
+    assert sorted(_rdq_limits._ways(case, 5).least.tolist()) == [2, 3, 3, 3]
+
+
 @given(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 1), min_size=1), SYSTEMS)
 @examples(15)
 def test_subsets_that_are_not_tried_do_not_leave_the_limits_of_ap(grades, lists):

@@ -156,3 +156,13 @@ def test_what_is_of_one_order_is_refused():
             ask(references, {"s": {"q": {"a": 1.0}}}, "RDQ@5", ties="expected")
     with pytest.raises(UsageError, match=r"the uncertainty of judgments needs one order"):
         rd.report(references, {"s": {"q": {"a": 1.0}}}, judgments=[("q", "a", "b")], ties="expected")
+
+
+def test_queries_without_a_reference_do_not_change_the_ties_of_others():
+    references, equal = rd.References.of({"q": ["a", "b"]}), {"b": 1.0, "a": 1.0, "x": 1.0}
+    alone, behind = (
+        rd.evaluate(references, {"mine": rd.Run.from_scores(run, ties="expected")}, "RDQ@2").means.item()
+        for run in ({"q": equal}, {"other": {"y": 1.0}, "q": equal})
+    )
+    assert behind == alone
+    assert alone == pytest.approx(np.mean([rd.score(["a", "b"], order, "RDQ@2") for order in permutations("abx")]))

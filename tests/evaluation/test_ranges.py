@@ -1,5 +1,7 @@
 """The ends of what a score could be are those of all orders of equal scores, tried one by one."""
 
+from itertools import permutations
+
 import numpy as np
 import polars as pl
 import pytest
@@ -32,6 +34,17 @@ def test_no_order_leaves_the_range_and_some_reach_its_ends(data, text):
         assert np.isnan([low, high]).all()
     else:
         assert [low.item(), high.item()] == pytest.approx([np.nanmin(values), np.nanmax(values)], abs=1e-9)
+
+
+@pytest.mark.parametrize("text", ["RDQ@2", "RDQ@4"])
+def test_ties_gain_what_their_best_and_worst_orders_do(text):
+    good, first = ["a", "b", "c"], {"x": 2.0}
+    tied = {"c": 1.0, "b": 1.0, "a": 1.0}
+    references, run = rd.References.of({"q": good}), rd.Run.from_scores({"q": first | tied})
+    found = over_orders(references, {"mine": run}, [rd.parse(text)], rd.evaluate(references, {"mine": run}, text))
+    values = [rd.score(good, [*first, *order], text) for order in permutations(tied)]
+    assert 0 < min(values) < max(values)
+    assert [limit.item() for limit in found] == pytest.approx([min(values), max(values)])
 
 
 def test_scores_are_equal_as_the_run_has_them():
