@@ -51,7 +51,7 @@ def test_compare_by_segment_gives_the_numbers_of_python(rankdev, folder):
     assert printed["rows"] == records(found.to_polars())
     assert printed["interaction"] == records(found.interaction)
     options = dict.fromkeys(("order", "ties", "margin", "clusters", "replicates", "progress"))
-    page = compare("places.jsonl", runs, "RDQ@5", **options, empty="zero", segments=parts, seed=0)
+    page = compare("places.jsonl", runs, "RDQ@5", **options, empty="zero", segments=parts, alpha=0.05, seed=0)
     assert "RDQ@5: 0 of 3 pairs have a difference that depends on the segment." in notes(page)
 
 

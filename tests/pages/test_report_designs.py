@@ -22,7 +22,7 @@ USUAL = dict.fromkeys(("order", "ties", "margin", "segments", "progress", "clust
 
 
 def compared(**given):
-    return compare(REFERENCES, RUNS, ["RDQ@3", "P@3"], **{**USUAL, "empty": "zero", "seed": 0, **given})
+    return compare(REFERENCES, RUNS, ["RDQ@3", "P@3"], **{**USUAL, "empty": "zero", "alpha": 0.05, "seed": 0, **given})
 
 
 def test_tests_intervals_and_losses_are_those_of_systems():
@@ -103,7 +103,7 @@ def test_broken_data_have_no_winner_and_sound_data_no_problem(seed, missing, tie
         runs["fair"] = {query: dict.fromkeys(ITEMS, 1.0) for query in queries}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rd.RankdevWarning)
-        found = compare(REFERENCES, runs, ["RDQ@3", "P@6"], **{**USUAL, "empty": "zero", "seed": 0})
+        found = compare(REFERENCES, runs, ["RDQ@3", "P@6"], **{**USUAL, "empty": "zero", "alpha": 0.05, "seed": 0})
     for verdict, checks in zip(found.verdicts, found.checks, strict=True):
         problems = {check.name for check in checks if check.level == "problem"}
         expected = {"Queries missing from runs"} if missing == 13 else set()

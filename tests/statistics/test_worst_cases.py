@@ -26,7 +26,7 @@ POOR = {query: RNG.permutation([*"uvwxyz", "a"]).tolist() for query in LISTS}
 def found(runs, measures=("RDQ@4",), **given):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rd.RankdevWarning)
-        return compare(LISTS, runs, list(measures), **{**USUAL, "empty": "zero", "seed": 0, **given})
+        return compare(LISTS, runs, list(measures), **{**USUAL, "empty": "zero", "alpha": 0.05, "seed": 0, **given})
 
 
 def level(runs, name="Tied scores", **given):
