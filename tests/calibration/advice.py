@@ -25,7 +25,7 @@ def _powers(values: np.ndarray, n: int) -> np.ndarray:
 
 
 def _kept(population: np.ndarray, n: int, trials: int, seed: list[int]) -> float:
-    """Return how often the measure with most power in the population is kept, from samples of n queries."""
+    """Return how often the measure with the most power in the population is kept, from samples of n queries."""
     rng = np.random.default_rng(seed)
     names = tuple(f"s{i}" for i in range(len(population)))
     measures = tuple(f"m{i}" for i in range(population.shape[2]))
@@ -41,7 +41,7 @@ def _kept(population: np.ndarray, n: int, trials: int, seed: list[int]) -> float
 
 
 def chosen_measures(trials: int) -> Iterator[Finding]:
-    """Whether the measure with most power is kept: of simulated rankers, and of measures that are equally good."""
+    """Whether the measure with the most power is kept: for simulated rankers, and for equally good measures."""
     for systems, noise in NOISE.items():
         made = simulate(4000, models={f"s{i}": each for i, each in enumerate(noise)}, settings={"s": 1.0}, seed=systems)
         population = rd.evaluate(made.references, dict(made.runs), MEASURES).values

@@ -21,7 +21,7 @@ GAINS: dict[str, Draw] = {
 
 
 def risk(trials: int) -> Iterator[Finding]:
-    """The interval of URisk, in which losses count two or six times; Student's, that of TRisk, is given beside.
+    """The interval of URisk, in which losses count two or six times, and for comparison Student's, that of TRisk.
 
     Gains of *normal*, *exponential*, *discrete* and *tied* are .05 on average, with a standard deviation of .2 or less.
     """
@@ -57,7 +57,7 @@ SCORES: dict[str, Draw] = {
 
 
 def means(trials: int) -> Iterator[Finding]:
-    """The interval of a system's mean, and its width as a multiple of Student's, which is cut at 0 and 1 too."""
+    """The interval of a system's mean, and its width as a multiple of Student's, which is also cut at 0 and 1."""
     for kind, draw in SCORES.items():
         truth = float(draw(np.random.default_rng(0), (2_000_000,)).mean())
         for n in (5, 10, 25, 50, 200):

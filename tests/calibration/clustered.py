@@ -28,10 +28,10 @@ DESIGNS = [
 @patch("rankdev.statistics.equivalence.USUAL", 4000)  # flips; to save time
 @patch("rankdev.statistics.side_by_side.USUAL", 4000)
 def elsewhere(trials: int) -> Iterator[Finding]:
-    """Clusters whose queries share 30% of their variance, beside the same numbers from queries taken one by one.
+    """Clusters whose queries share 30% of their variance, compared with the same methods on single queries (*plain*).
 
-    Gates at the margin, effect sizes, meta-analyses of five collections, plans from pilots of 20 clusters, the power at
-    as many clusters, agreement between measures and with people.
+    Gates at the margin, effect sizes, meta-analyses of five collections, plans from pilots of 20 clusters, power at 20
+    clusters, agreement between measures and with people.
     """
     for simulate in (_gates, _effects, _collections, _plans, _powers, _agreements, _people):
         yield from simulate(trials)

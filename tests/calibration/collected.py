@@ -65,10 +65,10 @@ def _wrong(truth: Truth, found: Collected, top: int | None) -> list[float]:
 
 
 def stops(trials: int) -> Iterator[Finding]:
-    """What `collect` states when it stops, against the truth: mean over four queries a trial, whyever it stopped.
+    """What `collect` estimates when it stops, for whatever reason, compared with the truth: four queries per trial.
 
-    The share of pairs in the wrong order (20 items; 15 for sd 1.5), and how often the share is at most what was asked
-    for with probability .9.
+    The fraction of pairs in the wrong order (20 items; 15 for sd 1.5), and how often this fraction is at most the one
+    that was requested with probability .9.
     """
     for kind in JUDGES:
         items, error = (15, 0.15) if "1.5" in kind else (20, 0.05 if "%" in kind else 0.1)
@@ -101,11 +101,12 @@ def stops(trials: int) -> Iterator[Finding]:
 
 
 def conclusions(trials: int) -> Iterator[Finding]:
-    """What `collect` states about the top (12 items) and about two systems (6 queries of 6 items), against the truth.
+    """What `collect` estimates about the top (12 items) and two systems (6 queries of 6 items), against the truth.
 
-    Mean over four queries a trial, whyever it stopped; and over eight decisions, each about two systems that may
-    hardly differ. With one answer a pair, few items do not tell a consistent judge from one who errs about neighbours:
-    what is stated is an average over both, too cautious for the first. So there is a row of all judges together.
+    Means over four queries per trial, whatever made it stop, and over eight decisions, each about two systems that may
+    hardly differ. With few items and one answer per pair, a consistent judge cannot be distinguished from one who errs
+    about neighbours: the estimate is an average over both, and too cautious for the first. One row therefore has all
+    judges together.
     """
     tops, verdicts = ([], []), ([], [])
     for kind in ("consistent", "10% random", "Bradley–Terry, sd 3", "sd 1.5, ties"):
@@ -133,10 +134,10 @@ def conclusions(trials: int) -> Iterator[Finding]:
 
 
 def unlike_systems(trials: int) -> Iterator[Finding]:
-    """Wrong conclusions about two systems that do not resemble the truth: how many more than `collect` states.
+    """Wrong conclusions about two systems unrelated to the truth: how far they exceed the estimate of `collect`.
 
-    Six queries of six items, error .1, whyever it stopped, four kinds of judges together. Systems that differ much are
-    stated too cautiously, which is no error.
+    Six queries of six items, error .1, whatever made it stop, four kinds of judges together. For systems that differ a
+    lot, the estimate is too cautious, which does not count as an error.
     """
     for what in ("in random order", "one in about the reverse order", "alike, and unrelated to the truth"):
         stated, truly = [], []
@@ -196,7 +197,10 @@ def _stated(claim: str, setting: str, stated: list[float], truly: list[float]) -
 
 
 def chosen_pairs(trials: int) -> Iterator[Finding]:
-    """Scores of two systems, and their difference, against the true order: pairs by `collect`, 12 queries, 15 items."""
+    """Scores of two systems, and their difference, against the true order: pairs that `collect` chose.
+
+    12 queries of 15 items.
+    """
     for kind, each in (("consistent", 20), ("Bradley–Terry, sd 1.5", 40)):
         held = np.zeros(2)
         for seed in range(trials):
@@ -227,7 +231,7 @@ def chosen_pairs(trials: int) -> Iterator[Finding]:
 
 
 def decisions(trials: int) -> Iterator[Finding]:
-    """Decisions of `collect` between two systems, looked at after every answer: how often one is reached and wrong.
+    """Decisions of `collect` between two systems, checked after every answer: how often it reaches a wrong one.
 
     Five queries of six items; error .05. Systems are about equally good, or one is clearly better.
     """

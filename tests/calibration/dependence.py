@@ -20,9 +20,9 @@ SHAPES: dict[str, Draw] = {
 
 
 def dependent_queries(trials: int) -> Iterator[Finding]:
-    """The note on queries whose ids begin alike, on independent ones, and where a fraction repeats its group's value.
+    """The note on queries whose ids begin alike: independent queries, and groups in which a fraction shares a value.
 
-    The correlation within groups is .4 then. That it is seen is no claim: few groups show little.
+    The correlation within such groups is .4. Detecting it is not claimed: few groups provide little evidence.
     """
     for kind, draw in SHAPES.items():
         for groups, sizes in ((10, "2"), (30, "4"), (60, "1–6")):

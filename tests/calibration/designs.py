@@ -30,9 +30,10 @@ CLUSTERED = [
 
 
 def clusters(trials: int) -> Iterator[Finding]:
-    """Flips of whole clusters, for a pair without a difference, and for all pairs of four systems together.
+    """Flips of whole clusters: one pair without a difference, and all pairs of four systems simultaneously.
 
-    Sizes are equal, uniform, or long-tailed (1–200). 30% of the variance is between clusters, none for *independent*.
+    Cluster sizes are equal, uniform, or long-tailed (1–200). 30% of the variance is between clusters; for
+    *independent*, none is.
     """
     for kind, count, sizes in CLUSTERED:
         rng = np.random.default_rng([count, len(kind), len(sizes)])
@@ -56,7 +57,7 @@ def clusters(trials: int) -> Iterator[Finding]:
 
 
 def sparse_clusters(trials: int) -> Iterator[Finding]:
-    """One cluster in ten has any difference: one of 1 on four queries in five. The interval of the mean, .08."""
+    """The interval of a mean of .08: one cluster in ten has differences, of 1 on four queries in five."""
     for count in (8, 12, 40, 100):
         for sizes in ("5", "1–20", "1–200"):
             rng = np.random.default_rng([count, len(sizes), 5])
@@ -109,7 +110,7 @@ REPEATED = [
 
 
 def repeated_runs(trials: int) -> Iterator[Finding]:
-    """Systems of equal quality with several runs: any false rejection, Holm's for eight systems.
+    """Systems of equal quality with several runs: any false rejection, with Holm's correction for eight systems.
 
     Runs of a system differ by a normal effect, or a skewed one, with the standard deviation given.
     """
@@ -141,7 +142,7 @@ def _repeated(rng: np.random.Generator, kind: str, runs: tuple[int, ...], n: int
 
 
 def variance_of_runs(trials: int) -> Iterator[Finding]:
-    """The interval of Eρ² of means over runs, beside the one that takes these means as the systems (*plain*).
+    """The interval of Eρ² of means over runs, and the one that treats these means as systems (*plain*).
 
     Systems vary as much as their runs do, with or without skew; queries have ten times that deviation or more.
     """
@@ -171,7 +172,7 @@ TRUTHS = {"equal": np.zeros, "three groups": lambda k: np.floor(3 * np.arange(k)
 
 
 def ranked(trials: int) -> Iterator[Finding]:
-    """The ranks of all systems together, which must hold the true ones: several where systems are equal; and the means.
+    """The ranks of all systems, which must all contain the true ones (several, if systems are equal); and the means.
 
     Systems are skewed in opposite directions; discrete scores are 0 or 1, sparse ones differ from a base system's on
     one query in ten.
@@ -256,7 +257,7 @@ def _tasks(
 
 
 def planned_runs(trials: int) -> Iterator[Finding]:
-    """Queries by runs: the power that is reached with what is planned from the truth, and intervals from a pilot.
+    """Queries needed by the number of runs: the power of plans made from the truth, and intervals from a pilot.
 
     Differences of queries vary by .14, and by .1 in each run. Pilots have 100 queries.
     """
@@ -302,9 +303,9 @@ LOOKS = {
 
 
 def looks(trials: int) -> Iterator[Finding]:
-    """200 queries of a measure from 0 to 1, looked at after each: any rejection, and the interval after the last.
+    """200 queries of a measure from 0 to 1, tested after each: any rejection, and the interval after the last.
 
-    Without a difference, and with one of .4 standard deviations. For comparison Student's test at every tenth query.
+    Without a difference, and with one of .4 standard deviations. For comparison: Student's test at every tenth query.
     """
     for kind, draw in LOOKS.items():
         rng = np.random.default_rng([len(kind), 8])

@@ -27,7 +27,7 @@ def against_nothing(values: np.ndarray) -> Family:
 
 
 def margins(trials: int) -> Iterator[Finding]:
-    """Two systems that differ by exactly the margin are called the same; two equal ones better or worse."""
+    """How often two systems that differ by exactly the margin are called the same, and equal ones better or worse."""
     for kind, draw in KINDS.items():
         for n in (10, 25, 50):
             family = against_nothing(draw(np.random.default_rng([n, 8, len(kind)]), (n, trials)))
@@ -42,7 +42,7 @@ def margins(trials: int) -> Iterator[Finding]:
 
 
 def reliabilities(trials: int) -> Iterator[Finding]:
-    """Eρ² and the queries it needs, for sampled systems and queries; also for several collections of unequal sizes."""
+    """Eρ² and the number of queries needed, for sampled systems and queries; also for collections of unequal sizes."""
     for sizes in ((50,), (20, 40, 60)):
         for kind, draw in KINDS.items():
             spread = draw(np.random.default_rng(0), (10**6,)).std()  # of one on a query, whatever the kind
@@ -216,8 +216,8 @@ JUDGED = (
 def uncertain_judgments(trials: int) -> Iterator[Finding]:
     """Scores of two systems, and their difference, against the true order, estimated from judgments of eight items.
 
-    Strict: no two items are equal. Tied: three tiers; equal items are in any order, and the truth is the mean over
-    these. Ten queries; every pair is judged equally often, or between zero and six times at random, by unnamed
+    Strict: no two items are equal. Tied: three tiers; equal items may be in any order, and the truth is the mean over
+    these orders. Ten queries; every pair is judged equally often, or between zero and six times at random, by unnamed
     judges, by five or by one.
     """
     for truth, times, judges in JUDGED:

@@ -18,8 +18,8 @@ SEGMENTS = {f"s{part}": [f"q{i}" for i in range(part, QUERIES, 3)] for part in r
 def gates(trials: int) -> Iterator[Finding]:
     """A gate with two measures, three segments of 20 queries and a release, 60 queries in all.
 
-    It fails wrongly where the candidate is worse by exactly the margin everywhere, the edge of what may not fail. It
-    passes wrongly where it is worse by the margin in one segment by one measure, and far better in all else.
+    Wrong failures: the candidate is worse by exactly the margin everywhere, the worst that must not fail. Wrong passes:
+    it is worse by the margin in one segment by one measure, and far better everywhere else.
     """
     kinds = {**KINDS, "exponential, reversed": lambda rng, size: 1 - rng.exponential(1, size)}
     for kind, draw in kinds.items():

@@ -73,7 +73,7 @@ def tastes(trials: int) -> Iterator[Finding]:
 
 
 def one_tier(trials: int) -> Iterator[Finding]:
-    """Equal items are one tier, also if there are few data; the trials are the queries of one file."""
+    """How often equal items form one tier, even with few data; the trials are the queries of one file."""
     for rule, goal in (("auto", 0.9), ("leader", 0.95)):
         for items, each in ((3, 6), (6, 4), (6, 10), (10, 4), (10, 10), (10, 30), (20, 10)):
             rng, rows = np.random.default_rng(19), []
@@ -95,7 +95,7 @@ CROWDS = {
 
 
 def crowds(trials: int) -> Iterator[Finding]:
-    """Eight items in two groups, two units apart or equal, 60 judgments of each worker, some at random or opposite."""
+    """Eight items in two groups, two units apart or equal; 60 answers per worker, some random or inverted."""
     for setting, quality in CROWDS.items():
         shares = np.zeros((2, 2))  # equal, apart × Crowd-BT, Bradley–Terry
         called = np.zeros(2)
@@ -125,7 +125,7 @@ def _crowd(rng: np.random.Generator, quality: list[float], truth: np.ndarray) ->
 
 
 def more_judgments(trials: int) -> Iterator[Finding]:
-    """ "About N more judgments, each with a chance of 50%": add those of one undecided pair, and test it again."""
+    """ "About N more judgments, each with a chance of 50%": N are added to an undecided pair, which is tested again."""
     for items, each, spread in ((2, 10, 1.0), (2, 30, 1.0), (4, 20, 1.0), (8, 20, 1.0), (8, 20, 0.5), (8, 20, 2.0)):
         held = []
         for seed in range(trials):
@@ -166,8 +166,8 @@ def _weighted(rows: list[tuple[str, str, float]]) -> Preferences:
 def position(trials: int) -> Iterator[Finding]:
     """The item shown first wins with probability .73 (or .5) if both are equal; 40 queries of four items.
 
-    Every pair is asked in a random order, once or more often; strengths are normal. Where items differ much and a pair
-    has one answer, a note says that the interval is too narrow.
+    Every pair is asked in a random order, once or more often; strengths are normal. If items differ very much and a
+    pair has one answer, a note warns that the interval is too narrow.
     """
     for truth, spread, answers in POSITIONS:
         effect, held = np.log(truth / (1 - truth)), 0

@@ -79,40 +79,40 @@ STATED = {
 HEAD = """# Calibration
 
 Every interval and every error rate that rankdev reports is a claim. Here each claim is tested by simulation: scores
-are drawn repeatedly from a known truth, and the fraction of trials in which the claim held is counted. This page has
-the worst row of every claim, and what falls short; the pages behind its links have all {rows:,} rows.
+are drawn repeatedly from a known truth, and the fraction of trials in which the claim held is counted. This page shows
+the worst row of every claim, and where claims fall short; the linked pages have all {rows:,} rows.
 
 Intervals are at 95%, tests at α = .05. *normal*, *exponential* (skewed), *discrete* (five values) and *tied* (half of
-the differences are zero) are the distributions of per-query differences; those of sparse differences, of which most
-are zero, are named. AP@5 and RDQ@5 are differences between two systems of the simulator of the paper's POI study.
-`make calibrate` simulates everything and rewrites these pages, `python -m tests.calibration NAME` one section; short
-runs of the same simulations are part of `make test`.
+the differences are zero) are the distributions of per-query differences. Sparse differences, most of which are zero,
+are described where they occur. AP@5 and RDQ@5 denote differences between two systems from the simulator of the paper's
+POI study. `make calibrate` simulates everything and rewrites these pages; `python -m tests.calibration NAME` repeats
+one section. `make test` includes short runs of the same simulations.
 """
 SHORT = """
 ## Where claims fall short
 
-Of {rows:,} rows with a claim, {short:,} miss what is stated by more than three Monte Carlo errors. They belong to
-{claims} of {all} claims. The worst of each:
+Of {rows:,} rows with a claim, {short:,} miss the stated value by more than three Monte Carlo errors. They belong to
+{claims} of {all} claims. The worst row of each:
 
 """
 WORST = """
 ## The worst row of every claim
 
-*Stated* is what rankdev says: 95% for an interval and 5% for an error, or what the claim names. In bold: a row of this
-claim misses it by more than three Monte Carlo errors.
+*Stated* is the value that rankdev states: 95% for an interval and 5% for an error, or the value named in the claim. A
+value is in bold if some row of its claim misses the stated one by more than three Monte Carlo errors.
 
 """
 UNCLAIMED = """
 ## Not claimed
 
-Some rows are there for comparison, or show settings in which nothing is promised.
+Some rows are for comparison only, or show settings for which nothing is claimed.
 
 """
 TOPIC = """# Calibration: {title}
 
 *held* is the fraction of trials in which the claim held, and ± its Monte Carlo error; slow settings have fewer trials.
-*goal* is the least (≥) or the most (≤) that a test accepts in this setting: less than what is stated where a setting is
-known to be hard, – where nothing is claimed. A row more than four errors short of its goal is in bold.
+*goal* is the lowest (≥) or highest (≤) fraction that the tests accept: more lenient than the stated value where a
+setting is known to be hard, and – where nothing is claimed. A row is in bold if it misses its goal by more than four errors.
 [Calibration](../calibration.md) explains the settings, and has the worst row of every claim.
 """
 

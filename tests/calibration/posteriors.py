@@ -19,10 +19,10 @@ def posteriors(trials: int) -> Iterator[Finding]:
     """Posterior probabilities of worse, same and better, over true differences that are drawn anew in every trial.
 
     True differences are uniform between −.3 and .3, differences of queries have a standard deviation of .2, and the
-    margin is .05. With ties, a uniform fraction of queries differs, up to twice 1 − the ties, of which a uniform one
-    wins: by 1, or by up to 1; with 90% ties or more the margin is .01. "Small true differences" are no claim: where all
-    true differences lie between −.1 and .1, or fewer than two queries are expected to differ, a flat prior states too
-    much.
+    margin is .05. With ties, the fraction of queries that differ is uniform, up to twice 1 − the fraction of ties, and
+    so is the fraction of these that are wins; they differ by 1, or by up to 1. With 90% ties or more, the margin is
+    .01. Nothing is claimed for "small true differences": if all true differences lie between −.1 and .1, or fewer than
+    two queries are expected to differ, a flat prior is overconfident.
     """
     for n in SIZES:
         for kind, draw in KINDS.items():

@@ -28,8 +28,8 @@ TOGETHER = 100  # trials that share permutations
 def interactions(trials: int) -> Iterator[Finding]:
     """Differences with the same mean in two to eight segments, of unequal sizes and standard deviations (in brackets).
 
-    *sparse*: one query in ten has a difference, of either sign; *rare gains*: all differences are gains, as many times
-    rarer as they are larger. A false rejection claims that the difference depends on the segment.
+    *sparse*: one query in ten has a difference, of either sign; *rare gains*: all differences are gains, and the larger
+    they are, the rarer. A false rejection claims that the difference depends on the segment.
     """
     for sizes, deviations in ALIKE + UNLIKE:
         for kind in ("normal", "exponential", "discrete", "tied", "sparse", "rare gains"):

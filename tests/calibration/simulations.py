@@ -139,7 +139,7 @@ def simulated_differences() -> dict[str, np.ndarray]:
 
 
 def plans(trials: int) -> Iterator[Finding]:
-    """The queries needed, for a stated difference and for the pilot's own (a true effect of .5)."""
+    """The queries needed, for a stated difference and for the pilot's own difference (a true effect of .5)."""
     truth = {"normal": 0.95, "AP@5": 0.9, "RDQ@5": 0.9, "exponential": 0.85, "lognormal": 0.0}
     for kind, goal in truth.items():
         for n in (10, 25, 50):
@@ -184,7 +184,7 @@ def plans(trials: int) -> Iterator[Finding]:
 def powers(trials: int) -> Iterator[Finding]:
     """Power of pairs, their median, N80, and the difference of two exchangeable measures, over pools of queries.
 
-    Four systems; of AP@5 and RDQ@5 three of the simulator, each measure by itself.
+    Four systems; for AP@5 and RDQ@5, three systems of the simulator, each measure by itself.
     """
     for kind in ("normal", "exponential", "tied", "AP@5", "RDQ@5"):
         for pool in (200, 500, 2000):
@@ -225,7 +225,7 @@ def _powers(kind: str, pool: int, trials: int) -> Iterator[Finding]:
 
 
 def stabilities(trials: int) -> Iterator[Finding]:
-    """The interval of split halves, and what eight equal systems look like."""
+    """The interval of split halves, and the result for eight equal systems."""
     for kind in ("normal", "exponential"):
         rng = np.random.default_rng([7, len(kind)])
         ability = np.linspace(0, 0.5, 5)[:, None]

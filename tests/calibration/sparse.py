@@ -70,8 +70,8 @@ def inside(limits: tuple[np.ndarray, np.ndarray], truth: float | np.ndarray) -> 
 def sparse_intervals(trials: int) -> Iterator[Finding]:
     """The interval of one pair whose scores are equal on most queries, and its width as a multiple of Student's.
 
-    The measure's range is 0 to 1; "lose up to 1" is uniform. Small noise that hides a rare loss cannot be seen: it is
-    the last setting, and no claim.
+    The measure's range is 0 to 1; "lose up to 1" is uniform. Nothing is claimed for the last setting, because a rare
+    loss that small noise hides cannot be detected.
     """
     drawing = Drawing(None, "plus-one", ALPHA, 0)
     for kind, (draw, truth) in {**SPARSE, **DENSE}.items():
@@ -113,7 +113,7 @@ def sparse_families(trials: int) -> Iterator[Finding]:
 
 
 def sparse_margins(trials: int) -> Iterator[Finding]:
-    """Two systems that differ by exactly the margin, on few queries, are called the same."""
+    """How often two systems that differ by exactly the margin, on few queries, are called the same."""
     for kind, (draw, truth) in SPARSE.items():
         for n in SIZES:
             one = against_nothing(draw(np.random.default_rng([n, 33, len(kind)]), (trials, n)))
@@ -136,7 +136,7 @@ def sparse_plans(trials: int) -> Iterator[Finding]:
 
 
 def few_judgments(trials: int) -> Iterator[Finding]:
-    """P@1 by ten or twenty humans and a model of 300 queries; and how often a measure predicts people's preferences."""
+    """P@1 from 10 to 60 queries judged by humans and 300 by a model; and how often measures predict preferences."""
     for often in (0.05, 0.15, 0.5, 0.9):
         for n in (10, 20, 60):
             for model in ("good", "uninformative"):
@@ -202,10 +202,10 @@ def many_comparisons(trials: int) -> Iterator[Finding]:
 
 
 def shapes(trials: int) -> Iterator[Finding]:
-    """Tests of a true mean of 0 where differences are skewed or one query in fifty dominates: a remark says so.
+    """Tests of a true mean of 0 where differences are skewed or one query in fifty dominates, and the note about it.
 
-    "2% lose .9": all others win a little. No test of the mean holds there; the claim is that a significant result
-    comes with a remark.
+    "2% lose .9": all others win a little. No test of the mean keeps its level there; the claim is that a significant
+    result comes with a note (a remark).
     """
     kinds: dict[str, Draw] = {
         "2% lose .9": lambda rng, shape: rng.normal(0.018, 0.02, shape) - 0.9 * (rng.random(shape) < 0.02),
@@ -275,9 +275,9 @@ HIDDEN = {
 
 
 def hidden(trials: int) -> Iterator[Finding]:
-    """Rare losses that small differences hide, so that nothing seems sparse: `bounded` beside the usual interval.
+    """Rare losses that small differences hide, so that nothing seems sparse: `bounded` and the usual interval.
 
-    Its median width is given in widths of the usual one.
+    The median width of `bounded` is a multiple of that of the usual interval.
     """
     drawing = Drawing(None, "plus-one", ALPHA, 0, "numpy")
     for kind, (draw, mean) in HIDDEN.items():
@@ -295,9 +295,9 @@ def hidden(trials: int) -> Iterator[Finding]:
 
 
 def corrections(trials: int) -> Iterator[Finding]:
-    """Any false rejection among six systems, by Holm and by max-T: equal ones, and one that is better than five equal.
+    """Any false rejection among six systems, by Holm and by max-T: all equal, or one better than five equal ones.
 
-    The fraction of its five comparisons that are rejected is given beside.
+    *power* is the fraction of the better system's five comparisons that are rejected.
     """
     kinds = {**KINDS, "90% ties": lambda rng, shape: np.where(rng.random(shape) < 0.9, 0.0, rng.normal(0, 1, shape))}
     for kind, draw in kinds.items():
