@@ -1,4 +1,4 @@
-"""Can a pilot predict which measure has most power? `python -m benchmarks.statements.choice ../shared/data`.
+"""Can a pilot predict which measure has the most power? `python -m benchmarks.statements.choice ../shared/data`.
 
 Writes docs/data/choice.json: mean power over pairs of systems under the measure that each way of choosing takes. The
 rule from losses is fitted to pairs of worlds A and C of the study of real places (what `rankdev study poi --real

@@ -1,4 +1,4 @@
-"""Which measure has most power, and which may have."""
+"""Which measure has the most power, and which may have."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ def test_the_measure_with_the_clearer_difference_is_chosen():
     found = rd.advise(noisy(effects=(1.0, 0.05)))
     assert found.best == "P@1"
     assert found.may_be_best.tolist() == [True, False]
-    assert found.conclusion == "Use P@1: it has most power to distinguish these systems. Not P@2."
+    assert found.conclusion == "Use P@1: it has the most power to distinguish these systems. Not P@2."
     assert found.behind[0].tolist() == [0, 0, 0]
     assert found.behind[1, 1] > 0
 

@@ -46,7 +46,7 @@ GROUPS = {
         "ppi": ("compare", "Combine a few human-judged queries with many LLM-judged ones."),
     },
     "Measures": {
-        "measures": ("measures", "List the measures, or estimate which have most power."),
+        "measures": ("measures", "List the measures, or estimate which have the most power."),
         "sensitivity": ("meta", "Show how a measure's parameters change its power."),
         "tune": ("meta", "Choose a measure's parameters from user preferences or clicks."),
         "weights": ("measures", "Estimate position weights from clicks."),

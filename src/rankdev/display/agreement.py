@@ -292,4 +292,4 @@ def plot_advice(found: Advice) -> Figure:
     names = [("", name) for name in rows["measure"]]
     drawn = draw_intervals(rows, "behind", names, label, rows["may_be_best"].to_list(), zero=True)
     kept = counted(int(rows["may_be_best"].sum()), "measure", of=rows.height)
-    return titled(drawn, f"May have most power for these systems: {kept}")
+    return titled(drawn, f"May have the most power for these systems: {kept}")

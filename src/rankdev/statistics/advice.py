@@ -1,4 +1,4 @@
-"""Which of several measures has most power for these systems, and which may have."""
+"""Which of several measures has the most power for these systems, and which may have."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Advice(Result):
 
     @property
     def best(self) -> str:
-        """The measure with most power here.
+        """The measure with the most power here.
 
         Examples
         --------
@@ -123,7 +123,7 @@ class Advice(Result):
         >>> values = rng.normal([[[0.5, 0.1]], [[0.0, 0.0]]], 1.0, (2, 40, 2))
         >>> scores = rd.Scores(("x", "y"), tuple("q%d" % i for i in range(40)), ("P@1", "P@2"), values)
         >>> rd.advise(scores).conclusion
-        'Use P@1: it has most power to distinguish these systems. Not P@2.'
+        'Use P@1: it has the most power to distinguish these systems. Not P@2.'
         """
         rows = self.to_polars()
         others = rows.filter("may_be_best", pl.col("measure") != self.best)["measure"].to_list()
@@ -132,10 +132,10 @@ class Advice(Result):
             no_difference = "No measure is significantly better than another at distinguishing these systems"
             return f"{no_difference}: choose by what users want."
         as_good = f"; {listed(others)} may be as good" if others else ""
-        return f"Use {self.best}: it has most power to distinguish these systems{as_good}. Not {listed(worse)}."
+        return f"Use {self.best}: it has the most power to distinguish these systems{as_good}. Not {listed(worse)}."
 
     def to_polars(self) -> pl.DataFrame:
-        """Return one row per measure, the one with most power first.
+        """Return one row per measure, the one with the most power first.
 
         Returns
         -------

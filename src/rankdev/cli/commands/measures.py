@@ -1,4 +1,4 @@
-"""The commands ``measures`` (what there is, which has most power for some systems) and ``weights`` (from clicks)."""
+"""The commands ``measures`` (what there is, which has the most power) and ``weights`` (from clicks)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CANDIDATES = ("paper@10", "P@10", "RR")  # these need no grades
     cls=Command,
     epilog="Example: rankdev measures --advise places.jsonl nearest.run popular.run blended.run -m paper@5",
 )
-@click.option("--advise", is_flag=True, help="Estimate which measures have most power for these systems.")
+@click.option("--advise", is_flag=True, help="Estimate which measures have the most power for these systems.")
 @source_options
 @segments_option
 @clusters_option

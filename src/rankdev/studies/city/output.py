@@ -295,7 +295,7 @@ def _leader(powers: Mapping[str, float]) -> str:
 
 
 def _by_kind(outcomes: Sequence[Outcome]) -> pl.DataFrame:
-    """Return what pairs of each kind differ in, at the median, and which measure has most power there."""
+    """Return what pairs of each kind differ in, at the median, and which measure has the most power there."""
     rows = []
     for kind in PAIR_KINDS:
         tables = [outcome.pairs.filter(pl.col("kind") == kind) for outcome in outcomes]

@@ -179,7 +179,7 @@ def real_pairs_report(found: RealPairs) -> Report:
 @draws(RealPairs)
 @styled
 def plot_real_pairs(found: RealPairs) -> Figure:
-    """Draw every pair where its losses put it, coloured by the measure with most power for it."""
+    """Draw every pair where its losses put it, coloured by the measure with the most power for it."""
     drawn, axes = figure(1.5 * COLUMN, 3.8)
     axis: Any = axes[0, 0]
     level = (found.power == found.power.max(axis=1, keepdims=True)).sum(axis=1) > 1
@@ -194,4 +194,4 @@ def plot_real_pairs(found: RealPairs) -> Figure:
     axis.axhline(0, color="#777777", linewidth=0.8)
     axis.set(xlabel="advantage in retrieval (difference of losses)", ylabel="advantage in order")
     drawn.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=6, markerscale=2)
-    return titled(drawn, f"Pairs of systems, by the measure with most power at {found.n} queries")
+    return titled(drawn, f"Pairs of systems, by the measure with the most power at {found.n} queries")

@@ -167,8 +167,9 @@ def _place_report(place: PaperPlace) -> Report:
         f"The map (rankdev study map) is nearest to the paper's powers where one system is better by"
         f" {place.retrieval:.2f}"
         f" {interval(low, high, 2)} in retrieval and by {place.order:.2f} {interval(left, right, 2)} in order.",
-        f"There {best} has most power (paper: {best_in_paper}); the orders of measures agree with τ = {place.tau:.2f},"
-        f" powers are {place.apart:.3f} apart (root mean square). Two coordinates were fitted to 13 numbers.",
+        f"There {best} has the most power (paper: {best_in_paper}); the orders of measures agree with"
+        f" τ = {place.tau:.2f}, powers are {place.apart:.3f} apart (root mean square). Two coordinates were"
+        " fitted to 13 numbers.",
     )
     names = ["measure", "paper", "map", "95%"]
     frame = pl.DataFrame(rows, schema=names, orient="row").sort("paper", descending=True, maintain_order=True)
