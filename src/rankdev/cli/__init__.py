@@ -24,16 +24,16 @@ GROUPS = {
     "Everyday": {
         "eval": ("evaluate", "Score runs against references."),
         "compare": ("compare", "Test which differences between systems are significant."),
-        "leaderboard": ("leaderboard", "Order systems, with intervals of their ranks."),
+        "leaderboard": ("leaderboard", "Rank systems, with intervals of their ranks."),
         "explain": ("evaluate", "Show where a query's score was lost, position by position."),
         "report": ("report", "Write a whole comparison as one HTML page."),
         "gate": ("gate", "Decide whether a candidate may replace a baseline."),
         "history": ("gate", "Show means over time, and what gates decided."),
-        "table": ("leaderboard", "Write the table of a paper, with marks of significance."),
+        "table": ("leaderboard", "Write the results table of a paper, with significance marks."),
     },
     "References": {
         "refs": ("refs", "Build references from grades, lists or preferences."),
-        "pool": ("judge", "Collect the first items of runs, to be judged."),
+        "pool": ("judge", "Pool the top items of runs for judging."),
         "judge": ("judge", "Collect pairwise preferences in the browser."),
     },
     "Statistics": {

@@ -115,7 +115,7 @@ Notes and warnings go to standard error. A file appears only once it is
 complete, and no command overwrites a file that it reads. JSON holds parameters
 and notes next to the rows.
 
-Exit status: 0 success, 1 wrong data, 2 wrong call, 130 interrupted.
+Exit status: 0 success, 1 invalid data, 2 invalid command, 130 interrupted.
 
 Example: rankdev eval places.jsonl blended.run -q -o scores.csv"""
 
@@ -175,8 +175,8 @@ One meaning for each option:
 Example: rankdev compare --scores scores.csv --baseline nearest"""
 
 FILES = """\
-The content decides how a file is read. .gz and .zst are unpacked; - is standard
-input.
+Files are recognised by their content. .gz and .zst are decompressed; - is
+standard input.
 
   references    TREC qrels: query 0 item grade
                 JSONL: {"query": ..., "tiers": [[...], [...]]}
@@ -195,7 +195,7 @@ item doc_id, docid or docno, a grade relevance or label. The extension of an
 output chooses its format: see rankdev help output."""
 
 MODELS = """\
-A language model answers as assessors do, in the same database:
+A language model can answer in place of assessors, in the same database:
 
   rankdev judge items.jsonl --db judgments.sqlite --model URL NAME
 

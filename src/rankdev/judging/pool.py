@@ -29,7 +29,7 @@ def pool(
     order: Order | None = None,
     ties: Ties | None = None,
 ) -> pl.DataFrame:
-    """Collect the first items of each query from several runs: what is to be judged.
+    """Pool the top items of each query from several runs for judging.
 
     Parameters
     ----------

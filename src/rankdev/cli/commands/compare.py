@@ -226,7 +226,8 @@ def ppi_command(
     """Estimate human-judged scores from a few queries judged by humans and many judged by a model.
 
     HUMAN and MODEL are references, with RUNs to score against both; or, without RUNs, scores of both kinds, with the
-    columns system, query, measure, value. Intervals hold however wrong the model is.
+    columns system, query, measure, value. Intervals are valid however
+    wrong the model is, if the queries judged by humans are a random sample.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.statistics.prediction_powered import prediction_powered

@@ -218,9 +218,9 @@ def bounds_command(
 ) -> None:
     """Bound each score over all ranks that returned unjudged items could have.
 
-    REFERENCES must state which items were judged nonrelevant: by grade 0, or by "nonrelevant" next to the tiers. The
-    better of two RUNs is safe where no completion of the judgments of all that RUNs return, at any depth, can reverse
-    it. For RDQ, nDCG, RBP, AP, Compat, P and R.
+    REFERENCES must state which items were judged nonrelevant: by grade 0, or by "nonrelevant" next to the tiers. A
+    conclusion about two RUNs is safe if no completion of the judgments, for all items that RUNs return at any depth,
+    reverses it. For RDQ, nDCG, RBP, AP, Compat, P and R.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.evaluation.bounds import bounds

@@ -44,7 +44,7 @@ def _check_saved(path: str) -> None:
 @click.option("--require", "required", metavar="QUERY", multiple=True, help="This query must not lose; repeat.")
 @click.option("--segments", metavar="FILE", type=click.Path(), help="Segments that must pass: query, segment.")
 @click.option("--against", metavar="FILE", type=click.Path(), help="Saved scores of the baseline, instead of its RUN.")
-@click.option("--release", metavar="FILE", type=click.Path(), help="Saved scores that it must not fall below either.")
+@click.option("--release", metavar="FILE", type=click.Path(), help="Also compare with a release's saved scores.")
 @file_option("--save", check=_check_saved, help="Save the candidate's scores unless it fails.")
 @click.option("--baseline", help="With --scores: the system in use.")
 @click.option("--candidate", help="With --scores: the system that may replace it.")
@@ -269,7 +269,7 @@ def history_command(
 ) -> None:
     """Show means over time, with intervals, what gates decided, and where references or parameters changed.
 
-    FILE is what rankdev eval --history FILE and rankdev gate --history FILE append to.
+    FILE is the file to which rankdev eval --history and rankdev gate --history append.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.display.gate import plot_history

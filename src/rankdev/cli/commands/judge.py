@@ -282,10 +282,10 @@ def _strategy(pool: Any, *, goal: str, error: float | None, **options: Any) -> A
 @safe_csv_option
 @table_option("-o", "--output", default="items.jsonl", show_default=True, help="Write the items here.")
 def pool_command(runs: tuple[str, ...], depth: int, texts: str | None, order: Order, ties: Ties, output: str) -> None:
-    """Collect the first items of each query from runs, for rankdev judge.
+    """Pool the top items of each query from runs, for rankdev judge.
 
-    Assessors see what --texts has of an item; with a column query, of that query's items, and query_text. Then:
-    rankdev judge items.jsonl --db judgments.sqlite
+    Assessors see the texts in --texts. If it has a column query, each row is about an item of that query, and may have
+    a query_text. Then: rankdev judge items.jsonl --db judgments.sqlite
     """
     from rankdev.io.writing import writing
     from rankdev.judging.pool import pool

@@ -54,7 +54,7 @@ def leaderboard_command(
     segments: str | None,
     **source: Any,
 ) -> None:
-    """Order systems, with intervals of means and ranks, and groups without a significant difference.
+    """Rank systems, with intervals of means and ranks, and groups without a significant difference.
 
     Give REFERENCES and RUNs, or --scores, or several --collection: tasks over which systems are ordered.
     """

@@ -100,7 +100,7 @@ def power_command(
 @click.option("--difference", type=float, multiple=True, help="A difference to detect; repeat.")
 @click.option("--width", type=float, multiple=True, help="Or the width of a difference's interval; repeat.")
 @click.option("--systems", type=int, multiple=True, help="Number of systems in a collection; repeat.")
-@click.option("--correlation", type=float, help="Of the systems' scores. Default: estimated, or 0.")
+@click.option("--correlation", type=float, help="Between systems' scores. Default: estimated, or 0.")
 @click.option("--power", default=0.8, show_default=True, help="Probability of detecting it.")
 @click.option("--alpha", default=0.05, show_default=True, help="Level of the test.")
 @clusters_option

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     epilog="Example: rankdev refs grades qrels.txt -o refs.jsonl",
 )
 def refs_command() -> None:
-    """Build references, and write them in the format of the output's extension."""
+    """Build references; the extension of the output file determines the format."""
 
 
 def write(references: References, output: str) -> None:

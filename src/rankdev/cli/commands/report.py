@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 @page_option(default="report.html", show_default=True, help="Write the page here.")
 @click.option("--query-texts", metavar="FILE", type=click.Path(), help="A table with query and text.")
 @click.option("--item-texts", metavar="FILE", type=click.Path(), help="A table with item and text.")
-@click.option("--dataset", metavar="NAME", help="Texts that no file has, from ir_datasets.")
+@click.option("--dataset", metavar="NAME", help="Take other texts from this ir_datasets data set.")
 @click.option("--title", default="", help="Title of the page.")
 @click.option("--author", default="", help="Who made it.")
 @click.option("--date", metavar="TEXT", help="When; '' for none.  [default: today]")
 @click.option("--margin", type=float, help="Also test equivalence within this difference.")
-@click.option("--judgments", metavar="FILE", type=click.Path(), help="Judgments behind REFERENCES: uncertainty.")
+@click.option("--judgments", metavar="FILE", type=click.Path(), help="Judgments behind REFERENCES: shows uncertainty.")
 @click.option("--alpha", default=0.05, show_default=True, help="Level of tests and intervals.")
 @click.option("--power", is_flag=True, help="Also estimate the power for n queries.")
 @click.option("--public", is_flag=True, help="Leave the texts of items out.")
@@ -72,8 +72,9 @@ def report_command(
     names: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Compare the RUNs on one HTML page, a file that needs no network. It opens on the conclusion by the first measure,
-    and the health of the data.
+    """Compare the RUNs on one HTML page, a file that needs no network.
+
+    It opens with the conclusion for the first measure and checks of the data.
     """
     from rankdev.display.layout import paragraph
     from rankdev.display.report import screen_width

@@ -47,7 +47,7 @@ def controlled_command(figure: str | None, form: str | None, output: str | None)
 
 @study_command.command(
     "leave-out",
-    short_help="Scores and rankings without some judgments.",
+    short_help="Compare rankings of systems with and without some judgments.",
     epilog="Example: rankdev study leave-out qrels.txt runs/ --teams teams.csv",
 )
 @click.argument("references", metavar="REFERENCES")
@@ -75,11 +75,11 @@ def leave_out_command(
     form: str | None,
     output: str | None,
 ) -> None:
-    """Scores and rankings of systems if some judgments had not been made.
+    """Compare scores and rankings of systems with and without some judgments.
 
     RUNS is a folder with one file per system. Items that only one team's runs brought into the pool are removed, team
-    by team, and fractions of all judgments at random. Default measures: RDQ, nDCG, AP, RBP and Compat at 10, Bpref and
-    judged-only variants.
+    by team; then fractions of all judgments, at random. Default measures: RDQ, nDCG, AP, RBP and Compat at 10, Bpref
+    and judged-only variants.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.io.tables import runs_in
@@ -132,9 +132,9 @@ def map_command(
 ) -> None:
     """Show which measure has the most power, by how systems differ.
 
-    Simulated pairs of systems, one of which finds reference items better (retrieval), orders them better (order), or
-    both: the power of the paper's configurations at every point of that grid. With --references and --runs, where your
-    own pairs of systems lie, and whether that predicts which measure has more power for them.
+    In simulated pairs of systems, one finds reference items better (retrieval), orders them better (order), or both.
+    The map shows the power of the paper's configurations at every point of that grid. With --references and --runs, it
+    shows where your own pairs lie, and whether that predicts which measure has more power for them.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.io.tables import runs_in
@@ -176,7 +176,7 @@ def map_command(
 @click.option(
     "--cross-encoder", metavar="FOLDER", help="With --real: train this model on texts, not LightGBM on features."
 )
-@table_option("--pairs", help="With --real: write what each pair of systems differs in.")
+@table_option("--pairs", help="With --real: write how each pair of systems differs.")
 @click.option("--quick", is_flag=True, help="Smaller simulations: seconds, not minutes.")
 @seed_option
 @figures_option("figure1.png (sensitivity), power.png and stability.png")
@@ -196,8 +196,8 @@ def poi_command(
 ) -> None:
     """Tables 2 and 3, Figure 1 and the pair counts: points of interest.
 
-    Without --references and --runs, on simulated data like the published. Runs named MODEL-SETTING form a grid. With
-    --real, on queries about a city's places, answered by rerankers that are trained here, in several worlds.
+    Without --references and --runs, the data are simulated to resemble those of the paper. Runs named MODEL-SETTING
+    form a grid. With --real, rerankers are trained and tested on queries about a city's places, in several worlds.
     """
     if real is not None:
         if references is not None or runs is not None:
