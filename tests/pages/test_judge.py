@@ -63,7 +63,7 @@ def test_keys_answer_and_the_page_says_saved(opened, server):
         assert (kept, worker, len(said(server))) == (outcome, "ann", count)
         answers = "1 answer" if count == 1 else f"{count} answers"
         assert opened.text_content("#progress").startswith(
-            f"{answers} by you ({count} since you opened this page), {count} by all. "
+            f"{answers} by you ({count} since you opened this page), {count} in total. "
         )
 
 
@@ -72,13 +72,13 @@ def test_progress_counts_this_page_and_says_when_more_is_left_than_it_seemed(ope
     assert opened.evaluate("byId('bar').value") > 0
     opened.reload()
     begin(opened, server, server.tokens.judge, "ann")
-    assert "1 answer by you (0 since you opened this page), 1 by all." in opened.text_content("#progress")
+    assert "1 answer by you (0 since you opened this page), 1 in total." in opened.text_content("#progress")
     before = opened.evaluate("byId('bar').value")
     progress = "{mine: 2, all: 2, queries: 2, open: 2, given_up: 0, error: 0, low: 20, high: 40, judges: 3, yours: 7"
     opened.evaluate(f"showProgress({progress}, left: 30}})")
     assert opened.evaluate("byId('bar').value") < before
     assert "about 30 judgments left (20 to 40)." in opened.text_content("#progress")
-    assert "3 judges are at work" in opened.text_content("#progress")
+    assert "3 judges are working on them" in opened.text_content("#progress")
     assert "At most 7 of them are for you." in opened.text_content("#progress")
     assert "more than it seemed before" in opened.text_content("#progress")
     opened.evaluate(f"showProgress({progress}, left: 29}})")
@@ -189,7 +189,10 @@ def test_reading_is_not_answering(page, tmp_path):
 
 
 def test_buttons_stay_where_they_are(page, tmp_path):
-    with serving(tmp_path, MANY) as server:
+    rows = [
+        {"query": "q", "item": f"d{k:02}", "text": "A line.\n" * (1 + 3 * (k % 6))} for k in range(30)
+    ]  # none fills it
+    with serving(tmp_path, rows) as server:
         begin(page, server, server.tokens.judge, "ann")
         places, heights = set(), set()
         for _ in range(10):  # sides are drawn at random, and with them the pairs that follow

@@ -58,7 +58,7 @@ def test_keys_and_buttons_grade_and_the_end_is_shown(page, server):
     page.click("[data-grade='1']")
     page.wait_for_function("() => state.grading !== window.before && !state.busy")
     assert given(server)[4][2:] == (1, "3 of 4")
-    progress = "5 grades by you (5 since you opened this page), 5 by all. 4 of 7 items fully graded. 3 grades left."
+    progress = "5 grades by you (5 since you opened this page), 5 in total. 4 of 7 items fully graded. 3 grades left."
     assert progress in page.text_content("#progress")
     press(page, server, "3")
     press(page, server, "3")
