@@ -112,8 +112,8 @@ TOPIC = """# Calibration: {title}
 
 *held* is the fraction of trials in which the claim held, and ± its Monte Carlo error; slow settings have fewer trials.
 *goal* is the lowest (≥) or highest (≤) fraction that the tests accept: more lenient than the stated value where a
-setting is known to be hard, and – where nothing is claimed. A row is in bold if it misses its goal by more than four errors.
-[Calibration](../calibration.md) explains the settings, and has the worst row of every claim.
+setting is known to be hard, and – where nothing is claimed. A row is in bold if it misses its goal by more than four
+errors. [Calibration](../calibration.md) explains the settings, and has the worst row of every claim.
 """
 
 

@@ -189,9 +189,8 @@ def test_reading_is_not_answering(page, tmp_path):
 
 
 def test_buttons_stay_where_they_are(page, tmp_path):
-    rows = [
-        {"query": "q", "item": f"d{k:02}", "text": "A line.\n" * (1 + 3 * (k % 6))} for k in range(30)
-    ]  # none fills it
+    lines = [1 + 3 * (k % 6) for k in range(30)]  # none fills the screen, so that heights differ
+    rows = [{"query": "q", "item": f"d{k:02}", "text": "A line.\n" * count} for k, count in enumerate(lines)]
     with serving(tmp_path, rows) as server:
         begin(page, server, server.tokens.judge, "ann")
         places, heights = set(), set()
