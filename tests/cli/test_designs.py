@@ -154,7 +154,7 @@ def test_leaderboard_over_collections(rankdev, folder):
     given = ("--collection", "one.csv", "--collection", "two.csv")
     done = rankdev("leaderboard", *given, "--rule", "borda", "--format", "json")
     assert rows_of(done) == rd.leaderboard(parts, rule="borda").to_polars().to_dicts()
-    assert "what the choice of tasks changes" in rankdev("leaderboard", *given).out
+    assert "effect of the choice of tasks" in rankdev("leaderboard", *given).out
     wrong = rankdev("leaderboard", *given, "--clusters", "users.csv")
     assert (wrong.status, wrong.err) == (2, "rankdev: --clusters is for one collection; leave it out\n")
     wrong = rankdev("leaderboard", "places.jsonl", *RUNS, "--rule", "wins")

@@ -95,7 +95,7 @@ def test_evaluate_counts_and_notes(tmp_path):
     scores = rd.evaluate({"q1": ["d2"], "q2": ["d1"]}, {"a": path}, "RR", duplicates="first")
     assert scores.means.item() == pytest.approx((1 / 2 + 1) / 2)
     assert scores.coverage[0].left_out == 2
-    assert "a: 2 rows are left out, because another of the same query and item counts" in scores.remarks
+    assert "a: 2 rows are left out, because another row of the same query and item counts" in scores.remarks
     both = rd.evaluate({"q1": ["d2"]}, {"a": path, "b": path}, "RR", duplicates="best", strict=False)
     assert any("2 of 2 runs have rows that are left out" in line for line in both.remarks)
 

@@ -40,7 +40,7 @@ def leaderboard_report(found: Leaderboard) -> Report:
         look: Any = {"right": (spread, "ranks", "best", "such tasks"), "names": ("system",)}
         tables.append(Table(frame, f"{measure}{over}", **look))
         if several:
-            tables.append(Table(_by_choice(rows), f"{measure}: what the choice of tasks changes", **look))
+            tables.append(Table(_by_choice(rows), f"{measure}: effect of the choice of tasks", **look))
         if found.risk is not None:
             tables.append(_risk(found, measure, rows, spread))
     return result_report(

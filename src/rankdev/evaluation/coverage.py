@@ -91,10 +91,10 @@ def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:
     if len(repeating) == 1:
         system, count = next(iter(repeating.items()))
         rows = counted(count, "row", "is")
-        yield f"{system}: {rows} left out, because another of the same query and item counts"
+        yield f"{system}: {rows} left out, because another row of the same query and item counts"
     elif repeating:
         runs, counts = counted(len(repeating), "run", of=len(coverage)), named_counts(repeating)
-        yield f"{runs} have rows that are left out, because others of the same query and item count: {counts}"
+        yield f"{runs} have rows that are left out, because other rows of the same query and item count: {counts}"
     for kind, verb, one, several, many in (
         (
             "missing",

@@ -212,7 +212,7 @@ def _order(references: References, measure: Measure) -> Check:
         return Check(name, "good", counted(tiers, "grade") if graded else "enough", text)
     flat = found.one == found.several
     text = (
-        f"The references do not order their items, so that {found.measure} cannot see the order: a reversed ranking"
+        f"The references do not order their items, so {found.measure} ignores the order: a reversed ranking"
         f" would score {found.reversed_score:.2f}."
         if flat
         else str(found)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 EXPORTS = (*ENDINGS, ".txt")
 SPREADSHEETS = (".csv", ".tsv")
-AT_ANY_TIME = "One may look after every answer: a posterior probability does not depend on when one stops."
+AT_ANY_TIME = "You may look after every answer: a posterior probability remains valid whenever you stop."
 COMMENTS = 50  # the last ones are shown; all are exported
 Reply = tuple[bytes, str]
 

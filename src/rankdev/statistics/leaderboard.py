@@ -218,7 +218,7 @@ def leaderboard(
     others = [f"{name}: {remark}" for name, part in parts.items() for remark in part.remarks if len(parts) > 1]
     if risk is not None:
         others += [
-            f"{board.found.columns['measure'][0]}: ZRisk and GeoRisk need scores of 0 or more of which higher is better"
+            f"{board.found.columns['measure'][0]}: ZRisk and GeoRisk need scores of 0 or more, higher being better"
             for board in boards
             if board.rows["georisk"].is_null().all()
         ]

@@ -266,7 +266,7 @@ function listOf(query, system, side) {
     return [itemRow(entry.place, element("th", { scope: "row" }, String(i + 1)), item, cell(`${entry.rank || "–"} / ${entry.ideal}`), cell(String(entry.weight)),
       cell(written(entry.credit, 2)), cell(bar(entry.earned / most, entry.attainable / most, label)), cell(written(entry.lost)))];
   });
-  const heads = [head("#"), head("Item", "text"), head("Rank / ideal"), head("Weight"), head("Credit"), head("Earned", "text"), head("Lost")];
+  const heads = [head("#"), head("Item", "text"), head("Rank / ideal"), head("Weight"), head("Credit"), head("Gained", "text"), head("Lost")];
   const caption = `${report.explained} position by position. Ideal: the rank that belongs at this position. ${report.one_order}`.trim();
   const name = element("span", { class: side }, labelled(report.systems, system));
   const made = listTable([name], report.systems[system], caption, heads, [rows, elsewhere(query, system, positions.length)]);
