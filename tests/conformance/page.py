@@ -60,9 +60,9 @@ The names of trec_eval and ir_measures work with or without `like`:
 RESULTS = """
 ## What was compared
 
-`make conformance` builds trec_eval 9 and 10 from the source archives in `--trec-eval DIR` (nothing of them is part of
-this repository), replays NIST's test files, public leaderboards and {files} random qrels and runs, and rewrites this
-page. The random files hold ties, scores that are equal only in single precision, negative grades, unjudged items,
+`make conformance` builds trec_eval 9 and 10 from the source archives in `--trec-eval DIR` (which are not part of this
+repository), replays NIST's test files, public leaderboards and {files} random qrels and runs, and rewrites this
+page. The random files contain ties, scores that are equal only in single precision, negative grades, unjudged items,
 missing queries, lists of up to 2,500 items and ids of up to 300 characters. Two values count as different if they are
 further apart than the other program's rounding: half of its last printed digit, or 10⁻¹¹ if it prints all digits.
 

@@ -148,10 +148,10 @@ def plan_in_detail(found: Plan) -> str:
     level = f"{percent(found.power)} power at level {found.alpha:g}"
     seen = f"the observed difference {found.a} − {found.b} is {found.observed:.4g}"
     if math.isnan(found.queries):
-        return f"For {level}; the lower limit has 95% confidence, and there is no upper one; {seen}."
+        return f"This is for {level}; the lower limit has 95% confidence, and there is no upper limit; {seen}."
     resampled = "" if found.resampled is None else f" Resampling the pilot gives {_queries(found.resampled)}."
     return (
-        f"For {level}; {_queries(found.assured)} {found.unit} reach that power with 90% confidence.{resampled}"
+        f"This is for {level}; {_queries(found.assured)} {found.unit} reach that power with 90% confidence.{resampled}"
         f" The {found.pilot} {found.unit} of the pilot detect differences of {found.detectable:.4g} or more; {seen}."
     )
 
