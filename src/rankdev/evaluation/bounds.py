@@ -165,8 +165,8 @@ def bounds(
 
     With grades, an unjudged item could have any grade of the collection; without, it could share any rank or come
     between two. Counting it as nonrelevant does not give a lower bound: a relevant item far from its place costs more,
-    and one below the cutoff, or in another list, changes the ideal list. Every item counts that any of the lists
-    returned, at any depth: pass shorter lists to limit that. Unjudged items that no list returned are taken as
+    and one below the cutoff, or in another list, changes the ideal list. Every item that any list returned
+    counts, at any depth: pass shorter lists to limit that. Unjudged items that no list returned are taken as
     nonrelevant.
 
     P, R, RBP and nDCG (gains native or binary) have exact bounds, and so has AP of single systems. Others are exact

@@ -69,8 +69,8 @@ def evaluate(
     """Score systems against references.
 
     A query missing from a run scores 0; queries without a reference are skipped. Both are counted in ``coverage``, and
-    noted; and so is what a reversed ranking would score where references that are not made from grades have little
-    order.
+    noted. If references that were not made from grades have little order, a note states what a reversed ranking would
+    score.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class CommentingJudge(ABC):
 
 
 class NoAnswerError(DataError):
-    """A judge raises it where it cannot answer one question: the pair is skipped, and the loop continues.
+    """Raised by a judge that cannot answer a question: the pair is skipped, and the loop continues.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class NoAnswerError(DataError):
 
 
 class BudgetSpentError(DataError):
-    """A judge raises it where it may answer no more: the loop stops, with all that was collected.
+    """Raised by a judge that may answer no more questions: the loop stops, and returns all that was collected.
 
     Parameters
     ----------

@@ -46,8 +46,8 @@ def collect(
 ) -> Collected:
     """Ask a judge which of two items is better, until the goal is reached or the budget is spent.
 
-    Each time, the pair is asked whose answer is expected to be most informative about the goal. Which of the two is
-    shown first is random. The loop stops when the goal is reached: when at most a fraction ``error`` of the pair
+    Every question is about the pair whose answer is expected to be most informative about the goal. Which of the two
+    is shown first is random. The loop stops when the goal is reached: when at most a fraction ``error`` of the pair
     relations, or of the top, is expected to be wrong, or the conclusion is wrong with a probability of at most
     ``error``. It also stops when the budget is spent, when no pair is left, and, without a budget, if no number of
     answers would be enough.

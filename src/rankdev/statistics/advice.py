@@ -27,7 +27,7 @@ LARGEST = 10.0  # effect of a difference that is the same for all queries
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Advice(Result):
-    """Mean power of measures over all pairs of systems, and the measures that may have most.
+    """Mean power of measures over all pairs of systems, and the measures that may have the most.
 
     Attributes
     ----------

@@ -168,8 +168,8 @@ def evaluate_with_uncertainty(
 
     Orders are drawn from their posterior given the judgments and the system's own ranking, whose agreement with the
     judgments of all queries is informative about items with few judgments. Each order is scored, with the queries
-    resampled as well. Where items are truly equal, the true order is any of theirs, and the score the mean over
-    these: it does not count them as tied.
+    resampled as well. If items are truly equal, any order of them is a true one, and the score is the mean over
+    these orders: it does not treat the items as tied.
 
     Parameters
     ----------

@@ -145,7 +145,7 @@ def leaderboard(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Leaderboard:
-    """Order systems: intervals of means and ranks, groups that do not differ significantly, probability of being best.
+    """Rank systems: intervals of means and ranks, groups that do not differ significantly, probability of being best.
 
     Ranks follow from the tests of all pairs (:func:`significance`, Holm), which must also reject when skewness is
     allowed for: a system is below those that are significantly better and above those that are significantly worse.

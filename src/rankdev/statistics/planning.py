@@ -204,9 +204,9 @@ def plan(
     """Estimate how many queries a comparison of two systems, or a new collection, needs.
 
     With systems ``a`` and ``b`` the scores are a pilot of their paired two-sided comparison, of at least 10 queries.
-    A pilot that has the same difference (most often 0) on all but four queries or fewer cannot tell: there is a lower
-    limit then, and no upper one.
-    Without them the answer is for a new collection (topic set size design), and follows from the variance of scores.
+    A pilot with the same difference (most often 0) on all but four or fewer queries is too uninformative: there is then
+    a lower limit, but no upper one.
+    Without ``a`` and ``b`` the answer is for a new collection (topic set size design), and follows from the variance of scores.
 
     Parameters
     ----------
