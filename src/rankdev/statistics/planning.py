@@ -205,8 +205,8 @@ def plan(
 
     With systems ``a`` and ``b`` the scores are a pilot of their paired two-sided comparison, of at least 10 queries.
     A pilot with the same difference (most often 0) on all but four or fewer queries is too uninformative: there is then
-    a lower limit, but no upper one.
-    Without ``a`` and ``b`` the answer is for a new collection (topic set size design), and follows from the variance of scores.
+    a lower limit, but no upper one. Without ``a`` and ``b`` the answer is for a new collection (topic set size design),
+    and follows from the variance of scores.
 
     Parameters
     ----------
