@@ -87,3 +87,10 @@ def test_three_items_that_each_beat_four_others_are_two_tiers(backwards):
     rows = [("q", winner, loser) for winner in "abc" for loser in "vwxy"]
     cut = tiers_from_preferences(rows[::-1] if backwards else rows).tiers["q"]
     assert [sorted(tier) for tier in cut] == [["a", "b", "c"], ["v", "w", "x", "y"]]
+
+
+@pytest.mark.parametrize("turn", range(5))
+def test_thirds_and_halves_that_add_up_to_n_log_n_judgments_are_as_many_in_any_order(turn):
+    answers = [("q", *pair, "ann") for pair in ("xy", "yx", "xy")] + [("q", "y", "x", "bob")] * 2
+    rows = answers[turn:] + answers[:turn] + [("r", "x", "z", "bob"), ("r", "y", "z", "ann"), ("r", "x", "z", "ann")]
+    assert [sorted(tier) for tier in tiers_from_preferences(rows).tiers["q"]] == [["x", "y"]]

@@ -12,7 +12,7 @@ import numpy as np
 
 from rankdev._common.arrays import Ints
 from rankdev.preferences.posterior import Posteriors
-from rankdev.preferences.rules import RULES, Question
+from rankdev.preferences.rules import EQUAL, RULES, Question
 
 if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths
@@ -36,7 +36,8 @@ def cuts_of_few(fit: Strengths, cuts: list[Ints]) -> list[Ints]:
     )
     one = np.array([len(starts) == 1 for starts in cuts])
     short = (items > 1) & (items <= LONGEST)
-    few, some = short & (judged < 1), short & one & (judged >= 1) & (judged < MANY)
+    few = judged < 1 - EQUAL
+    few, some = short & few, short & one & ~few & (judged < MANY - EQUAL)
     if fit.curvature is None or not (few | some).any():
         return cuts
     posteriors = Posteriors.of(fit.preferences)
