@@ -15,27 +15,35 @@ if TYPE_CHECKING:
 
 
 def components_of(preferences: Preferences) -> dict[str, list[list[str]]]:
-    """List the components of every query that has more than one, largest first."""
+    """List the components of every query that has more than one, in the order of :func:`_by_size`."""
     found: dict[str, list[list[str]]] = {}
+    if not np.any(preferences.group_counts > 1):
+        return found
+    order = _by_size(preferences)
     for query in np.flatnonzero(preferences.group_counts > 1):
         start, stop = preferences.starts[query], preferences.starts[query + 1]
-        named: dict[int, list[str]] = {}
+        named: dict[int, list[str]] = {label: [] for label in preferences.groups[order[start:stop]].tolist()}
         for item, label in zip(preferences.items[start:stop], preferences.groups[start:stop].tolist(), strict=True):
-            named.setdefault(label, []).append(item)
-        found[preferences.queries[query]] = sorted(named.values(), key=len, reverse=True)
+            named[label].append(item)
+        found[preferences.queries[query]] = list(named.values())
     return found
 
 
 def in_largest(preferences: Preferences) -> npt.NDArray[np.bool_]:
-    """Mark the largest component of every query; of equal ones that with most judgments, then with the first name."""
+    """Mark the first component of every query, in the order of :func:`_by_size`."""
+    order = _by_size(preferences)
+    leader = preferences.groups[order[preferences.starts[:-1]]][preferences.item_query]
+    within: npt.NDArray[np.bool_] = preferences.groups == leader
+    return within
+
+
+def _by_size(preferences: Preferences) -> npt.NDArray[np.int64]:
+    """Order the items of each query: largest component first, of equal ones most judgments, then the first name."""
     size = np.bincount(preferences.groups)[preferences.groups]
     judged = np.bincount(preferences.groups[preferences.winner], minlength=len(size))[preferences.groups]
     named = np.empty(len(size), np.int64)
     named[sorted(range(len(size)), key=preferences.items.__getitem__)] = np.arange(len(size))
-    order = np.lexsort((named, -judged, -size, preferences.item_query))
-    leader = preferences.groups[order[preferences.starts[:-1]]][preferences.item_query]
-    within: npt.NDArray[np.bool_] = preferences.groups == leader
-    return within
+    return np.lexsort((named, -judged, -size, preferences.item_query))
 
 
 def split_by_component(preferences: Preferences) -> Preferences:
@@ -54,7 +62,11 @@ def split_by_component(preferences: Preferences) -> Preferences:
         names.get((preferences.queries[query], item), preferences.queries[query])
         for query, item in zip(preferences.item_query.tolist(), preferences.items, strict=True)
     ]
-    queries = tuple(dict.fromkeys(labels))
+    queries = tuple(
+        name
+        for query in preferences.queries
+        for name in ([f"{query}#{k}" for k in range(1, len(broken[query]) + 1)] if query in broken else [query])
+    )
     number = {name: code for code, name in enumerate(queries)}
     codes = np.array([number[label] for label in labels], np.int32)
     order = np.argsort(codes, kind="stable")
@@ -73,10 +85,10 @@ def split_by_component(preferences: Preferences) -> Preferences:
 def connected(preferences: Preferences, disconnected: str) -> tuple[Preferences, tuple[str, ...]]:
     """Make the items of every query connected, in the way the caller chose; and name what was left out."""
     broken = preferences.disconnected()
-    if not broken:
-        return preferences, ()
     if disconnected == "largest":
         return _largest(preferences, broken)
+    if not broken:
+        return preferences, ()
     if disconnected == "split":
         return preferences.split_groups(), ()
     query, groups = next(iter(broken.items()))
@@ -91,7 +103,10 @@ def connected(preferences: Preferences, disconnected: str) -> tuple[Preferences,
 
 def _largest(preferences: Preferences, broken: dict[str, list[list[str]]]) -> tuple[Preferences, tuple[str, ...]]:
     """Keep the largest component of each query, and no query without a judgment."""
-    empty = [query for query, groups in broken.items() if len(groups[0]) == 1]
+    judged = np.bincount(preferences.item_query[preferences.winner], minlength=len(preferences.queries))
+    empty = [preferences.queries[query] for query in np.flatnonzero(judged == 0)]
+    if not broken and not empty:
+        return preferences, ()
     kept = preferences.select([query for query in preferences.queries if query not in set(empty)]).largest_groups()
     remarks = []
     if empty:

@@ -215,12 +215,13 @@ class Preferences(Tabular):
         Returns
         -------
         dict of str to list of list of str
-            Components of each query whose items were not all compared, even indirectly; largest first.
+            Components of each query whose items were not all compared, even indirectly; largest first, of equal ones
+            the one with more judgments, then the one with the first item by name.
 
         Examples
         --------
         >>> Preferences.from_rows([("q", "x", "y"), ("q", "v", "w")]).disconnected()
-        {'q': [['x', 'y'], ['v', 'w']]}
+        {'q': [['v', 'w'], ['x', 'y']]}
         """
         return components_of(self)
 

@@ -132,6 +132,8 @@ def open_places(result: Tiers, number: int, sizes: list[int], cycles: Ints) -> t
 
 def needed_at(result: Tiers, number: int, places: Bools) -> list[int]:
     """Estimate for places in the order how many judgments separate the item there from the next."""
+    if not places.any():
+        return []
     from scipy.special import stdtrit
 
     fit = result.strengths
