@@ -90,6 +90,16 @@ def test_bad_files_name_the_line(tmp_path, name, text, line, message):
     assert str(caught.value).startswith(f"{path}:{line}: " if line else f"{path}: ")
 
 
+def test_judgments_of_weight_0_connect_and_order_nothing():
+    rows = [("a", "b", 1), ("b", "c", 0), ("c", "d", 1), ("b", "a", 0)]
+    judged = Preferences.from_rows([{"query": "q", "winner": w, "loser": v, "weight": n} for w, v, n in rows])
+    assert rows_of(judged) == [("q", "a", "b", False), ("q", "c", "d", False)]
+    assert judged.remarks == ("2 judgments are left out: the weight is 0.",)
+    assert judged.disconnected() == {"q": [["a", "b"], ["c", "d"]]}
+    for method in ("bradley-terry", "consistent"):
+        assert strengths(judged, method).ordered_items() == {"q": ["a", "b"]}
+
+
 def test_unknown_items_are_refused_and_uncompared_ones_kept():
     with pytest.raises(DataError, match="'z' is not among the items given") as caught:
         Preferences.from_rows(ROWS, items={"q1": ["x", "y"], "q2": ["x", "z"]})
@@ -107,11 +117,18 @@ def test_nothing_to_compare():
         Preferences.from_rows([("q", "x")])
 
 
-def test_one_item_is_a_reference_of_one():
-    judged = Preferences.from_rows([("q", "x", "y")], items={"q": ["x", "y"], "alone": ["z"]})
-    assert strengths(judged).to_polars().filter(query="alone").select("item", "strength", "rank").rows() == [
-        ("z", 0.0, 1)
-    ]
+def test_a_query_that_nobody_judged_has_no_reference_however_few_its_items():
+    judged = Preferences.from_rows([("q", "x", "y")], items={"q": ["x", "y"], "alone": ["z"], "two": ["v", "w"]})
+    fit = strengths(judged)
+    assert fit.ordered_items() == {"q": ["x", "y"]}
+    assert fit.remarks == ("2 queries have no judgments and no reference: alone, two.",)
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_item_split_off_alone_is_a_reference_of_one():
+    fit = strengths(Preferences.from_rows([("q", "x", "y")], items={"q": ["x", "y", "z"]}), disconnected="split")
+    assert fit.to_polars().filter(query="q#2").select("item", "strength", "rank").rows() == [("z", 0.0, 1)]
+    assert str(tiers(fit).undecided()).startswith("2 queries, 3 items, 1 comparison, 3 tiers.")
 
 
 def test_disconnected_groups_are_named_split_or_cut():
@@ -132,7 +149,9 @@ def test_of_equal_groups_the_one_with_more_judgments_is_kept_whatever_the_order_
     rows = [("q", "a", "b"), ("q", "x", "y"), ("q", "y", "x")]
     for way in (1, -1):
         assert strengths(Preferences.from_rows(rows[::way])).ordered_items()["q"][0] in "xy"
-        assert strengths(Preferences.from_rows(rows[:2][::way])).ordered_items() == {"q": ["a", "b"]}
+        equal = Preferences.from_rows(rows[:2][::way])
+        assert strengths(equal).ordered_items() == {"q": ["a", "b"]}
+        assert strengths(equal, disconnected="split").ordered_items() == {"q#1": ["a", "b"], "q#2": ["x", "y"]}
 
 
 def test_a_partly_judged_pool_gives_what_was_judged_and_names_the_rest():

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import isfinite
 from numbers import Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import polars as pl
 
 from rankdev._common.checks import check_choice, is_list
 from rankdev._common.columns import listed, mixed_series, number_column, text_column
-from rankdev._common.ids import as_id
+from rankdev._common.ids import as_id, text_series
 from rankdev._common.tables import check_mapping, is_table
 from rankdev.errors import DataError, UsageError, counted, shown
 from rankdev.preferences.outcomes import (
@@ -37,6 +38,7 @@ Columns = Mapping[str, str | None]
 YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
 EXPECTED = "columns query, winner, loser; or query, a, b, winner; or query, a1, a2, label"
 ONE_QUERY = "all"
+MOST_WEIGHT = 10**9  # beyond, sums of weights lose what the other judgments say
 NAME_THEM = "name them with columns={'item_a': …}"
 
 
@@ -58,17 +60,20 @@ def columns_of(
     if roles.get("worker") is not None:
         found["worker"] = text_column(frame, roles["worker"], "preferences")
     if roles.get("weight") is not None:
-        weight = number_column(frame, roles["weight"], "preferences")
+        weight = _weights(frame, roles["weight"])
         found["weight"] = weight * found["weight"] if "weight" in found else weight
     table = pl.DataFrame(found)
-    skipped = table["winner"].null_count()
-    return table.drop_nulls("winner"), tuple(_remarks(frame, roles, skipped))
+    counted_in = table.drop_nulls("winner")
+    weightless = int((counted_in["weight"] == 0).sum()) if "weight" in found else 0
+    return counted_in, tuple(_remarks(frame, roles, len(table) - len(counted_in), weightless))
 
 
 def check_rows(rows: Any) -> Iterable[Any]:
     """Reject a table, a mapping or a string: iterating over them would not yield rows."""
     if is_table(rows) or not is_list(rows):
-        raise DataError(f"expected rows (query, winner, loser) or records; got {type(rows).__name__}")
+        is_path = isinstance(rows, str | PathLike)
+        given = f"{shown(str(rows))}; read a file with read_preferences" if is_path else type(rows).__name__
+        raise DataError(f"expected rows (query, winner, loser) or records; got {given}")
     return rows
 
 
@@ -92,7 +97,7 @@ def frame_of_rows(rows: Iterable[Sequence[str]]) -> pl.DataFrame:
     values = {
         name: [_id(row[k], name, number) for number, row in enumerate(listed_rows)] for k, name in enumerate(names)
     }
-    return pl.DataFrame(values, schema=dict.fromkeys(names, pl.String)).with_columns(tie=pl.lit(False))
+    return pl.DataFrame([text_series(name, texts) for name, texts in values.items()]).with_columns(tie=pl.lit(False))
 
 
 def frame_of_records(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
@@ -233,7 +238,18 @@ def _winner_first(first: pl.Series, found: dict[str, pl.Series]) -> pl.Series:
     return won
 
 
+def _weights(frame: pl.DataFrame, name: str) -> pl.Series:
+    weight = number_column(frame, name, "preferences")
+    outside = (weight < 0) | (weight > MOST_WEIGHT)
+    if outside.any():
+        row = int(outside.arg_max() or 0)
+        raise DataError(f"the weight is {weight[row]:g}; expected a number from 0 to {MOST_WEIGHT:,}", row)
+    return weight
+
+
 def _flags(frame: pl.DataFrame, name: str) -> pl.Series:
+    if frame[name].dtype.is_nested():
+        raise DataError(f"preferences: column {name!r} holds {frame[name].dtype}; expected true or false")
     text = frame[name].cast(pl.String).fill_null("").str.to_lowercase().str.strip_chars()
     flags = text.replace_strict(YES_NO, default=None, return_dtype=pl.Boolean)
     if flags.null_count():
@@ -242,7 +258,7 @@ def _flags(frame: pl.DataFrame, name: str) -> pl.Series:
     return flags
 
 
-def _remarks(frame: pl.DataFrame, roles: dict[str, str], skipped: int) -> Iterable[str]:
+def _remarks(frame: pl.DataFrame, roles: dict[str, str], skipped: int, weightless: int) -> Iterable[str]:
     left = [name for name in frame.columns if name not in roles.values()]
     if "query" not in roles:
         yield f"There is no query column: all judgments are taken to be about one query, {ONE_QUERY!r}."
@@ -250,6 +266,8 @@ def _remarks(frame: pl.DataFrame, roles: dict[str, str], skipped: int) -> Iterab
         yield f"Columns not used: {listed(left)}."
     if skipped:
         yield f"{counted(skipped, 'judgment', 'is')} skipped, as chosen by values."
+    if weightless:
+        yield f"{counted(weightless, 'judgment', 'is')} left out: the weight is 0."
 
 
 def _known(items: Mapping[Any, Any]) -> list[tuple[str, str]]:
@@ -260,7 +278,7 @@ def _known(items: Mapping[Any, Any]) -> list[tuple[str, str]]:
 
 
 def encode(frame: pl.DataFrame, items: Mapping[Any, Iterable[Any]] | None) -> dict[str, Any]:
-    """Number queries, items and workers; reject rows that are not comparisons."""
+    """Number queries, items and workers; reject rows that are not comparisons, and drop those of weight 0."""
     known = _known({} if items is None else check_mapping(items, "items", "{query: [item, …]}"))
     if not len(frame) and not known:
         raise DataError("no comparisons; at least one is needed")
@@ -278,18 +296,19 @@ def encode(frame: pl.DataFrame, items: Mapping[Any, Iterable[Any]] | None) -> di
         name = names[int(keys[given + row] % size)]
         raise DataError(f"item {name!r} is not among the items given for its query", row % rows)
     workers, worker = _codes([], frame["worker"]) if "worker" in frame.columns else ((), None)
+    counts = frame["weight"].to_numpy() > 0 if "weight" in frame.columns else np.ones(rows, bool)
     optional: dict[str, Any] = {
-        name: frame[name].to_numpy() for name in ("weight", "share", "winner_first") if name in frame.columns
+        name: frame[name].to_numpy()[counts] for name in ("weight", "share", "winner_first") if name in frame.columns
     }
     return {
         "queries": queries,
         "items": tuple(names[i] for i in (distinct % size).tolist()),
         "item_query": (distinct // size).astype(np.int32),
-        "winner": number[given : given + rows],
-        "loser": number[given + rows :],
-        "tie": frame["tie"].to_numpy(),
+        "winner": number[given : given + rows][counts],
+        "loser": number[given + rows :][counts],
+        "tie": frame["tie"].to_numpy()[counts],
         "workers": workers,
-        "worker": worker,
+        "worker": None if worker is None else worker[counts],
         **optional,
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from numbers import Real
 from typing import Any
 
@@ -136,7 +137,7 @@ def read_outcomes(a: pl.Series, b: pl.Series, outcome: pl.Series, values: Values
     """
     table = pl.DataFrame({"a": a, "b": b, "o": _as_text(outcome)})
     if isinstance(values, str) and values in ("probability", "graded", "graded-first"):
-        numbers = number_column(outcome.rename("o").to_frame(), "o", f"column {outcome.name!r}")
+        numbers = number_column(outcome.to_frame(), outcome.name, "preferences")
         if values == "probability":
             return _by_probability(table, numbers, outcome.name)
         return _by_lead(table, numbers if values == "graded" else -numbers)
@@ -148,8 +149,12 @@ def read_outcomes(a: pl.Series, b: pl.Series, outcome: pl.Series, values: Values
 
 
 def _as_text(outcome: pl.Series) -> pl.Series:
-    if outcome.dtype.is_float() and (outcome == outcome.floor()).all():
-        outcome = outcome.cast(pl.Int64)  # pandas makes whole numbers floats where a row has none
+    if outcome.dtype.is_nested():
+        raise DataError(f"preferences: column {outcome.name!r} holds {outcome.dtype}; expected one outcome a row")
+    if outcome.dtype.is_float():  # as pandas makes of whole numbers where a row has none
+        outcome = outcome.fill_nan(None)
+        whole = outcome.cast(pl.Int64, strict=False)
+        outcome = whole if ((outcome == whole).fill_null(False) | outcome.is_null()).all() else outcome
     text = outcome.cast(pl.String).str.strip_chars()
     missing = text.is_null() | (text == "").fill_null(True)
     if missing.any():
@@ -205,7 +210,7 @@ def _translated(answers: pl.Series, values: Mapping[str, str | float], name: str
 
 
 def _meant(word: str, meant: str | float) -> float | None:
-    if isinstance(meant, Real):
+    if isinstance(meant, Real) and isfinite(meant):
         return float(meant)
     if meant == "skip":
         return None
