@@ -10,6 +10,7 @@ import rankdev as rd
 from rankdev.display.dispatch import report_of
 from rankdev.display.encodings import FORMATS
 from rankdev.display.gate import junit_of
+from rankdev.errors import UsageError
 from rankdev.measures.base import MeasureInfo
 
 
@@ -267,3 +268,18 @@ def test_counts_are_compared_by_their_means():
     row = rd.gate(known, baseline="old").to_polars().row(0, named=True)
     assert [row["baseline"], row["candidate"]] == pytest.approx(values[:, :, 0].mean(axis=1))
     assert row["difference"] == pytest.approx(row["candidate"] - row["baseline"])
+
+
+@pytest.mark.parametrize("size", [1.0, 5.0])
+def test_a_margin_as_large_as_the_range_is_refused(size):
+    """5 for 5% would pass everything."""
+    known = scores(0.0)
+    wide = "is from 0 to 1; give a smaller one, such as 0.05"
+    with pytest.raises(UsageError, match=f"^margin is {size:g}, and no two systems differ by more: .* {wide}"):
+        rd.gate(known, baseline="old", margin=size)
+    with pytest.raises(UsageError, match=f"^query_margin is {size:g}, .* {wide}"):
+        rd.gate(known, baseline="old", query_margin=size)
+    with pytest.raises(UsageError, match=f"^margin is {size:g}, .* {wide}"):
+        rd.equivalence(known, margin=size)
+    with pytest.raises(UsageError, match=f"^difference is {size:g}, .* {wide}"):
+        rd.plan(known, "old", "new", known.measures[0], difference=size)

@@ -27,7 +27,7 @@ from rankdev.statistics.bounded_values import (
     widened,
 )
 from rankdev.statistics.contrasts import Family, families_of, on_clusters, skewed_interval, wanted_pairs
-from rankdev.statistics.panels import as_scores, carried
+from rankdev.statistics.panels import as_scores, carried, check_reach
 
 VERDICTS = ("same", "better", "worse", "undecided")
 CORRECTIONS = ("bonferroni", "none")
@@ -198,6 +198,7 @@ def equivalence(
     check_choice("correction", correction, CORRECTIONS)
     posterior = check_flag("posterior", posterior)
     scores = as_scores(scores, measures)
+    check_reach("margin", margin, scores)
     first, second = wanted_pairs(scores, baselines)
     families = families_of(scores, first, second, clusters)
     level = alpha / (len(first) if correction == "bonferroni" else 1)

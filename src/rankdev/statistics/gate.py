@@ -21,7 +21,7 @@ from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics._conclusion import Changes, of_gate
 from rankdev.statistics._noninferiority import Guards, Verdict, by_segment, comparisons, decide, upper_limits
 from rankdev.statistics.contrasts import on_clusters
-from rankdev.statistics.panels import as_scores, carried
+from rankdev.statistics.panels import as_scores, carried, check_reach
 from rankdev.statistics.segments import named_segments
 
 
@@ -183,6 +183,9 @@ def gate(
         check_number("query_margin", query_margin, 0, ends=True)
     check_flag("unchanged", unchanged)
     known = as_scores(scores, measures)
+    check_reach("margin", margin, known)
+    if query_margin is not None:
+        check_reach("query_margin", query_margin, known)
     known, baseline, release = _joined(known, baseline, release)
     pair = _pair(known, baseline, candidate, release)
     required = _required(pair, required)

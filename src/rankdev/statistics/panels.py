@@ -67,6 +67,17 @@ def _averaged(scores: Scores) -> Scores:
     return scores
 
 
+def check_reach(name: str, size: float, scores: Scores) -> None:
+    """Refuse a difference that no two means exceed, such as 5 for 5%: every system would be within it."""
+    for kind in scores.kinds:
+        low, high = kind.range
+        if kind.aggregate == "mean" and size >= high - low:
+            raise UsageError(
+                f"{name} is {size:g}, and no two systems differ by more: {kind.label} is from {low:g} to {high:g};"
+                f" give a smaller one, such as {(high - low) / 20:g}"
+            )
+
+
 def panels(scores: Scores, at_least: int = 2, clusters: Mapping[str, Any] | None = None) -> list[Panel]:
     """Group the measures by the queries for which every system has a value.
 

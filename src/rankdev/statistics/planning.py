@@ -15,7 +15,7 @@ from rankdev.errors import DataError, UsageError, shown, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics._pilot import Resampling, bounded_effect, cannot_tell, pilot_differences, remarks_on_pilot
 from rankdev.statistics.contrasts import families_of
-from rankdev.statistics.panels import OfDrawnQueries, about_clusters, as_scores, carried
+from rankdev.statistics.panels import OfDrawnQueries, about_clusters, as_scores, carried, check_reach
 from rankdev.statistics.power.student import LIMIT, detectable_effect, queries_for
 from rankdev.statistics.replicates import ReplicatePlan, plan_with_runs
 from rankdev.statistics.topic_set_size import TopicSetSize, topic_set_size
@@ -311,6 +311,7 @@ def _of_pair(
     observed, deviation = float(apart.mean()), float(apart.std(ddof=1))
     if difference is not None:
         difference = check_number("difference", difference, 0, 1e9)
+        check_reach("difference", difference, pair)
     elif abs(observed) < 1e-12:
         raise DataError(f"the pilot shows no difference between {a} and {b}; give the one that matters: difference=")
     target = abs(observed) if difference is None else difference
