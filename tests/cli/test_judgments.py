@@ -70,3 +70,17 @@ def test_scores_from_judgments_have_their_uncertainty(rankdev, folder):
     assert done.status == 2
     assert "--uncertainty cannot be combined with -q" in done.err
     assert "--seed needs --uncertainty" in rankdev("eval", "judged.csv", "good.run", "--seed", "3").err
+
+
+def test_a_pool_takes_runs_of_one_name_from_several_folders(rankdev, folder):
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+    (folder / "one/bm25.run").write_text("q Q0 a 1 2 t\n")
+    (folder / "two/bm25.run").write_text("q Q0 b 1 2 t\n")
+    assert rankdev("pool", "one/bm25.run", "two/bm25.run", "-o", "both.jsonl").err == "rankdev: 2 items of 1 query\n"
+    decide = ("--goal", "decide", "-m", "RDQ@5", "--run", "one/bm25.run", "--run", "two/bm25.run")
+    done = rankdev("judge", "both.jsonl", "--db", "j.sqlite", *decide)
+    assert (done.status, done.err) == (
+        2,
+        "rankdev: two systems are called 'bm25' (one/bm25.run and two/bm25.run); rename one\n",
+    )

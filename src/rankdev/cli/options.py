@@ -260,7 +260,8 @@ def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> d
     found: dict[str, str] = {}
     for path, name, _ in sources:
         if name in found:
-            remedy = "rename one" if by_tag else "name them with --name"
+            nameable = not by_tag and (ctx is None or "names" in ctx.params)
+            remedy = "name them with --name" if nameable else "rename one"
             raise UsageError(f"two systems are called {name!r} ({found[name]} and {path}); {remedy}")
         found[name] = path
     return {name: source for _, name, source in sources}

@@ -290,7 +290,7 @@ def pool_command(runs: tuple[str, ...], depth: int, texts: str | None, order: Or
     from rankdev.io.writing import writing
     from rankdev.judging.pool import pool
 
-    items = pool(named_runs("", runs, ()), depth=depth, texts=texts, order=order, ties=ties)
+    items = pool(dict(zip(runs, runs, strict=True)), depth=depth, texts=texts, order=order, ties=ties)
     content = encoded_table(items, output)
     with writing(output) as stream:
         stream.write(content)
