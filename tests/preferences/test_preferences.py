@@ -75,6 +75,7 @@ def test_parquet(tmp_path):
         ("p.csv", "query,good,bad\nq,x,y\n", None, "expected columns query, winner, loser"),
         ("p.csv", "subject,winner,loser\nq,x,y\n", None, "no query column"),
         ("p.jsonl", '{"query":"q","winner":"x","loser":"y"}\n{"query":\n', 2, "not JSON"),
+        ("p.json", '{"query":\n', 1, "not JSON"),
         ("p.txt", "q x y x\nq x y\n", 2, "expected 4 words"),
         ("p.txt", "q x y z w\n", 1, "'topic a b winner' or 'query preferred other'"),
         ("p.txt", "q x y x\n\nq x y w\n", 3, "neither 'x' nor 'y'"),

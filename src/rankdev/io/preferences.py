@@ -168,6 +168,8 @@ def _json(source: Source) -> Table:
         if not content.lstrip().startswith(b"["):
             return parse_table(source.name, content, "jsonl")
         return Table(source.name, frame_of_records(json.loads(content)), lambda row: None)
+    except FileFormatError:
+        raise
     except DataError as error:
         raise FileFormatError(source.name, str(error)) from None
     except (ValueError, RecursionError) as error:
