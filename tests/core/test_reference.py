@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,3 +105,24 @@ def test_tiers_are_tiers_wherever_a_reference_is_taken() -> None:
 def test_an_item_that_cannot_be_a_name() -> None:
     with pytest.raises(DataError, match=r"named by text or a whole number; got \['d1'\]"):
         Reference.from_list([["d1"]])
+
+
+@pytest.mark.parametrize("value", [None, 3, "abc", {"a", "b"}, {"a": 1}])
+def test_an_order_is_a_list(value: Any) -> None:
+    with pytest.raises(DataError, match="expected a list of items, best first; got"):
+        Reference.from_list(value)
+    with pytest.raises(DataError, match="expected a list of tiers, best first; got"):
+        Reference.from_tiers(value)
+
+
+@pytest.mark.parametrize("tier", [None, 3, "abc", {"a": 1}])
+def test_a_tier_is_a_list_or_a_set(tier: Any) -> None:
+    with pytest.raises(DataError, match="tier 2 must be a list of items; got"):
+        Reference.from_tiers([{"x", "y"}, tier])
+
+
+@pytest.mark.parametrize("value", [None, 3, "abc", ["a"]])
+def test_ranks_and_grades_are_by_item(value: Any) -> None:
+    for build, name in ((Reference, "rank"), (Reference.from_ranks, "rank"), (Reference.from_grades, "grade")):
+        with pytest.raises(DataError, match=f"expected {{item: {name}}}; got"):
+            build(value)

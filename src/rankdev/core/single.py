@@ -46,6 +46,7 @@ class Reference(Mapping[str, int]):
         self, ranks: Mapping[Any, int], *, nonrelevant: Iterable[Any] | None = None, query: str | None = None
     ) -> None:
         where = "" if query is None else f"query {shown(query)}: "
+        _check_mapping(ranks, f"{where}expected {{item: rank}}")
         self._nonrelevant = None if nonrelevant is None else {as_id(item, where): 0.0 for item in nonrelevant}
         if not ranks and not self._nonrelevant:
             raise DataError(f"{where}a reference needs at least one item")
@@ -81,6 +82,8 @@ class Reference(Mapping[str, int]):
         >>> Reference.from_list(["d1", "d2"])
         Reference({'d1': 1, 'd2': 2})
         """
+        where = "" if query is None else f"query {shown(query)}: "
+        _check_ordered(items, f"{where}expected a list of items, best first")
         return cls.from_tiers(([item] for item in items), query=query)
 
     @classmethod
@@ -105,8 +108,11 @@ class Reference(Mapping[str, int]):
         Reference({'d1': 1, 'd3': 1, 'd2': 2})
         """
         where = "" if query is None else f"query {shown(query)}: "
+        _check_ordered(tiers, f"{where}expected a list of tiers, best first")
         ranks: dict[str, int] = {}
         for rank, tier in enumerate(tiers, start=1):
+            if not is_list(tier):
+                raise DataError(f"{where}tier {rank} must be a list of items; got {shown(tier)}")
             for name in tier:
                 item = as_id(name, where)
                 if item in ranks:
@@ -136,6 +142,7 @@ class Reference(Mapping[str, int]):
         Reference({'d1': 1, 'd2': 2, 'd3': 2})
         """
         where = "" if query is None else f"query {shown(query)}: "
+        _check_mapping(grades, f"{where}expected {{item: grade}}")
         for item, grade in grades.items():
             if not isinstance(grade, Real) or not _is_finite(grade):
                 raise DataError(f"{where}item {shown(item)} has the grade {shown(grade)}; expected a finite number")
@@ -261,6 +268,17 @@ class Reference(Mapping[str, int]):
         if len(self._ranks) <= LISTED:
             return f"Reference({self._ranks})"
         return f"Reference({len(self._ranks):,} items on {len(set(self._ranks.values())):,} ranks)"
+
+
+def _check_ordered(value: object, expected: str) -> None:
+    """Refuse what is not in an order, and a text: its letters are no items."""
+    if not is_list(value) or isinstance(value, Set):
+        raise DataError(f"{expected}; got {shown(value)}")
+
+
+def _check_mapping(value: object, expected: str) -> None:
+    if not isinstance(value, Mapping):
+        raise DataError(f"{expected}; got {shown(value)}")
 
 
 def _is_finite(grade: Real) -> bool:
