@@ -178,3 +178,11 @@ def test_the_prior_of_strengths_is_a_curve_over_the_ranking():
     mean, deviation = _prior(np.array([0.5, 2.0, 3.0]), curve)
     assert_allclose(mean, 2 * score + 3 * square)
     assert deviation == pytest.approx(np.exp(0.5))
+
+
+def test_an_interval_holds_its_estimate_where_nearly_all_draws_are_equal():
+    runs = {"a": {"q": ["x", "y"]}, "b": {"q": ["y", "x"]}}
+    found = evaluate_with_uncertainty([("q", "x", "y")] * 3, runs, "RDQ@5")
+    for rows, name in ((found.to_polars(), "value"), (found.differences(), "difference")):
+        for row in rows.rows(named=True):
+            assert row["low"] <= row["judgments_low"] <= row[name] <= row["judgments_high"] <= row["high"]

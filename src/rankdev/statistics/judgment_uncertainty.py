@@ -88,7 +88,7 @@ class UncertainScores(Result):
         """
         systems, measures = self.scores.systems, self.scores.measures
         names = {"system": list(systems) * len(measures), "measure": np.repeat(measures, len(systems)).tolist()}
-        limits = self._limits(self.both, self.judgments)
+        limits = self._limits(self.means, self.both, self.judgments)
         return pl.DataFrame({**names, "value": self.means.T.ravel(), **limits}).fill_nan(None)
 
     def differences(self) -> pl.DataFrame:
@@ -110,12 +110,15 @@ class UncertainScores(Result):
         """
         one, other = np.triu_indices(len(self.scores.systems), 1)
         apart = self.means[one] - self.means[other]
-        limits = self._limits(*(drawn[:, one] - drawn[:, other] for drawn in (self.both, self.judgments)))
+        limits = self._limits(apart, *(drawn[:, one] - drawn[:, other] for drawn in (self.both, self.judgments)))
         return pl.DataFrame({**self._pairs(), "difference": apart.T.ravel(), **limits}).fill_nan(None)
 
-    def _limits(self, both: Floats, judgments: Floats) -> dict[str, Floats]:
+    def _limits(self, mean: Floats, both: Floats, judgments: Floats) -> dict[str, Floats]:
+        """Compute the ends of both intervals; where nearly all draws are equal, they reach to the mean of all."""
         tails = [self.alpha / 2, 1 - self.alpha / 2]
-        found = (*_quantiles(both, tails), *_quantiles(judgments, tails))
+        found = []
+        for low, high in (_quantiles(both, tails), _quantiles(judgments, tails)):
+            found += [np.minimum(low, mean), np.maximum(high, mean)]
         names = ("low", "high", "judgments_low", "judgments_high")
         return {name: limit.T.ravel() for name, limit in zip(names, found, strict=True)}
 
