@@ -233,3 +233,12 @@ def test_the_chance_to_be_best_is_students_posterior():
     assert found["best"][0] == pytest.approx(expected, abs=0.03)
     one = rd.leaderboard(scores.select(queries=["1"])).to_polars()
     assert one["best"].to_list() == [None, None]
+
+
+def test_tied_scores_are_counted_once_for_all_measures():
+    references = {f"q{k}": ["a", "b"] for k in range(6)}
+    tied = {f"q{k}": {"a": 2.0, "x": 1.0, "b": 1.0} if k < 4 else {"a": 2.0, "x": 2.0} for k in range(6)}
+    scores = rd.evaluate(references, {"one": tied, "two": {q: ["b", "a"] for q in references}}, ["P@1", "AP@3"])
+    assert len(scores.remarks) == 1
+    assert scores.select(measures=["P@1"]).remarks not in ((), scores.remarks)
+    assert [remark for remark in rd.leaderboard(scores).remarks if "tied" in remark] == list(scores.remarks)

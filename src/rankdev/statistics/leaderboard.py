@@ -214,8 +214,9 @@ def leaderboard(
         for measure in first.measures
     ]
     tests = [board.found for board in boards]
-    own = (remark for found in tests for remark in found.remarks)
-    others = [f"{name}: {remark}" for name, part in parts.items() for remark in part.remarks if len(parts) > 1]
+    of_one = {remark for measure in first.measures for remark in first.select(measures=[measure]).remarks}
+    own = (remark for found in tests for remark in found.remarks if remark not in of_one)  # those of all are below
+    others = [f"{name}: " * (len(parts) > 1) + remark for name, part in parts.items() for remark in part.remarks]
     if risk is not None:
         others += [
             f"{board.found.columns['measure'][0]}: ZRisk and GeoRisk need scores of 0 or more, higher being better"
