@@ -18,6 +18,7 @@ from rankdev.evaluation.first_positions import KINDS, first_positions
 from rankdev.html_report import _findings as findings
 from rankdev.html_report._html import packed
 from rankdev.html_report.playground import playground_settings
+from rankdev.measures.base import REGISTRY
 from rankdev.measures.rdq import RDQ
 
 DEMO = ("nearest", "popular", "blended")
@@ -778,3 +779,29 @@ def test_the_level_of_tests_and_intervals_can_be_chosen(inputs):
     assert "99.9% interval" in strict["verdicts"][0]["by"]
     assert strict["next"] != usual["next"]
     assert ["Pairs: alpha", "0.001"] in strict["made"]
+
+
+def test_where_less_is_better_the_page_says_so_everywhere(show, monkeypatch):
+    monkeypatch.setattr(REGISTRY["P"], "higher_is_better", False)
+    lists = {f"q{k}": ["a", "b"] for k in range(20)}
+    more = {**lists, "q0": ["x", "y"]}  # P@2 of less is higher on q0 only
+    less = {query: ["x", "a"] if query != "q0" else ["a", "b"] for query in lists}
+    segments = {query: f"s{k % 2}" for k, query in enumerate(lists)}
+    page = show(rd.report(lists, {"more": more, "less": less}, ["P@2"], segments=segments).html, "#a=more&b=less")
+    assert page.inner_text("#conclusion").startswith("Ship less: better than more in P@2 on 19 of 20 queries")
+    assert cells(page, "#pair")[0][-1] == "less is better"
+    better = page.eval_on_selector_all(
+        "#matrix td.better", "all => all.map(cell => cell.parentElement.cells[0].innerText)"
+    )
+    assert [name.strip() for name in better] == ["less"]
+    bold = page.eval_on_selector_all(
+        "#segments tbody tr", "rows => rows.map(row => row.querySelector('.best').innerText)"
+    )
+    assert bold == [f"{value:.4f}" for value in (0.55, 0.5)]
+    title = page.inner_text("#differences-title")
+    assert title == "more is better on 1, less on 19 of 20 queries on P@2"
+    assert page.inner_text("#contrasts").startswith("Largest differences in favour of more: q0. ")
+    sides = [page.get_attribute(f"#differences path.{side}", "d").count("M") for side in "ab"]
+    assert sides == [1, 19]
+    page.select_option("#side", label="A better")
+    assert [row[0] for row in cells(page, "#rows")] == ["q0"]

@@ -30,6 +30,7 @@ def names_in(found: Comparison) -> dict[str, Any]:
     return {
         "systems": scores.systems,
         "measures": scores.measures,
+        "lower": [name in scores.lower_is_better for name in scores.measures],
         "queries": [scores.queries[i] for i in found.shown],
         "orders": [[scores.systems.index(name) for name in order] for order in found.orders],
         "groups": _groups(found),

@@ -95,6 +95,9 @@ function pairOf(measure, a, b) {
   return { ...found, ...mirrored };
 }
 
+/** How far the first of two systems is ahead, given its score less that of the other. @param {number} measure @param {number | null} difference */
+const lead = (measure, difference) => (difference !== null && report.lower[measure] ? -difference : difference);
+
 /** @param {number | null} p */
 const pText = (p) => (p === 0 ? "p < 0.0001" : `p = ${shown(p)}`);
 
@@ -318,7 +321,7 @@ function fillMatrix(order, wanted) {
  *  @param {number | null} difference @param {boolean} significant @param {string} same @param {string} p empty in a small matrix */
 function fillMatrixCell(made, difference, significant, same, p) {
   const text = p ? signed(difference) : signed(difference, 2).replace("0.", ".");
-  const kind = (significant ? ((difference ?? 0) > 0 ? "better" : "worse") : "") + same;
+  const kind = (significant ? ((lead(state.measure, difference) ?? 0) > 0 ? "better" : "worse") : "") + same;
   const shownText = /** @type {Text} */ (made.firstChild);
   if (shownText.data !== text) shownText.data = text;
   if (p) /** @type {Element} */ (made.lastChild).textContent = p;
@@ -340,7 +343,7 @@ function showPair() {
   const heads = [head("Measure", "text"), head("A"), head("B"), head("Difference"), head(`${report.confidence} interval`), head("A wins / ties / loses"), head(`p, ${report.correction}`), head("Significant", "text"), ...(report.margin ? [head(`Within ±${report.margin}`, "text")] : [])];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => {
     const found = pairOf(m, a, b);
-    const better = (found.difference ?? 0) > 0 ? a : b;
+    const better = (lead(m, found.difference) ?? 0) > 0 ? a : b;
     return element("tr", {}, measureHead(text, m === state.measure),
       cell(shown(arrays.means.at(a, m))), cell(shown(arrays.means.at(b, m))), cell(signed(found.difference)),
       cell(`[${shown(found.low)}, ${shown(found.high)}]`), cell(`${found.wins} / ${found.ties} / ${found.losses}`),

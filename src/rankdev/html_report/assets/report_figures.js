@@ -21,10 +21,10 @@ function drawInterval(row, from, to, label) {
     svg("rect", { class: "dot", x: x(row.mean) - 3, y: 2, width: 6, height: 12, rx: 2 }));
 }
 
-/** Differences of two systems, largest first, as one line per query.
- *  @param {number[]} values @param {number} chosen the line to mark, or -1 @param {number} width @param {string} label
+/** Differences of two systems, those in favour of A first, as one line per query.
+ *  @param {number[]} values @param {boolean} lower whether lower values are better @param {number} chosen the line to mark, or -1 @param {number} width @param {string} label
  *  @param {(index: number) => void} pick @param {(index: number) => string} tipOf */
-function drawDifferences(values, chosen, width, label, pick, tipOf) {
+function drawDifferences(values, lower, chosen, width, label, pick, tipOf) {
   const [left, right, height] = [48, width - 8, 190];
   const most = Math.max(1e-6, ...values.map(Math.abs));
   const step = (right - left) / Math.max(1, values.length);
@@ -39,7 +39,7 @@ function drawDifferences(values, chosen, width, label, pick, tipOf) {
   }
   if (chosen >= 0) drawn.append(svg("rect", { class: "chosen", x: x(chosen) - Math.max(step, 6) / 2, y: 0, width: Math.max(step, 6), height }));
   for (const side of ["a", "b"]) {
-    const mine = values.map((value, i) => [i, value]).filter(([, value]) => (side === "a" ? value > 0 : value < 0));
+    const mine = values.map((value, i) => [i, value]).filter(([, value]) => ((side === "a") === lower ? value < 0 : value > 0));
     const path = mine.map(([i, value]) => `M${x(i).toFixed(2)} ${y(0)}V${y(value).toFixed(2)}`).join("");
     drawn.append(svg("path", { class: side, d: path, "stroke-width": Math.max(0.6, Math.min(14, step * 0.75)), fill: "none" }));
   }

@@ -41,7 +41,7 @@ function chosenQueries() {
     if (inside && !inside.has(query)) continue;
     if (wanted && !report.queries[query].toLowerCase().includes(wanted) && !text.toLowerCase().includes(wanted)) continue;
     const difference = differenceOf(query);
-    const side = difference === null ? "" : Math.abs(difference) < 1e-6 ? "equal" : difference > 0 ? "A better" : "B better";
+    const side = difference === null ? "" : Math.abs(difference) < 1e-6 ? "equal" : (lead(state.measure, difference) ?? 0) > 0 ? "A better" : "B better";
     if (state.side === "all" || state.side === side) found.push(query);
   }
   const keys = new Map(found.map((query) => [query, sortKey(query)]));
@@ -63,7 +63,7 @@ function showSegments() {
   const heads = [head("Segment", "text"), head("Queries"), ...some.map((/** @type {number} */ s) => element("th", { scope: "col", class: "measure", "data-system": String(s) }, labelled(report.systems, s, 30))), ...(tested ? [head("A − B"), head(`${Math.round(100 * report.confidence)}% interval`), head(`p, ${report.correction}`)] : [])];
   const rows = report.segments.map((/** @type {any} */ part, /** @type {number} */ i) => {
     const means = some.map((s) => arrays.segment_means.at(i, s, state.measure));
-    const best = Math.max(...means.map((mean) => mean ?? -Infinity));
+    const best = lead(state.measure, Math.max(...means.map((mean) => lead(state.measure, mean) ?? -Infinity)));
     return element("tr", {}, element("th", { scope: "row", class: "text" }, labelled(segmentNames(), i)), cell(String(part.size)),
       ...means.map((mean) => cell(shown(mean), mean === best && means.length > 1 ? "best" : "")), ...(tested ? segmentTest(part.name) : []));
   });
@@ -149,20 +149,21 @@ function openQuery(query) {
 /** @param {number[]} found */
 function showDifferences(found) {
   const present = found.filter((query) => differenceOf(query) !== null);
-  const value = (/** @type {number} */ query) => differenceOf(query) ?? 0;
-  const sorted = state.sort === "difference" && state.down ? present : [...present].sort((x, y) => value(y) - value(x));
-  const values = sorted.map(value);
-  const better = values.filter((difference) => difference > 1e-6).length;
-  const worse = values.filter((difference) => difference < -1e-6).length;
+  const lower = report.lower[state.measure];
+  const value = (/** @type {number} */ query) => lead(state.measure, differenceOf(query)) ?? 0;
+  const sorted = state.sort === "difference" && state.down !== lower ? present : [...present].sort((x, y) => value(y) - value(x));
+  const values = sorted.map((query) => differenceOf(query) ?? 0);
+  const better = sorted.filter((query) => value(query) > 1e-6).length;
+  const worse = sorted.filter((query) => value(query) < -1e-6).length;
   const [a, b] = [systemName(state.a), systemName(state.b)];
   byId("differences-title").textContent = `${a} is better on ${better}, ${b} on ${worse} of ${counted(values.length, "query")} on ${report.measures[state.measure]}`;
-  const described = `Differences ${a} minus ${b}, largest first, from ${signed(values[0] ?? 0)} to ${signed(values[values.length - 1] ?? 0)}; the numbers are in the table below`;
+  const described = `Differences ${a} minus ${b}, ${lower ? "smallest" : "largest"} first, from ${signed(values[0] ?? 0)} to ${signed(values[values.length - 1] ?? 0)}; the numbers are in the table below`;
   const tipOf = (/** @type {number} */ i) => {
     const [mine, other] = [state.a, state.b].map((system) => shown(arrays.scores.at(state.measure, system, sorted[i])));
     const text = textOf(report.query_texts, report.queries[sorted[i]]);
     return `${label(report.queries, sorted[i], 60)}${text && ` (${brief(prose(text), 60)})`}: A ${mine}, B ${other}, difference ${signed(values[i])}`;
   };
-  byId("differences").replaceChildren(better + worse ? drawDifferences(values, sorted.indexOf(state.query), widthOf("differences"), described, (i) => openQuery(sorted[i]), tipOf) : "");
+  byId("differences").replaceChildren(better + worse ? drawDifferences(values, lower, sorted.indexOf(state.query), widthOf("differences"), described, (i) => openQuery(sorted[i]), tipOf) : "");
   const texts = Object.keys(report.query_texts).length > 0; // a line for each
   const links = (/** @type {number[]} */ some) => some.flatMap((query, i) => [texts ? element("br") : i ? ", " : " ", queryLink(query, textOf(report.query_texts, report.queries[query]))]);
   const most = sorted.slice(0, 3).filter((query) => value(query) > 1e-6);
