@@ -44,10 +44,7 @@ MARKDOWN = """Add two numbers, as `sum` does.
 `**options`
 :   Ignored.
 
-**Returns**
-
-int
-:   &nbsp;
+**Returns** int
 
 **Examples**
 

@@ -135,12 +135,25 @@ def as_markdown(docstring: str) -> str:
     head, *rest = SECTION.split(ROLE.sub(r"`\1`", docstring))
     parts = [_prose(head)]
     for title, body in zip(rest[::2], rest[1::2], strict=True):
-        parts += [f"**{title}**", _definition_list(body, title) if title in LISTS else _prose(body)]
+        parts.append(_in_a_line(body, title) or f"**{title}**\n\n{_section(body, title)}")
     return "\n\n".join(filter(None, parts))
 
 
 def _prose(text: str) -> str:
     return EXAMPLE.sub(r"```python\n\g<0>\n```", text.strip().replace("::\n", ":\n"))
+
+
+def _section(body: str, title: str) -> str:
+    return _definition_list(body, title) if title in LISTS else _prose(body)
+
+
+def _in_a_line(body: str, title: str) -> str:
+    """Write what is returned next to the title, where it is one type with a paragraph at most."""
+    terms = TERM.findall(body.strip())
+    if title not in ("Returns", "Yields") or len(terms) > 1 or " : " in terms[0][0]:
+        return ""
+    kind, text = terms[0][0], _prose(cleandoc(terms[0][1]))
+    return "" if "\n\n" in text else f"**{title}** {kind}{f': {text}' if text else ''}"
 
 
 def _definition_list(body: str, title: str) -> str:
