@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Set
 from typing import Any, TypeVar
 
+import polars as pl
+
 from rankdev.errors import DataError, FileFormatError, UsageError, shown
 from rankdev.io.streams import PathLike, Source
 from rankdev.io.tables import table_batches
@@ -41,7 +43,8 @@ def _tabled(source: Source, key: str) -> Iterator[tuple[str, str]]:
             )
         texts = table.frame["text"].cast(str)
         if "title" in table.frame.columns:
-            texts = (table.frame["title"].cast(str).fill_null("") + " " + texts.fill_null("")).str.strip_chars()
+            parts = [column.cast(str).str.strip_chars().replace("", None) for column in (table.frame["title"], texts)]
+            texts = table.frame.select(pl.concat_str(parts, separator=" – ", ignore_nulls=True)).to_series()
         yield from zip(table.frame[name].cast(str), texts.fill_null(""), strict=True)
 
 
