@@ -632,6 +632,21 @@ def test_one_system_is_a_report_too(show, inputs):
     assert page.locator("#lists table").count() == 2
 
 
+def test_one_query_has_no_interval(show):
+    page = show(rd.report({"q": ["a", "b", "c"]}, {"x": {"q": ["a", "b"]}, "y": {"q": ["b", "c"]}}, "RDQ@3").html)
+    assert [row[4] for row in cells(page, "#board")] == ["–", "–"]
+    assert [row[1] for row in cells(page, "#scores")] == ["0.7037", "0.4496"]
+
+
+def test_of_two_systems_nothing_is_stated_twice(show, inputs):
+    references, runs = inputs
+    found = rd.report(references, {name: runs[name] for name in ("popular", "blended")}, ["RDQ@5", "AP@5"])
+    both = "By all measures: Ship blended: better than popular in both measures."
+    assert found.verdict.startswith("blended wins: better than popular in RDQ@5 on 9 of 10 queries; ")
+    assert found.verdict.endswith(f". {both}")
+    assert show(found.html).inner_text("#overall") == both
+
+
 def test_a_page_too_large_holds_a_sample_of_the_queries(show, inputs, monkeypatch):
     monkeypatch.setattr(findings, "MOST_NUMBERS", 100)
     page = show(rd.report(*inputs, MEASURES).html)

@@ -93,6 +93,18 @@ def test_systems_that_score_the_same_are_called_so():
     assert verdict.sentence == "No clear winner. All 3 systems score the same on P@5, on each of 12 queries."
 
 
+def test_the_next_best_is_one_that_scores_otherwise():
+    values = np.tile(np.linspace(0.3, 1, 12)[None, :, None], (4, 1, 1))
+    values[3] -= np.linspace(0.1, 0.2, 12)[:, None]
+    scores = rd.Scores(("a", "b", "c", "d"), tuple(map(str, range(12))), ("P@5",), values)
+    (of_four,) = verdicts(scores, rd.significance(scores), [[FINE]])
+    start = "a, b and c score the same on every query, and are ahead of d, the next best, by 0.1500 P@5 (95% interval "
+    assert of_four.by.startswith(start)
+    of_two = scores.select(systems=["a", "d"])
+    (verdict,) = verdicts(of_two, rd.significance(of_two), [[FINE]])
+    assert verdict.by.startswith("a is ahead of d by 0.1500 P@5 (95% interval ")
+
+
 def test_names_are_counted_where_there_are_many():
     assert name_some(["a"]) == "a"
     assert name_some(list("abcde")) == "a, b, c, d and e"

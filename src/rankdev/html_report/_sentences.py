@@ -35,11 +35,16 @@ def verdict(found: Comparison) -> str:
 
 
 def overall(found: Comparison) -> str:
-    """Conclude from all measures, where two systems have several and nothing is wrong with the data."""
+    """Conclude from all measures, where two systems have several and nothing is wrong with the data.
+
+    What the conclusion about the first measure ends with too is left out.
+    """
     tested = found.significance
     if tested is None or len(found.scores.measures) == 1 or found.has_problems or not tested.conclusion:
         return ""
-    return f"By all measures: {tested.conclusion}"
+    start, comma, rest = tested.conclusion.rpartition(", in ")
+    known = comma and found.verdicts[0].sentence.endswith(f" in {rest}")
+    return f"By all measures: {f'{start}.' if known else tested.conclusion}"
 
 
 def design(found: Comparison) -> str:

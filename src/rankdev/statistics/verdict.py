@@ -109,17 +109,19 @@ def _of_tests(scores: Scores, found: Significance, measure: str, clusters: Mappi
     best, rivals = order[0], _rivals(scores, found, measure, order)
     unit = "cluster" if found.clusters else "query"
     number = found.clusters or len(scores.queries)
-    nearest = rivals[0]
+    same = same_as_best(scores, measure, best)
+    nearest = next((rival for rival in rivals if rival.system not in same), rivals[0])
     level = f"{100 * (1 - found.alpha):g}%"
     limits = f"{level} interval {_number(nearest.low)} to {_number(nearest.high)}"
     together = ", adjusted for all pairs" if len(order) > 2 else ""
-    next_best = ", the next best" if len(order) > 2 else ""
-    one, other = printable(best), f"{printable(nearest.system)}{next_best}"
+    next_best = ", the next best," if len(order) > 2 else ""
     about = f"({limits}{together}; {_p('=', nearest.p)}), on {counted(number, unit)}."
     if abs(nearest.ahead) < ROUNDING:
-        by = f"{one} and {printable(nearest.system)} have the same mean {measure} {about}"
+        by = f"{printable(best)} and {printable(nearest.system)} have the same mean {measure} {about}"
     else:
-        by = f"{one} is ahead of {other}, by {_number(nearest.ahead)} {measure} {about}"
+        ahead = f"ahead of {printable(nearest.system)}{next_best} by {_number(nearest.ahead)} {measure} {about}"
+        equal = f"{name_some([best, *same])} score the same on every query, and are"
+        by = f"{equal if same else f'{printable(best)} is'} {ahead}"
     make = _of_two if len(order) == 2 else _of_several
     sentence, clear = make(scores, found, measure, best, rivals, clusters)
     return Verdict(measure, "winner" if clear else "open", sentence, by, best, rivals)
@@ -238,7 +240,7 @@ def queries_check(verdict: Verdict, needs: Plan | str | None, number: int, unit:
             return Check(name, "caution", f"{there}; {needed} needed", text)
         return Check(name, "caution", there, f"They may be enough to confirm the difference between {pair}.")
     if needs is not None:
-        return Check(name, "caution", there, "They do not show how many are needed.")
+        return Check(name, "caution", there, "How many are needed cannot be estimated from them.")
     alone = verdict.level == "single"
     text = "The interval of the mean allows for their number." if alone else "rankdev plan states how many are needed."
     return Check(name, "good" if alone else "unknown", there, text)

@@ -168,14 +168,14 @@ function showBoard() {
   const several = report.systems.length > 1;
   const rows = ordered(m).map((s) => {
     const mean = arrays.means.at(s, m) ?? 0;
-    return { s, mean, low: arrays.lows.at(s, m) ?? mean, high: arrays.highs.at(s, m) ?? mean, known: arrays.means.at(s, m) !== null };
+    return { s, mean, low: arrays.lows.at(s, m) ?? mean, high: arrays.highs.at(s, m) ?? mean, known: arrays.means.at(s, m) !== null, bounded: arrays.lows.at(s, m) !== null };
   });
   const from = Math.min(...rows.map((row) => row.low));
   const to = Math.max(...rows.map((row) => row.high), from + 1e-6);
   const level = report.confidence;
-  const made = rows.map(({ s, mean, low, high, known }) => {
+  const made = rows.map(({ s, mean, low, high, known, bounded }) => {
     const [rank, first, last] = [0, 1, 2].map((part) => String(arrays.ranks.at(m, s, part)));
-    const interval = known ? `[${shown(low)}, ${shown(high)}]` : "–";
+    const interval = bounded ? `[${shown(low)}, ${shown(high)}]` : "–";
     const drawn = cell(drawInterval({ mean, low, high }, from, to, `${shown(mean)} ${interval}`), "text span-cell");
     drawn.dataset.tip = `${systemName(s, 60)}: ${shown(mean)} ${interval}`;
     return element("tr", {}, cell(rank), rowHead(s), cell(known ? shown(mean) : "–"), drawn, cell(interval),
@@ -187,7 +187,7 @@ function showBoard() {
   fillTable("board", `${report.measures[m]}: means over queries${letters}`, heads, made);
   const pairs = several ? arrays.pair_significant.shape[1] : 0;
   const significant = several ? significantPairs(m) : 0;
-  byId("groups").textContent = !several ? "" : (pairs === 1 ? `The difference is ${significant ? "" : "not "}significant.` : significant === pairs ? "All differences are significant." : !significant ? "No difference is significant." : `${significant} of ${counted(pairs, "difference")} ${significant === 1 ? "is" : "are"} significant.`) + " Letters and possible ranks also allow for skewness.";
+  byId("groups").textContent = !several ? "" : (pairs === 1 ? `The difference is ${significant ? "" : "not "}significant.` : significant === pairs ? "All differences are significant." : !significant ? "No difference is significant." : `${significant.toLocaleString("en")} of ${counted(pairs, "difference")} ${significant === 1 ? "is" : "are"} significant.`) + " Letters and possible ranks also allow for skewness.";
 }
 
 /** The heading of the intervals: the ends of their axis. @param {number} from @param {number} to */
@@ -211,7 +211,7 @@ function showScores() {
     element("tr", {}, rowHead(s), ...report.measures.map((/** @type {string} */ _, /** @type {number} */ m) => {
       const mean = arrays.means.at(s, m);
       const made = cell(shown(mean), mean !== null && report.systems.length > 1 && shown(mean) === shown(best[m]) ? "best" : "");
-      made.append(element("small", {}, `[${shown(arrays.lows.at(s, m), 3)}, ${shown(arrays.highs.at(s, m), 3)}]`));
+      if (arrays.lows.at(s, m) !== null) made.append(element("small", {}, `[${shown(arrays.lows.at(s, m), 3)}, ${shown(arrays.highs.at(s, m), 3)}]`));
       return made;
     })),
   );
@@ -355,7 +355,7 @@ function showPair() {
 function showLosses() {
   byId("loss-hint").replaceChildren(
     `Why each system scores less than 1 on ${report.explained}: relevant items that it does not return (retrieval), that it returns below the cutoff, or the order of the items above it. ${report.one_order}`,
-    key("i"), "score", key("b"), "lost by order", key("s"), "lost by the cutoff", key("u"), "lost by retrieval");
+    element("span", { class: "legend" }, key("i", "score"), " ", key("b", "lost by order"), " ", key("s", "lost by the cutoff"), " ", key("u", "lost by retrieval")));
   const score = (/** @type {number} */ s) => arrays.losses.at(s, 0) ?? 0;
   const rows = [...ordered(0)].sort((s, t) => score(t) - score(s)).map((/** @type {number} */ s) => {
     const [earned, retrieval, cutoff, order] = [0, 1, 2, 3].map((part) => arrays.losses.at(s, part) ?? 0);
@@ -377,8 +377,8 @@ function lossBar(earned, retrieval, cutoff, order) {
   return made;
 }
 
-/** @param {string} tag */
-const key = (tag) => element("span", { class: "key stack", "aria-hidden": "true" }, element(tag));
+/** An entry of the legend, which stays on one line. @param {string} tag @param {string} text */
+const key = (tag, text) => element("span", { class: "entry" }, element("span", { class: "key stack", "aria-hidden": "true" }, element(tag)), text);
 
 function showPower() {
   byId("power-part").hidden = !report.power;
@@ -414,7 +414,7 @@ function showMeasures() {
   byId("measures-hint").textContent = "Do the measures rank the systems alike? Kendall's τ over the systems' means; below it Pearson's r.";
   const heads = [head("Measure", "text"), head("Significant differences", "measure"), ...report.measures.map((/** @type {string} */ text) => head(text, "measure"))];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ i) =>
-    element("tr", {}, measureHead(text), cell(`${significantPairs(i)} of ${arrays.pair_significant.shape[1]}`),
+    element("tr", {}, measureHead(text), cell(`${significantPairs(i).toLocaleString("en")} of ${arrays.pair_significant.shape[1].toLocaleString("en")}`),
       ...report.measures.map((/** @type {string} */ _, /** @type {number} */ j) => {
         const made = cell(i === j ? "–" : shown(arrays.tau.at(i, j), 3));
         if (i !== j) made.append(element("small", {}, shown(arrays.r.at(i, j), 3)));
