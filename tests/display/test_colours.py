@@ -107,11 +107,16 @@ def drawn_with(monkeypatch, tmp_path):
 
     from rankdev.display import style
 
-    def draw(font):
-        if font:
-            font_manager.fontManager.addfont(_font(tmp_path / "font.ttf"))
-        style._fonts.cache_clear()
-        style._has_glyph.cache_clear()
+    def clear():
+        for known in (style._fonts, style._has_glyph, style._add_new_fonts):
+            known.cache_clear()
+
+    def draw(font, listed=True):
+        files = [str(_font(tmp_path / "font.ttf"))] if font else []
+        monkeypatch.setattr(font_manager, "findSystemFonts", lambda: files)
+        if font and listed:
+            font_manager.fontManager.addfont(files[0])
+        clear()
         values = np.random.default_rng(0).random((2, 3, 1))
         drawn = Scores(("検索", "🍣"), ("東京", "q2", "q3"), ("RDQ@5",), values).plot()
         for _ in range(2):
@@ -119,11 +124,11 @@ def drawn_with(monkeypatch, tmp_path):
         return drawn
 
     before = list(font_manager.fontManager.ttflist)
+    font_manager.fontManager.ttflist[:] = [entry for entry in before if entry.name != "Noto Sans CJK JP"]
     monkeypatch.setattr(style, "FALLBACKS", ("Noto Sans CJK JP",))
     yield draw
     font_manager.fontManager.ttflist[:] = before
-    style._fonts.cache_clear()
-    style._has_glyph.cache_clear()
+    clear()
 
 
 def _font(path):
@@ -149,12 +154,13 @@ def _font(path):
     return path
 
 
-def test_characters_come_from_a_font_that_has_them(drawn_with):
+@pytest.mark.parametrize("listed", [True, False])  # or installed after matplotlib listed all fonts
+def test_characters_come_from_a_font_that_has_them(drawn_with, listed):
     pytest.importorskip("fontTools")
     with warnings.catch_warnings():
         warnings.simplefilter("error", RankdevWarning)
         warnings.filterwarnings("error", "Glyph")  # matplotlib's
-        drawn_with(font=True)
+        drawn_with(True, listed)
 
 
 def test_without_such_a_font_there_is_one_warning_and_no_box(drawn_with):

@@ -7,6 +7,7 @@ import re
 import textwrap
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
@@ -121,10 +122,24 @@ def _has_glyph(character: str) -> bool:
     return character.isspace() or any(get_font(file).get_char_index(ord(character)) for file in files)
 
 
+@cache
+def _add_new_fonts() -> None:
+    """Add fonts that were installed after matplotlib listed all: it keeps its list."""
+    from matplotlib.font_manager import findSystemFonts, fontManager
+
+    for path in sorted(set(findSystemFonts()) - {font.fname for font in fontManager.ttflist}):
+        with suppress(Exception):  # a bitmap, or no font
+            fontManager.addfont(path)
+    _fonts.cache_clear()
+    _has_glyph.cache_clear()
+
+
 def drawable(text: str) -> str:
     """Write characters that no font has as escapes: boxes would look the same for all of them."""
     if text.isascii():
         return text
+    if not all(map(_has_glyph, text)):
+        _add_new_fonts()
     return "".join(char if _has_glyph(char) else char.encode("ascii", "backslashreplace").decode() for char in text)
 
 
@@ -132,6 +147,11 @@ def _make_drawable(figure: Figure, reported: set[str]) -> None:
     """Write all texts of a figure as they can be drawn, and warn once of what no font has."""
     from matplotlib.text import Text
 
+    ticks = [label for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for label in axis.get_ticklabels()]
+    for made in (*ticks, *figure.findobj(Text)):
+        if not made.get_text().isascii():
+            drawable(made.get_text())  # looks for fonts, so that there may be more than when the text was made
+            made.set_fontfamily(_fonts())
     texts: list[str] = []
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
@@ -192,10 +212,11 @@ def _notebook_figure() -> type[Figure]:
 
 def titled(drawn: Figure, text: str) -> Figure:
     """Put a title on top of a figure, in as many lines as it takes."""
-    title = drawn.suptitle("", x=0.01, ha="left", fontsize=9, fontweight="bold")
+    written = drawable(printable(text))
+    title = drawn.suptitle("", x=0.01, ha="left", fontsize=9, fontweight="bold", fontfamily=_fonts())
     letters = int(14 * drawn.get_figwidth())
     while letters > 10 and (not title.get_text() or title.get_window_extent().x1 > 0.99 * drawn.bbox.width):
-        title.set_text("\n".join(textwrap.wrap(drawable(printable(text)), letters)))
+        title.set_text("\n".join(textwrap.wrap(written, letters)))
         letters -= 2
     return drawn
 
