@@ -98,7 +98,7 @@ def test_where_lower_is_better_gains_are_falls_and_georisk_has_no_meaning():
     found = board.to_polars().filter(system="new").row(0, named=True)
     assert found["urisk"] == pytest.approx((2 + 0 - 2 + 3) / 4)
     assert (found["zrisk"], found["georisk"]) == (None, None)
-    assert any("higher is better" in remark for remark in board.remarks)
+    assert any("higher being better" in remark for remark in board.remarks)
 
 
 def test_counts_have_risk_in_their_own_unit():

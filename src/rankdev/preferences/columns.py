@@ -38,7 +38,7 @@ Columns = Mapping[str, str | None]
 YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
 EXPECTED = "columns query, winner, loser; or query, a, b, winner; or query, a1, a2, label"
 ONE_QUERY = "all"
-MOST_WEIGHT = 10**9  # beyond, sums of weights lose what the other judgments say
+MOST_WEIGHT = 10**9  # beyond, sums of weights lose the other judgments
 NAME_THEM = "name them with columns={'item_a': …}"
 
 

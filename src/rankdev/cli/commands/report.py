@@ -72,9 +72,8 @@ def report_command(
     names: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Compare the RUNs on one HTML page, a file that needs no network.
-
-    It opens with the conclusion for the first measure and checks of the data.
+    """Compare the RUNs on one HTML page, a file that needs no network. It opens with the conclusion for the first
+    measure and checks of the data.
     """
     from rankdev.display.layout import paragraph
     from rankdev.display.report import screen_width
