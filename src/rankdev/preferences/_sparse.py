@@ -6,6 +6,7 @@ and one tier would score every ranking alike.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,8 +23,8 @@ ODDS = 3.0  # that all items are equal, or that they are not
 MANY = 4.0  # times n log₂ n judgments, from which one tier is one tier
 
 
-def cuts_of_few(fit: Strengths, cuts: list[Ints]) -> list[Ints]:
-    """Correct the cuts of an order into tiers where the judgments are too few for them.
+def cut_few_too(fit: Strengths, cut: Callable[[int], Ints]) -> list[Ints]:
+    """Cut the order of every query into tiers by ``cut(query)``, but where the judgments are too few for it.
 
     With fewer than n log₂ n judgments a query is strict, but one tier where all items are rather equal. With up to four
     times as many, one tier becomes a strict order where the evidence is against it: pairs that were chosen by the
@@ -34,19 +35,16 @@ def cuts_of_few(fit: Strengths, cuts: list[Ints]) -> list[Ints]:
     judged = np.bincount(query, weights=fit.pairs.count, minlength=len(items)) / np.maximum(
         items * np.log2(np.maximum(items, 1)), 1e-9
     )
-    one = np.array([len(starts) == 1 for starts in cuts])
-    short = (items > 1) & (items <= LONGEST)
-    few = judged < 1 - EQUAL
-    few, some = short & few, short & one & ~few & (judged < MANY - EQUAL)
-    if fit.curvature is None or not (few | some).any():
+    short = (items > 1) & (items <= LONGEST) & (fit.curvature is not None)
+    few, some = short & (judged < 1 - EQUAL), short & (judged < MANY - EQUAL)
+    one = np.zeros(1, np.int64)
+    cuts = [one if few[number] else cut(number) for number in range(len(items))]
+    doubtful = [number for number in np.flatnonzero(some).tolist() if len(cuts[number]) == 1]
+    if not doubtful:
         return cuts
     posteriors = Posteriors.of(fit.preferences)
-    posteriors.evaluate(np.flatnonzero(few | some).tolist())
-    corrected = list(cuts)
-    for number in np.flatnonzero(few | some).tolist():
-        evidence = posteriors.order_evidence(number)
-        if few[number] and evidence <= -np.log(ODDS):
-            corrected[number] = np.zeros(1, np.int64)
-        elif few[number] or evidence >= np.log(ODDS):
-            corrected[number] = RULES["strict"].cut(Question(fit, number, 0.05))
-    return corrected
+    posteriors.evaluate(doubtful)
+    for number in doubtful:
+        if posteriors.order_evidence(number) >= np.log(ODDS) * (-1 if few[number] else 1):
+            cuts[number] = RULES["strict"].cut(Question(fit, number, 0.05))
+    return cuts

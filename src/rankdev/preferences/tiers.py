@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from rankdev._common.arrays import Ints
 from rankdev._common.checks import check_choice, check_kind, check_number, check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev._common.tables import is_table
 from rankdev.preferences._separation import Close
-from rankdev.preferences._sparse import cuts_of_few
+from rankdev.preferences._sparse import cut_few_too
 from rankdev.preferences.judgments import Preferences
 from rankdev.preferences.models import MODELS
 from rankdev.preferences.rules import DENSE_UP_TO, RULES, Question
@@ -202,9 +203,11 @@ def tiers(
         refit=refit,
     )
     tests = result.close if RULES[chosen].tested else [None] * len(strengths.preferences.queries)
-    cuts = [RULES[chosen].cut(Question(strengths, number, alpha, test)) for number, test in enumerate(tests)]
-    if chosen == "auto":
-        cuts = cuts_of_few(strengths, cuts)
+
+    def cut(number: int) -> Ints:
+        return RULES[chosen].cut(Question(strengths, number, alpha, tests[number]))
+
+    cuts = cut_few_too(strengths, cut) if chosen == "auto" else [cut(number) for number in range(len(tests))]
     for starts, (query, items) in zip(cuts, strengths.ordered_items().items(), strict=True):
         edges = [*starts[:max_depth].tolist(), len(items)]
         result.tiers[query] = [items[start:stop] for start, stop in pairwise(edges)]
