@@ -109,7 +109,8 @@ def test_a_pointer_answers_and_a_comment_is_kept(opened, server):
 
 
 LONG = [{"query": "q", "item": f"d{k}", "title": f"Title {k}", "text": "A line.\n" * (80 + k)} for k in range(8)]
-MANY = [{"query": "q", "item": f"d{k:02}", "text": "A line.\n" * (1 + 3 * (k % 7))} for k in range(30)]
+LINES = [1 + 3 * (k % 6) for k in range(30)]  # none fills the screen, so that heights differ
+MANY = [{"query": "q", "item": f"d{k:02}", "text": "A line.\n" * count} for k, count in enumerate(LINES)]
 
 
 def test_a_double_click_is_one_answer_to_a_pair_that_was_seen(page, tmp_path):
@@ -189,9 +190,7 @@ def test_reading_is_not_answering(page, tmp_path):
 
 
 def test_buttons_stay_where_they_are(page, tmp_path):
-    lines = [1 + 3 * (k % 6) for k in range(30)]  # none fills the screen, so that heights differ
-    rows = [{"query": "q", "item": f"d{k:02}", "text": "A line.\n" * count} for k, count in enumerate(lines)]
-    with serving(tmp_path, rows) as server:
+    with serving(tmp_path, MANY) as server:
         begin(page, server, server.tokens.judge, "ann")
         places, heights = set(), set()
         for _ in range(10):  # sides are drawn at random, and with them the pairs that follow
