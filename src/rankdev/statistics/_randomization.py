@@ -21,7 +21,7 @@ from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import check_choice
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.flips import Sampling, count_extremes, lag_order, open_engine, spread
-from rankdev.statistics.flips.exact import flip_balances, flip_words, hashed, slack, stream_keys
+from rankdev.statistics.flips.exact import all_flips, flip_balances, hashed, slack, stream_keys
 from rankdev.statistics.panels import Indices
 
 TILTS = np.array([2.5, 4.0, 5.5, 7.5])  # about the standard scores around which each quarter of the flips lies
@@ -165,20 +165,15 @@ class Flips:
     @property
     def sums(self) -> Floats:
         """Flipped sums for an interval, in whole units: ``[system, flip]``."""
-        if not self.exact:
-            return self._drawn[1]
-        words = flip_words(np.uint64(0), len(self.family.values), 0, self.kept, exact=True)
-        bits = np.unpackbits(
-            words.astype("<u8").view(np.uint8), axis=1, count=len(self.family.values), bitorder="little"
-        )
-        return np.ascontiguousarray(((1.0 - 2.0 * bits) @ self.family.units).T)
+        return all_flips(self.family.units) if self.exact else self._drawn[1]
 
     @property
     def balances(self) -> Floats:
         """Flipped sums of ones, or of the sizes of clusters, for an interval: ``[flip]``."""
-        queries = len(self.family.values)
-        key = stream_keys(self.seed, queries, 1)[0, 1]
-        return flip_balances(key, queries, self.kept, self.exact, self.family.sizes)
+        queries, sizes = len(self.family.values), self.family.sizes
+        if self.exact:
+            return all_flips(np.ones((queries, 1)) if sizes is None else sizes[:, None].astype(np.float64))[0]
+        return flip_balances(stream_keys(self.seed, queries, 1)[0, 1], queries, self.kept, sizes)
 
     @cached_property
     def _drawn(self) -> tuple[npt.NDArray[np.int64], Floats]:

@@ -9,8 +9,8 @@ from rankdev._common.arrays import Floats, Words
 from rankdev.statistics.flips import Sampling
 from rankdev.statistics.flips.exact import draw, flip_words, largest_of, slack
 
-BLOCK = 250  # permutations at a time: hits of a block are counted in single bytes
-QUERIES = 4096  # queries at a time, so that the bits of a large pool fit into memory
+BLOCK = 2500  # permutations at a time: hits of a block are counted in 16 bits
+QUERIES = 512  # queries at a time, so that the bits of a block stay in a processor's cache
 
 
 class NumpyEngine:
@@ -63,5 +63,5 @@ def _count(sums: Floats, observed: Floats, tolerance: float, measures: int, coun
         need = np.abs(observed[:-shift] - observed[shift:]) - tolerance
         apart = sums[:, :-shift] - sums[:, shift:]
         hits = np.abs(apart, out=apart) >= need
-        count[done : done + width] += hits.view(np.uint8).sum(axis=0, dtype=np.uint8)
+        count[done : done + width] += hits.view(np.uint8).sum(axis=0, dtype=np.uint16)
         done += width

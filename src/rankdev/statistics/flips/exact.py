@@ -85,20 +85,27 @@ def flip_words(key: np.uint64, n: int, first: int, count: int, exact: bool = Fal
 AT_ONCE = 1 << 20  # words held at a time
 
 
-def flip_balances(
-    key: np.uint64, n: int, count: int, exact: bool = False, sizes: npt.NDArray[np.int64] | None = None
-) -> Floats:
+def all_flips(rows: Floats) -> Floats:
+    """Return the sums of rows under all flips up to the sign of the whole, as exact words number them.
+
+    >>> all_flips(np.array([[1.0], [10.0], [100.0]])).tolist()
+    [[111.0, 109.0, 91.0, 89.0]]
+    """
+    sums = rows.sum(axis=0)[:, None]
+    for row in rows[:-1]:
+        sums = np.concatenate([sums, sums - 2 * row[:, None]], axis=1)
+    return sums
+
+
+def flip_balances(key: np.uint64, n: int, count: int, sizes: npt.NDArray[np.int64] | None = None) -> Floats:
     """Return for each of the first permutations how many more of n queries keep their sign than change it.
 
     Of clusters, each counts as much as its size.
-
-    >>> flip_balances(np.uint64(0), 3, 4, exact=True).tolist()  # none, one, another, or two of them change it
-    [3.0, 1.0, 1.0, -1.0]
     """
     found = np.empty(count)
     step = max(1, AT_ONCE // words_for(n))
     for start in range(0, count, step):
-        words = flip_words(key, n, start, min(step, count - start), exact)
+        words = flip_words(key, n, start, min(step, count - start))
         words[:, -1] &= np.uint64((1 << (n - 1) % 64 + 1) - 1)  # the last word has bits beyond the queries
         if sizes is None:
             found[start : start + step] = n - 2.0 * _ones(words).sum(axis=1)

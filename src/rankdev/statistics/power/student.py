@@ -29,12 +29,20 @@ def t_powers(n: float, effects: Floats, alpha: float) -> Floats:
     """
     from scipy import special
 
-    nodes, weights = _nodes()
-    spread = np.sqrt(2 * special.gammaincinv((n - 1) / 2, (nodes + 1) / 2) / (n - 1))
-    need = special.stdtrit(n - 1, 1 - alpha / 2) * spread
+    need, weights = _critical_means(n, alpha)
     shift = effects[:, None] * np.sqrt(n)
     found: Floats = (special.ndtr(shift - need) + special.ndtr(-shift - need)) @ weights / 2
     return found
+
+
+@lru_cache(maxsize=256)
+def _critical_means(n: float, alpha: float) -> tuple[Floats, Floats]:
+    """Return means that are just significant at spreads that a sample may show, and the weights of these spreads."""
+    from scipy import special
+
+    nodes, weights = _nodes()
+    spread = np.sqrt(2 * special.gammaincinv((n - 1) / 2, (nodes + 1) / 2) / (n - 1))
+    return special.stdtrit(n - 1, 1 - alpha / 2) * spread, weights
 
 
 @cache
