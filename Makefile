@@ -22,12 +22,12 @@ demo: setup
 PAGES = -n auto --dist loadfile docs README.md
 CODE = -n auto --dist worksteal tests src/rankdev
 ROOMS = judging learning studies integrations
-REST = $(ROOMS:%=tests/%) $(ROOMS:%=src/rankdev/%) tests/pages tests/test_notebooks.py
+REST = $(ROOMS:%=tests/%) $(ROOMS:%=src/rankdev/%) $(addprefix tests/,pages fuzz real calibration conformance)
 test: export POLARS_MAX_THREADS = 1
 test: setup
-	@status=0; $(BIN)/python -m pytest $(PAGES) || status=1; $(BIN)/python -m pytest $(CODE) $(REST:%=--ignore %) && exit $$status
+	@status=0; $(BIN)/python -m pytest $(PAGES) || status=1; $(BIN)/python -m pytest $(CODE) $(REST:%=--ignore %) --ignore tests/repository && exit $$status
 
-# what the core never imports, other libraries, and pages, which need Chromium
+# what the core never imports, other programs, published data, fuzzers, short simulations, and pages, which need Chromium
 test-rest: setup
 	$(BIN)/python -m pytest -n auto --dist worksteal $(REST)
 
@@ -102,6 +102,7 @@ conformance: setup
 calibrate: setup
 	$(BIN)/python -m tests.calibration
 
+# the code and the text of this repository, without what it computes
 check: setup
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
@@ -109,6 +110,7 @@ check: setup
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.pages.scripts
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(BIN)/python -m pytest -n auto --dist worksteal tests/repository
 
 # what the examples of README.md and docs print, written into the pages
 examples: setup

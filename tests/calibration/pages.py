@@ -86,7 +86,7 @@ Intervals are at 95%, tests at α = .05. *normal*, *exponential* (skewed), *disc
 the differences are zero) are the distributions of per-query differences. Sparse differences, most of which are zero,
 are described where they occur. AP@5 and RDQ@5 denote differences between two systems from the simulator of the paper's
 POI study. `make calibrate` simulates everything and rewrites these pages; `python -m tests.calibration NAME` repeats
-one section. `make test` includes short runs of the same simulations.
+one section. `make test-rest` includes short runs of the same simulations.
 """
 SHORT = """
 ## Where claims fall short

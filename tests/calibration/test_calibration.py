@@ -1,4 +1,4 @@
-"""Short runs of the simulations: enough to notice a claim that is far off; shorter ones in `make test`."""
+"""Short runs of the simulations: enough to notice a claim that is far off; shorter ones in `make test-rest`."""
 
 import pytest
 

@@ -69,7 +69,7 @@ further apart than the other program's rounding: half of its last printed digit,
 """
 COMMAND = """
 The authors' code for RBO was not available, so the published algorithms were transcribed as simple loops. gdeval
-is the copy in ir_measures. A short version of these comparisons is part of `make test`.
+is the copy in ir_measures. A short version of these comparisons is part of `make test-rest`.
 
 ## Compare your own program
 

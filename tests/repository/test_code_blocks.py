@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-SPEC = spec_from_file_location("code_blocks", Path(__file__).parents[1] / "docs/hooks/code_blocks.py")
+SPEC = spec_from_file_location("code_blocks", Path(__file__).parents[2] / "docs/hooks/code_blocks.py")
 BLOCKS = module_from_spec(SPEC)
 SPEC.loader.exec_module(BLOCKS)
 PAGE = """Text.

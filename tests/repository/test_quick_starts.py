@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parents[1] / "docs/quick-starts.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/quick-starts.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## )", PAGE, re.DOTALL | re.MULTILINE))
 
 

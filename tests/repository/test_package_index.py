@@ -10,7 +10,7 @@ import pytest
 
 for_package_index = pytest.importorskip("hatch_build", reason="hatchling builds the package").for_package_index
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 LINKS = re.compile(r"\]\(([^)\s]+)\)")
 

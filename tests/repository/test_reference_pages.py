@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SPEC = spec_from_file_location("reference_pages", ROOT / "docs/hooks/reference_pages.py")
 PAGES = module_from_spec(SPEC)
 SPEC.loader.exec_module(PAGES)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/[!n]*/*.md")])
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 MADE = re.compile(r"(?:playground|gallery/\w+)\.html")  # by docs/hooks/gallery.py, with the site

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 CODE = r":\n\n```python\n(?P<code>.*?)```"
 FILE = re.compile(rf"(?:^|\s)In\s`(?P<file>\S+\.py)`{CODE}", re.DOTALL)

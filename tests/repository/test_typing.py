@@ -10,7 +10,7 @@ import pytest
 
 import rankdev as rd
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 RIGHT = """
 import rankdev as rd
 from rankdev import results
