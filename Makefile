@@ -19,26 +19,30 @@ demo: setup
 	$(BIN)/rankdev demo
 
 # the core; without tests marked slow, with few random examples; a page of docs must stay in one process
-PAGES = -n auto --dist loadfile docs README.md
-CODE = -n auto --dist worksteal tests src/rankdev
+BY_PAGE = -n auto --dist loadfile
+BY_TEST = -n auto --dist worksteal
 ROOMS = judging learning studies integrations
-REST = $(ROOMS:%=tests/%) $(ROOMS:%=src/rankdev/%) $(addprefix tests/,pages fuzz real calibration conformance)
+ROOM_PAGES = $(addprefix docs/,judge.md llm-judges.md studies.md integrations.md)
+REST = $(ROOMS:%=tests/%) $(ROOMS:%=src/rankdev/%) $(addprefix tests/,cli/processes pages fuzz real peers calibration conformance)
 test: export POLARS_MAX_THREADS = 1
 test: setup
-	@status=0; $(BIN)/python -m pytest $(PAGES) || status=1; $(BIN)/python -m pytest $(CODE) $(REST:%=--ignore %) --ignore tests/repository && exit $$status
+	@status=0; $(BIN)/python -m pytest $(BY_PAGE) docs README.md $(ROOM_PAGES:%=--ignore %) || status=1; \
+	  $(BIN)/python -m pytest $(BY_TEST) tests src/rankdev $(REST:%=--ignore %) --ignore tests/repository && exit $$status
 
-# what the core never imports, other programs, published data, fuzzers, short simulations, and pages, which need Chromium
+# what the core never imports, processes, other programs, published data, fuzzers, short simulations, and pages (with Chromium)
 test-rest: setup
-	$(BIN)/python -m pytest -n auto --dist worksteal $(REST)
+	$(BIN)/python -m pytest $(BY_PAGE) $(ROOM_PAGES)
+	$(BIN)/python -m pytest $(BY_TEST) $(REST)
 
 # everything, with many random examples
 test-all: export RANKDEV_PROFILE = thorough
 test-all: setup
-	@status=0; $(BIN)/python -m pytest -m "" $(PAGES) || status=1; $(BIN)/python -m pytest -m "" $(CODE) && exit $$status
+	@status=0; $(BIN)/python -m pytest -m "" $(BY_PAGE) docs README.md || status=1; \
+	  $(BIN)/python -m pytest -m "" $(BY_TEST) tests src/rankdev && exit $$status
 
 # what make test leaves out
 test-slow: setup
-	RANKDEV_PROFILE=thorough $(BIN)/python -m pytest -m slow -n auto --dist worksteal tests
+	RANKDEV_PROFILE=thorough $(BIN)/python -m pytest -m slow $(BY_TEST) tests
 
 # what needs neither PyTorch nor a browser, at the lowest versions that pyproject.toml declares
 PARTS = tests/measures tests/core tests/io tests/statistics tests/preferences tests/evaluation tests/cli tests/display \
@@ -52,14 +56,14 @@ test-lowest: setup
 	$(BIN)/uv pip install --quiet --python build/lowest/bin/python -r build/lowest.txt
 	$(BIN)/uv pip install --quiet --python build/lowest/bin/python -c build/lowest.txt $(TOOLS)
 	$(BIN)/uv pip install --quiet --python build/lowest/bin/python --no-deps -e .
-	build/lowest/bin/python -m pytest -n auto --dist worksteal $(PARTS)
+	build/lowest/bin/python -m pytest $(BY_TEST) $(PARTS)
 
 # the same with the newest versions on the newest Python here; pyenv's, or say PYTHON_NEWEST=python3.14
 PYTHON_NEWEST ?= $(lastword python3 $(sort $(wildcard $(HOME)/.pyenv/versions/3.1[1-9]*/bin/python)))
 test-newest: setup
 	$(BIN)/uv venv --quiet --clear --python $(PYTHON_NEWEST) build/newest
 	$(BIN)/uv pip install --quiet --compile-bytecode --python build/newest/bin/python -e ".[fast,pandas,plot,sklearn,lightgbm,peers,spark]" $(TOOLS)
-	build/newest/bin/python --version && build/newest/bin/python -m pytest -n auto --dist worksteal $(PARTS)
+	build/newest/bin/python --version && build/newest/bin/python -m pytest $(BY_TEST) $(PARTS)
 
 # faults put into the arithmetic, and those that no test notices, in build/mutants.md; N=200 SEED=1 for others
 mutate: setup
@@ -67,7 +71,7 @@ mutate: setup
 
 # what reads runs from files, without the compiled reader
 test-without-native: setup
-	RANKDEV_NATIVE=0 $(BIN)/python -m pytest -n auto --dist loadfile tests/evaluation tests/cli tests/peers tests/real tests/io
+	RANKDEV_NATIVE=0 $(BIN)/python -m pytest $(BY_PAGE) tests/evaluation tests/cli tests/peers tests/real tests/io
 
 # what needs PyTorch or PyTerrier: the TREC Deep Learning pipeline with its real libraries, the torch engine, experiments
 test-extras: setup
@@ -85,7 +89,7 @@ test-spark: setup
 
 # what make test does for a few seconds, at length: up to 30,000 files for each fuzzer; see docs/reliability.md
 fuzz: setup
-	RANKDEV_FUZZ=$(or $(FILES),30000) RANKDEV_SIGNALS=160 $(BIN)/python -m pytest -m "" tests/fuzz tests/io/test_signals.py
+	RANKDEV_FUZZ=$(or $(FILES),30000) RANKDEV_SIGNALS=160 $(BIN)/python -m pytest -m "" tests/fuzz tests/cli/processes/test_signals.py
 
 # the compiled reader fuzzed under GCC's sanitizers of addresses and of what C leaves undefined
 sanitize: setup
@@ -110,7 +114,7 @@ check: setup
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.pages.scripts
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
-	$(BIN)/python -m pytest -n auto --dist worksteal tests/repository
+	$(BIN)/python -m pytest $(BY_TEST) tests/repository
 
 # what the examples of README.md and docs print, written into the pages
 examples: setup

@@ -1,1 +1,1 @@
-"""Is what we say about scores true? Simulations with a known truth; short in `make test-rest`, long by `make calibrate`."""
+"""Is what we say about scores true? Simulations with known truth: short in `make test-rest`, `make calibrate` long."""

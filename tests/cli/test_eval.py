@@ -2,8 +2,6 @@ import csv
 import gzip
 import io
 import json
-import subprocess
-import sys
 
 import polars as pl
 import pytest
@@ -83,22 +81,6 @@ def test_what_is_missing_on_either_side_is_said(rankdev, folder):
     assert "9 of 10 queries are not in the run; they score 0" in done.err
     assert "1 query of the run has no reference; it is skipped" in done.err
     assert "1 of 10 queries is affected by tied scores; ties are broken by 'trec_eval'" in done.err
-
-
-def test_standard_input_can_be_the_run(folder):
-    command = [
-        sys.executable,
-        "-c",
-        "from rankdev.cli import main; main()",
-        "eval",
-        "places.jsonl",
-        "-",
-        "--format",
-        "json",
-    ]
-    with open("blended.run", "rb") as run:
-        done = subprocess.run(command, stdin=run, capture_output=True, check=True)
-    assert json.loads(done.stdout)[0]["system"] == "stdin"
 
 
 @pytest.mark.parametrize(

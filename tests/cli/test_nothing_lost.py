@@ -52,14 +52,6 @@ def test_a_picture_is_never_written_over_an_input(rankdev, folder):
     assert (folder / "blended.svg").read_bytes() == before
 
 
-def test_standard_input_from_a_file_is_an_input(shell, folder):
-    before = (folder / BLENDED).read_bytes()
-    done = shell(f"rankdev refs lists - -o {BLENDED} < {BLENDED}")
-    assert done.status == 2
-    assert f"{BLENDED}: this file is being read" in done.err
-    assert (folder / BLENDED).read_bytes() == before
-
-
 @pytest.mark.parametrize("other", ["x.csv", "./x.csv", "../{here}/x.csv"])
 @pytest.mark.parametrize("option", ["--strengths", "--workers"])
 def test_two_outputs_are_two_files(rankdev, folder, option, other):
@@ -155,19 +147,6 @@ def test_a_name_without_a_known_ending_is_refused_before_the_work(rankdev, folde
         assert not (folder / name).exists()
     assert rankdev("eval", "places.jsonl", "blended.run", "-o", "scores", "--format", "csv").status == 0
     assert (folder / "scores").read_text().startswith("system,")
-
-
-def test_streams_need_no_ending(shell):
-    done = shell(
-        "rankdev eval places.jsonl blended.run -o /dev/stdout | cat; rankdev eval places.jsonl blended.run -o -"
-    )
-    assert done.out.count("Mean over 10 queries") == 2
-    done = shell(
-        "rankdev eval places.jsonl blended.run -o /dev/stdout > out; rankdev eval places.jsonl blended.run -o >(cat)"
-    )
-    assert "Mean over 10 queries" in done.out
-    done = shell("cat out")
-    assert "Mean over 10 queries" in done.out
 
 
 def test_cells_are_no_formulas_where_one_asks_for_it(rankdev, folder):

@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -106,15 +104,6 @@ def test_scores_from_elsewhere(rankdev, scores):
         assert [row["p"] for row in rows] == pytest.approx([row["p"] for row in expected])
     only = json.loads(rankdev("compare", "--scores", "scores.csv", "-m", "AP@5", "--format", "json").out)
     assert {row["measure"] for row in only["rows"]} == {"AP@5"}
-
-
-def test_csv_on_standard_input_is_recognised(folder):
-    command = [sys.executable, "-c", "from rankdev.cli import main; main()"]
-    scored = subprocess.run(
-        [*command, "eval", "places.jsonl", *RUNS, "-q", "--format", "csv"], capture_output=True, check=True
-    )
-    done = subprocess.run([*command, "compare", "--scores", "-"], input=scored.stdout, capture_output=True, check=True)
-    assert b"Differences" in done.stdout
 
 
 def test_json_tells_the_infinite_from_what_was_not_measured(rankdev, folder):

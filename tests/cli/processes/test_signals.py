@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.common.examples import scaled
 
 from rankdev.io.writing import writing
-from tests.common.examples import scaled
 
 ROUNDS = int(os.environ.get("RANKDEV_SIGNALS") or scaled(16, 4))
 SIZE = 300_000
