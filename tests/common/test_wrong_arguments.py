@@ -9,6 +9,7 @@ import pytest
 
 import rankdev as rd
 from rankdev import judging, learning, preferences, studies
+from tests.common.examples import some
 
 REFERENCES = rd.References.from_lists({"q1": ["a", "b"], "q2": ["b", "c"], "q3": ["a"]})
 RUNS = {"x": {"q1": ["b", "a"], "q2": ["c", "b"]}, "y": {"q1": ["a"], "q2": ["b"]}}
@@ -103,18 +104,12 @@ FUNCTIONS = {
 }
 
 
-SLOW = dict.fromkeys(("collect", "leave_out", "plan", "power", "sensitivity", "tune"), 9)  # one value in so many
-SLOW |= dict.fromkeys(("evaluate_with_uncertainty", "place_runs", "power_map", "power_maps", "report"), 27)
+STEPS = dict.fromkeys(("collect", "leave_out", "plan", "power", "sensitivity", "tune"), 9)  # one value in so many
+STEPS |= dict.fromkeys(("evaluate_with_uncertainty", "place_runs", "power_map", "power_maps", "report"), 27)
 
 
-@pytest.mark.parametrize(
-    ("name", "step"),
-    [
-        *((name, SLOW.get(name, 1)) for name in CALLS),
-        *(pytest.param(name, 1, marks=pytest.mark.slow) for name in SLOW),
-    ],
-)
-def test_a_wrong_argument_is_one_clear_line(name, step, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", CALLS)
+def test_a_wrong_argument_is_one_clear_line(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for file, content in FILES.items():
         (tmp_path / file).write_text(content)
@@ -123,7 +118,7 @@ def test_a_wrong_argument_is_one_clear_line(name, step, tmp_path, monkeypatch):
     for place, parameter in enumerate(inspect.signature(function).parameters.values()):
         if parameter.name in OURS or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
             continue
-        for wrong in WRONG[place % step :: step]:  # all of them over the parameters
+        for wrong in some(WRONG, place, STEPS.get(name, 3)):
             given = [*arguments[:place], wrong, *arguments[place + 1 :]] if place < len(arguments) else arguments
             named = options if place < len(arguments) else {**options, parameter.name: wrong}
             with warnings.catch_warnings():

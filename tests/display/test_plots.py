@@ -213,7 +213,12 @@ MANY = {
 }
 
 
-@pytest.mark.parametrize("name", MANY)
+SLOW = {"one measure", "pairs", "plan"}  # drawn as others are
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in MANY]
+)
 def test_no_label_is_clipped(many, name):
     drawn = MANY[name](many).plot()
     content = io.BytesIO()

@@ -183,8 +183,10 @@ def run_forms(rows: Rows, folder: Path) -> Mapping[str, Any]:
 
 
 @native
-@pytest.mark.parametrize("kind", ALIKE)
-@pytest.mark.parametrize("measure", ["RR", pytest.param("RR@1", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("kind", "measure"),
+    [("case", "RR"), *(pytest.param(kind, k, marks=pytest.mark.slow) for kind in ALIKE for k in ("RR", "RR@1"))],
+)
 def test_ids_that_differ_by_accident_get_a_line(tmp_path: Path, kind: str, measure: str, native: bool) -> None:
     one, other = ALIKE[kind]
     items = rd.References.from_lists({"q": [other, "z"]})

@@ -8,7 +8,7 @@ from rankdev.preferences.models import MODELS
 from rankdev.preferences.rules import RULES
 
 QUERIES = 50  # random cases in a file
-FEW = 6  # in that of `make test`
+FEW = 4  # in that of `make test`
 
 
 def judgments_of_twins(rng, queries):

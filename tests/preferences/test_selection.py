@@ -208,7 +208,7 @@ def judgments_until_decided(strategy, seed):
     return 300, False
 
 
-@pytest.mark.parametrize("trials", [3, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("trials", [2, pytest.param(12, marks=pytest.mark.slow)])
 def test_deciding_pairs_decide_sooner(trials):
     asked = {
         strategy: [judgments_until_decided(strategy, seed) for seed in range(trials)]

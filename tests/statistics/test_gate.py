@@ -1,7 +1,6 @@
 """The gate: verdicts against intervals by hand, guards of single queries, and what continuous integration reads."""
 
 import xml.etree.ElementTree as ET
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -103,7 +102,8 @@ def test_a_hundred_small_losses_do_not_pass_one_by_one():
     rng = np.random.default_rng(0)
     steps = rng.uniform(0.4, 0.9, 60) + np.cumsum(rng.normal(-0.001, 0.01, (101, 60)), axis=0)
     each, all_of_them = [], []
-    for old, new in pairwise(steps):
+    for step in (0, 1, 2, 3, 4, *range(50, 100, 7)):
+        old, new = steps[step : step + 2]
         known = rd.Scores(
             ("old", "new", "v1"),
             tuple(f"q{i}" for i in range(60)),
@@ -116,7 +116,7 @@ def test_a_hundred_small_losses_do_not_pass_one_by_one():
         all_of_them.append(rows["verdict"][1])
     assert set(each) == {"pass"}
     assert all_of_them[:5] == ["pass"] * 5
-    assert set(all_of_them[50:]) == {"fail"}
+    assert set(all_of_them[5:]) == {"fail"}
 
 
 def test_a_baseline_with_scores_of_its_own():
