@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankdev.errors import MissingExtraError, UsageError
-from rankdev.statistics.flips import Sampling, count_extremes, lag_order, open_engine
-from rankdev.statistics.flips.exact import BITS, draw, flip_words, hashed, largest_of, scale_for, stream_keys
+from rankdev.statistics.flips import Sampling, count_extremes, lag_order, open_engine, spread
+from rankdev.statistics.flips.exact import BITS, all_flips, draw, flip_words, hashed, largest_of, scale_for, stream_keys
 from tests.common.examples import examples
 from tests.statistics.plain import all_extremes, exact_p
 
@@ -46,6 +46,20 @@ def test_bits_are_fair_and_queries_independent():
 
 def test_a_part_of_the_permutations_has_the_same_words():
     assert np.array_equal(flip_words(np.uint64(7), 100, 5, 3), flip_words(np.uint64(7), 100, 0, 20)[5:8])
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 12])
+def test_all_flips_are_those_of_exact_words(n):
+    rows = np.random.default_rng(n).integers(-(2**40), 2**40, (n, 3)).astype(float)
+    words = flip_words(np.uint64(0), n, 0, 2 ** (n - 1), exact=True)
+    flipped = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=n, bitorder="little")
+    assert np.array_equal(all_flips(rows), ((1 - 2.0 * flipped) @ rows).T)
+
+
+@pytest.mark.parametrize("threads", [1, 2, None])
+@pytest.mark.parametrize("chunks", [[], [3], [3, 1, 2]])
+def test_results_of_chunks_come_in_their_order(chunks, threads):
+    assert list(spread(lambda chunk: 10 * chunk, chunks, threads)) == [(chunk, 10 * chunk) for chunk in chunks]
 
 
 def test_more_subsamples_keep_the_first_keys_and_sizes_differ():

@@ -6,7 +6,7 @@ import math
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, partial
 from typing import IO, Any
 
@@ -42,6 +42,7 @@ class Table:
     frame: pl.DataFrame | Callable[[], pl.DataFrame]
     title: str = ""
     notes: Sequence[str] = ()
+    _: KW_ONLY
     best: Collection[tuple[int, str]] = ()
     digits: int = 4
     formats: Mapping[str, Callable[[Any], str | Cell]] = field(default_factory=dict)
@@ -116,6 +117,7 @@ class Report:
 
     rows: pl.DataFrame
     tables: Sequence[Table] = ()
+    _: KW_ONLY
     opening: Sequence[str] = ()
     closing: Sequence[str] = ()
     remarks: Sequence[str] = ()
@@ -258,7 +260,16 @@ def result_report(
 ) -> Report:
     """Make the report of a result, with its parameters and everything that was computed."""
     known = {"conclusion": getattr(found, "conclusion", ""), "summary": found.summary(), **more}
-    return Report(found.to_polars(), tables, opening, closing, found.remarks, command, found.parameters, **known)
+    return Report(
+        found.to_polars(),
+        tables,
+        opening=opening,
+        closing=closing,
+        remarks=found.remarks,
+        command=command,
+        parameters=found.parameters,
+        **known,
+    )
 
 
 def made_with(found: Result, *without: str) -> str:

@@ -183,9 +183,9 @@ def explanation_report(found: Explanation, *, query: str = "") -> Report:
     return Report(
         rows,
         [Table(frame, formats=formats, left=("gained ▇ of ░",), names=("pos", "item"))],
-        [opening],
-        _closing(found),
-        found.remarks,
+        opening=[opening],
+        closing=_closing(found),
+        remarks=found.remarks,
         command="explain",
         parameters={**({"query": query} if query else {}), **found.parameters},
         summary=found.summary(),
@@ -209,8 +209,8 @@ def explanations_report(both: Mapping[str, Explanation], query: str) -> Report:
     return Report(
         pl.concat(rows, how="vertical_relaxed"),
         [Table(frame, names=(f"{a} item", f"{b} item"))],
-        [f"{query}  {one.measure}: {scores}"],
-        [f"{name}: {line}" for name, found in both.items() for line in _closing(found)],
+        opening=[f"{query}  {one.measure}: {scores}"],
+        closing=[f"{name}: {line}" for name, found in both.items() for line in _closing(found)],
         command="explain",
         parameters={"query": query, "systems": [a, b], **one.parameters},
         summary=pl.concat(summaries, how="vertical_relaxed"),

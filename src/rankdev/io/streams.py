@@ -280,7 +280,8 @@ class Source:
             raise FileFormatError(self.name, f"this is a binary file; expected text or {' or '.join(binary.values())}")
         certain = ["json", *(known.name for known in TABLE_FORMATS.values() if not known.ending_decides)]
         if suffix[1:] in certain and kind not in certain:
-            raise FileFormatError(self.name, f"the content is not {suffix[1:]}; check the file or its name")
+            expected = "a JSON object or a list of records" if suffix == ".json" else suffix[1:]
+            raise FileFormatError(self.name, f"the content is not {expected}; check the file or its name")
         return kind
 
     def _guarded(self, read: Callable[[], Content]) -> Content:

@@ -9,7 +9,7 @@ import random
 import ssl
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -77,6 +77,7 @@ class Endpoint:
 
     url: str
     key: Secret
+    _: KW_ONLY
     timeout: float
     retries: int
     wait: float

@@ -154,7 +154,7 @@ def normal_posteriors(answers: Answers, items: int, tie_rate: float, spreads: Fl
         yield replace(found, evidence=found.evidence - equal)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Observations:
     """Evidence of the judgments on queries of one size; arrays by query, and by the three most probable spreads."""
 
@@ -196,8 +196,20 @@ class Observations:
         reference = _normal_density(value, variance + spread[..., None] ** 2)
         root = np.sqrt(own)
         correlation = (covariance / (root[..., None] * root[..., None, :]) + 1 / n) * (1 - np.eye(n))
-        seen = spread, mean, covariance, strict[kept], value, variance, own, correlation, reference, strict
-        return cls(*seen, wins, tie_rate)
+        return cls(
+            spread=spread,
+            mean=mean,
+            covariance=covariance,
+            normal=strict[kept],
+            value=value,
+            variance=variance,
+            own=own,
+            correlation=correlation,
+            reference=reference,
+            strict=strict,
+            wins=wins,
+            tie_rate=tie_rate,
+        )
 
     @property
     def reliability(self) -> Floats:

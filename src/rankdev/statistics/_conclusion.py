@@ -69,13 +69,21 @@ class Changes:
         return f"{counted(self.collapsed, 'query', of=self.queries)} collapsed (lost {self.limit:.2g} or more)"
 
 
-def at_worst(changes: Sequence[Changes]) -> str:
-    """State the largest loss of a query; where any collapse, how many do under the measure with most."""
-    most = max(changes, key=lambda one: one.collapsed)
-    if most.collapsed:
-        return most.fallen
+def _at_worst(measures: Sequence[str], changes: Sequence[Changes]) -> str:
+    """State the largest loss of a query; where any collapse, how many do under the measure with most.
+
+    Where measures have other ranges, the loss is that under the first.
+    """
+    most = max(range(len(changes)), key=lambda m: changes[m].collapsed)
+    if changes[most].collapsed:
+        return changes[most].fallen + (f" in {measures[most]}" if len(changes) > 1 else "")
     lost = max(one.lost for one in changes)
-    return f"no query lost more than {_rounded_up(lost)}" if lost else "no query lost anything"
+    if not lost:
+        return "no query lost anything"
+    if len({one.limit for one in changes}) == 1:
+        return f"no query lost more than {_rounded_up(lost)}"
+    first = changes[0].lost
+    return f"no query lost {f'more than {_rounded_up(first)}' if first else 'anything'} in {measures[0]}"
 
 
 @dataclass(frozen=True)
@@ -157,7 +165,8 @@ def _sentence(a: str, b: str, shown: Sequence[_Shown]) -> str:
         return f"Don't ship {a} yet: better than {b} on average, but {fallen[0].changes.fallen}{where}."
     first = shown[0]
     where = f"{_every(shown)}, in {first.measure}" if several else first.measure
-    return f"Ship {a}: better than {b} in {where} {first.changes.won}; {at_worst([one.changes for one in shown])}."
+    loss = _at_worst([one.measure for one in shown], [one.changes for one in shown])
+    return f"Ship {a}: better than {b} in {where} {first.changes.won}; {loss}."
 
 
 def _cannot_tell(a: str, b: str, shown: Sequence[_Shown]) -> str:
@@ -231,7 +240,7 @@ def of_gate(
         where = f" in {_every(measures)}, in {measures[0]}" if len(measures) > 1 else ""
         how = f"not worse than {baseline} by more than {margin:g}{where or ','} better"
         how = how if margin else f"better than {baseline}{where}"
-        return f"Ship: {candidate} is {how} {first.won}; {at_worst(changes)}."
+        return f"Ship: {candidate} is {how} {first.won}; {_at_worst(measures, changes)}."
     more = f" (and {len(decisive) - 3} more)" if len(decisive) > 3 else ""
     word = "Don't ship" if verdict == "fail" else "Cannot tell"
     return f"{word}: {' '.join(decisive[:3])}{more}"

@@ -275,7 +275,12 @@ def widened(family: Family, level: float, low: Floats, high: Floats, most: float
 def mean_limits(values: Floats, within: tuple[float, float], level: float) -> tuple[Floats, Floats]:
     """Return limits of the means of ``values[row, query]``, each wrong with probability ``level`` ÷ 2, within a range.
 
-    They allow for skewness and, where most values of a row are equal, for unseen ones up to the ends of the range.
+    They allow for skewness and, where most values of a row are equal, for unseen ones up to the ends of the range;
+    equal values of a measure without a range have no limits.
+
+    >>> same = np.full((1, 20), 0.3)
+    >>> [[float(end[0].round(2)) for end in mean_limits(same, within, 0.05)] for within in ((0, 1), (0, np.inf))]
+    [[0.26, 0.39], [0.0, inf]]
     """
     rows, queries = values.shape
     family = Family(
@@ -289,6 +294,7 @@ def mean_limits(values: Floats, within: tuple[float, float], level: float) -> tu
     unseen = Unseen.of(values, *known)
     unseen = replace(unseen, above=np.minimum(unseen.above, known[1]), below=np.maximum(unseen.below, known[0]))
     unknown = (family.error == 0) & bool(np.isinf(within).any() or queries < 2)  # what else there may be
+    low[unknown], high[unknown] = -np.inf, np.inf
     sparse = np.flatnonzero((unseen.weight > 0) & ~unknown)
     half = special.stdtrit(max(queries - 1, 1), 1 - level / 2) * family.error
     for part in np.array_split(sparse, 1 + len(sparse) * queries // AT_ONCE):

@@ -30,7 +30,7 @@ MODELS = {"v72": 1.0, "v74": 1.04, "v75": 0.92, "v81": 0.97}
 SETTINGS = {"mp3": 1.2, "mp4": 1.07, "mp5": 1.0}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Shape:
     """Properties of the simulated data and rankers.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -63,6 +63,7 @@ class Query:
     words: str
     x: float
     y: float
+    _: KW_ONLY
     label: str = ""
     target: int = -1
     street: str = ""
@@ -126,7 +127,16 @@ class Asking:
         if kind.endswith("near a place"):
             at = (float(places.x[near]), float(places.y[near]))
         beside = places.names[near][0] if kind.endswith("near a place") else ""
-        return Query(kind, words, *at, label, -1, street, postcode, beside, understood)
+        return Query(
+            kind,
+            words,
+            *at,
+            label=label,
+            street=street,
+            postcode=postcode,
+            near=beside,
+            understood=understood,
+        )
 
     def _words(self, label: str) -> tuple[str, bool]:
         """Write a label, now and then in other words, which are understood less often."""
@@ -153,7 +163,7 @@ class Asking:
             label = places.labels[target][0]
             more, understood = self._words(label)
             words = f"{words} {more}"
-        return Query(kind, words, *at, label, target, understood=understood)
+        return Query(kind, words, *at, label=label, target=target, understood=understood)
 
 
 def misspelt(word: str, rng: np.random.Generator) -> str:

@@ -168,7 +168,7 @@ def real_pairs_report(found: RealPairs) -> Report:
     return Report(
         found.to_polars(),
         [table, Table(means, f"Mean power at {found.n} queries", digits=3)],
-        opening,
+        opening=opening,
         remarks=found.remarks,
         command="study map",
         parameters=found.parameters,

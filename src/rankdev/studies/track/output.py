@@ -49,7 +49,15 @@ def trec_report(study: Track) -> Report:
     )
     parameters = {"n": study.n, **vars(plan), "seed": study.seed, "complete": study.complete}
     tables = [table for table, _ in parts if table is not None]
-    return Report(frame, tables, opening, closing, study.notes, "study trec", parameters)
+    return Report(
+        frame,
+        tables,
+        opening=opening,
+        closing=closing,
+        remarks=study.notes,
+        command="study trec",
+        parameters=parameters,
+    )
 
 
 def _fact(part: str, measure: str, statistic: str, value: float | None, limits: Sequence[float | None] = ()) -> Fact:
