@@ -7,10 +7,11 @@ import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Words
 from rankdev.statistics.flips import Sampling
-from rankdev.statistics.flips.exact import draw, flip_words, largest_of, slack
+from rankdev.statistics.flips.exact import draw, flip_words, largest_of, slack, words_for
 
-BLOCK = 2500  # permutations at a time: hits of a block are counted in 16 bits
-QUERIES = 512  # queries at a time, so that the bits of a block stay in a processor's cache
+BLOCK = 2500  # permutations at a time, at most: hits of a block are counted in 16 bits
+CELLS = 1 << 18  # their sums or their random words, which should stay in a processor's cache
+QUERIES = 512  # queries at a time, for the same reason
 
 
 class NumpyEngine:
@@ -33,8 +34,9 @@ class NumpyEngine:
         counts = np.zeros((len(keys), systems * (systems - 1) // 2 * measures), np.int64)
         for pick, key, count in zip(picks, keys[:, 1], counts, strict=True):
             rows = np.rint(self.values[pick] * scale).reshape(n, -1)
-            for start in range(first, first + permutations, BLOCK):
-                block = min(BLOCK, first + permutations - start)
+            most = max(1, min(BLOCK, CELLS // max(rows.shape[1], words_for(n))))
+            for start in range(first, first + permutations, most):
+                block = min(most, first + permutations - start)
                 flipped = _flipped(rows, flip_words(key, n, start, block, sampling.exact))
                 _count(flipped, rows.sum(axis=0), slack(n), measures, count)
                 if sums is not None:
