@@ -31,6 +31,9 @@ def test_small_wins_that_a_rare_loss_would_undo():
         " rare failures"
     )
     assert remarks_on(apart, "mine") == ()  # of a measure without a known range, nothing is known
+    for largest, little in ((0.25, True), (0.26, False)):  # a quarter of the range
+        said = remarks_on(np.tile([0.05, 0.1, 0.15, largest, -0.1], 4))
+        assert any("by little on every query (at most 0.25 of 1)" in remark for remark in said) == little
 
 
 def test_skewness_that_makes_a_difference_significant():
