@@ -6,13 +6,13 @@ import pytest
 import rankdev as rd
 
 
-def remarks_on(apart, measure="P@5", **options):
+def remarks_on(apart, measure="P@5", test=rd.significance, **options):
     """Test two systems whose differences are these, by query and measure."""
     apart = np.atleast_2d(np.asarray(apart).T).T
     names = (measure,) if apart.shape[1] == 1 else tuple(f"P@{m + 1}" for m in range(apart.shape[1]))
     values = np.stack([0.5 + apart / 2, 0.5 - apart / 2])
     scores = rd.Scores(("a", "b"), tuple(f"q{i}" for i in range(len(apart))), names, values)
-    return rd.significance(scores, **options).remarks
+    return test(scores, **options).remarks
 
 
 def test_well_behaved_differences_have_no_remark():
@@ -64,6 +64,7 @@ def test_several_measures_without_a_correction_over_them():
         "6 measures are tested separately: if no system differs, the probability of some significant difference is"
         " up to 0.30, not 0.05; corrected over all of them (family='all'), 0 differences of 1 would remain significant"
     )
+    assert remarks_on(apart, test=rd.table) == (remark.replace(" (family='all')", ""),)  # which it cannot be given
     assert remarks_on(apart, family="all") == ()
     assert remarks_on(apart, correction="none") == ()
     apart[:, 0] += 1

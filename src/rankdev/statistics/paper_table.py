@@ -224,6 +224,7 @@ def table(
         if name in runs:
             rows = rows.with_columns(_over_runs(runs[name]))
         parts.append(rows)
+    notes = (text.replace(" (family='all')", "") for one in tests.values() for text in one.remarks)  # no option here
     return PaperTable(
         frame=pl.concat(parts),
         marks=marks,
@@ -233,7 +234,7 @@ def table(
         alpha=alpha,
         intervals=intervals,
         replicates=next(iter(runs.values())).counts if runs else None,
-        remarks=tuple(dict.fromkeys(text for one in tests.values() for text in one.remarks)),
+        remarks=tuple(dict.fromkeys(notes)),
         lower_is_better=tuple(dict.fromkeys(label for one in collections.values() for label in one.lower_is_better)),
     )
 
