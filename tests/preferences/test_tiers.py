@@ -11,6 +11,7 @@ from rankdev.preferences import Preferences, strengths, tiers, tiers_from_prefer
 from rankdev.preferences import _separation as separation
 from rankdev.preferences import _uncertainty as uncertainty
 from rankdev.preferences._separation import Close, _problem, likelihood_ratios, likelihood_separation
+from rankdev.preferences.evidence import tier_posterior
 from rankdev.preferences.rules import RULES, by_leader, cheapest_cut, partition
 from rankdev.preferences.undecided import _needed
 from tests.common.examples import examples
@@ -38,6 +39,14 @@ def test_no_difference_is_one_tier_by_default_in_one_query_and_in_all_of_many():
     assert all(len(cut) == 1 for cut in tiers(fit).tiers.values())
     alone = [tiers(strengths(fit.preferences.select([query]))).tiers[query] for query in fit.preferences.queries]
     assert np.mean([len(cut) == 1 for cut in alone]) > 0.87  # 97% in the long run
+
+
+def test_the_weights_of_one_tier_of_some_and_of_a_strict_order_are_those_that_were_simulated():
+    """Two and two items, of which those of a pair won two each: set by simulation, so kept as they are."""
+    wins = np.array([[0, 2, 4, 5], [2, 0, 3, 4], [0, 1, 0, 2], [0, 1, 2, 0]], float)
+    found = tier_posterior(wins)
+    assert (found.one, found.some, found.strict) == pytest.approx((0.1104027, 0.5276277, 0.3619696), abs=1e-6)
+    assert found.tiers.starts.tolist() == [0, 2]
 
 
 def test_a_consistent_order_is_separated_fully():
