@@ -48,9 +48,8 @@ test-slow: setup
 	RANKDEV_PROFILE=thorough $(BIN)/python -m pytest -m slow $(BY_TEST) tests
 
 # what needs neither PyTorch nor a browser, at the lowest versions that pyproject.toml declares
-PARTS = tests/measures tests/core tests/io tests/statistics tests/preferences tests/evaluation tests/cli tests/display \
-  tests/peers tests/integrations/test_tables.py tests/integrations/test_ir_measures.py tests/integrations/test_ranx_interpreted.py \
-  tests/integrations/test_sklearn.py tests/integrations/test_lightgbm.py
+PARTS = $(addprefix tests/,measures core io statistics preferences evaluation cli display peers) --ignore tests/cli/processes \
+  $(addprefix tests/integrations/test_,tables.py ir_measures.py ranx_interpreted.py sklearn.py lightgbm.py)
 EXTRAS = $(foreach extra,fast pandas plot sklearn lightgbm peers spark,--extra $(extra))
 TOOLS = pytest pytest-xdist hypothesis sybil markdown-it-py krippendorff
 test-lowest: setup
@@ -74,7 +73,7 @@ mutate: setup
 
 # what reads runs from files, without the compiled reader
 test-without-native: setup
-	RANKDEV_NATIVE=0 $(BIN)/python -m pytest $(BY_PAGE) tests/evaluation tests/cli tests/peers tests/real tests/io
+	RANKDEV_NATIVE=0 $(BIN)/python -m pytest $(BY_PAGE) --ignore tests/cli/processes tests/evaluation tests/cli tests/peers tests/real tests/io
 
 # what needs PyTorch or PyTerrier: the TREC Deep Learning pipeline with its real libraries, the torch engine, experiments
 test-extras: setup
