@@ -78,7 +78,7 @@ test-without-native: setup
 # what needs PyTorch or PyTerrier: the TREC Deep Learning pipeline with its real libraries, the torch engine, experiments
 test-extras: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-extras.txt
-	$(BIN)/python -m pytest -m "" tests/studies/test_trec_dl_pipeline.py tests/studies/test_city_cross_encoder.py tests/statistics/test_flips.py tests/integrations docs/integrations.md
+	$(BIN)/python -m pytest $(BY_PAGE) -m "" tests/studies/test_trec_dl_pipeline.py tests/studies/test_city_cross_encoder.py tests/statistics/test_flips.py tests/integrations docs/integrations.md
 
 # the Spark integration on real Spark, which needs Java 17; make test uses Sail, which needs none
 SPARK ?= 3.5 4
