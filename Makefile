@@ -35,7 +35,7 @@ test: setup
 # what the core never imports, processes, other programs, published data, fuzzers, short simulations, and pages (with Chromium)
 test-rest: setup
 	$(BIN)/python -m pytest $(BY_PAGE) $(ROOM_PAGES)
-	$(BIN)/python -m pytest $(BY_TEST) $(REST)
+	$(BIN)/python -m pytest $(BY_TEST) $(REST) --ignore tests/pages/test_site.py
 
 # everything, with many random examples
 test-all: export RANKDEV_PROFILE = thorough
@@ -136,9 +136,9 @@ docs: export NO_MKDOCS_2_WARNING = 1
 docs: setup
 	$(BIN)/mkdocs build --quiet
 
-# every page of it in Chromium, on a desk and on a phone; make test-rest opens a few
+# every page of it in Chromium, on a desk and on a phone
 test-site: setup
-	$(BIN)/python -m pytest -m slow tests/pages/test_site.py
+	$(BIN)/python -m pytest $(BY_TEST) -m "" tests/pages/test_site.py
 
 # what `pip install rankdev` would give: a wheel, installed into an empty environment, runs the demo there
 wheel: setup
