@@ -19,7 +19,7 @@ demo: setup
 	$(BIN)/rankdev demo
 
 # the core; without tests marked slow, with few random examples; a page of docs must stay in one process
-BY_PAGE = -n auto --dist loadfile
+BY_FILE = -n auto --dist loadfile
 BY_TEST = -n auto --dist worksteal
 ROOMS = judging learning studies integrations
 ROOM_PAGES = $(addprefix docs/,judge.md llm-judges.md studies.md integrations.md)
@@ -29,18 +29,18 @@ test: export POLARS_MAX_THREADS = 1
 test: export MALLOC_MMAP_THRESHOLD_ = 268435456
 test: export MALLOC_TRIM_THRESHOLD_ = 536870912
 test: setup
-	@status=0; $(BIN)/python -m pytest $(BY_PAGE) docs README.md $(ROOM_PAGES:%=--ignore %) || status=1; \
+	@status=0; $(BIN)/python -m pytest $(BY_FILE) docs README.md $(ROOM_PAGES:%=--ignore %) || status=1; \
 	  $(BIN)/python -m pytest $(BY_TEST) tests src/rankdev $(REST:%=--ignore %) --ignore tests/repository && exit $$status
 
 # what the core never imports, processes, other programs, published data, fuzzers, short simulations, and pages (with Chromium)
 test-rest: setup
-	$(BIN)/python -m pytest $(BY_PAGE) $(ROOM_PAGES)
+	$(BIN)/python -m pytest $(BY_FILE) $(ROOM_PAGES)
 	$(BIN)/python -m pytest $(BY_TEST) $(REST) --ignore tests/pages/test_site.py
 
 # everything, with many random examples
 test-all: export RANKDEV_PROFILE = thorough
 test-all: setup
-	@status=0; $(BIN)/python -m pytest -m "" $(BY_PAGE) docs README.md || status=1; \
+	@status=0; $(BIN)/python -m pytest -m "" $(BY_FILE) docs README.md || status=1; \
 	  $(BIN)/python -m pytest -m "" $(BY_TEST) tests src/rankdev && exit $$status
 
 # what make test leaves out
@@ -73,14 +73,14 @@ mutate: setup
 
 # what reads runs from files, without the compiled reader
 test-without-native: setup
-	RANKDEV_NATIVE=0 $(BIN)/python -m pytest $(BY_PAGE) --ignore tests/cli/processes tests/evaluation tests/cli tests/peers tests/real tests/io
+	RANKDEV_NATIVE=0 $(BIN)/python -m pytest $(BY_FILE) --ignore tests/cli/processes tests/evaluation tests/cli tests/peers tests/real tests/io
 
 # what needs PyTorch or PyTerrier: the TREC Deep Learning pipeline with its real libraries, the torch engine, experiments
 test-extras: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-extras.txt
-	$(BIN)/python -m pytest $(BY_PAGE) -m "" tests/studies/test_trec_dl_pipeline.py tests/studies/test_city_cross_encoder.py tests/statistics/test_flips.py tests/integrations docs/integrations.md
+	$(BIN)/python -m pytest $(BY_FILE) -m "" tests/studies/test_trec_dl_pipeline.py tests/studies/test_city_cross_encoder.py tests/statistics/test_flips.py tests/integrations docs/integrations.md
 
-# the Spark integration on real Spark, which needs Java 17; make test uses Sail, which needs none
+# the Spark integration on real Spark, which needs Java 17; make test-rest uses Sail, which needs none
 SPARK ?= 3.5 4
 test-spark: setup
 	for release in $(SPARK); do \
@@ -89,7 +89,7 @@ test-spark: setup
 	  PYSPARK_PYTHON=$(CURDIR)/build/spark-$$release/bin/python build/spark-$$release/bin/python -m pytest tests/integrations/test_spark.py || exit 1; \
 	done
 
-# what make test does for a few seconds, at length: up to 30,000 files for each fuzzer; see docs/reliability.md
+# what make test-rest does for a few seconds, at length: up to 30,000 files for each fuzzer; see docs/reliability.md
 fuzz: setup
 	RANKDEV_FUZZ=$(or $(FILES),30000) RANKDEV_SIGNALS=160 $(BIN)/python -m pytest -m "" tests/fuzz tests/cli/processes/test_signals.py
 

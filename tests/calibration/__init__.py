@@ -1,1 +1,1 @@
-"""Is what we say about scores true? Simulations with known truth: short in `make test-rest`, `make calibrate` long."""
+"""Is what we say about scores true? Simulated with known truth: short in `make test-rest`, long in `make calibrate`."""

@@ -77,13 +77,10 @@ def _at_worst(measures: Sequence[str], changes: Sequence[Changes]) -> str:
     most = max(range(len(changes)), key=lambda m: changes[m].collapsed)
     if changes[most].collapsed:
         return changes[most].fallen + (f" in {measures[most]}" if len(changes) > 1 else "")
-    lost = max(one.lost for one in changes)
-    if not lost:
-        return "no query lost anything"
-    if len({one.limit for one in changes}) == 1:
-        return f"no query lost more than {_rounded_up(lost)}"
-    first = changes[0].lost
-    return f"no query lost {f'more than {_rounded_up(first)}' if first else 'anything'} in {measures[0]}"
+    lost, where = max(one.lost for one in changes), ""
+    if lost and len({one.limit for one in changes}) > 1:
+        lost, where = changes[0].lost, f" in {measures[0]}"
+    return f"no query lost {f'more than {_rounded_up(lost)}' if lost else 'anything'}{where}"
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import check_choice
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.flips import Sampling, count_extremes, lag_order, open_engine, spread
-from rankdev.statistics.flips.exact import all_flips, flip_balances, hashed, slack, stream_keys
+from rankdev.statistics.flips.exact import all_flips, flip_balances, hashed, slack, stream_keys, subset_sums
 from rankdev.statistics.panels import Indices
 
 TILTS = np.array([2.5, 4.0, 5.5, 7.5])  # about the standard scores around which each quarter of the flips lies
@@ -169,11 +169,17 @@ class Flips:
 
     @property
     def balances(self) -> Floats:
-        """Flipped sums of ones, or of the sizes of clusters, for an interval: ``[flip]``."""
-        queries, sizes = len(self.family.values), self.family.sizes
+        """Flipped sums of sizes, for an interval: ``[flip]``."""
         if self.exact:
-            return all_flips(np.ones((queries, 1)) if sizes is None else sizes[:, None].astype(np.float64))[0]
-        return flip_balances(stream_keys(self.seed, queries, 1)[0, 1], queries, self.kept, sizes)
+            return all_flips(self.sizes[:, None])[0]
+        queries = len(self.family.values)
+        return flip_balances(stream_keys(self.seed, queries, 1)[0, 1], queries, self.kept, self.family.sizes)
+
+    @property
+    def sizes(self) -> Floats:
+        """How much each row counts: a query once, a cluster as often as it has queries."""
+        sizes = self.family.sizes
+        return np.ones(len(self.family.values)) if sizes is None else sizes.astype(np.float64)
 
     @cached_property
     def _drawn(self) -> tuple[npt.NDArray[np.int64], Floats]:
@@ -234,17 +240,10 @@ def enumerated(apart: Floats, tolerance: float) -> float:
     low, high = (whole - abs(whole) + tolerance) / 2, (whole + abs(whole) - tolerance) / 2
     if high <= low:
         return 1.0
-    left, right = _subset_sums(moved[::2]), np.sort(_subset_sums(moved[1::2]))
+    left, right = subset_sums(moved[::2]), np.sort(subset_sums(moved[1::2]))
     few = np.searchsorted(right, low - left, side="right").sum()
     many = len(right) * len(left) - np.searchsorted(right, high - left, side="left").sum()
     return float(few + many) / (len(left) * len(right))
-
-
-def _subset_sums(numbers: Floats) -> Floats:
-    sums = np.zeros(1)
-    for number in numbers:
-        sums = np.concatenate([sums, sums + number])
-    return sums
 
 
 def inverted(flips: Flips, level: float, p_value: PValue) -> tuple[Floats, Floats]:
@@ -254,8 +253,7 @@ def inverted(flips: Flips, level: float, p_value: PValue) -> tuple[Floats, Float
     (T − A)/(n − C) and (T + A)/(n + C), around the mean T/n. As many such spans must contain δ as p needs. A cluster
     counts in C as much as its size.
     """
-    family = flips.family
-    sizes = np.ones(len(family.values)) if family.sizes is None else family.sizes.astype(np.float64)
+    family, sizes = flips.family, flips.sizes
     most = most_extremes(flips.kept, level, "paper" if flips.exact else p_value)
     if most < 0 or most >= flips.kept:
         return np.full(family.pairs, -np.inf), np.full(family.pairs, np.inf)

@@ -124,10 +124,11 @@ def count_extremes(
 
 def spread(work: Callable[[Chunk], Made], chunks: list[Chunk], threads: int | None) -> Iterator[tuple[Chunk, Made]]:
     """Do the work of all chunks on threads, and yield the results in order."""
-    if min(len(chunks), threads or cores()) <= 1:
+    workers = min(len(chunks), threads or cores())
+    if workers <= 1:
         yield from ((chunk, work(chunk)) for chunk in chunks)
         return
-    with ThreadPoolExecutor(min(len(chunks), threads or cores())) as pool:
+    with ThreadPoolExecutor(workers) as pool:
         try:
             yield from zip(chunks, pool.map(work, chunks), strict=True)
         except BaseException:

@@ -32,9 +32,9 @@ class NumpyEngine:
         n = sampling.n
         picks = draw(keys[:, 0], pool, n, sampling.replace)
         counts = np.zeros((len(keys), systems * (systems - 1) // 2 * measures), np.int64)
+        most = max(1, min(BLOCK, CELLS // max(systems * measures, words_for(n))))
         for pick, key, count in zip(picks, keys[:, 1], counts, strict=True):
             rows = np.rint(self.values[pick] * scale).reshape(n, -1)
-            most = max(1, min(BLOCK, CELLS // max(rows.shape[1], words_for(n))))
             for start in range(first, first + permutations, most):
                 block = min(most, first + permutations - start)
                 flipped = _flipped(rows, flip_words(key, n, start, block, sampling.exact))

@@ -82,7 +82,16 @@ def flip_words(key: np.uint64, n: int, first: int, count: int, exact: bool = Fal
     return hashed(np.asarray(key), counter).reshape(count, width)
 
 
-AT_ONCE = 1 << 20  # words held at a time
+def subset_sums(rows: Floats) -> Floats:
+    """Return the sum of each of the 2^n subsets of rows, along the last axis; bit i of its number is for row i.
+
+    >>> subset_sums(np.array([1.0, 10.0])).tolist()
+    [0.0, 1.0, 10.0, 11.0]
+    """
+    sums = np.zeros((*rows.shape[1:], 1))
+    for row in rows:
+        sums = np.concatenate([sums, sums + row[..., None]], axis=-1)
+    return sums
 
 
 def all_flips(rows: Floats) -> Floats:
@@ -91,10 +100,11 @@ def all_flips(rows: Floats) -> Floats:
     >>> all_flips(np.array([[1.0], [10.0], [100.0]])).tolist()
     [[111.0, 109.0, 91.0, 89.0]]
     """
-    sums = rows.sum(axis=0)[:, None]
-    for row in rows[:-1]:
-        sums = np.concatenate([sums, sums - 2 * row[:, None]], axis=1)
-    return sums
+    flipped: Floats = rows.sum(axis=0)[:, None] - 2 * subset_sums(rows[:-1])
+    return flipped
+
+
+AT_ONCE = 1 << 20  # words held at a time
 
 
 def flip_balances(key: np.uint64, n: int, count: int, sizes: npt.NDArray[np.int64] | None = None) -> Floats:

@@ -29,20 +29,21 @@ def t_powers(n: float, effects: Floats, alpha: float) -> Floats:
     """
     from scipy import special
 
-    need, weights = _critical_means(n, alpha)
+    (_, weights), need = _nodes(), _critical_means(n, alpha)
     shift = effects[:, None] * np.sqrt(n)
     found: Floats = (special.ndtr(shift - need) + special.ndtr(-shift - need)) @ weights / 2
     return found
 
 
 @lru_cache(maxsize=256)
-def _critical_means(n: float, alpha: float) -> tuple[Floats, Floats]:
-    """Return means that are just significant at spreads that a sample may show, and the weights of these spreads."""
+def _critical_means(n: float, alpha: float) -> Floats:
+    """Return means that are just significant, at each of the spreads that a sample may show."""
     from scipy import special
 
-    nodes, weights = _nodes()
+    nodes, _ = _nodes()
     spread = np.sqrt(2 * special.gammaincinv((n - 1) / 2, (nodes + 1) / 2) / (n - 1))
-    return special.stdtrit(n - 1, 1 - alpha / 2) * spread, weights
+    critical: Floats = special.stdtrit(n - 1, 1 - alpha / 2) * spread
+    return critical
 
 
 @cache

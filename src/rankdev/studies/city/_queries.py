@@ -128,14 +128,7 @@ class Asking:
             at = (float(places.x[near]), float(places.y[near]))
         beside = places.names[near][0] if kind.endswith("near a place") else ""
         return Query(
-            kind,
-            words,
-            *at,
-            label=label,
-            street=street,
-            postcode=postcode,
-            near=beside,
-            understood=understood,
+            kind, words, *at, label=label, street=street, postcode=postcode, near=beside, understood=understood
         )
 
     def _words(self, label: str) -> tuple[str, bool]:
