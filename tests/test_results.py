@@ -5,7 +5,6 @@ import pickle
 import warnings
 from dataclasses import replace
 from importlib.resources import files
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
@@ -18,7 +17,6 @@ from rankdev._common.result import Result
 from rankdev.display.dispatch import report_of
 from rankdev.display.encodings import FORMATS, data
 from rankdev.errors import RankdevWarning
-from rankdev.statistics.history import append_history
 from tests.common.examples import PROFILE
 
 ODD = "<b>&\x1b[31m$\\frac$"
@@ -68,13 +66,6 @@ DRAWN = {
 }
 
 
-def kept(scores):
-    with TemporaryDirectory() as folder:
-        for references in ("0", "1"):
-            append_history(f"{folder}/history.jsonl", scores, references, "fail")
-        return rd.history(f"{folder}/history.jsonl")
-
-
 def made():
     scores = rd.evaluate(REFERENCES, RUNS, ["RDQ@3", "AP@3"])
     judged = rd.Preferences.from_rows(JUDGED)
@@ -85,7 +76,6 @@ def made():
         "significance": rd.significance(scores, seed=7),
         "table": rd.table(scores, baselines=ODD, seed=7),
         "gate": rd.gate(scores, baseline="good", candidate=ODD, margin=0.1, query_margin=0.2),
-        "history": kept(scores),
         "leaderboard": rd.leaderboard(scores, seed=7),
         "leaderboard of tasks": rd.leaderboard({"x": scores, ODD: scores.select(queries=slice(0, 7))}, seed=7),
         "power": rd.power(scores, sizes=[3, 5], buckets=[2], **few),
@@ -163,7 +153,6 @@ NAMES = sorted(
         *DRAWN,
         "advise",
         "discriminative_power",
-        "history",
         "bounds",
         "topic_set_size",
         "plan of runs",

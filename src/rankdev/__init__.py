@@ -43,7 +43,6 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.statistics.agreement": "agreement",
         "rankdev.statistics.equivalence": "equivalence",
         "rankdev.statistics.gate": "gate",
-        "rankdev.statistics.history": "history",
         "rankdev.statistics.judgment_uncertainty": "evaluate_with_uncertainty",
         "rankdev.statistics.leaderboard": "leaderboard",
         "rankdev.statistics.meta_analysis": "meta_analysis",

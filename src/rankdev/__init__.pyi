@@ -34,7 +34,6 @@ from rankdev.statistics.advice import advise as advise
 from rankdev.statistics.agreement import agreement as agreement
 from rankdev.statistics.equivalence import equivalence as equivalence
 from rankdev.statistics.gate import gate as gate
-from rankdev.statistics.history import history as history
 from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty as evaluate_with_uncertainty
 from rankdev.statistics.leaderboard import leaderboard as leaderboard
 from rankdev.statistics.meta_analysis import meta_analysis as meta_analysis

@@ -30,7 +30,6 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.statistics.significance.discrimination": "DiscriminativePower",
         "rankdev.statistics.equivalence": "Equivalence",
         "rankdev.statistics.gate": "Gate",
-        "rankdev.statistics.history": "History",
         "rankdev.statistics.judgment_uncertainty": "UncertainScores",
         "rankdev.statistics.leaderboard": "Leaderboard",
         "rankdev.statistics.meta_analysis": "MetaAnalysis",

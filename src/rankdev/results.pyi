@@ -24,7 +24,6 @@ from rankdev.statistics.advice import Advice as Advice
 from rankdev.statistics.agreement import Agreement as Agreement
 from rankdev.statistics.equivalence import Equivalence as Equivalence
 from rankdev.statistics.gate import Gate as Gate
-from rankdev.statistics.history import History as History
 from rankdev.statistics.judgment_uncertainty import UncertainScores as UncertainScores
 from rankdev.statistics.leaderboard import Leaderboard as Leaderboard
 from rankdev.statistics.meta_analysis import MetaAnalysis as MetaAnalysis

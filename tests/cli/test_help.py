@@ -38,7 +38,6 @@ ELSEWHERE = {
     "judge",
     "ppi",
     "bounds",
-    "history",
 }  # minutes, the network, other files or a server
 
 

@@ -24,9 +24,6 @@ FILES = {
     "references.csv": "query,item,rank\nq,a,1\n",
     "run.csv": "query,item,score\nq,a,1\n",
     "scores.csv": "system,query,measure,value\nx,q,P@1,0.5\n",
-    "history.jsonl": '{"time": "2026-01-01T00:00:00Z", "system": "x", "measure": "P@1", "mean": 0.5, "low": 0.1,'
-    ' "high": 0.9, "queries": 9, "verdict": null, "references": "0", "order": "score", "ties": "trec_eval",'
-    ' "empty": "zero", "conventions": 1}\n',
 }
 SAID = [{"query": f"q{i}", "a": "x", "b": "y", "winner": "y"} for i in (1, 2, 3)]
 FITTED = rd.strengths(TIED)
@@ -47,7 +44,6 @@ CALLS = {
     "judge_agreement": ((TIED,), {"resamples": 2}),
     "meta_analysis": ((dict.fromkeys("abcdef", MANY),), {}),
     "gate": ((SCORES,), {"baseline": "x"}),
-    "history": (("history.jsonl",), {}),
     "leaderboard": ((SCORES,), {"resamples": 20}),
     "pool": ((RUNS,), {}),
     "table": ((SCORES,), {"permutations": 99}),

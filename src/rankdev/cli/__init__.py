@@ -28,7 +28,6 @@ GROUPS = {
         "explain": ("evaluate", "Show where a query's score was lost, position by position."),
         "report": ("report", "Write a whole comparison as one HTML page."),
         "gate": ("gate", "Decide whether a candidate may replace a baseline."),
-        "history": ("gate", "Show means over time, and what gates decided."),
         "table": ("leaderboard", "Write the results table of a paper, with significance marks."),
     },
     "References": {

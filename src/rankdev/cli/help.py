@@ -20,7 +20,7 @@ SETTINGS_FILES = ("rankdev.toml", "pyproject.toml")
 SHARED = {
     "runs": ("--order", "--ties", "--empty", "--like", "--name", "--by-tag", "--strict", "--import"),
     "tables": ("--columns", "--duplicates", "--collapse", "--ranks"),
-    "output": ("--format", "-o", "--figure", "--safe-csv", "--history"),
+    "output": ("--format", "-o", "--figure", "--safe-csv"),
     "simulation": ("--seed", "--engine", "--threads", "--permutations"),
     "judging": ("--guidelines", "--language", "--list-size", "--public-url"),
     "models": (

@@ -182,19 +182,6 @@ def score_runs(
     return scores
 
 
-def digest_of(references: str, like: str | None) -> str:
-    """Return the digest of the references in a file, which is read again."""
-    from rankdev._common.files_in_use import is_special
-    from rankdev.evaluation.conventions import CONVENTIONS
-    from rankdev.evaluation.origin import references_digest
-    from rankdev.io.loading import load_references
-    from rankdev.io.trec import PLAIN
-
-    if references == "-" or is_special(references):
-        raise UsageError(f"{references} can be read only once, and --history reads references twice; give a file")
-    return references_digest(load_references(references, dialect=PLAIN if like is None else CONVENTIONS[like].dialect))
-
-
 def losses_of_runs(references: str, runs: Sequence[str], names: Sequence[str], measure: str, **options: Any) -> Losses:
     """Split what runs lost into its causes, with the same progress and notes."""
     from rankdev.evaluation.losses import losses

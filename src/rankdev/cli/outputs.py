@@ -160,17 +160,6 @@ def _check_figure(path: str) -> None:
 figure_option = file_option("--figure", cls=SharedOption, check=_check_figure, help="Also draw it: PNG, SVG or PDF.")
 
 
-def _check_history(path: str) -> None:
-    from rankdev.statistics.history import check_history
-
-    check_history(path)
-
-
-history_option = file_option(
-    "--history", cls=SharedOption, check=_check_history, help="Also append the means to this file, for rankdev history."
-)
-
-
 def figures_option(what: str) -> Callable[..., Any]:
     """Add --figures, a folder of figures."""
     return click.option("--figures", metavar="DIR", callback=check_figures, help=f"Write {what} there.")

@@ -108,8 +108,6 @@ Results are printed as a table.
                        matplotlib: pip install 'rankdev[plot]'.
   --safe-csv           In CSV and TSV, put ' before names that a spreadsheet
                        would run as formulas.
-  --history FILE       Also append the means, with the time, to a file that
-                       rankdev history shows and draws.
 
 Notes and warnings go to standard error. A file appears only once it is
 complete, and no command overwrites a file that it reads. JSON holds parameters

@@ -8,7 +8,7 @@ import click
 
 from rankdev.cli.designs import analyse_segments, clusters_option, read_clusters, segments_option
 from rankdev.cli.help import Command
-from rankdev.cli.inputs import digest_of, losses_of_runs, score_runs
+from rankdev.cli.inputs import losses_of_runs, score_runs
 from rankdev.cli.options import (
     empty_option,
     like_option,
@@ -21,7 +21,7 @@ from rankdev.cli.options import (
     seed_option,
     with_like,
 )
-from rankdev.cli.outputs import deliver, draw, figure_option, history_option, output_options
+from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.core.ordering import check_one_order
 from rankdev.errors import DataError, UsageError, suggestion
 
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 @like_option
 @seed_option
 @output_options
-@history_option
 def eval_command(
     references: str,
     runs: tuple[str, ...],
@@ -79,7 +78,6 @@ def eval_command(
     seed: int,
     form: str | None,
     output: str | None,
-    history: str | None,
 ) -> None:
     """Score each RUN against REFERENCES, per query and on average.
 
@@ -93,10 +91,8 @@ def eval_command(
     if not standardize:
         refuse_unused("reference_systems", why="needs --standardize")
     if uncertainty:
-        if per_query or segments or sort or losses or like or history:
-            raise UsageError(
-                "--uncertainty cannot be combined with -q, --segments, --sort, --losses, --like or --history"
-            )
+        if per_query or segments or sort or losses or like:
+            raise UsageError("--uncertainty cannot be combined with -q, --segments, --sort, --losses or --like")
         together = read_clusters(clusters)
         found = _with_uncertainty(references, runs, names, measures, order, ties, clusters=together, seed=seed)
         deliver(report_of(found), form, output)
@@ -104,22 +100,17 @@ def eval_command(
     refuse_unused("clusters", "seed", why="needs --uncertainty")
     options = with_like(like, order=order, ties=ties, empty=empty)
     if losses:
-        if per_query or segments or sort or like or history or len(measures) != 1:
-            unused = "-q, --segments, --sort, --like or --history"
+        if per_query or segments or sort or like or len(measures) != 1:
+            unused = "-q, --segments, --sort or --like"
             raise UsageError(f"--losses takes one measure, such as -m RDQ@5, and cannot be combined with {unused}")
         deliver(report_of(losses_of_runs(references, runs, names, measures[0], **options)), form, output)
         return
-    digest = None if history is None else digest_of(references, like)
     scores = score_runs(references, runs, names, measures, **options)
     if sort is not None:
         scores = scores.sorted_by(sort)
     if standardize:
         scores = scores.standardize(reference_systems, method=standardize)
     deliver(analyse_segments(scores, segments, lambda part: part, per_query=per_query)[1], form, output)
-    if history is not None and digest is not None:
-        from rankdev.statistics.history import append_history
-
-        append_history(history, scores, digest)
 
 
 def _with_uncertainty(

@@ -1,4 +1,4 @@
-"""The commands of releases: ``gate`` decides about one, and ``history`` shows means over time."""
+"""The command of releases: ``gate`` decides about one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rankdev.cli.designs import clusters_option, read_clusters, read_segments
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import load_scores, source_options
 from rankdev.cli.options import refuse_unused
-from rankdev.cli.outputs import deliver, draw, figure_option, file_option, history_option, output_options
+from rankdev.cli.outputs import deliver, file_option
 from rankdev.errors import DataError, FileFormatError, UsageError
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ def _check_saved(path: str) -> None:
 )
 @file_option("--junit", help="Also write test cases (XML).")
 @file_option("--comment", help="Also write the report as Markdown.")
-@history_option
 def gate_command(
     usual: str | None,
     margin: float,
@@ -72,7 +71,6 @@ def gate_command(
     undecided: str,
     junit: str | None,
     comment: str | None,
-    history: str | None,
     form: str | None,
     output: str | None,
     **source: Any,
@@ -88,9 +86,8 @@ def gate_command(
     from rankdev.statistics.gate import gate
 
     against = _sort_arguments(source, usual, against, save)
-    compared = _compared(source, against, release, save, history, baseline, candidate)
+    compared = _compared(source, against, release, save, baseline, candidate)
     if compared.baseline is None:
-        _keep(compared.scores, history)
         _save(compared.scores, save)
         return
     found = gate(
@@ -110,7 +107,6 @@ def gate_command(
     _write(comment, FORMATS["markdown"].encode(report))
     deliver(report, form, output)
     new = compared.scores.select(systems=[found.candidate])
-    _keep(new, history, found.verdict)
     if found.verdict == "fail" or (found.verdict == "undecided" and undecided == "fail"):
         click.get_current_context().exit(FAILED if found.verdict == "fail" else UNDECIDED)
     _save(new, save)
@@ -146,7 +142,6 @@ def _compared(
     against: str | None,
     release: str | None,
     save: str | None,
-    history: str | None,
     baseline: str | None,
     candidate: str | None,
 ) -> _Compared:
@@ -157,7 +152,7 @@ def _compared(
     runs, saved = source["runs"], against is not None
     if source["table"] is not None:
         why = "is for runs: scores from a file do not state their references"
-        refuse_unused("against", "release", "save", "history", why=why)
+        refuse_unused("against", "release", "save", why=why)
         if baseline is None:
             raise UsageError("name the --baseline of --scores")
         return _Compared(load_scores(**source), baseline, candidate)
@@ -173,10 +168,10 @@ def _compared(
     if not source["names"] and len({system_name(path) for path in runs}) < len(runs):
         source["names"] = ("baseline", "candidate")
     kept = {role: path for role, path in (("baseline", against), ("release", release)) if path is not None}
-    lasting = bool(kept) or save is not None or history is not None
+    lasting = bool(kept) or save is not None
     passing = [path for path in (source["references"], *runs) if path == "-" or is_special(path)]
     if passing and lasting:
-        options = "--against, --release, --save and --history"
+        options = "--against, --release and --save"
         raise UsageError(f"{passing[0]} can be read only once, and {options} read it twice; give a file")
     others = {role: _read_saved(path) for role, path in kept.items()}
     scores = load_scores(**source)
@@ -232,14 +227,6 @@ def _write(path: str | None, content: bytes) -> None:
             stream.write(content)
 
 
-def _keep(scores: Scores, path: str | None, verdict: str | None = None) -> None:
-    """Append scores to a history."""
-    if path is not None and scores.origin is not None:
-        from rankdev.statistics.history import append_history
-
-        append_history(path, scores, scores.origin.references, verdict)
-
-
 def _save(scores: Scores, path: str | None) -> None:
     """Write scores with what they were made from, to be compared with later."""
     if path is not None:
@@ -247,34 +234,3 @@ def _save(scores: Scores, path: str | None) -> None:
         from rankdev.display.encodings import choose_format
 
         _write(path, choose_format(None, path).encode(report_of(scores, per_query=True)))
-
-
-@click.command(
-    "history",
-    cls=Command,
-    epilog="Example: rankdev history quality.jsonl -m nDCG@10 --figure quality.svg",
-)
-@click.argument("path", metavar="FILE", type=click.Path())
-@click.option("-m", "--measure", "measures", multiple=True, metavar="TEXT", help="Show this measure only; repeat.")
-@click.option("--system", "systems", multiple=True, metavar="NAME", help="Show this system only; repeat.")
-@output_options
-@figure_option
-def history_command(
-    path: str,
-    measures: tuple[str, ...],
-    systems: tuple[str, ...],
-    form: str | None,
-    output: str | None,
-    figure: str | None,
-) -> None:
-    """Show means over time, with intervals, what gates decided, and where references or parameters changed.
-
-    FILE is the file to which rankdev eval --history and rankdev gate --history append.
-    """
-    from rankdev.display.dispatch import report_of
-    from rankdev.display.gate import plot_history
-    from rankdev.statistics.history import history
-
-    found = history(path, measures=measures, systems=systems)
-    deliver(report_of(found), form, output)
-    draw(figure, plot_history, found)
