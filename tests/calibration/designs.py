@@ -1,4 +1,4 @@
-"""Designs beyond one run of each system on independent queries: clusters, repeated runs, leaderboards, many looks."""
+"""Designs beyond one run of each system on independent queries: clusters, repeated runs, leaderboards."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from rankdev.statistics.bounded_values import widened
 from rankdev.statistics.contrasts import Family, skewed_p
 from rankdev.statistics.corrections import holm
 from rankdev.statistics.groups import rank_limits
-from rankdev.statistics.paired import TESTS, Drawing, betting
+from rankdev.statistics.paired import TESTS, Drawing
 from rankdev.statistics.replicates import Spread, over_runs
-from tests.calibration.estimates import against_nothing
 from tests.calibration.simulations import ALPHA, KINDS, Finding, family
 
 CLUSTERED = [
@@ -292,41 +291,7 @@ def planned_runs(trials: int) -> Iterator[Finding]:
         )
 
 
-LOOKS = {
-    "normal, sd .3": lambda rng, size: np.clip(rng.normal(0, 0.3, size), -1, 1),
-    "normal, sd .15": lambda rng, size: rng.normal(0, 0.15, size),
-    "normal, sd .05": lambda rng, size: rng.normal(0, 0.05, size),
-    "skewed, sd .15": lambda rng, size: np.minimum(rng.exponential(0.15, size), 0.9) - 0.15 * (1 - np.exp(-6)),
-    "discrete": lambda rng, size: rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], size, p=[0.05, 0.15, 0.6, 0.15, 0.05]),
-    "2% lose .9": lambda rng, size: rng.choice([-0.9, 0.0, 0.1], size, p=[0.02, 0.8, 0.18]),
-}
-
-
-def looks(trials: int) -> Iterator[Finding]:
-    """200 queries of a measure from 0 to 1, tested after each: any rejection, and the interval after the last.
-
-    Without a difference, and with one of .4 standard deviations. For comparison: Student's test at every tenth query.
-    """
-    for kind, draw in LOOKS.items():
-        rng = np.random.default_rng([len(kind), 8])
-        drawn = draw(rng, (200, trials))
-        shift = 0.4 * drawn.std()
-        shifted = np.clip(drawn + shift, -1, 1)
-        tested, moved = (betting(replace(against_nothing(values), span=1.0)) for values in (drawn, shifted))
-        low, high = tested.interval(ALPHA)
-        peeked = np.zeros(trials, bool)
-        for n in range(10, 201, 10):
-            error = drawn[:n].std(axis=0, ddof=1) / np.sqrt(n)
-            peeked |= np.abs(drawn[:n].mean(axis=0)) > stats.t.ppf(0.975, n - 1) * error
-        wide = kind not in ("normal, sd .05", "2% lose .9")
-        yield Finding("`anytime`, any false rejection", kind, (tested.p <= ALPHA).mean(), trials, 0.06, True)
-        yield Finding("`anytime`, interval", kind, ((low <= 0) & (high >= 0)).mean(), trials, 0.95)
-        yield Finding("`anytime`, power at .4 sd", kind, (moved.p <= ALPHA).mean(), trials, 0.7 if wide else 0.0)
-        yield Finding("`t` at every tenth query, any false rejection", kind, peeked.mean(), trials, 1.0, True)
-
-
 CLAIMS = {
-    "looking at any time": (looks, 1000),
     "leaderboards": (ranked, 200),
     "tasks": (tasks, 60),
     "clusters": (clusters, 1000),

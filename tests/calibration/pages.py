@@ -22,7 +22,6 @@ TOPICS = {
         "sparse differences",
         "hidden losses",
         "effect sizes",
-        "looking at any time",
     ),
     "many-comparisons": (
         "Many comparisons",

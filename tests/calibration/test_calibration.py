@@ -6,7 +6,6 @@ from tests.calibration.claims import CLAIMS
 from tests.common.examples import scaled
 
 SHORT = {
-    "looking at any time": 150,
     "leaderboards": 3,
     "tasks": 2,
     "clusters": 8,

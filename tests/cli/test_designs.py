@@ -161,18 +161,6 @@ def test_leaderboard_over_collections(rankdev, folder):
     assert (wrong.status, len(wrong.err.splitlines())) == (2, 1)
 
 
-def test_compare_at_any_time(rankdev, folder):
-    scores = rd.evaluate("places.jsonl", SYSTEMS, ["RDQ@5"])
-    done = rankdev("compare", "places.jsonl", *RUNS, "-m", "RDQ@5", "--anytime", "--format", "json")
-    assert rows_of(done) == rd.significance(scores, anytime=True).to_polars().to_dicts()
-    assert json.loads(done.out)["parameters"]["test"] == "betting"
-    assert "order" in rankdev("compare", "places.jsonl", *RUNS, "-m", "RDQ@5", "--anytime").out
-    for options in (("--test", "t"), ("--margin", "0.1"), ("--clusters", "users.csv"), ("--per-query",)):
-        wrong = rankdev("compare", "places.jsonl", *RUNS[:2], "--anytime", *options)
-        assert wrong.status in (1, 2)
-        assert len(wrong.err.splitlines()) == 1
-
-
 def test_plan_counts_queries_by_runs(rankdev, folder):
     scores = rd.evaluate("places.jsonl", SYSTEMS, ["RDQ@5"])
     given = ("places.jsonl", *RUNS, "-m", "RDQ@5", "--replicates", "x=[np]*")

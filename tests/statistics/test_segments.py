@@ -149,7 +149,6 @@ def test_segments_that_cannot_tell_have_no_part_in_it():
     ("options", "note"),
     [
         ({"clusters": {f"q{i}": str(i // 4) for i in range(40)}}, "the test takes queries one by one"),
-        ({"anytime": True}, "the test takes queries one by one"),
         ({"segments": {"x": ["q1", "q2", "q3"], "y": ["q3", "q4"]}}, "segments share queries"),
         ({"segments": {"q1": "x", "q2": "x", "q3": "x"}}, "there is one segment"),
     ],

@@ -1,4 +1,4 @@
-"""Registry of paired tests: randomization, t, Wilcoxon, bootstrap, one that needs only the range, one for any time."""
+"""Registry of paired tests: randomization, t, Wilcoxon, bootstrap, one that needs only the range."""
 
 from __future__ import annotations
 
@@ -261,56 +261,7 @@ def _on_constant(family: Family) -> tuple[str, ...]:
     )
 
 
-BETS = np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95])  # of the largest possible
-STEPS = 40  # halvings
-TINY = 1e-12
-BETS_AT_ONCE = 1 << 21  # bets × queries held at a time
-ORDER = (
-    "p and interval are valid however often you look as queries arrive; their order in the scores is taken as the order"
-    " of their arrival"
-)
-
-
-def betting(family: Family) -> Tested:
-    """Test by betting, from the first query to the last; p is the smallest so far."""
-    apart = np.concatenate([rows for _, rows in family.differences()]) * (family.unit / family.span)
-    up, down = (_capital(sign * apart, np.zeros(len(apart))) for sign in (1.0, -1.0))
-    p = np.minimum(1.0, 2 * np.exp(-np.maximum(up, down)))
-
-    def interval(level: float) -> tuple[Floats, Floats]:
-        low, high = (sign * _limit(sign * apart, np.log(2 / level)) for sign in (1.0, -1.0))
-        return low * family.span, high * family.span
-
-    return Tested(p, interval, note=ORDER, single=False)
-
-
-def _limit(apart: Floats, needed: float) -> Floats:
-    """Return the largest mean in [−1, 1] that bets on a higher one exclude; the capital falls as it rises."""
-    low, high = np.full(len(apart), -1.0), np.ones(len(apart))
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        excluded = _capital(apart, middle) >= needed
-        low, high = np.where(excluded, middle, low), np.where(excluded, high, middle)
-    return low
-
-
-def _capital(apart: Floats, mean: Floats) -> Floats:
-    """Return the log of the largest capital so far of bets on more than ``mean``, for each row of differences.
-
-    >>> _capital(np.ones((1, 2)), np.zeros(1)).round(3)  # the mean over bets of (1 + λ)²
-    array([0.788])
-    """
-    found = np.empty(len(apart))
-    step = max(1, BETS_AT_ONCE // (len(BETS) * apart.shape[1]))
-    for start in range(0, len(apart), step):
-        rows = slice(start, start + step)
-        gain = (apart[rows] - mean[rows, None]) / (1 + mean[rows, None] + TINY)
-        capital = np.log1p(BETS[:, None, None] * gain).cumsum(axis=2)
-        found[rows] = (np.logaddexp.reduce(capital, axis=0) - np.log(len(BETS))).max(axis=1)
-    return np.maximum(found, 0.0)  # before the first query
-
-
-def check_ranges(scores: Scores, what: str = "anytime") -> None:
+def check_ranges(scores: Scores, what: str) -> None:
     """Refuse measures whose values have no known bounds, and values beyond them."""
     for m, kind in enumerate(scores.kinds):
         low, high = kind.range

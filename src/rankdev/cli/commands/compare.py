@@ -78,7 +78,6 @@ correction_option = click.option(
 )
 @clusters_option
 @replicates_option
-@click.option("--anytime", is_flag=True, help="Valid however often you look as queries arrive.")
 def compare_command(
     collections: tuple[str, ...],
     pooled: bool,
@@ -91,7 +90,6 @@ def compare_command(
     permutations: int | None,
     clusters: str | None,
     replicates: tuple[str, ...],
-    anytime: bool,
     alpha: float,
     seed: int,
     form: str | None,
@@ -136,8 +134,7 @@ def compare_command(
             " give two of them"
         )
     repeated = matching_runs(replicates, scores.systems)
-    testing |= {"test": test, "family": family, "permutations": permutations, "seed": seed}
-    testing |= {"replicates": repeated, "anytime": anytime}
+    testing |= {"test": test, "family": family, "permutations": permutations, "seed": seed, "replicates": repeated}
 
     def analyse(part: Scores) -> Result:
         if per_query:
@@ -180,18 +177,18 @@ def _check(
         refuse_unused("margin", "per_query", "discriminative_power", why=own)
         if not pooled:
             own = "needs --pooled, because --collection has its own test"
-            refuse_unused("test", "family", "permutations", "replicates", "anytime", why=own)
+            refuse_unused("test", "family", "permutations", "replicates", why=own)
     if per_query:
         own = "is for tests, and --per-query shows differences as they are"
         refuse_unused("margin", "baselines", "test", "correction", "family", "permutations", why=own)
-        refuse_unused("discriminative_power", "clusters", "replicates", "anytime", why=own)
+        refuse_unused("discriminative_power", "clusters", "replicates", why=own)
     if discriminative_power:
         refuse_unused("margin", "baselines", "family", why="is not for --discriminative-power, which tests all pairs")
     if margin is None:
         refuse_unused("posterior", why="needs --margin")
     else:
         own = "is for tests, and --margin uses its own interval"
-        refuse_unused("test", "family", "permutations", "replicates", "anytime", why=own)
+        refuse_unused("test", "family", "permutations", "replicates", why=own)
         if correction != "none":
             refuse_unused("correction", why="can only be none with --margin, which uses its own interval")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
-from rankdev._common.checks import FINEST, check_choice, check_flag, check_number, check_seed, check_whole
+from rankdev._common.checks import FINEST, check_choice, check_number, check_seed, check_whole
 from rankdev.errors import UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics._assumptions import remarks_on
@@ -14,7 +14,7 @@ from rankdev.statistics._conclusion import conclusion
 from rankdev.statistics._randomization import PValue
 from rankdev.statistics.contrasts import Family, families_of, on_clusters, wanted_pairs
 from rankdev.statistics.corrections import CORRECTIONS
-from rankdev.statistics.paired import TESTS, Drawing, Tested, betting, check_ranges
+from rankdev.statistics.paired import TESTS, Drawing, Tested, check_ranges
 from rankdev.statistics.panels import as_scores, carried, is_several
 from rankdev.statistics.replicates import over_runs, replicated
 from rankdev.statistics.significance._families import corrected, result_of, with_segments
@@ -38,7 +38,6 @@ def significance(
     clusters: Mapping[str, Any] | None = None,
     replicates: Mapping[str, Sequence[str]] | None = None,
     segments: Mapping[str, Any] | None = None,
-    anytime: bool = False,
     engine: str = "auto",
     threads: int | None = None,
 ) -> Significance:
@@ -83,9 +82,6 @@ def significance(
     segments : dict of str to str, or dict of str to list of str, optional
         The segment of each query, or the queries of each segment: test each segment too, corrected over pairs and
         segments, and whether differences depend on the segment (``interaction``).
-    anytime : bool, default False
-        Test by betting: p-values and intervals are valid however often you look as queries arrive, in the order of the
-        scores, and whenever you stop. They assume nothing but the measure's range; the price is wider intervals.
     engine : {"auto", "numpy", "numba", "torch"}
         What counts the flips; all give the same numbers.
     threads : int, optional
@@ -107,11 +103,8 @@ def significance(
     """
     usual = ("randomization" if replicates is None else "t") if test is None else test
     _check_design(usual, correction, clusters, replicates, segments)
-    if check_flag("anytime", anytime):
-        _check_anytime(test, correction, permutations, clusters, replicates)
-        usual = "betting"
     for what, word, known in (
-        ("test", usual, ("betting",) if anytime else TESTS),
+        ("test", usual, TESTS),
         ("correction", correction, CORRECTIONS),
         ("family", family, FAMILIES),
         ("p_value", p_value, get_args(PValue)),
@@ -126,8 +119,8 @@ def significance(
     runs = None if replicates is None else replicated(scores, replicates)
     if runs is not None:
         scores = runs.averaged
-    if anytime or usual == "bounded":
-        check_ranges(scores, "anytime" if anytime else "test='bounded'")
+    if usual == "bounded":
+        check_ranges(scores, "test='bounded'")
     first, second = wanted_pairs(scores, baselines)
     families = families_of(scores, first, second, clusters)
     numbered = list(enumerate(families))
@@ -143,13 +136,11 @@ def significance(
     )
 
     def perform(one: Family, m: int, how: Drawing) -> Tested:
-        if anytime:
-            return betting(one)
         if runs is None:
             return TESTS[usual](one, how)
         return over_runs(one, single.values[:, one.queries, m].T, list(runs.members.values()))
 
-    found = corrected(groups, perform, correction, drawing, anytime)
+    found = corrected(groups, perform, correction, drawing)
     for remark in dict.fromkeys(text for one in found for text in one.warned):
         warn(remark)
     made: dict[str, Any] = {
@@ -161,7 +152,7 @@ def significance(
     whole = result_of(scores, families, (first, second), found, **made)
     notes: list[str] = []
     # those notes are about queries taken one by one, and about assumptions that some tests do not make
-    if clusters is None and runs is None and not anytime and usual != "bounded":
+    if clusters is None and runs is None and usual != "bounded":
         by_measure = correction != "none" and family == "measure"
         notes += remarks_on(
             *(scores, families, whole.columns, drawing.alpha), by_measure=by_measure, permutations=whole.permutations
@@ -175,16 +166,6 @@ def significance(
     if segments is None:
         return whole
     return with_segments(whole, scores, families, segments, perform, drawing, made)
-
-
-def _check_anytime(test: str | None, correction: str, permutations: int | None, clusters: Any, replicates: Any) -> None:
-    """Refuse what bets take no account of."""
-    given = {"test": test, "permutations": permutations, "clusters": clusters, "replicates": replicates}
-    for name, value in given.items():
-        if value is not None:
-            raise UsageError(f"{name} cannot be combined with anytime, which has its own test; leave it out")
-    if correction in ("max-t", "tukey"):
-        raise UsageError(f"correction={correction!r} cannot be combined with anytime; choose holm, bh or none")
 
 
 def _check_design(test: str, correction: str, clusters: Any, replicates: Any, segments: Any) -> None:

@@ -41,7 +41,6 @@ def corrected(
     perform: Perform,
     correction: str,
     drawing: Drawing,
-    anytime: bool,
 ) -> list[Corrected]:
     """Test the families of each group, with the number of their measure, and correct each group."""
     results = []
@@ -51,9 +50,7 @@ def corrected(
         tested = [perform(one, m, drawing) for m, one in group]
         adjusted = CORRECTIONS[correction].correct(families, tested, drawing)
         for one, found, other in zip(families, tested, adjusted, strict=True):
-            low, high = other.low, other.high
-            if not anytime:  # which knows no less
-                low, high = widened(one.flipped, other.level or drawing.alpha / one.pairs, low, high)
+            low, high = widened(one.flipped, other.level or drawing.alpha / one.pairs, other.low, other.high)
             half = (other.high - other.low) / 2
             results.append(
                 Corrected(
@@ -79,9 +76,7 @@ def result_of(
     return Significance(
         columns=_table(scores, *pairs, [one.columns for one in found]),
         needed=np.concatenate([one.columns["needed"] for one in found]),
-        effect_limits=None
-        if made["test"] == "betting" or made["replicates"]
-        else _effect_limits(scores, families, made["alpha"]),
+        effect_limits=None if made["replicates"] else _effect_limits(scores, families, made["alpha"]),
         lower_is_better=scores.lower_is_better,
         permutations=max(one.drawn for one in found),
         enumerated=sum(one.enumerated for one in found),
@@ -150,7 +145,7 @@ def with_segments(
     def alone(one: Family, m: int, how: Drawing) -> Tested:
         return replace(perform(one, m, how), single=False)  # max-T over unequal segments is as wide as the smallest's
 
-    found = corrected(groups, alone, whole.correction, replace(drawing, comparisons=over), whole.test == "betting")
+    found = corrected(groups, alone, whole.correction, replace(drawing, comparisons=over))
     pairs = families[0].first, families[0].second
     results = {
         name: result_of(scores, own, pairs, [found[order.index((name, m))] for m in each], **made)
@@ -167,7 +162,7 @@ def _interaction(
     why = ""
     if len(segments) < 2:
         why = "there is one segment"
-    elif whole.clusters or whole.replicates or whole.test == "betting":
+    elif whole.clusters or whole.replicates:
         why = "the test takes queries one by one"
     elif sum(map(len, segments.values())) > len(np.unique(np.concatenate(list(segments.values())))):
         why = "segments share queries"

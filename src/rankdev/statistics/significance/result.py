@@ -186,7 +186,7 @@ class Significance(PairTests):
         The effect is the mean difference in standard deviations of the differences (d_z), which is too large in small
         samples; ``corrected`` multiplies it by Hedges' J. It is infinite if all differences are equal, and its interval
         is unknown if almost all are: report the fraction of queries won then. Intervals allow for clusters; with
-        ``replicates`` and ``anytime`` there are none, because they hold for one run of each system, looked at once.
+        ``replicates`` there are none, because they hold for one run of each system.
 
         Returns
         -------
