@@ -14,7 +14,7 @@ from tests.io.responses import ENGINES, LINES, QUEPID_JSON, RANK_EVAL_REQUEST, R
 from tests.io.test_rag import LANGCHAIN, LLAMA, LLAMA_DATA, RAGAS, WITH_IDS
 
 SEEDS = [{"q1": response, "q2": response} for response in ENGINES.values()]
-SEEDS += [*ENGINES.values(), LINES, {"results": LINES[4:]}, {"queries": ["a"], "responses": [ENGINES["elasticsearch"]]}]
+SEEDS += [*ENGINES.values(), LINES, {"queries": ["a"], "responses": [ENGINES["elasticsearch"]]}]
 SEEDS += [QUEPID_JSON, RANK_EVAL_REQUEST, RANK_EVAL_RESPONSE, LLAMA_DATA]
 SEEDS += [[record] for record in (LANGCHAIN, LLAMA, RAGAS, WITH_IDS)]
 ODD = [

@@ -37,52 +37,6 @@ SOLR = {
         "docs": [{"id": "s2", "score": 1.3}, {"id": "s1", "score": 1.1}, {"id": ["s7"], "score": 0.2}],
     },
 }
-# https://docs.vespa.ai/en/reference/default-result-format.html
-VESPA = {
-    "root": {
-        "id": "toplevel",
-        "relevance": 1.0,
-        "fields": {"totalCount": 20},
-        "coverage": {"coverage": 100, "documents": 40, "full": True, "nodes": 1, "results": 1, "resultsFull": 1},
-        "children": [
-            {"id": "id:shop:shoe::2", "relevance": 1.3, "source": "shop", "fields": {"documentid": "s2"}},
-            {"id": "s1", "relevance": 1.1, "source": "shop", "fields": {"title": "red"}},
-            {"id": "index:shop/0/c4ca4238a0b923820dcc509a", "relevance": 0.2, "fields": {"id": "s7"}},
-        ],
-    }
-}
-# https://typesense.org/docs/latest/api/search.html
-TYPESENSE = {
-    "facet_counts": [],
-    "found": 20,
-    "out_of": 40,
-    "page": 1,
-    "request_params": {"collection_name": "shop", "per_page": 10, "q": "red shoes"},
-    "search_time_ms": 1,
-    "hits": [
-        {"highlights": [], "document": {"id": item, "title": "red"}, "text_match": 578730123365711993}
-        for item in ("s2", "s1", "s7")
-    ],
-}
-# https://www.meilisearch.com/docs/reference/api/search
-MEILISEARCH = {
-    "hits": [{"id": "s2", "title": "red"}, {"id": "s1", "_rankingScore": 0.9}, {"id": "s7"}],
-    "offset": 0,
-    "limit": 20,
-    "estimatedTotalHits": 20,
-    "processingTimeMs": 1,
-    "query": "red shoes",
-}
-# https://www.algolia.com/doc/guides/building-search-ui/going-further/backend-search/in-depth/understanding-the-api-response
-ALGOLIA = {
-    "hits": [{"title": "red", "objectID": item, "_highlightResult": {}} for item in ("s2", "s1", "s7")],
-    "page": 0,
-    "nbHits": 20,
-    "nbPages": 2,
-    "hitsPerPage": 10,
-    "processingTimeMS": 1,
-    "query": "red shoes",
-}
 # https://www.elastic.co/guide/en/elasticsearch/reference/current/search-rank-eval.html
 RANK_EVAL_REQUEST = {
     "requests": [
@@ -119,15 +73,7 @@ QUEPID_JSON = {
     "queries": [{"query": "red shoes", "ratings": {"s1": 3, "s2": 1, "s9": 0}}, {"query": "x", "ratings": {}}]
 }
 
-ENGINES = {
-    "elasticsearch": ELASTIC,
-    "sorted": SORTED,
-    "solr": SOLR,
-    "vespa": VESPA,
-    "typesense": TYPESENSE,
-    "meilisearch": MEILISEARCH,
-    "algolia": ALGOLIA,
-}
+ENGINES = {"elasticsearch": ELASTIC, "sorted": SORTED, "solr": SOLR}
 LINES = [{**response, "query": name} for name, response in ENGINES.items()]
 FILES = {
     "json": json.dumps(ENGINES).encode(),

@@ -25,17 +25,14 @@ _TEXTS = ("page_content", "text", "content")
 
 
 def plain(value: Any) -> Any:
-    """Return what a client's response object holds (``body``, ``raw_response``, ``json``); all else as it is."""
+    """Return what a client's response object holds (``body``, ``raw_response``); all else as it is."""
     if isinstance(value, Mapping | list | str) or value is None:
         return value
-    for name in ("body", "raw_response", "json"):
+    for name in ("body", "raw_response"):
         held = getattr(value, name, None)
         if isinstance(held, Mapping | list):
             return held
-    made_by = type(value).__module__.partition(".")[0]
-    if made_by == "algoliasearch" and hasattr(value, "to_dict"):
-        return value.to_dict()
-    if made_by == "ragas" and hasattr(value, "to_list"):  # an EvaluationDataset
+    if type(value).__module__.partition(".")[0] == "ragas" and hasattr(value, "to_list"):  # an EvaluationDataset
         return value.to_list()
     return value
 

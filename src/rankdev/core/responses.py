@@ -17,7 +17,6 @@ from rankdev._common.reading import caution, reading
 from rankdev.core.records import is_retrieved, plain, question_of, retrieved
 from rankdev.errors import DataError, counted, shown
 
-_MULTI = ("responses", "results")
 _HOW = 'write {query: response}, or one record {"query": …, "response": …} for each query'
 
 
@@ -36,17 +35,16 @@ def is_response(value: Any) -> bool:
     hits = value.get("hits")
     return (
         (isinstance(hits, Mapping) and isinstance(hits.get("hits"), list))
-        or (isinstance(hits, list) and all(isinstance(hit, Mapping) for hit in hits))
+        or (isinstance(hits, list) and all(_is_hit(hit) and _is_hit(hit.get("hit")) for hit in hits))
         or (isinstance(value.get("response"), Mapping) and isinstance(value["response"].get("docs"), list))
-        or (isinstance(value.get("root"), Mapping) and "relevance" in value["root"])
         or is_retrieved(value)
         or _is_error(value)
     )
 
 
 def _is_error(value: Mapping[Any, Any]) -> bool:
-    error, status = value.get("error"), value.get("status", value.get("code"))
-    return isinstance(error, Mapping) or (isinstance(error, str) and isinstance(status, int))
+    error = value.get("error")
+    return isinstance(error, Mapping) or (isinstance(error, str) and isinstance(value.get("status"), int))
 
 
 def is_record(value: Any) -> bool:
@@ -67,10 +65,9 @@ def is_answer(value: Any) -> bool:
 
 def _several(value: Mapping[Any, Any]) -> Any:
     """Return the answers to several queries, in a list, or by query as Elasticsearch's _rank_eval has them."""
-    for name in _MULTI:
-        found = value.get(name)
-        if isinstance(found, list) and found and all(map(is_response, found)):
-            return found
+    found = value.get("responses")
+    if isinstance(found, list) and found and all(map(is_response, found)):
+        return found
     value = value["rank_eval"] if isinstance(value.get("rank_eval"), Mapping) else value
     details = value.get("details")
     return details if isinstance(details, Mapping) and "metric_score" in value else None
@@ -135,10 +132,9 @@ def named_record(record: Any) -> tuple[Any, Any]:
         raise DataError(f"this is not the response of a search engine, as others are; {_HOW}")
     response = record["response"] if is_response(record.get("response")) else record
     query = question_of(record)
-    for source, name in (("request_params", "q"), ("responseHeader", "params")):  # Typesense, Solr
-        if query is None and isinstance(response.get(source), Mapping):
-            query = response[source].get(name)
-            query = query.get("q") if isinstance(query, Mapping) else query
+    header = response.get("responseHeader")  # Solr
+    if query is None and isinstance(header, Mapping) and isinstance(header.get("params"), Mapping):
+        query = header["params"].get("q")
     if query is None or query == "":
         raise DataError(
             f'this response does not name its query; {_HOW}; or, next to "responses" of a multi-search, put the queries'
@@ -148,7 +144,7 @@ def named_record(record: Any) -> tuple[Any, Any]:
 
 
 def read_response(response: Any, where: str = "") -> Answer:
-    """Return the hits of one response; refuse an error, a page that is not the first, and groups of hits."""
+    """Return the hits of one response; refuse an error, and a page that is not the first."""
     response = plain(response)
     if not is_response(response):
         raise DataError(f"{where}this is not the response of a search engine; got {shown(response)}")
@@ -156,16 +152,12 @@ def read_response(response: Any, where: str = "") -> Answer:
         raise DataError(f"{where}the search engine returned an error ({_reason(response['error'])}); search again")
     if is_retrieved(response):
         return Answer(retrieved(response, where))
-    if response.get("grouped_hits") or response.get("grouped"):
-        raise DataError(f"{where}hits are in groups, which have no single order; search without grouping")
     hits = response.get("hits")
     if isinstance(hits, Mapping):
         return _elastic(response, hits["hits"], where)
-    if isinstance(hits, list):
-        return _hosted(response, hits, where)
-    if isinstance(response.get("response"), Mapping):
-        return _solr(response, response["response"], where)
-    return _vespa(response["root"], where)
+    if isinstance(hits, list):  # one request of _rank_eval
+        return Answer(_ids([hit["hit"] for hit in hits], ("_id",), where))
+    return _solr(response, response["response"], where)
 
 
 def _elastic(response: Mapping[str, Any], hits: list[Any], where: str) -> Answer:
@@ -174,24 +166,6 @@ def _elastic(response: Mapping[str, Any], hits: list[Any], where: str) -> Answer
     failed = shards.get("failed") if isinstance(shards, Mapping) else 0
     partial = "it timed out" if response.get("timed_out") else f"{failed} of its shards failed" if failed else ""
     return Answer(_ids(hits, ("_id",), where), partial)
-
-
-def _hosted(response: Mapping[str, Any], hits: list[Any], where: str) -> Answer:
-    """Algolia (``objectID``), Typesense (``document.id``), Meilisearch (``id``), ``_rank_eval`` (``hit._id``)."""
-    typesense = bool(hits) and all(isinstance(hit.get("document"), Mapping) for hit in hits)
-    algolia = "nbHits" in response or (bool(hits) and all("objectID" in hit for hit in hits))
-    first = 1 if typesense or "request_params" in response or "totalPages" in response else 0
-    page = response.get("page", first)
-    if response.get("offset") or (isinstance(page, int) and page > first):
-        raise DataError(
-            f"{where}these are not the first hits (page {page}, offset {response.get('offset', 0)});"
-            " a run begins with the first"
-        )
-    if hits and all(isinstance(hit.get("hit"), Mapping) for hit in hits):
-        return Answer(_ids([hit["hit"] for hit in hits], ("_id",), where))
-    partial = "the search was cut off" if response.get("search_cutoff") else ""
-    found = [hit["document"] for hit in hits] if typesense else hits
-    return Answer(_ids(found, ("objectID",) if algolia else ("id",), where), partial)
 
 
 def _solr(response: Mapping[str, Any], found: Mapping[str, Any], where: str) -> Answer:
@@ -203,40 +177,6 @@ def _solr(response: Mapping[str, Any], found: Mapping[str, Any], where: str) -> 
     if found.get("start"):
         raise DataError(f"{where}the hits begin at {shown(found['start'])}; a run begins with the first (start=0)")
     return Answer(_ids(found["docs"], ("id",), where), "partialResults" if header.get("partialResults") else "")
-
-
-def _vespa(root: Mapping[str, Any], where: str) -> Answer:
-    """Vespa: the document id of ``root.children[]``."""
-    children = root.get("children", [])
-    errors = root.get("errors")
-    if errors and not children:
-        reason = errors[0] if isinstance(errors, list) else errors
-        raise DataError(f"{where}the search engine returned an error ({_reason(reason)}); search again")
-    coverage = root.get("coverage")
-    incomplete = isinstance(coverage, Mapping) and (coverage.get("degraded") or coverage.get("full") is False)
-    hits = [_vespa_hit(hit, where) for hit in children] if isinstance(children, list) else []
-    return Answer(
-        _ids(hits, ("id",), where), _reason(errors[0]) if errors else "degraded coverage" if incomplete else ""
-    )
-
-
-def _vespa_hit(hit: Any, where: str) -> Any:
-    """Return a hit with its document id; an id such as ``index:…`` is internal, and groups are not hits."""
-    fields = hit.get("fields") if isinstance(hit, Mapping) else None
-    fields = fields if isinstance(fields, Mapping) else {}
-    known = str(hit.get("id", "")) if isinstance(hit, Mapping) else ""
-    if known.startswith("group:"):
-        raise DataError(f"{where}hits are in groups, which have no single order; search without grouping")
-    own = reading().columns.get("item")
-    if own is not None and _at(hit, own) is not None:
-        return fields
-    if isinstance(fields.get("documentid"), str):
-        return {"id": fields["documentid"]}
-    if known.startswith("index:"):
-        if "id" not in fields:
-            raise DataError(f"{where}hit {shown(known)} has an internal id; return documentid, or a field id, too")
-        return fields
-    return hit
 
 
 def _ids(hits: list[Any], keys: tuple[str, ...], where: str) -> list[Any]:
@@ -282,8 +222,8 @@ def _chosen_field(hits: list[Any]) -> str | None:
 
 
 def _at(hit: Any, path: str) -> Any:
-    """Return the field of a hit, also of its document or source, and of what is nested: ``metadata.sku``."""
-    for inside in ("", "_source", "document", "fields"):
+    """Return the field of a hit, also of its source, and of what is nested: ``metadata.sku``."""
+    for inside in ("", "_source", "fields"):
         value = hit.get(inside) if inside and isinstance(hit, Mapping) else hit
         for name in [path] if isinstance(value, Mapping) and path in value else path.split("."):
             value = value.get(name) if isinstance(value, Mapping) else None
@@ -300,7 +240,7 @@ def items_of(listed: Any, query: Any) -> Any:
     scores = [hit.get("score") for hit in listed if _is_hit(hit)]
     if any(isinstance(a, int | float) and isinstance(b, int | float) and a < b for a, b in pairwise(scores)):
         raise DataError(f"{where}these records are not in the order of their scores; sort them, best first")
-    return _ids(list(listed), ("_id", "id", "objectID", *KNOWN_NAMES["item"]), where)
+    return _ids(list(listed), ("_id", "id", *KNOWN_NAMES["item"]), where)
 
 
 def _is_hit(hit: Any) -> bool:
@@ -309,7 +249,5 @@ def _is_hit(hit: Any) -> bool:
 
 def _reason(error: Any) -> str:
     if isinstance(error, Mapping):
-        error = next(
-            (error[name] for name in ("reason", "msg", "message", "summary", "type") if error.get(name)), error
-        )
+        error = next((error[name] for name in ("reason", "msg", "type") if error.get(name)), error)
     return shown(error)

@@ -16,11 +16,11 @@ from rankdev.io.streams import Source
 
 # how a response begins: names that only documents of search engines have first, with an object or a list behind
 _FIRST = (
-    *("hits", "response", "responseHeader", "root", "responses", "results", "queries", "details", "rank_eval"),
-    *("_shards", "requests", "error", "facet_counts"),
+    *("hits", "response", "responseHeader", "responses", "queries", "details", "rank_eval"),
+    *("_shards", "requests", "error"),
 )
 _RATED = re.compile(rb'"(?:ratings|%b)"' % b"|".join(name.encode() for name in RIGHT))
-_LONG_LINE = re.compile(rb'"(?:hits|docs|responses|results|children)"\s*:\s*\[\s*\{|"hits"\s*:\s*\{')
+_LONG_LINE = re.compile(rb'"(?:hits|docs|responses)"\s*:\s*\[\s*\{|"hits"\s*:\s*\{')
 
 
 def lists_in_entries(source: Source, entries: Iterator[tuple[str, Any]]) -> Any:
