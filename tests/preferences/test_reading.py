@@ -1,7 +1,5 @@
 """Formats of judgments: read where they are unambiguous, refused where they are not."""
 
-import json
-
 import numpy as np
 import polars as pl
 import pytest
@@ -33,7 +31,7 @@ FIRST_SECOND_TIE = [("q", "x", "y", False), ("q", "z", "y", False), ("q", "x", "
         ["First", "SECOND", "No preference"],
     ],
 )
-@pytest.mark.parametrize("name", ["winner", "label", "choice", "Answer.preference", "OUTPUT:result"])
+@pytest.mark.parametrize("name", ["winner", "label", "choice", "preference", "Result"])
 def test_words_for_first_second_and_tie(outcomes, name):
     assert rows_of(Preferences.from_table(table(outcomes, name))) == FIRST_SECOND_TIE
 
@@ -206,37 +204,9 @@ def test_arena_battles():
     assert Preferences.from_table(battles, columns={"query": "question_id"}).queries == ("81", "82", "83")
 
 
-def test_mechanical_turk_and_toloka():
-    mturk = {"HITId": ["h"], "WorkerId": ["W1"], "Input.query": ["q"], "Input.item_a": ["x"], "Input.item_b": ["y"]}
-    judged = Preferences.from_table(pl.DataFrame({**mturk, "Answer.better": ["item_b"]}))
-    assert (rows_of(judged), judged.workers) == ([("q", "y", "x", False)], ("W1",))
-    toloka = {"INPUT:query": ["q"], "INPUT:left": ["x"], "INPUT:right": ["y"], "OUTPUT:result": ["right"]}
-    more = {"GOLDEN:result": [""], "ASSIGNMENT:worker_id": ["t1"]}
-    judged = Preferences.from_table(pl.DataFrame({**toloka, **more}))
-    assert (rows_of(judged), judged.workers) == ([("q", "y", "x", False)], ("t1",))
-    assert judged.remarks == ("Columns not used: GOLDEN:result.",)
-
-
 def test_chosen_and_rejected():
     frame = pl.DataFrame({"prompt": ["p"], "chosen": ["yes"], "rejected": ["no"]})
     assert rows_of(Preferences.from_table(frame)) == [("p", "yes", "no", False)]
-
-
-def label_studio(who, *choices):
-    results = [{"type": "pairwise", "value": {"selected": choice}} for choice in choices]
-    annotation = {"completed_by": who, "was_cancelled": False, "result": results}
-    return {"id": 1, "data": {"query": "q", "text1": "x", "text2": "y"}, "annotations": [annotation]}
-
-
-def test_label_studio_exports(tmp_path):
-    path = tmp_path / "project.json"
-    path.write_text(json.dumps([label_studio(7, "right"), label_studio({"id": 1, "email": "ann@a"}, "left")]))
-    judged = rd.read_preferences(path)
-    assert rows_of(judged) == [("q", "y", "x", False), ("q", "x", "y", False)]
-    assert judged.workers == ("7", "ann@a")
-    path.write_text(json.dumps([label_studio(7)]))
-    with pytest.raises(FileFormatError, match="an annotation with 0 choices"):
-        rd.read_preferences(path)
 
 
 def test_json_arrays(tmp_path):

@@ -26,11 +26,7 @@ from rankdev.preferences.outcomes import (
     SIDES,
     WON_LOST,
     Values,
-    find_preset,
-    flatten_tasks,
-    is_task,
     normalised_name,
-    only_answer,
     read_outcomes,
 )
 
@@ -101,12 +97,10 @@ def frame_of_rows(rows: Iterable[Sequence[str]]) -> pl.DataFrame:
 
 
 def frame_of_records(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Make a table of records (dicts), or of the tasks of a Label Studio export."""
+    """Make a table of records (dicts)."""
     for number, record in enumerate(records):
         if not isinstance(record, Mapping):
             raise DataError(f"expected records such as {{'query': …, 'winner': …}}; got {shown(record)}", number)
-    if records and all(is_task(record) for record in records):
-        records = flatten_tasks(records)
     keys = dict.fromkeys(key for record in records for key in record)
     return pl.DataFrame({str(key): _series(str(key), [record.get(key) for record in records]) for key in keys})
 
@@ -147,7 +141,7 @@ def _id(value: object, name: str, row: int) -> str:
 
 
 def _roles(frame: pl.DataFrame, columns: Columns) -> dict[str, str]:
-    """Assign columns to roles: as the user chose, by the kind of file, or by name."""
+    """Assign columns to roles: as the user chose, or by name."""
     for role, name in columns.items():
         check_choice("part of columns", role, ROLES)
         if name is not None and name not in frame.columns:
@@ -155,10 +149,10 @@ def _roles(frame: pl.DataFrame, columns: Columns) -> dict[str, str]:
     normalised: dict[str, str] = {}
     for name in frame.columns:
         normalised.setdefault(normalised_name(name), name)
-    preset = find_preset(normalised)
     given: dict[str, str | None] = {}
-    if preset is not None:
-        given = {role: name if name is None else normalised[name] for role, name in preset.columns.items()}
+    if {"modela", "modelb", "winner"} <= normalised.keys():  # battles of models: all prompts together rank them
+        given = {"query": None, "item_a": normalised["modela"], "item_b": normalised["modelb"]}
+        given["winner"] = normalised["winner"]
     given |= columns
     roles = {role: name for role, name in given.items() if name is not None}
     taken = set(roles.values())
@@ -206,10 +200,7 @@ def _outcome(frame: pl.DataFrame, normalised: dict[str, str]) -> str:
             return found[0]
         if found:
             raise DataError(f"the outcome may be {' or '.join(found)}; choose one: columns={{'winner': …}}")
-    answer = only_answer([*normalised.values()])
-    if answer is None:
-        raise DataError(f"no outcome: expected {EXPECTED}; found {listed(frame.columns)}; or {NAME_THEM}")
-    return answer
+    raise DataError(f"no outcome: expected {EXPECTED}; found {listed(frame.columns)}; or {NAME_THEM}")
 
 
 def _who_won(frame: pl.DataFrame, roles: dict[str, str], values: Values) -> dict[str, pl.Series]:

@@ -1,13 +1,11 @@
-"""Outcome values and presets of known tools."""
+"""Names of columns of judgments, and what their outcomes mean."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from math import isfinite
 from numbers import Real
-from typing import Any
 
 import polars as pl
 
@@ -41,80 +39,14 @@ SIDES = (
 SAYS_WHO = ("winner", "preferred", "choice", "selected", "better")  # such a column has the winner, not a degree
 SAYS = (*SAYS_WHO, "label", "preference", "answer", "judgment", "judgement", "verdict", "result", "outcome", "grade")
 
-_ANSWER = re.compile(r"(answer\.|output:)", re.IGNORECASE)
-_FIELD = re.compile(r"(input|answer)\.|(input|output|assignment):", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Preset:
-    """A kind of file: the columns that identify it, and the columns of its roles (None: there is none)."""
-
-    about: str
-    needs: frozenset[str]
-    columns: Mapping[str, str | None] = field(default_factory=dict)
-
-
-PRESETS: dict[str, Preset] = {
-    "arena": Preset(
-        "battles of models (LMSYS): all prompts together rank the models",
-        frozenset({"modela", "modelb", "winner"}),
-        {"query": None, "item_a": "modela", "item_b": "modelb", "winner": "winner"},
-    ),
-}
-
 
 def normalised_name(column: str) -> str:
-    """Normalise a column's name: no capitals, no punctuation, no prefix of MTurk or Toloka.
+    """Normalise a column's name: no capitals, no punctuation.
 
-    >>> normalised_name("WorkerId"), normalised_name("ASSIGNMENT:worker_id"), normalised_name("Input.item_a")
-    ('workerid', 'workerid', 'itema')
+    >>> normalised_name("WorkerId"), normalised_name("worker_id")
+    ('workerid', 'workerid')
     """
-    return re.sub(r"[^a-z0-9]", "", _FIELD.sub("", column, count=1).lower())
-
-
-def find_preset(normalised: Mapping[str, str]) -> Preset | None:
-    """Identify the kind of file by the normalised names of its columns."""
-    return next((preset for preset in PRESETS.values() if preset.needs <= normalised.keys()), None)
-
-
-def only_answer(columns: Sequence[str]) -> str | None:
-    """Find the only column that MTurk (``Answer.``) or Toloka (``OUTPUT:``) mark as the answer."""
-    answers = [name for name in columns if _ANSWER.match(name)]
-    return answers[0] if len(answers) == 1 else None
-
-
-def flatten_tasks(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Turn Label Studio's tasks into records, one per annotation: the task's data, the annotator and the choice.
-
-    >>> flatten_tasks([{"data": {"text1": "x", "text2": "y"}, "annotations": [
-    ...     {"completed_by": 7, "result": [{"type": "pairwise", "value": {"selected": "left"}}]}]}])
-    [{'text1': 'x', 'text2': 'y', 'annotator': 7, 'choice': 'left'}]
-    """
-    flat = []
-    for number, task in enumerate(records):
-        for annotation in task["annotations"]:
-            if annotation.get("was_cancelled"):
-                continue
-            who = annotation.get("completed_by")
-            who = who.get("email", who.get("id")) if isinstance(who, Mapping) else who
-            answers = [_choice(result.get("value", {})) for result in annotation.get("result", ())]
-            answers = [answer for answer in answers if answer is not None]
-            if len(answers) != 1:
-                raise DataError(f"an annotation with {len(answers)} choices; expected one Pairwise or Choices", number)
-            flat.append({**task["data"], "annotator": who, "choice": answers[0]})
-    return flat
-
-
-def is_task(record: Mapping[str, Any]) -> bool:
-    """Whether a record is a task of a Label Studio export."""
-    return isinstance(record.get("data"), Mapping) and isinstance(record.get("annotations"), list)
-
-
-def _choice(value: Mapping[str, Any]) -> str | None:
-    if "selected" in value:
-        return str(value["selected"])
-    choices = value.get("choices", ())
-    return str(choices[0]) if len(choices) == 1 else None
+    return re.sub(r"[^a-z0-9]", "", column.lower())
 
 
 Values = str | Mapping[str, str | float] | None
