@@ -12,7 +12,7 @@ import pytest
 
 import rankdev as rd
 import rankdev.results as result_classes
-from rankdev import judging, learning, preferences, studies
+from rankdev import judging, preferences, studies
 from rankdev._common.result import Result
 from rankdev.display.dispatch import report_of
 from rankdev.display.encodings import FORMATS, data
@@ -37,7 +37,6 @@ SEEDED = {
     "agreement",
     "power",
     "leave_out",
-    "verdicts_from_clicks",
     "power_map",
     "place_runs",
     "power_maps",
@@ -60,7 +59,6 @@ DRAWN = {
     "judge_agreement",
     "merge_rankings",
     "position_bias",
-    "verdicts_from_clicks",
     "table",
     "gate",
 }
@@ -96,9 +94,6 @@ def made():
             seed=7,
         ),
         "leave_out": studies.leave_out(REFERENCES, RUNS, ["RDQ@3", "AP@3"], resamples=20, seed=7),
-        "verdicts_from_clicks": learning.verdicts_from_clicks(
-            [{"query": "q", "session": 1, "system": name, "clicked": 1} for name in ("x", ODD)], seed=7
-        ),
         "place_runs": studies.place_runs(REFERENCES, RUNS, ["RDQ@3", "AP@3"], n=6, quick=True, resamples=20, seed=7),
         "power_maps": studies.power_maps(["RDQ@5"], ties=[0.5], quick=True, n=20, seed=7),
         "power_map": studies.power_map(["RDQ@5", "RBP@5"], quick=True, n=20, seed=7),

@@ -14,7 +14,6 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.html_report.page": "ReportPage",
         "rankdev.judging.model_check": "ModelCheck",
         "rankdev.judging.result": "Collected",
-        "rankdev.learning.interleaving": "ClickVerdicts",
         "rankdev.learning.position_weights": "ClickWeights",
         "rankdev.preferences.active_selection": "NextPairs",
         "rankdev.preferences.annotators": "JudgeAgreement",

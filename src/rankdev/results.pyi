@@ -9,7 +9,6 @@ from rankdev.evaluation.scores import Scores as Scores
 from rankdev.html_report.page import ReportPage as ReportPage
 from rankdev.judging.model_check import ModelCheck as ModelCheck
 from rankdev.judging.result import Collected as Collected
-from rankdev.learning.interleaving import ClickVerdicts as ClickVerdicts
 from rankdev.learning.position_weights import ClickWeights as ClickWeights
 from rankdev.preferences.active_selection import NextPairs as NextPairs
 from rankdev.preferences.annotators import JudgeAgreement as JudgeAgreement

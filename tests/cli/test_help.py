@@ -99,7 +99,7 @@ def test_options_of_the_same_name_are_shared_everywhere():
         if param.opts[0] in shared and not isinstance(param, SharedOption)
     }
     assert {option for _, option in own} == {"-o", "--columns"}
-    judgments = {"tune", "weights", "refs preferences", "refs next", "refs agreement"}
+    judgments = {"weights", "refs preferences", "refs next", "refs agreement"}
     assert {name for name, option in own if option == "--columns"} == judgments
     assert {name for name, option in own if option == "-o"} == {
         *("refs grades", "refs lists", "refs merge", "refs preferences", "pool", "report", "playground")

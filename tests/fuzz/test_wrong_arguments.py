@@ -71,10 +71,6 @@ CALLS = {
     "stability": ((SCORES,), {"sizes": [2], "subsamples": 2}),
     "strengths": ((TIED,), {}),
     "tiers": ((FITTED,), {}),
-    "verdicts_from_clicks": (
-        ([{"query": "q", "session": 1, "system": name, "position": 1, "clicked": 1} for name in "xy"],),
-        {},
-    ),
     "tune": (("RDQ@5", REFERENCES, RUNS, SAID), {"grid": {"alpha": [1, 2]}, "folds": 2, "resamples": 20}),
     "variance": ((SCORES,), {}),
     "weights_from_clicks": ((CLICKS,), {"resamples": 5}),

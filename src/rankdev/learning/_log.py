@@ -71,15 +71,15 @@ class ClickLog:
         With a column ``shown`` a row holds counts: impressions, and how many of them were clicked.
         """
         named = {} if columns is None else check_mapping(columns, "columns", "{name here: name in the log}")
-        frame = named_columns(as_frame(table), named)
+        frame = _named_columns(as_frame(table), named)
         frame, grid = _with_positions(frame)
         if "shown" in frame.columns:
             return cls._from_counts(frame, grid, views=weighted, seed=seed)
-        clicked = click_column(frame)
+        clicked = _click_column(frame)
         weighted = weighted and "propensity" in frame.columns
         weight = _inverse_propensities(frame) if weighted else np.ones(frame.height)
         units = _units(frame)
-        positions, place = np.unique(positions_of(frame), return_inverse=True)
+        positions, place = np.unique(_positions_of(frame), return_inverse=True)
         bag, sessions = _bags(frame, seed)
         rows = frame.with_columns(
             place=pl.Series(place), bag=pl.Series(bag), n=pl.Series(weight), c=pl.Series(weight * clicked)
@@ -100,7 +100,7 @@ class ClickLog:
             frame = frame.with_columns(item=pl.lit("any"))
         units = _units(frame)
         shown, clicked = _counts(frame)
-        positions, place = np.unique(positions_of(frame), return_inverse=True)
+        positions, place = np.unique(_positions_of(frame), return_inverse=True)
         rng = np.random.default_rng([seed, 0])
         even = np.full(BAGS, 1 / BAGS)
         hits, misses = (rng.multinomial(part, even) for part in (clicked, shown - clicked))  # [row, bag]
@@ -208,7 +208,7 @@ class ClickLog:
         return rng.multinomial(self.bags, np.full(self.bags, 1 / self.bags), size=count).astype(np.float64)
 
 
-def named_columns(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
+def _named_columns(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
     """Rename the columns of a log to the usual names; ``columns`` has the names in the log."""
     for name, theirs in columns.items():
         if theirs not in frame.columns:
@@ -231,7 +231,7 @@ def _with_positions(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[tuple[int,
     return frame.with_columns(position=pl.Series(place.ravel() + 1)), cells
 
 
-def positions_of(frame: pl.DataFrame) -> Ints:
+def _positions_of(frame: pl.DataFrame) -> Ints:
     """Return the position of each impression, from 1."""
     return _whole(frame, "position")
 
@@ -245,7 +245,7 @@ def _whole(frame: pl.DataFrame, name: str) -> Ints:
     return values.astype(np.int64)
 
 
-def click_column(frame: pl.DataFrame) -> Floats:
+def _click_column(frame: pl.DataFrame) -> Floats:
     """Return which impressions were clicked: 0 or 1."""
     values = number_column(frame, "clicked", "a click log").to_numpy()
     wrong = (values != 0) & (values != 1)

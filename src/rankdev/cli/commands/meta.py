@@ -15,7 +15,6 @@ from rankdev.cli.options import (
     each_once,
     name_option,
     named_runs,
-    names_and_values,
     one_measure_option,
     order_options,
     read_named_table,
@@ -202,24 +201,11 @@ def _value(text: str) -> Any:
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @click.option(
     "--people",
+    required=True,
     metavar="FILE",
     type=click.Path(),
     help="User preferences: a table with query, a, b, winner.",
 )
-@click.option(
-    "--clicks",
-    metavar="FILE",
-    type=click.Path(),
-    help="Or clicks: a table with query, session, system, clicked; interleaved or A/B.",
-)
-@click.option(
-    "--outcome",
-    type=click.Choice(["clicks", "any", "first"]),
-    default="clicks",
-    show_default=True,
-    help="The better list has more clicks, any click, or the higher first click.",
-)
-@click.option("--columns", metavar="NAME=COLUMN,...", help="Column names of the click log.")
 @one_measure_option("RDQ@5", "The measure whose parameters are chosen.")
 @click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Values of a parameter; repeat.")
 @click.option(
@@ -242,10 +228,7 @@ def _value(text: str) -> Any:
 def tune_command(
     references: str,
     runs: tuple[str, ...],
-    people: str | None,
-    clicks: str | None,
-    outcome: str,
-    columns: str | None,
+    people: str,
     measure: str,
     grid: tuple[str, ...],
     names: tuple[str, ...],
@@ -255,26 +238,16 @@ def tune_command(
     clusters: str | None,
     **options: Any,
 ) -> None:
-    """Find the parameters that best predict user preferences or clicks on held-out queries."""
+    """Find the parameters that best predict user preferences on held-out queries."""
     from rankdev.display.dispatch import report_of
-    from rankdev.learning.interleaving import verdicts_from_clicks
     from rankdev.statistics.tuning import tune
 
-    if (people is None) == (clicks is None):
-        raise UsageError("give either --people (preferences) or --clicks, not both")
-    if people is not None:
-        refuse_unused("outcome", "columns", why="is for --clicks")
-    source = read_named_table(people, "query, a, b, winner") if people else None
-    source = source or read_named_table(str(clicks), "query, session, system, clicked")
+    source = read_named_table(people, "query, a, b, winner")
     systems = named_runs(references, runs, names)
     options["clusters"] = read_clusters(clusters)
     try:
-        verdicts: Any = source.frame
-        if clicks is not None:
-            named = names_and_values(columns, "--columns")
-            verdicts = verdicts_from_clicks(source.frame, outcome=outcome, columns=named, seed=options["seed"])
         values = each_once(map(grid_values, grid), "--grid") or None
-        found = tune(measure, references, systems, verdicts, grid=values, **options)
+        found = tune(measure, references, systems, source.frame, grid=values, **options)
     except FileFormatError:
         raise  # about the references or a run
     except DataError as error:
