@@ -41,7 +41,6 @@ SEEDED = {
     "place_runs",
     "power_maps",
     "stability",
-    "tune",
     "sensitivity",
     "plan",
     "tiers",
@@ -98,14 +97,6 @@ def made():
         "power_maps": studies.power_maps(["RDQ@5"], ties=[0.5], quick=True, n=20, seed=7),
         "power_map": studies.power_map(["RDQ@5", "RBP@5"], quick=True, n=20, seed=7),
         "bounds": rd.bounds(rd.References.from_lists(REFERENCES, nonrelevant={}), RUNS, ["RDQ@3", "RBP@3"]),
-        "tune": rd.tune(
-            "RDQ@3",
-            REFERENCES,
-            RUNS,
-            [{"query": f"q{i}", "a": "good", "b": ODD, "winner": "good"} for i in range(6)],
-            resamples=20,
-            seed=7,
-        ),
         "losses": rd.losses(REFERENCES, RUNS, "RDQ@3"),
         "judge_agreement": preferences.judge_agreement(judged, seed=7),
         "merge_rankings": preferences.merge_rankings({"q": [["a", ODD], [ODD, "a", "b"]]}),
@@ -229,7 +220,7 @@ def test_figures_show_themselves(named):
             result.plot()
         return
     drawn = result.plot()
-    if PROFILE == "fast" and name not in ("bounds", "explain", "leaderboard", "power", "significance", "tune"):
+    if PROFILE == "fast" and name not in ("bounds", "explain", "leaderboard", "power", "significance"):
         return
     picture, shown = drawn._repr_png_()
     assert picture.startswith(b"\x89PNG")

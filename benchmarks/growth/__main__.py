@@ -49,7 +49,6 @@ EXPLAINED = ["--query", "q0", "-m", "RDQ@1000000"]
 GATE = ["--baseline", "s0", "--candidate", "s1"]
 SMALL = ["--sizes", "25,50", "--subsamples", "50", "--permutations", "200"]
 GRID = ["--grid", "alpha=1,4", "-n", "25", "--subsamples", "50", "--permutations", "200"]
-FEW = ["--grid", "alpha=1,4", "--resamples", "50"]
 
 
 def _ppi(folder: Path, queries: int) -> list[str]:
@@ -170,12 +169,6 @@ GROWTHS = (
     ),
     Growth("ppi", "queries", (200, 2_000, 20_000), _ppi),
     Growth("sensitivity", "queries", (100, 1_000, 10_000), lambda d, n: [*data.collection(d, 2, n, 10), *GRID]),
-    Growth(
-        "tune",
-        "verdicts",
-        (500, 5_000, 50_000),
-        lambda d, n: [*data.collection(d, 3, 100, 10), "--people", data.people(d, 3, n, 100), *FEW],
-    ),
     Growth("weights", "impressions", (5_000, 50_000, 500_000), lambda d, n: [data.clicks(d, n), "--resamples", "20"]),
 )
 

@@ -83,7 +83,6 @@ FIGURES: Mapping[str, Callable[[Data], Figure]] = {
     "plan": lambda data: rd.plan(data.scores, "popular", "blended", "RDQ@5", difference=0.1).plot(),
     "bounds": lambda data: rd.bounds(_judged(), data.runs, ("RDQ@5", "RBP(p=0.8)@5")).plot(),
     "people": lambda data: rd.agreement_with_people(data.scores, data.verdicts).plot(),
-    "tuning": lambda data: rd.tune("RDQ@5", data.references, data.runs, data.verdicts).plot(),
     "tiers": lambda data: rd.tiers(rd.strengths(rd.read_preferences(str(DEMO.joinpath("judgments.csv"))))).plot(),
     "weights": lambda data: rd.weights_from_clicks(pl.read_csv(DEMO.joinpath("clicks.csv").read_bytes())).plot(),
     "next-pairs": lambda data: plot_judgments(published("next-pairs")),

@@ -47,7 +47,6 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.statistics.leaderboard": "leaderboard",
         "rankdev.statistics.meta_analysis": "meta_analysis",
         "rankdev.statistics.sensitivity": "sensitivity",
-        "rankdev.statistics.tuning": "tune",
         "rankdev.statistics.paper_table": "table",
         "rankdev.statistics.planning": "plan",
         "rankdev.statistics.power": "power",

@@ -34,7 +34,6 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.statistics.meta_analysis": "MetaAnalysis",
         "rankdev.statistics.replicates": "ReplicatePlan",
         "rankdev.statistics.sensitivity": "Sensitivity",
-        "rankdev.statistics.tuning": "Tuning",
         "rankdev.statistics.significance.result": "Significance",
         "rankdev.statistics.paper_table": "PaperTable",
         "rankdev.statistics.planning": "Plan",

@@ -83,13 +83,6 @@ def test_plan_takes_the_other_of_two_systems_beside_the_one_that_is_named(rankde
     assert [(pair["a"], pair["b"]) for pair in pairs] == [("blended", "popular")] * 2
 
 
-def test_tune_blames_the_file_that_is_wrong(rankdev, folder):
-    (folder / "bad.run").write_text("q d 3\n")
-    done = rankdev("tune", "places.jsonl", "nearest.run", "bad.run", "--people", "verdicts.csv")
-    assert done.status == 1
-    assert done.err.startswith("rankdev: bad.run:1: ")
-
-
 def test_bounds_of_one_run_and_of_two(rankdev, folder):
     runs = ("bounds", "judged.jsonl", "nearest.run", "-m", "RDQ@5")
     assert rankdev(*runs).out.endswith("\n2 returned items are unjudged\n")

@@ -53,10 +53,6 @@ EVERYWHERE = {
         ("-n", "5", "--grid", "alpha=1,4", "--subsamples", "20"),
         lambda **given: rd.sensitivity("places.jsonl", SYSTEMS, n=5, grid={"alpha": [1, 4]}, subsamples=20, **given),
     ),
-    "tune": (
-        ("--people", "verdicts.csv", "--folds", "2"),
-        lambda **given: rd.tune("RDQ@5", "places.jsonl", SYSTEMS, pl.read_csv("verdicts.csv"), folds=2, **given),
-    ),
 }
 
 

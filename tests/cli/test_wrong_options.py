@@ -20,7 +20,6 @@ CALLS = {
     "refs next": ["judgments.csv", "--budget", "2"],
     "refs agreement": ["judgments.csv", "--resamples", "2"],
     "bounds": ["judged.jsonl", *SCORED[1:]],
-    "tune": [*SCORED, "--people", "few.csv", "--grid", "alpha=1,4", "--folds", "2", "--resamples", "20"],
     "weights": ["clicks.csv", "--resamples", "20"],
     "pool": ["nearest.run", "blended.run"],
 }
@@ -48,7 +47,6 @@ WORKED = set()  # commands whose own call, without a wrong option, was tried
 @pytest.mark.parametrize(("place", "name", "option"), [(i, *found) for i, found in enumerate(numeric_options())])
 def test_an_absurd_number_is_one_clear_line(rankdev, folder, place, name, option):
     (folder / "clicks.csv").write_text("item,position,clicked\n" + "a,1,1\na,2,0\nb,2,1\nb,1,1\n" * 9)
-    (folder / "few.csv").write_text("query,a,b,winner\nsauna,nearest,blended,a\nmuseums,nearest,blended,b\n")
     if name not in WORKED:
         assert rankdev(*name.split(), *CALLS.get(name, SCORED)).status == 0
         WORKED.add(name)
@@ -89,7 +87,6 @@ SCORES, RUNS = ["--scores", "scores.csv"], ["places.jsonl", "nearest.run", "blen
         ["plan", *RUNS, "--width", "0.1", "-a", "nearest"],
         ["compare", *RUNS, "--discriminative-power", "--baseline", "nearest"],
         ["agreement", *RUNS, "-m", "AP@5", "--people", "verdicts.csv", "--resamples", "20"],
-        ["tune", *RUNS, "--people", "verdicts.csv", "--columns", "system=x"],
         ["judge", "items.jsonl", "--db", "x.sqlite", "--top", "3"],
         ["weights", "clicks.csv", "--features", "length"],
     ],

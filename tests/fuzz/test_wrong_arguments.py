@@ -71,7 +71,6 @@ CALLS = {
     "stability": ((SCORES,), {"sizes": [2], "subsamples": 2}),
     "strengths": ((TIED,), {}),
     "tiers": ((FITTED,), {}),
-    "tune": (("RDQ@5", REFERENCES, RUNS, SAID), {"grid": {"alpha": [1, 2]}, "folds": 2, "resamples": 20}),
     "variance": ((SCORES,), {}),
     "weights_from_clicks": ((CLICKS,), {"resamples": 5}),
     "write_preferences": ((TIED, "judged.csv"), {}),
@@ -96,7 +95,7 @@ FUNCTIONS = {
 }
 
 
-STEPS = dict.fromkeys(("collect", "leave_out", "plan", "power", "sensitivity", "tune"), 9)  # one value in so many
+STEPS = dict.fromkeys(("collect", "leave_out", "plan", "power", "sensitivity"), 9)  # one value in so many
 STEPS |= dict.fromkeys(("evaluate_with_uncertainty", "place_runs", "power_map", "power_maps", "report"), 27)
 
 

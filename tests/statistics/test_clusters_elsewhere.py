@@ -129,20 +129,6 @@ def test_judgments_are_resampled_by_cluster():
     assert "whole clusters are resampled: 2 of 1 to 2 queries" in clustered.remarks
 
 
-def test_tuning_holds_out_whole_clusters():
-    rng = np.random.default_rng(0)
-    references = {str(q): list("abcdef") for q in range(24)}
-    lists = {name: {q: rng.permutation(list("abcdef")).tolist() for q in references} for name in ("x", "y")}
-    wins = [{"query": q, "a": "x", "b": "y", "winner": "x" if int(q) % 3 else "y"} for q in references]
-    clusters = {q: int(q) // 4 for q in references}
-    found = rd.tune("RDQ@3", references, lists, wins, grid={"alpha": [1, 4]}, resamples=20, clusters=clusters)
-    assert found.losses.shape == (6, 2)
-    assert found.weights.tolist() == [4.0] * 6
-    assert "whole clusters are held out and resampled: 6 of 4 queries each" in found.remarks
-    with pytest.raises(DataError, match="cover 2 clusters; 5 folds"):
-        rd.tune("RDQ@3", references, lists, wins, clusters={q: int(q) % 2 for q in references})
-
-
 @pytest.mark.parametrize("name", ANALYSES)
 def test_a_query_without_a_cluster_is_refused(name):
     with pytest.raises(DataError, match="15 of 16 queries have no cluster"):

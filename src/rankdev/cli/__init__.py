@@ -47,7 +47,6 @@ GROUPS = {
     "Measures": {
         "measures": ("measures", "List the measures, or estimate which have the most power."),
         "sensitivity": ("meta", "Show how a measure's parameters change its power."),
-        "tune": ("meta", "Choose a measure's parameters from user preferences."),
         "weights": ("measures", "Estimate position weights from clicks."),
     },
     "Studies and tools": {

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
-def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --order, --ties, --duplicates, --collapse, --ranks and --strict."""
+def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --order, --ties, --duplicates, --collapse, --ranks, --strict and --columns."""
     ties = click.option(
         "--ties",
         cls=SharedOption,
@@ -63,12 +63,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
         callback=_read_with,
         help="What separates document and chunk in an item, such as #: the best chunk counts.",
     )
-    return order(ties(duplicates(collapse(ranks_option(strict(command))))))
-
-
-def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what run_options does, and --columns, which holds for every table that a command reads."""
-    return table_options(run_options(command))
+    return table_options(order(ties(duplicates(collapse(ranks_option(strict(command)))))))
 
 
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -91,7 +91,6 @@ such as nDCG with its default gains, refuse references that have only ranks.
   rankdev measures           lists all measures and their parameters
   rankdev measures --help    the options of that command
   rankdev sensitivity        shows how parameters change a measure's power
-  rankdev tune               chooses parameters from preferences
   rankdev weights            estimates position weights from clicks
 
 --import FILE adds measures of your own, written in Python."""

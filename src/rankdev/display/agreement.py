@@ -1,4 +1,4 @@
-"""Reports and figures about measures: agreement, sensitivity, tuning and advice."""
+"""Reports and figures about measures: agreement, sensitivity and advice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from rankdev.statistics.advice import Advice
 from rankdev.statistics.agreement import Agreement
 from rankdev.statistics.sensitivity import Sensitivity
 from rankdev.statistics.side_by_side import AgreementWithPeople
-from rankdev.statistics.tuning import Tuning
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -181,39 +180,6 @@ def plot_people_agreement(found: AgreementWithPeople) -> Figure:
     label = f"fraction of the preferences predicted, {percent(1 - found.alpha)} interval; 0.5 is chance"
     drawn = draw_intervals(rows, "agreement", [("", name) for name in rows["measure"]], label)
     return titled(drawn, "How often each measure prefers the list that assessors prefer")
-
-
-SHOWN = 8
-
-
-@reports(Tuning)
-def tuning_report(found: Tuning) -> Report:
-    """Show whether tuning helps on held-out queries, and the best cells with those not significantly worse."""
-    limits = pl.when(pl.col("low").is_null()).then(pl.lit("")).otherwise(intervals())
-    spread = f"{percent(1 - found.alpha)} interval"
-    pays = found.summary().select("what", "loss", "agreement", "gain", limits.alias(spread))
-    cells = found.to_polars().with_columns(cell=pl.Series(found.measures)).sort("loss", maintain_order=True)
-    worse = pl.when("plausible").then(pl.lit("no")).otherwise(pl.lit("yes")).alias("significantly worse")
-    best = cells.head(SHOWN).select(pl.col("cell").alias("measure"), "loss", "behind", limits.alias(spread), worse)
-    tables = [
-        Table(pays, f"Does tuning {found.measure} help? On held-out queries", right=(spread,)),
-        Table(best, f"The best of {len(found.cells)} cells, on held-out queries", right=(spread,)),
-    ]
-    closing = ("loss: mean negative log-likelihood of the preferences; 0.693 is chance", made_with(found))
-    return result_report(found, "tune", tables, closing=closing)
-
-
-@draws(Tuning)
-@styled
-def plot_tuning(found: Tuning) -> Figure:
-    """Draw how far each cell is behind the best one; one whose interval reaches 0 is not significantly worse."""
-    rows = found.to_polars().with_columns(cell=pl.Series(found.measures)).sort("behind", maintain_order=True)
-    label = f"held-out loss behind the best cell, {percent(1 - found.alpha)} interval; filled: not significantly worse"
-    names = [("", name) for name in rows["cell"]]
-    drawn = draw_intervals(rows, "behind", names, label, rows["plausible"].to_list(), zero=True)
-    kept = int(rows["plausible"].sum())
-    left = f"{counted(kept, 'setting', of=rows.height)} of {found.measure}"
-    return titled(drawn, f"Not significantly worse than the best: {left}")
 
 
 @reports(Sensitivity)

@@ -1,4 +1,4 @@
-"""The commands that study measures: ``agreement``, ``variance``, ``sensitivity`` and ``tune``."""
+"""The commands that study measures: ``agreement``, ``variance`` and ``sensitivity``."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from rankdev.cli.options import (
     order_options,
     read_named_table,
     refuse_unused,
-    run_options,
     seed_option,
 )
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options, working_progress
-from rankdev.errors import DataError, FileFormatError, UsageError
+from rankdev.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from rankdev._common.result import Result
@@ -190,67 +189,3 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
-
-
-@click.command(
-    "tune",
-    cls=Command,
-    epilog="Example: rankdev tune places.jsonl nearest.run popular.run blended.run --people verdicts.csv",
-)
-@click.argument("references", type=click.Path())
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
-@click.option(
-    "--people",
-    required=True,
-    metavar="FILE",
-    type=click.Path(),
-    help="User preferences: a table with query, a, b, winner.",
-)
-@one_measure_option("RDQ@5", "The measure whose parameters are chosen.")
-@click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Values of a parameter; repeat.")
-@click.option(
-    "--folds",
-    type=click.IntRange(min=2),
-    default=5,
-    show_default=True,
-    help="Folds of the cross-validation.",
-)
-@click.option(
-    "--resamples", type=click.IntRange(min=20), default=1000, show_default=True, help="Resamples of the queries."
-)
-@click.option("--alpha", default=0.05, show_default=True, help="Level of the intervals.")
-@clusters_option
-@name_option
-@run_options
-@seed_option
-@figure_option
-@output_options
-def tune_command(
-    references: str,
-    runs: tuple[str, ...],
-    people: str,
-    measure: str,
-    grid: tuple[str, ...],
-    names: tuple[str, ...],
-    figure: str | None,
-    form: str | None,
-    output: str | None,
-    clusters: str | None,
-    **options: Any,
-) -> None:
-    """Find the parameters that best predict user preferences on held-out queries."""
-    from rankdev.display.dispatch import report_of
-    from rankdev.statistics.tuning import tune
-
-    source = read_named_table(people, "query, a, b, winner")
-    systems = named_runs(references, runs, names)
-    options["clusters"] = read_clusters(clusters)
-    try:
-        values = each_once(map(grid_values, grid), "--grid") or None
-        found = tune(measure, references, systems, source.frame, grid=values, **options)
-    except FileFormatError:
-        raise  # about the references or a run
-    except DataError as error:
-        source.fail(error)
-    deliver(report_of(found), form, output)
-    draw(figure, found.plot)

@@ -1,4 +1,4 @@
-"""Do 56 preferences on image search decide between measures, or tune RDQ? python -m benchmarks.preferences.tuning DATA
+"""Do 56 preferences on image search decide between measures? python -m benchmarks.preferences.people DATA
 
 With --keep the tables are added to the history.
 """
@@ -21,7 +21,7 @@ MEASURES = ("RDQ", "RDQ(alpha=4)", "RDQ(penalty=m1)", "nDCG(gains=inverse)", "Co
 
 
 def main(folder: Path, keep: bool) -> None:
-    """Report how often measures prefer the page that people prefer, and print what tuning finds; pages are runs."""
+    """Report how often measures prefer the page that people prefer; pages are runs."""
     judged = image_judgments(folder)
     lines = (folder / "serp_preference.tsv").read_text(encoding="utf-8").splitlines()[1:]
     rows = [line.split("\t") for line in lines]
@@ -53,8 +53,6 @@ def main(folder: Path, keep: bool) -> None:
         [{"measure": f"`{name}`", "agreement": shown(*row)} for name, row in zip(layouts, values, strict=True)],
         keep=keep,
     )
-    tuned = rd.tune("RDQ@10", made["auto"], pages(made["auto"]), verdicts).summary()
-    report("Tuned to people", [dict(row) for row in tuned.iter_rows(named=True)], keep=keep)
 
 
 def agreement(references: rd.References, verdicts: object, measures: list[str]) -> list[tuple[float, float, float]]:
