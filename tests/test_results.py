@@ -78,7 +78,6 @@ def made():
         "power": rd.power(scores, sizes=[3, 5], buckets=[2], **few),
         "stability": rd.stability(scores, sizes=[3, 5], subsamples=5, seed=7),
         "sensitivity": rd.sensitivity(REFERENCES, RUNS, n=4, grid={"alpha": [1, 4], "lam": [0.2]}, **few),
-        "advise": rd.advise(scores),
         "agreement": rd.agreement(scores, resamples=5, seed=7),
         "discriminative_power": rd.significance(scores, correction="none", seed=7).discriminative_power(),
         "meta_analysis": rd.meta_analysis({"x": scores, "y": scores.select(queries=slice(0, 7))}),
@@ -137,7 +136,6 @@ NAMES = sorted(
     {
         *SEEDED,
         *DRAWN,
-        "advise",
         "discriminative_power",
         "bounds",
         "topic_set_size",

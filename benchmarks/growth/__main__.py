@@ -152,8 +152,6 @@ GROWTHS = (
     Growth("stability", "systems", (5, 50, 500), lambda d, n: [*data.scores(d, n, 100, 1), "--sizes", "25,50"]),
     Growth("variance", "queries", (1_000, 10_000, 100_000), lambda d, n: data.scores(d, 5, n, 1)),
     Growth("variance", "systems", (5, 50, 500), lambda d, n: data.scores(d, n, 200, 1)),
-    Growth("measures", "queries", (100, 1_000, 10_000), lambda d, n: ["--advise", *data.scores(d, 5, n, 4)]),
-    Growth("measures", "pairs of systems", (5, 15, 46), lambda d, n: ["--advise", *data.scores(d, n, 100, 4)], _pairs),
     Growth("agreement", "measures", (3, 30, 300), lambda d, n: data.scores(d, 10, 100, n), _pairs),
     Growth("agreement", "systems", (5, 50, 500), lambda d, n: data.scores(d, n, 100, 2)),
     Growth(

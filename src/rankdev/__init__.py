@@ -39,7 +39,6 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.preferences.judgments": "Preferences",
         "rankdev.preferences.strengths": "strengths",
         "rankdev.preferences.tiers": "tiers",
-        "rankdev.statistics.advice": "advise",
         "rankdev.statistics.agreement": "agreement",
         "rankdev.statistics.equivalence": "equivalence",
         "rankdev.statistics.gate": "gate",

@@ -30,7 +30,6 @@ from rankdev.measures.syntax import parse as parse
 from rankdev.preferences.judgments import Preferences as Preferences
 from rankdev.preferences.strengths import strengths as strengths
 from rankdev.preferences.tiers import tiers as tiers
-from rankdev.statistics.advice import advise as advise
 from rankdev.statistics.agreement import agreement as agreement
 from rankdev.statistics.equivalence import equivalence as equivalence
 from rankdev.statistics.gate import gate as gate

@@ -24,7 +24,6 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.preferences.tiers": "Tiers",
         "rankdev.preferences.undecided": "Undecided",
         "rankdev.preferences.workers": "WorkerQuality",
-        "rankdev.statistics.advice": "Advice",
         "rankdev.statistics.agreement": "Agreement",
         "rankdev.statistics.significance.discrimination": "DiscriminativePower",
         "rankdev.statistics.equivalence": "Equivalence",

@@ -19,7 +19,6 @@ from rankdev.preferences.strengths import Strengths as Strengths
 from rankdev.preferences.tiers import Tiers as Tiers
 from rankdev.preferences.undecided import Undecided as Undecided
 from rankdev.preferences.workers import WorkerQuality as WorkerQuality
-from rankdev.statistics.advice import Advice as Advice
 from rankdev.statistics.agreement import Agreement as Agreement
 from rankdev.statistics.equivalence import Equivalence as Equivalence
 from rankdev.statistics.gate import Gate as Gate

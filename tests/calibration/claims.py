@@ -1,7 +1,6 @@
 """All claims by name: what simulates each, and how many trials the long run has."""
 
 from tests.calibration import (
-    advice,
     boards,
     clicks,
     clustered,
@@ -30,7 +29,6 @@ PARTS = (
     gates,
     segments,
     dependence,
-    advice,
     clicks,
 )
 CLAIMS = {name: claim for part in PARTS for name, claim in part.CLAIMS.items()}

@@ -47,7 +47,6 @@ TOPICS = {
     "measures": (
         "Power and agreement of measures",
         "power",
-        "chosen measures",
         "stability",
         "pools",
         "agreement",

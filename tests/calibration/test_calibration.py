@@ -58,7 +58,6 @@ SHORT = {
     "risk": 100,
     "gates": 20,
     "interactions": 100,
-    "chosen measures": 20,
     "position weights": 5,
 }
 

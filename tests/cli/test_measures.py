@@ -1,11 +1,8 @@
-"""rankdev measures, measures from a file, and advice for some systems."""
-
-import json
+"""rankdev measures, and measures from a file."""
 
 import pytest
 from tests.measures.test_plugins import FOUND
 
-import rankdev as rd
 from rankdev.measures import REGISTRY
 
 
@@ -39,58 +36,3 @@ def test_a_file_that_is_wrong_gets_a_line(rankdev, folder):
     assert done.status == 2
     assert "found.py:6: the measure Found needs a name, such as name = 'Found'" in done.err
     assert "Traceback" not in done.err
-
-
-CALL = ("--advise", "places.jsonl", "nearest.run", "popular.run", "blended.run")
-
-
-def test_advice_names_a_measure_and_says_what_the_systems_differ_in(rankdev, folder):
-    done = rankdev("measures", *CALL, "--format", "json")
-    said = json.loads(done.out)
-    assert done.status == 0
-    assert len(said["rows"]) == 15
-    text = rankdev("measures", *CALL).out
-    assert "N80" in text
-    assert "may be best: no other measure has significantly more power and larger effects" in text
-    assert "the systems' differences in RDQ@10: retrieval" in text
-
-
-@pytest.mark.parametrize(
-    ("measures", "split"),
-    [
-        ("AP@5,RDQ(alpha=4)@5,RDQ@3", "RDQ(alpha=4)@5"),
-        ("AP@5,RDQ(judged_only=True)@5", "RDQ@10"),
-        ("AP@5,P@5", "RDQ@10"),
-    ],
-)
-def test_losses_are_those_of_the_first_rdq_that_can_be_split(rankdev, folder, measures, split):
-    ideal = rd.read_references("places.jsonl")
-    rows = [f"{query} 0 {item} {9 - rank}\n" for query in ideal for item, rank in ideal[query].items()]
-    (folder / "places.qrels").write_text("".join([*rows, *(f"{query} 0 none 0\n" for query in ideal)]))
-    done = rankdev("measures", "--advise", "places.qrels", *CALL[2:], "-m", measures)
-    assert f"the systems' differences in {split}: retrieval" in done.out, done.err
-
-
-def test_scores_and_one_pass_inputs_do_without_losses(rankdev, folder):
-    rankdev("eval", *CALL[1:], "-m", "RDQ@5,AP@5", "--format", "csv", "-q", "-o", "scores.csv")
-    done = rankdev("measures", "--advise", "--scores", "scores.csv")
-    assert done.status == 0
-    assert "retrieval" not in done.out
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (["places.jsonl"], "add --advise, or leave them out"),
-        (["-m", "RDQ@5"], "--measure is for --advise"),
-        (["--advise"], "give REFERENCES and at least one RUN"),
-        ([*CALL, "-m", "RDQ@5"], "at least two measures; got RDQ@5"),
-        ([*CALL, "--alpha", "0"], "alpha"),
-        ([*CALL[:3]], "at least 2 systems"),
-    ],
-)
-def test_what_makes_no_sense_is_one_clear_line(rankdev, folder, call, message):
-    done = rankdev("measures", *call)
-    assert done.status in (1, 2)
-    assert message in done.err
-    assert len(done.err.strip().splitlines()) == 1

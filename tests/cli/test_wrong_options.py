@@ -13,7 +13,6 @@ CALLS = {
     "power": [*SCORED, "--sizes", "5", *QUICK],
     "stability": [*SCORED, "--sizes", "5", "--subsamples", "2"],
     "sensitivity": [*SCORED[:3], "-n", "5", "--grid", "alpha=1", *QUICK],
-    "measures": ["--advise", *SCORED, "-m", "AP@5"],
     "agreement": [*SCORED, "-m", "AP@5"],
     "plan": [*SCORED, "--difference", "0.5"],
     "refs preferences": ["judgments.csv", "--resamples", "2"],

@@ -25,13 +25,11 @@ FILES = {
     "run.csv": "query,item,score\nq,a,1\n",
     "scores.csv": "system,query,measure,value\nx,q,P@1,0.5\n",
 }
-SAID = [{"query": f"q{i}", "a": "x", "b": "y", "winner": "y"} for i in (1, 2, 3)]
 FITTED = rd.strengths(TIED)
 PLACED = studies.simulate(6, models={"x": 1.0, "y": 1.5, "z": 2.0}, settings={"s": 1.0})
 FEW = {"sizes": [2], "subsamples": 2, "permutations": 9}
 CLICKS = {"query": ["q"] * 40, "item": list("ab") * 20, "position": [1, 2, 2, 1] * 10, "clicked": [1, 0, 0, 1, 1] * 8}
 CALLS = {
-    "advise": ((rd.Scores(MANY.systems, MANY.queries, ("P@1", "P@2"), np.repeat(APART, 2, axis=2)),), {}),
     "agreement": ((rd.evaluate(REFERENCES, RUNS, ["RDQ@5", "AP@5"]),), {}),
     "agreement_with_people": ((SCORES, [{"query": "q1", "a": "x", "b": "y", "winner": "x"}]), {"resamples": 20}),
     "bounds": ((rd.References.from_lists({"q1": ["a", "b"]}, nonrelevant={"q1": []}), RUNS), {}),

@@ -45,7 +45,7 @@ GROUPS = {
         "ppi": ("compare", "Combine a few human-judged queries with many LLM-judged ones."),
     },
     "Measures": {
-        "measures": ("measures", "List the measures, or estimate which have the most power."),
+        "measures": ("measures", "List the measures and their parameters."),
         "sensitivity": ("meta", "Show how a measure's parameters change its power."),
         "weights": ("measures", "Estimate position weights from clicks."),
     },

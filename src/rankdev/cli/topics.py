@@ -89,7 +89,6 @@ Give several as -m RDQ@5 -m AP@5 or as -m RDQ@5,AP@5. Measures that need grades,
 such as nDCG with its default gains, refuse references that have only ranks.
 
   rankdev measures           lists all measures and their parameters
-  rankdev measures --help    the options of that command
   rankdev sensitivity        shows how parameters change a measure's power
   rankdev weights            estimates position weights from clicks
 

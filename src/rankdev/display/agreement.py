@@ -1,4 +1,4 @@
-"""Reports and figures about measures: agreement, sensitivity and advice."""
+"""Reports and figures about measures: agreement and sensitivity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from rankdev.display.power import enumerated_sizes
 from rankdev.display.report import Report, Table, intervals, made_with, result_report
 from rankdev.display.style import COLUMN, PAGE, draw_intervals, figure, shortened, styled, titled
 from rankdev.errors import UsageError, counted, printable
-from rankdev.statistics.advice import Advice
 from rankdev.statistics.agreement import Agreement
 from rankdev.statistics.sensitivity import Sensitivity
 from rankdev.statistics.side_by_side import AgreementWithPeople
@@ -212,50 +211,3 @@ def agreement_report(found: Agreement) -> Report:
     right = [name for name in frame.columns if "95%" in name]
     table = Table(frame, "Agreement between measures over system means", digits=3, right=right)
     return result_report(found, "agreement", [table], (), closing)
-
-
-@reports(Advice)
-def advice_report(found: Advice) -> Report:
-    """Show the conclusion, and each measure's power, how far it is behind, and N80."""
-    spread = f"{percent(1 - found.alpha)} interval"
-    rows = found.to_polars()
-    needed = pl.when(pl.col("needed").is_finite()).then(pl.col("needed").cast(pl.Int64, strict=False).cast(str))
-    frame = rows.select(
-        "measure",
-        "power",
-        "behind",
-        intervals(digits=3).alias(spread),
-        pl.when("may_be_best").then(pl.lit("yes")).otherwise(pl.lit("no")).alias("may be best"),
-        needed.otherwise(pl.lit("∞")).alias("N80"),
-    )
-    systems = f"{counted(len(found.systems), 'system')}, {counted(found.queries, 'query')}"
-    table = Table(frame, f"Mean power at {found.n} queries: {systems}", digits=3, right=(spread, frame.columns[-1]))
-    columns = [
-        "may be best: no other measure has significantly more power and larger effects",
-        "N80: queries at which the median pair's power is .8",
-    ]
-    return result_report(found, "measures", [table], [found.conclusion], [*columns, *_reasons(found), made_with(found)])
-
-
-def _reasons(found: Advice) -> list[str]:
-    """State what the systems differ in, and whether measures agree about which one is better."""
-    parts = ", ".join(f"{name} {share:.0%}" for name, share in found.shares.items())
-    made_of = [f"the systems' differences in {found.losses.measure}: {parts}"] if found.losses and parts else []
-    most = int(np.argmax(found.opposed))
-    if not found.opposed[most]:
-        return made_of
-    pairs = counted(round(found.opposed[most] * len(found.systems) * (len(found.systems) - 1) / 2), "pair")
-    opposed = f"{found.measures[most]} orders {pairs} of systems differently from {found.best}"
-    return [*made_of, f"{opposed}: where measures disagree, power does not tell which is right"]
-
-
-@draws(Advice)
-@styled
-def plot_advice(found: Advice) -> Figure:
-    """Draw how far each measure's power is behind the best one's; filled: it may be the best."""
-    rows = found.to_polars()
-    label = f"power behind {found.best} at {found.n} queries, {percent(1 - found.alpha)} interval; filled: may be best"
-    names = [("", name) for name in rows["measure"]]
-    drawn = draw_intervals(rows, "behind", names, label, rows["may_be_best"].to_list(), zero=True)
-    kept = counted(int(rows["may_be_best"].sum()), "measure", of=rows.height)
-    return titled(drawn, f"May have the most power for these systems: {kept}")
