@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner
 
 import rankdev as rd
-from rankdev import studies
 from rankdev.cli import cli
 from rankdev.evaluation.first_positions import KINDS, first_positions
 from rankdev.html_report import _findings as findings
@@ -275,22 +274,6 @@ def test_power_is_simulated_where_it_is_asked_for(show, demo, inputs, tmp_path):
     assert cells(page, "#power") == [["RDQ@5", *(f"{found.summary(n)['p50'][0]:.3f}" for n in found.sizes)]]
     assert not show(rd.report(*inputs, "RDQ@5").html).is_visible("#power-part")
     assert rd.report({"q": ["a"]}, {"x": {"q": ["a"]}}, "AP@1", power=True).title  # nothing to compare, nothing to say
-
-
-def test_the_map_of_power_is_shown_where_it_was_computed(show, inputs):
-    grid = studies.power_map(["RDQ@5", "AP@5", "RBP(p=0.8)@5"], quick=True, n=20, seed=1)
-    page = show(rd.report(*inputs, ["AP@5", "nDCG(gains=binary)@5"], power_map=grid).html)
-    power = grid.to_polars()
-    best = {(row["retrieval"], row["order"]): row for row in power.sort("power").iter_rows(named=True)}  # the last wins
-    for measure, known in (("AP@5", True), ("nDCG(gains=binary)@5", False)):
-        page.select_option("#measure", label=measure)
-        for row in cells(page, "#map"):
-            for order, text in zip(grid.order, row[1:], strict=True):
-                first, second = text.split("\n")
-                top = best[float(row[0]), order]["power"]
-                mine = power.filter(retrieval=float(row[0]), order=order, measure=measure)["power"][0] if known else top
-                assert first == f"{mine:.2f}"
-                assert second.endswith(f" {top:.2f}")
 
 
 def test_lists_are_those_of_explain(show, html, inputs):

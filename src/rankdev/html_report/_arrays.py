@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
-
 import numpy as np
 import numpy.typing as npt
 
-from rankdev._common.arrays import Floats, Ints
+from rankdev._common.arrays import Ints
 from rankdev.evaluation.first_positions import REFERENCE_ITEMS, Lists
 from rankdev.html_report._findings import Comparison
 from rankdev.measures.match import Ideals
@@ -19,22 +17,10 @@ SHOWN = 4  # decimals that a page shows
 SCORES = 8  # decimals of single scores, so that they and their differences are rounded only once, where they are shown
 
 
-@runtime_checkable
-class PowerMap(Protocol):
-    """The part of :class:`rankdev.results.PowerMap` that the page shows."""
-
-    retrieval: tuple[float, ...]
-    order: tuple[float, ...]
-    measures: tuple[str, ...]
-    power: Floats
-    best: Ints
-    n: int
-
-
 MOST_OF_SEGMENTS = 50_000  # tests of segments on one page; where there are more, the notes have what they show
 
 
-def arrays_of(found: Comparison, places: Ints, power: Power | None, power_map: PowerMap | None) -> Arrays:
+def arrays_of(found: Comparison, places: Ints, power: Power | None) -> Arrays:
     """Return all arrays of a page; ``places`` are the lists from :func:`pools_of`."""
     arrays = (
         _score_arrays(found)
@@ -46,8 +32,6 @@ def arrays_of(found: Comparison, places: Ints, power: Power | None, power_map: P
     if power is not None:
         medians = [power.summary(size)["p50"].to_numpy() for size in power.sizes]
         arrays["power"] = (np.stack(medians, axis=1), 3)
-    if power_map is not None:
-        arrays["map"], arrays["map_best"] = (power_map.power.mean(axis=0), SCORES), (power_map.best, 0)
     return arrays
 
 

@@ -14,7 +14,7 @@ from rankdev.display.cells import percent
 from rankdev.errors import printable
 from rankdev.evaluation.first_positions import KINDS
 from rankdev.evaluation.scores import Scores
-from rankdev.html_report._arrays import SHOWN, PowerMap, tested_segments
+from rankdev.html_report._arrays import SHOWN, tested_segments
 from rankdev.html_report._findings import Comparison
 from rankdev.html_report._sentences import checks, design, facts, next_steps, notes, one_order, overall
 from rankdev.statistics.equivalence import VERDICTS
@@ -116,11 +116,6 @@ def _intervals(found: Comparison) -> str:
     if found.replicates is not None:
         return "Student's t over queries and runs"
     return "over queries, allowing for skewness and unseen scores"
-
-
-def axes_of(found: PowerMap) -> dict[str, Any]:
-    """Return what the map of power is about."""
-    return {name: getattr(found, name) for name in ("retrieval", "order", "measures", "n")}
 
 
 def beginnings(texts: Mapping[str, str], wanted: Iterable[str]) -> dict[str, str]:

@@ -17,10 +17,9 @@ from rankdev.core.references import ReferencesLike
 from rankdev.core.runs import RunLike
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.evaluate import Empty
-from rankdev.html_report._arrays import PowerMap, arrays_of, pools_of
+from rankdev.html_report._arrays import arrays_of, pools_of
 from rankdev.html_report._findings import Comparison, compare
 from rankdev.html_report._header import (
-    axes_of,
     beginnings,
     heading_in,
     making_of,
@@ -106,7 +105,6 @@ def report(
     empty: Empty = "zero",
     margin: float | None = None,
     power: Power | bool | None = None,
-    power_map: PowerMap | None = None,
     judgments: Any = None,
     segments: Mapping[str, Any] | None = None,
     clusters: Mapping[str, Any] | None = None,
@@ -142,8 +140,6 @@ def report(
         With it, pairs are also tested by :func:`rankdev.equivalence`.
     power : Power or bool, optional
         Result of :func:`rankdev.power` to show. With True, power is simulated for the page.
-    power_map : PowerMap, optional
-        Result of :func:`rankdev.studies.power_map` to show.
     judgments : Preferences, path, table or list of (query, winner, loser), optional
         Judgments behind the references: with them, a table has each score against their true order, and its interval.
     segments : dict of str to str, or dict of str to list of str, optional
@@ -182,7 +178,7 @@ def report(
     (True, '1 system on 1 query')
     """
     alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)
-    _check(public, power, power_map)
+    _check(public, power)
     for name, text in (("title", title), ("author", author), ("date", date), ("command", command)):
         check_kind(name, text, str, "it is shown as it is")
     if clusters is not None and replicates is not None:
@@ -224,21 +220,18 @@ def report(
         "pools": pools,
         "power": curves
         and {"measures": curves.measures, "sizes": curves.sizes, "level": curves.alpha, "unit": curves.unit},
-        "map": None if power_map is None else axes_of(power_map),
         "made": making_of(found, command),
         "playground": settings and {"page": playground(), "settings": settings},
     }
-    data = packed(header, arrays_of(found, places, curves, power_map))
+    data = packed(header, arrays_of(found, places, curves))
     html = self_contained(header["title"], PAGE, data, opens=PLAYGROUND if settings else None)
     return ReportPage(header["title"], verdict(found), html)
 
 
-def _check(public: object, power: object, power_map: object) -> None:
+def _check(public: object, power: object) -> None:
     check_flag("public", public)
     if power is not None and not isinstance(power, bool):
         check_kind("power", power, Power, "it is what rankdev.power returns, or True")
-    if power_map is not None and not isinstance(power_map, PowerMap):
-        raise UsageError(f"power_map must be what rankdev.studies.power_map returns; got {type(power_map).__name__}")
 
 
 def _uncertain(

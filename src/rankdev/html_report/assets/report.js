@@ -390,26 +390,8 @@ function showPower() {
   fillTable("power", `Fraction of samples of n ${report.power.unit} with a significant difference, at level ${level}`, [head("Measure", "text"), ...sizes.map((/** @type {number} */ n) => head(String(n)))], rows);
 }
 
-/** The grid of simulated differences: the power of the selected measure in each cell, and of the best measure. */
-function showMap() {
-  byId("map-part").hidden = !report.map;
-  if (!report.map) return;
-  const { retrieval, order, measures, n } = report.map;
-  const chosen = measures.indexOf(report.measures[state.measure]);
-  const heads = [head("Advantage in retrieval", "text"), ...order.map((/** @type {number} */ advantage) => head(`${advantage} in order`))];
-  const rows = retrieval.map((/** @type {number} */ advantage, /** @type {number} */ i) =>
-    element("tr", {}, element("th", { scope: "row" }, String(advantage)), ...order.map((/** @type {number} */ _, /** @type {number} */ j) => {
-      const best = arrays.map_best.at(i, j) ?? 0;
-      const made = cell(shown(arrays.map.at(i, j, chosen < 0 ? best : chosen), 2), best === chosen ? "best" : "");
-      made.append(element("small", {}, `best: ${measures[best]} ${shown(arrays.map.at(i, j, best), 2)}`));
-      return made;
-    })));
-  const subject = chosen < 0 ? "of the best measure" : `of ${measures[chosen]}, bold where no measure has more`;
-  fillTable("map", `Power ${subject}, at ${n} simulated queries; an advantage of 0 is no difference`, heads, rows);
-}
-
 function showMeasures() {
-  byId("measures").hidden = !arrays.tau && !report.power && !report.map;
+  byId("measures").hidden = !arrays.tau && !report.power;
   if (!arrays.tau) return;
   byId("measures-hint").textContent = "Do the measures rank the systems alike? Kendall's τ over the systems' means; below it Pearson's r.";
   const heads = [head("Measure", "text"), head("Significant differences", "measure"), ...report.measures.map((/** @type {string} */ text) => head(text, "measure"))];
@@ -431,7 +413,6 @@ function show() {
   showRuns();
   if (report.systems.length > 1) showMatrix();
   showPower();
-  showMap();
   showPairChosen();
 }
 
