@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +19,6 @@ from rankdev.errors import shown
 from rankdev.native.library import PackedNames
 
 BYTE_ORDER_MARK = "\ufeff".encode()
-FEW = 100  # names that are handled faster one by one than by setting up a query
-_BLANK = re.compile(r"[\t-\r ]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,14 +224,4 @@ def item_series(lists: Mapping[Any, Iterable[Any]]) -> pl.Series:
 
 def folded(names: pl.Series) -> pl.Series:
     """Return names without what may differ by accident: case, blanks and Unicode form."""
-    if len(names) <= FEW and all(map(str.isascii, listed := names.to_list())):
-        return pl.Series(names.name, [_BLANK.sub("", name.lower()) for name in listed], pl.String)
-    if not beyond_ascii(names):
-        names = names.str.to_lowercase()
-        return names.str.replace_all(r"\s", "") if names.str.contains(r"\s").any() else names
     return names.str.normalize("NFC").str.to_lowercase().str.normalize("NFC").str.replace_all(r"\s", "")
-
-
-def beyond_ascii(names: pl.Series) -> bool:
-    """Tell whether a name has a character past ASCII."""
-    return int(names.str.len_bytes().sum()) > int(names.str.len_chars().sum())

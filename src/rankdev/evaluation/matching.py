@@ -15,7 +15,7 @@ import polars as pl
 from rankdev._common.arrays import Bools, Ints
 from rankdev._common.reading import caution
 from rankdev.core.batches import LONGEST_TIE
-from rankdev.core.columns import beyond_ascii, folded
+from rankdev.core.columns import folded
 from rankdev.core.ordering import Ties
 from rankdev.core.references import References
 from rankdev.core.runs import Run
@@ -25,7 +25,7 @@ from rankdev.evaluation.hits import Hits, MatchedRuns, with_ties
 from rankdev.measures.match import Ideals
 from rankdev.measures.ties import JUDGED, UNJUDGED, MixedTies, TieGroups
 
-LOOKED_AT = 100  # positions in which items that look like others are searched for; reader.c has the same number
+LOOKED_AT = 100  # positions in which items that look like others are searched for
 
 
 Keys = npt.NDArray[np.uint64]
@@ -83,9 +83,12 @@ class Matcher:
         rows, query, position, tie = (column[mine] for column in (top.rows, query, top.position, top.tie))
         items = run.item_ids if len(rows) == len(run.item_ids) else run.item_ids.gather(rows)
         place = self._join(query, items)
-        alike = self._warn_of_lookalikes(query, place, items, top.within[mine], position < LOOKED_AT)
-        if len(place) and (place < 0).all() and not alike:
-            self._warn_of_disjoint_items(run)
+        answered = np.zeros(len(lengths), bool)
+        answered[query[place >= 0]] = True
+        if 2 * answered.sum() < (lengths > 0).sum():
+            strange = np.flatnonzero(~answered[query] & top.within[mine] & (position < LOOKED_AT))
+            if not self._warn_of_lookalikes(query[strange], items.gather(strange)) and not answered.any():
+                self._warn_of_disjoint_items(run)
         ties = _ties(run, position, tie) if run.ordering.leaves_ties_open else None
         found = np.flatnonzero((place >= 0) & (top.within[mine] | (ties is not None)))
         found = found[np.argsort(query[found], kind="stable")]
@@ -113,39 +116,18 @@ class Matcher:
             return len(unknown)
         return len(unknown) - int(run.queries.gather(unknown).is_in(self.skipped.implode()).sum())
 
-    def _warn_of_lookalikes(self, query: Ints, place: Ints, items: pl.Series, within: Bools, high: Bools) -> bool:
-        """Warn of items high up that no reference has and that look like one that was not returned."""
-        rows = np.flatnonzero((place < 0) & within & high)
-        if not len(rows):
-            return False
-        if not self._lettered:  # names of digits and marks can differ by blanks only, which few names have
-            rows = rows[items.gather(rows).str.contains(_UNUSUAL).to_numpy()] if beyond_ascii(items) else rows[:0]
-        lost = np.ones(len(self._columns[0]), bool)
-        lost[place[(place >= 0) & within]] = False
-        names = folded(items[rows])
-        suspects = _found_in(_hash_keys(query[rows], names), self._folded_keys[lost])
-        if not len(suspects):
-            return False
+    def _warn_of_lookalikes(self, query: Ints, items: pl.Series) -> bool:
+        """Warn of items that are not in the references of their query and look like one that is."""
         codes, known = self._columns
-        left = np.flatnonzero(lost & np.isin(codes, query[rows[suspects]]))
-        own = pl.DataFrame({"query": query[rows[suspects]], "name": names.gather(suspects), "row": rows[suspects]})
-        other = pl.DataFrame({"query": codes[left], "name": folded(known.gather(left)), "place": left})
+        own = pl.DataFrame({"query": query, "name": folded(items), "item": items})
+        other = pl.DataFrame({"query": codes, "name": folded(known), "known": known})
         pairs = own.join(other, on=["query", "name"], maintain_order="left")
         if not len(pairs):
             return False
-        code, _, row, at = pairs.row(0)
+        code, _, one, like = pairs.row(0)
         where = f" for query {shown(self.references.queries[code])}"
-        caution(_alike(pairs["row"].n_unique(), "item", items[row], known[at], where))
+        caution(_alike(len(pairs.unique(["query", "item"])), "item", one, like, where))
         return True
-
-    @cached_property
-    def _folded_keys(self) -> Keys:
-        codes, items = self._columns
-        return _hash_keys(codes, folded(items))
-
-    @cached_property
-    def _lettered(self) -> bool:
-        return bool(self._columns[1].str.contains(r"[^!-@\[-`{-~]").any())
 
     def _warn_of_disjoint_items(self, run: Run) -> None:
         """Warn where a run and the references have no item in common: one of them may have ids of another kind."""
@@ -251,9 +233,6 @@ class Matcher:
         return MixedTies.among(query, position, rank, tie, LONGEST_TIE)
 
 
-_UNUSUAL = r"[^!-~]"  # anything but the graphic characters of ASCII
-
-
 def _alike(count: int, noun: str, one: str, other: str, where: str = "") -> str:
     """Describe names of a run that differ from names in the references by what may be an accident."""
     if normalize("NFC", one) == normalize("NFC", other):
@@ -278,14 +257,6 @@ def _ties(run: Run, position: Ints, tie: Ints) -> tuple[Ints, Ints]:
     begins = np.flatnonzero(np.diff(tie, prepend=-1))
     sizes = np.diff(np.append(begins, len(tie)))
     return np.repeat(position[begins], sizes), np.repeat(sizes, sizes)
-
-
-def _found_in(keys: Keys, others: Keys) -> Ints:
-    """Find the keys that are among others, most of which are excluded by their low bits."""
-    sieve = np.zeros(1 << (8 * len(others)).bit_length(), bool)
-    sieve[others & np.uint64(len(sieve) - 1)] = True
-    likely = np.flatnonzero(sieve[keys & np.uint64(len(sieve) - 1)])
-    return likely[np.isin(keys[likely], others)]
 
 
 def _hash_keys(query: Ints, item: pl.Series) -> Keys:
