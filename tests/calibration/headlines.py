@@ -2,8 +2,7 @@
 
 A number is followed by an invisible marker, ``.93<!-- worst: CLAIM; SETTING -->`` (``most:`` for error rates): the
 lowest (highest) of the rows with that claim (``CLAIM*``: that begin so) and in whose setting SETTING occurs (or, after
-``not``, does not), rounded to the pessimistic side; ``width:`` is the width that the setting of one row states. `python
--m tests.calibration` rewrites them, and a test compares.
+``not``, does not), rounded to the pessimistic side. `python -m tests.calibration` rewrites them, and a test compares.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tests.calibration import pages as calibration
 from tests.calibration.simulations import Finding
 
 ROOT = Path(__file__).parents[2]
-MARK = re.compile(r"\d*\.\d+<!-- (worst|most|width): ([^;>]+?)(?:; ([^>]+?))? -->")
+MARK = re.compile(r"\d*\.\d+<!-- (worst|most): ([^;>]+?)(?:; ([^>]+?))? -->")
 
 
 def headline(found: Iterable[Finding], kind: str, claim: str, setting: str | None) -> str:
@@ -30,10 +29,8 @@ def headline(found: Iterable[Finding], kind: str, claim: str, setting: str | Non
         and wanted.strip() in row.setting
         and not (unwanted and unwanted.strip() in row.setting)
     ]
-    if not rows or (kind == "width" and len(rows) > 1):
-        raise LookupError(f"docs/calibration has {'more than one' if rows else 'no'} row of {claim!r} with {setting!r}")
-    if kind == "width":
-        return rows[0].setting.partition("width ")[2]
+    if not rows:
+        raise LookupError(f"docs/calibration has no row of {claim!r} with {setting!r}")
     held = [row.held for row in rows]
     share = math.floor(100 * min(held) + 1e-9) if kind == "worst" else math.ceil(100 * max(held) - 1e-9)
     return f"{share / 100:.2f}".lstrip("0") if share < 100 else "1.00"

@@ -20,7 +20,6 @@ TOPICS = {
         "single tests",
         "skew and single queries",
         "sparse differences",
-        "hidden losses",
         "effect sizes",
     ),
     "many-comparisons": (

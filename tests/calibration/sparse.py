@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -255,45 +254,6 @@ def effects(trials: int) -> Iterator[Finding]:
                 yield Finding("`effect_sizes`, d_z", f"{kind}, effect {effect:g}, n = {n}", held, trials, 0.9)
 
 
-HIDDEN = {
-    **{
-        f"{share:.0%} lose 1, others vary by {noise:g}": (
-            lambda rng, shape, share=share, noise=noise: np.where(
-                rng.random(shape) < share, -1.0, np.clip(rng.normal(0, noise, shape), -1, 1)
-            ),
-            -share,
-        )
-        for share, noise in ((0.01, 0.02), (0.03, 0.02), (0.05, 0.05), (0.1, 0.05))
-    },
-    "normal, sd .15": (lambda rng, shape: rng.normal(0, 0.15, shape), 0.0),
-    "exponential, sd .15": (
-        lambda rng, shape: np.minimum(rng.exponential(0.15, shape), 1) - 0.15 * (1 - np.exp(-1 / 0.15)),
-        0.0,
-    ),
-    "discrete": (lambda rng, shape: rng.integers(-2, 3, shape) / 2, 0.0),
-}
-
-
-def hidden(trials: int) -> Iterator[Finding]:
-    """Rare losses that small differences hide, so that nothing seems sparse: `bounded` and the usual interval.
-
-    The median width of `bounded` is a multiple of that of the usual interval.
-    """
-    drawing = Drawing(None, "plus-one", ALPHA, 0, "numpy")
-    for kind, (draw, mean) in HIDDEN.items():
-        for n in (10, 25, 50, 100):
-            rng = np.random.default_rng([n, 42, len(kind)])
-            one = replace(against_nothing(draw(rng, (trials, n))), span=1.0)
-            usual = widened(one, ALPHA, *TESTS["t"](one, drawing).interval(ALPHA))
-            bounded = TESTS["bounded"](one, drawing).interval(ALPHA)
-            wide = float(np.median((bounded[1] - bounded[0]) / (usual[1] - usual[0])))
-            setting = f"{kind}, n = {n}"
-            held = float(inside(bounded, mean).mean())
-            yield Finding("interval of `bounded`", f"{setting}; width {wide:.1f}", held, trials, 0.95)
-            held = float(inside(usual, mean).mean())
-            yield Finding("usual interval where losses hide", setting, held, trials, 0.0)
-
-
 def corrections(trials: int) -> Iterator[Finding]:
     """Any false rejection among six systems, by Holm and by max-T: all equal, or one better than five equal ones.
 
@@ -333,7 +293,6 @@ def corrections(trials: int) -> Iterator[Finding]:
 CLAIMS = {
     "holm and max-t": (corrections, 300),
     "effect sizes": (effects, 2000),
-    "hidden losses": (hidden, 1000),
     "sparse differences": (sparse_intervals, 1000),
     "variants of one system": (sparse_families, 300),
     "sparse equivalence": (sparse_margins, 1000),

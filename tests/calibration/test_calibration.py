@@ -44,7 +44,6 @@ SHORT = {
     "power of topic set sizes": 400,
     "holm and max-t": 4,
     "effect sizes": 200,
-    "hidden losses": 100,
     "sparse differences": 100,
     "variants of one system": 15,
     "sparse equivalence": 100,
@@ -71,7 +70,6 @@ FAST = {
     "clusters",
     "variance",
     "effect sizes",
-    "hidden losses",
 }
 
 

@@ -74,7 +74,6 @@ SCORES, RUNS = ["--scores", "scores.csv"], ["places.jsonl", "nearest.run", "blen
         ["compare", *RUNS, "--per-query", "--test", "randomization"],
         ["compare", *RUNS, "--margin", "0.1", "--permutations", "99"],
         ["compare", *RUNS, "--test", "t", "--permutations", "99"],
-        ["compare", *RUNS, "--test", "wilcoxon", "--permutations", "99"],
         ["compare", *RUNS, "--margin", "0.1", "--correction", "holm"],
         ["compare", *RUNS, "--posterior"],
         ["leaderboard", *RUNS, "--baseline", "nearest"],

@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import rankdev as rd
-from rankdev.errors import UsageError
-from rankdev.statistics import paired
 from rankdev.statistics.bounded_values import (
     CAUTIOUS,
     WEIGHT,
@@ -142,45 +140,6 @@ def test_the_difference_needed_is_that_of_the_test():
     row = rd.significance(scores, correction="none").to_polars().row(0, named=True)
     needed = rd.significance(scores, correction="none").discriminative_power().to_polars()["needed"][0]
     assert needed < (row["high"] - row["low"]) / 2
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_bounded_test_is_that_of_weights_drawn_at_random(seed):
-    rng = np.random.default_rng(seed)
-    apart = np.clip(rng.normal(0.12, 0.2, 14), -1, 1).round(2)
-    family = family_of(apart)
-    found = paired.bounded(family, paired.Drawing(None, "plus-one", 0.05, 0))
-    weights = rng.dirichlet(np.ones(15), 200_000)
-    below, above = weights @ np.append(apart, -1.0), weights @ np.append(apart, 1.0)
-    low, high = found.interval(0.1)
-    assert (low[0], high[0]) == pytest.approx((np.quantile(below, 0.05), np.quantile(above, 0.95)), abs=0.01)
-    assert found.p[0] == pytest.approx(min(1.0, 2 * min((below <= 0).mean(), (above >= 0).mean())), rel=0.1, abs=2e-3)
-    for level in (0.01, 0.05, 0.3):
-        low, high = found.interval(level)
-        assert (low[0] <= 0 <= high[0]) == (found.p[0] > level)
-
-
-def test_the_bounded_test_has_limits_where_nothing_varies():
-    none, all_won = (
-        paired.bounded(family_of(np.full(30, value)), paired.Drawing(None, "plus-one", 0.05, 0)) for value in (0.0, 1.0)
-    )
-    assert none.p[0] == pytest.approx(1)
-    low, high = none.interval(0.05)
-    assert (-low[0], high[0]) == pytest.approx((1 - 0.025 ** (1 / 30),) * 2, rel=0.02)
-    assert all_won.p[0] == pytest.approx(2 * 0.5**30, rel=0.3)
-    assert all_won.interval(0.05)[1][0] == 1
-
-
-def test_the_bounded_test_needs_a_range():
-    values = np.random.default_rng(0).random((3, 20, 1))
-    names = ("a", "b", "c"), tuple(map(str, range(20)))
-    found = rd.significance(rd.Scores(*names, ("P@5",), values), test="bounded")
-    assert (found.columns["p_adjusted"] >= found.columns["p"]).all()
-    assert found.permutations == 0
-    with pytest.raises(UsageError, match="test='bounded' needs the range of a measure, and mine has none"):
-        rd.significance(rd.Scores(*names, ("mine",), values), test="bounded")
-    with pytest.raises(UsageError, match="cannot be combined with clusters"):
-        rd.significance(rd.Scores(*names, ("P@5",), values), test="bounded", clusters=dict.fromkeys(names[1], 1))
 
 
 def test_two_equal_values_of_an_unknown_range_bound_no_mean():

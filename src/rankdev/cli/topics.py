@@ -159,7 +159,7 @@ From scores to conclusions:
 One meaning for each option:
 
   --alpha X            level of a test; its intervals hold with 1 - alpha
-  --test NAME          randomization (default), t, wilcoxon, bootstrap, bounded
+  --test NAME          randomization (default) or t
   --correction NAME    holm (default), bh, max-t, tukey or none, over the pairs
                        of --family: those of each measure, or of all
   --margin X           the difference within which systems count as equivalent

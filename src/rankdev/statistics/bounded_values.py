@@ -3,8 +3,7 @@
 What a sample does not show can still be there: where all differences are 0, Student's interval is [0, 0], although one
 query in ten may lose everything. A measure has a range, so that an unseen value has a largest size: one more
 observation of that size, of weight ``a``, joins the sample, and the limit is a quantile of the sample's mean under
-Dirichlet weights (Gaffke 2005; a = 1 is his bound). Where values vary, a is 0 and the usual interval stays; with a = 1
-everywhere the limits need nothing but the range (``test="bounded"``).
+Dirichlet weights (Gaffke 2005; a = 1 is his bound). Where values vary, a is 0 and the usual interval stays.
 """
 
 from __future__ import annotations
@@ -44,23 +43,6 @@ def upper(points: Floats, weights: Floats, level: float) -> Floats:
     saddle = _Saddle.of(points, weights)
     place = saddle.last(lambda position: saddle.at(position)[1] > z)
     return np.where(saddle.flat, saddle.top, saddle.mean(place))
-
-
-def level_of_zero(points: Floats, weights: Floats) -> Floats:
-    """Return the level at which the limit of :func:`upper` is 0, for each row; .5 or so where the mean is above 0.
-
-    By the same approximation as the limit, not by :func:`exceeds`, so that p and interval agree to the last digit.
-
-    >>> ones = np.ones((1, 10))
-    >>> points = np.array([[-0.2] * 8 + [-0.1, 0.5]])
-    >>> level = level_of_zero(points, ones)
-    >>> bool(abs(upper(points, ones, float(level[0]))[0]) < 1e-6)
-    True
-    """
-    saddle = _Saddle.of(points, weights)
-    place = saddle.last(lambda position: saddle.mean(position) > 0)
-    level = special.ndtr(-saddle.at(place)[1])
-    return np.where(saddle.flat, saddle.top >= 0, np.where(saddle.top <= 0, saddle.top == 0, level))
 
 
 @dataclass(frozen=True, eq=False)

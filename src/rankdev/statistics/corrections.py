@@ -233,14 +233,9 @@ def by_tukey(families: Sequence[Family], tested: Sequence[Tested], drawing: Draw
 def uncorrected(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
     """Leave p-values as they are; each interval is the test's own."""
     return [
-        Adjusted(one.p.copy(), *_own(family, one, drawing), drawing.alpha, one.interval_permutations)
+        _by_itself(family, one, one.p.copy(), drawing.alpha, drawing)
         for family, one in zip(families, tested, strict=True)
     ]
-
-
-def _own(family: Family, tested: Tested, drawing: Drawing) -> tuple[Floats, Floats]:
-    limits = tested.interval(drawing.alpha)
-    return agreeing(tested.p, drawing.alpha, family.mean, *limits) if tested.agrees else limits
 
 
 def _joined(tested: Sequence[Tested]) -> Floats:

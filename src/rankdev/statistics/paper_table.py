@@ -157,7 +157,7 @@ def table(
         Measures to show, in this order. Default: all.
     baselines : str or sequence of str, optional
         Up to four systems that all others are compared with. Default: all pairs.
-    test : {"randomization", "t", "wilcoxon", "bootstrap", "bounded"}, optional
+    test : {"randomization", "t"}, optional
         Paired test. Default: as :func:`significance` chooses.
     correction : {"holm", "bh", "max-t", "tukey", "none"}
         Correction for the pairs of each measure.
@@ -171,7 +171,7 @@ def table(
     digits : int, default 4
         Decimals.
     permutations : int, optional
-        Sign flips or resamples. Default: as :func:`significance` chooses.
+        Sign flips. Default: as :func:`significance` chooses.
     clusters : dict of str to str, optional
         The cluster of each query, as in :func:`significance`: whole clusters are flipped.
     seed : int, default 0

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 test_option = click.option(
     "--test",
     type=RegisteredChoice("rankdev.statistics.paired:TESTS"),
-    help="t, wilcoxon, bootstrap, bounded; else randomization.",
+    help="randomization (default) or t.",
 )
 correction_option = click.option(
     "--correction",
@@ -112,8 +112,8 @@ def compare_command(
     from rankdev.statistics.significance import significance
 
     _check(bool(collections), pooled, margin, per_query, discriminative_power, correction)
-    if test in ("t", "wilcoxon", "bounded") and correction != "tukey":
-        refuse_unused("permutations", why=f"has no effect with --test {test}")
+    if test == "t" and correction != "tukey":
+        refuse_unused("permutations", why="has no effect with --test t")
     correction = correction or ("none" if discriminative_power else "holm")
     testing: dict[str, Any] = {"baselines": baselines or None, "correction": correction, "alpha": alpha}
     testing["clusters"] = together = read_clusters(clusters)

@@ -14,7 +14,7 @@ from rankdev.statistics._conclusion import conclusion
 from rankdev.statistics._randomization import PValue
 from rankdev.statistics.contrasts import Family, families_of, on_clusters, wanted_pairs
 from rankdev.statistics.corrections import CORRECTIONS
-from rankdev.statistics.paired import TESTS, Drawing, Tested, check_ranges
+from rankdev.statistics.paired import TESTS, Drawing, Tested
 from rankdev.statistics.panels import as_scores, carried, is_several
 from rankdev.statistics.replicates import over_runs, replicated
 from rankdev.statistics.significance._families import corrected, result_of, with_segments
@@ -56,23 +56,21 @@ def significance(
         Measures to compare by. Default: all.
     baselines : str or sequence of str, optional
         Compare every other system with these only. Default: all pairs.
-    test : {"randomization", "t", "wilcoxon", "bootstrap", "bounded"}, optional
+    test : {"randomization", "t"}, optional
         Paired test. Default: randomization, which enumerates all sign flips if at most 20 differences are nonzero,
-        and draws ``permutations`` of them otherwise; the bootstrap draws as many resamples. With ``replicates``: t.
-        ``bounded`` assumes nothing but the measure's range, and always allows for an unseen rare loss: it is for small
-        differences that may hide one. Its intervals are wider: 2.4 times for 25 normal differences of .15.
+        and draws ``permutations`` of them otherwise. With ``replicates``: t.
     correction : {"holm", "bh", "max-t", "tukey", "none"}
         Correction for multiple comparisons.
     family : {"measure", "all"}
         Adjust p-values over the pairs of each measure, or over all measures too.
     permutations : int, optional
-        Sign flips or resamples. Default: 100,000, or as many as the correction needs to reject anything.
+        Sign flips. Default: 100,000, or as many as the correction needs to reject anything.
     p_value : {"plus-one", "paper"}
         How p is computed from b extreme flips among B: (b + 1)/(B + 1), or b/B as in the RDQ paper.
     alpha : float, default 0.05
         Level of the tests; intervals have confidence 1 − alpha.
     seed : int, default 0
-        Seed of the flips or resamples.
+        Seed of the flips.
     clusters : dict of str to str, optional
         The cluster of each query, such as its user, session or topic: queries of a cluster are not independent and
         are flipped together. For the randomization test.
@@ -119,8 +117,6 @@ def significance(
     runs = None if replicates is None else replicated(scores, replicates)
     if runs is not None:
         scores = runs.averaged
-    if usual == "bounded":
-        check_ranges(scores, "test='bounded'")
     first, second = wanted_pairs(scores, baselines)
     families = families_of(scores, first, second, clusters)
     numbered = list(enumerate(families))
@@ -151,8 +147,7 @@ def significance(
     }
     whole = result_of(scores, families, (first, second), found, **made)
     notes: list[str] = []
-    # those notes are about queries taken one by one, and about assumptions that some tests do not make
-    if clusters is None and runs is None and usual != "bounded":
+    if clusters is None and runs is None:  # those notes are about queries taken one by one
         by_measure = correction != "none" and family == "measure"
         notes += remarks_on(
             *(scores, families, whole.columns, drawing.alpha), by_measure=by_measure, permutations=whole.permutations

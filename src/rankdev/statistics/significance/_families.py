@@ -16,7 +16,7 @@ from rankdev.statistics._effect_sizes import effect_limits, fraction_won
 from rankdev.statistics.bounded_values import widened
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.corrections import CORRECTIONS, benjamini_hochberg, holm
-from rankdev.statistics.paired import FEWEST, Drawing, Tested
+from rankdev.statistics.paired import Drawing, Tested
 from rankdev.statistics.panels import Indices
 from rankdev.statistics.segments import PAIRS, TELLING, interaction, named_segments, places
 from rankdev.statistics.significance.result import Significance
@@ -113,9 +113,6 @@ def _table(scores: Scores, first: Indices, second: Indices, columns: list[dict[s
     return table
 
 
-FEWEST_ROWS = {"t": 2, "bootstrap": FEWEST}  # queries of a segment that a test needs
-
-
 def with_segments(
     whole: Significance,
     scores: Scores,
@@ -130,7 +127,7 @@ def with_segments(
     parts = {name: [one.only(np.isin(one.queries, queries)) for one in families] for name, queries in located.items()}
     for name, own in list(parts.items()):
         few = min(len(one.flipped.values) if len(one.values) else 0 for one in own)
-        if few < FEWEST_ROWS.get(whole.test, 1 if whole.clusters is None else 2):
+        if few < (2 if whole.test == "t" or whole.clusters is not None else 1):
             what = "query" if whole.clusters is None else "cluster"
             notes.append(f"segment {name!r} is left out: {counted(few, what, 'is')} too few for the test")
             del parts[name]

@@ -26,9 +26,9 @@ class DiscriminativePower(Result):
     correction : str
         Correction for multiple comparisons.
     permutations : int
-        Sign flips, shuffles or resamples that were drawn at random for p-values; 0 where none were.
+        Sign flips or shuffles that were drawn at random for p-values; 0 where none were.
     seed : int
-        Seed of the flips or resamples.
+        Seed of the flips.
     enumerated : int
         Pairs and measures whose p is exact, because all sign flips were enumerated.
     remarks : tuple of str

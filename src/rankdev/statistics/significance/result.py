@@ -65,17 +65,17 @@ class Significance(PairTests):
     family : {"measure", "all"}
         Comparisons that are corrected together.
     permutations : int
-        Sign flips, shuffles or resamples that were drawn at random for p-values; 0 where none were.
+        Sign flips or shuffles that were drawn at random for p-values; 0 where none were.
     p_value : {"plus-one", "paper"}
         How p is computed from b extreme flips among the B drawn: (b + 1)/(B + 1), or b/B.
     alpha : float
         Level of the tests; intervals have confidence 1 − alpha.
     seed : int
-        Seed of the flips or resamples.
+        Seed of the flips.
     enumerated : int
         Rows of the table whose p-values are exact, because all sign flips were enumerated.
     interval_permutations : int
-        Sign flips, shuffles or resamples that were drawn at random for intervals; 0 where none were.
+        Sign flips or shuffles that were drawn at random for intervals; 0 where none were.
     clusters : int, optional
         Clusters of queries that were flipped whole.
     replicates : dict of str to int, optional
@@ -140,10 +140,9 @@ class Significance(PairTests):
     @property
     def drawn(self) -> str:
         """How p-values were found, in a few words: ``"exact"``, ``"100,000 sign flips"``; empty where by formula."""
-        word = "sign flips" if self.test == "randomization" else "resamples"
         parts = [
             *(["exact"] if self.enumerated else []),
-            *([f"{self.permutations:,} {word}"] if self.permutations else []),
+            *([f"{self.permutations:,} sign flips"] if self.permutations else []),
         ]
         return " or ".join(parts)
 
