@@ -82,7 +82,6 @@ def made():
         "discriminative_power": rd.significance(scores, correction="none", seed=7).discriminative_power(),
         "meta_analysis": rd.meta_analysis({"x": scores, "y": scores.select(queries=slice(0, 7))}),
         "prediction_powered": rd.prediction_powered(scores.select(queries=slice(0, 10)), scores),
-        "variance": rd.variance(scores, measures=["RDQ@3"]),
         "topic_set_size": rd.plan(scores, difference=[0.1, 0.2], width=0.1, systems=[2, 10], measure="RDQ@3"),
         "equivalence": rd.equivalence(scores, margin=0.1),
         "agreement_with_people": rd.agreement_with_people(
@@ -142,7 +141,6 @@ NAMES = sorted(
         "plan of runs",
         "evaluate",
         "equivalence",
-        "variance",
         "prediction_powered",
         "meta_analysis",
         "losses",

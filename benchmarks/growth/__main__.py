@@ -150,8 +150,6 @@ GROWTHS = (
     Growth("plan", "queries", (1_000, 10_000, 100_000), lambda d, n: [*data.scores(d, 2, n, 1), "-m", "m0"]),
     Growth("stability", "queries", (100, 1_000, 10_000), lambda d, n: [*data.scores(d, 10, n, 1), "--sizes", "25,50"]),
     Growth("stability", "systems", (5, 50, 500), lambda d, n: [*data.scores(d, n, 100, 1), "--sizes", "25,50"]),
-    Growth("variance", "queries", (1_000, 10_000, 100_000), lambda d, n: data.scores(d, 5, n, 1)),
-    Growth("variance", "systems", (5, 50, 500), lambda d, n: data.scores(d, n, 200, 1)),
     Growth("agreement", "measures", (3, 30, 300), lambda d, n: data.scores(d, 10, 100, n), _pairs),
     Growth("agreement", "systems", (5, 50, 500), lambda d, n: data.scores(d, n, 100, 2)),
     Growth(

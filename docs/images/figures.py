@@ -78,7 +78,6 @@ FIGURES: Mapping[str, Callable[[Data], Figure]] = {
     "power": lambda data: rd.power(data.simulated, **SMALL, permutations=200).plot(),
     "stability": lambda data: rd.stability(data.simulated, **SMALL).plot(),
     "discrimination": lambda data: rd.significance(data.simulated, correction="none").discriminative_power().plot(),
-    "variance": lambda data: rd.variance(data.simulated).plot(),
     "agreement": lambda data: rd.agreement(data.simulated).plot(),
     "plan": lambda data: rd.plan(data.scores, "popular", "blended", "RDQ@5", difference=0.1).plot(),
     "bounds": lambda data: rd.bounds(_judged(), data.runs, ("RDQ@5", "RBP(p=0.8)@5")).plot(),

@@ -53,7 +53,6 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.statistics.side_by_side": "agreement_with_people",
         "rankdev.statistics.significance": "significance",
         "rankdev.statistics.stability": "stability",
-        "rankdev.statistics.variance": "variance",
     },
     "__version__",
 )  # type checkers read the same names in __init__.pyi

@@ -44,6 +44,5 @@ from rankdev.statistics.sensitivity import sensitivity as sensitivity
 from rankdev.statistics.side_by_side import agreement_with_people as agreement_with_people
 from rankdev.statistics.significance import significance as significance
 from rankdev.statistics.stability import stability as stability
-from rankdev.statistics.variance import variance as variance
 
 __version__: str

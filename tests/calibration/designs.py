@@ -11,7 +11,6 @@ import polars as pl
 from scipy import stats
 
 import rankdev as rd
-from rankdev.statistics._generalizability import components, components_of_runs
 from rankdev.statistics.bounded_values import widened
 from rankdev.statistics.contrasts import Family, skewed_p
 from rankdev.statistics.corrections import holm
@@ -138,33 +137,6 @@ def _repeated(rng: np.random.Generator, kind: str, runs: tuple[int, ...], n: int
         found.append(query + rng.normal(0, 0.1, n) + own + rng.normal(0, 0.1, (count, n)))
     values = np.concatenate(found)
     return (values + rng.normal(0, 0.3, values.shape) > 0.3).astype(float) if kind == "discrete" else values
-
-
-def variance_of_runs(trials: int) -> Iterator[Finding]:
-    """The interval of Eρ² of means over runs, and the one that treats these means as systems (*plain*).
-
-    Systems vary as much as their runs do, with or without skew; queries have ten times that deviation or more.
-    """
-    for kind in ("normal", "exponential"):
-        for runs, n in (((3,) * 5, 50), ((3,) * 10, 50), ((5,) * 10, 500), ((1, 5, 3, 2, 2, 4), 100)):
-            rng = np.random.default_rng([n, sum(runs), len(kind), 9])
-            owner = np.repeat(np.arange(len(runs)), runs)
-            members = [np.flatnonzero(owner == system).tolist() for system in range(len(runs))]
-            share = np.mean(1 / np.array(runs))
-            true = 0.02**2 / (0.02**2 * (1 + share) + 0.1**2 * (1 + share) / n)
-            held = np.zeros(2)
-            for _ in range(trials):
-                noise = KINDS[kind]
-                values = (
-                    0.02 * (rng.normal(0, 1, len(runs))[owner] + noise(rng, (len(owner),))) + noise(rng, (n, 1)) / 4
-                )
-                values = values + 0.1 * (noise(rng, (n, len(runs)))[:, owner] + noise(rng, (n, len(owner))))
-                means = np.stack([values[:, own].mean(axis=1) for own in members])
-                for i, found in enumerate((components_of_runs(values, members), components([means]))):
-                    held[i] += found.limits[0] <= true <= found.limits[1]
-            setting = f"{kind}, {len(runs)} systems, {min(runs)}–{max(runs)} runs, n = {n}"
-            yield Finding("`variance`, Eρ² with `replicates`", setting, held[0] / trials, trials, 0.92)
-            yield Finding("`variance`, Eρ² of means over runs, plain", setting, held[1] / trials, trials, 0.0)
 
 
 TRUTHS = {"equal": np.zeros, "three groups": lambda k: np.floor(3 * np.arange(k) / k) / 2}
@@ -298,5 +270,4 @@ CLAIMS = {
     "sparse clusters": (sparse_clusters, 500),
     "repeated runs": (repeated_runs, 2000),
     "plans of runs": (planned_runs, 60),
-    "variance of runs": (variance_of_runs, 1000),
 }

@@ -1,4 +1,4 @@
-"""Claims about margins, components, collections, topic set sizes and judgments; see simulations.py for the others."""
+"""Claims about margins, collections, topic set sizes and judgments; see simulations.py for the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from scipy import stats
 
 import rankdev as rd
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics._generalizability import components
 from rankdev.statistics._random_effects import combine
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.equivalence import interval
@@ -39,34 +38,6 @@ def margins(trials: int) -> Iterator[Finding]:
             low, high = interval(family, ALPHA)
             wrong = ((low > 0) | (high < 0)).mean()
             yield Finding("false `better` or `worse`", f"{kind}, n = {n}", wrong, trials, goal, True)
-
-
-def reliabilities(trials: int) -> Iterator[Finding]:
-    """Eρ² and the number of queries needed, for sampled systems and queries; also for collections of unequal sizes."""
-    for sizes in ((50,), (20, 40, 60)):
-        for kind, draw in KINDS.items():
-            spread = draw(np.random.default_rng(0), (10**6,)).std()  # of one on a query, whatever the kind
-            rng = np.random.default_rng([sum(sizes), 9, len(kind)])
-            noise = (0.05 * (len(sizes) > 1) + np.mean(1 / np.array(sizes))) / len(sizes)
-            truth, needed = 0.2 / (0.2 + noise), np.ceil(0.95 / 0.05 / 0.2)
-            held = np.zeros(2)
-            for _ in range(trials):
-                ability = np.sqrt(0.2) * rng.normal(0, 1, (10, 1))
-                tables = [
-                    ability
-                    + np.sqrt(0.05) * (len(sizes) > 1) * rng.normal(0, 1, (10, 1))
-                    + draw(rng, (10, n)) / spread
-                    + rng.normal(0, 1, n)
-                    for n in sizes
-                ]
-                found = components(tables)
-                held[0] += found.limits[0] <= truth <= found.limits[1]
-                low, high = found.needed_limits(0.95)
-                held[1] += low <= needed <= high
-            setting = f"{kind}, 10 systems, {' + '.join(map(str, sizes))} queries"
-            yield Finding("`variance`, Eρ²", setting, held[0] / trials, trials, 0.93)
-            if len(sizes) == 1:
-                yield Finding("`variance`, queries needed", setting, held[1] / trials, trials, 0.93)
 
 
 def topic_set_sizes(trials: int) -> Iterator[Finding]:
@@ -270,7 +241,6 @@ CLAIMS = {
     "humans and a model": (humans_and_model, 2000),
     "collections": (collections, 4000),
     "unequal collections": (unequal_collections, 4000),
-    "variance": (reliabilities, 2000),
     "topic set sizes": (topic_set_sizes, 500),
     "power of topic set sizes": (planned_power, 10_000),
     "equivalence": (margins, 10_000),

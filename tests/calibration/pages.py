@@ -41,7 +41,7 @@ TOPICS = {
         "dependent queries",
         "interactions",
     ),
-    "runs": ("Repeated runs", "repeated runs", "variance of runs", "plans of runs"),
+    "runs": ("Repeated runs", "repeated runs", "plans of runs"),
     "planning": ("Planning", "plans", "sparse plans", "topic set sizes", "power of topic set sizes"),
     "measures": (
         "Power and agreement of measures",
@@ -49,7 +49,6 @@ TOPICS = {
         "stability",
         "pools",
         "agreement",
-        "variance",
         "position weights",
     ),
     "people": ("People and models", "humans and a model", "few judgments", "many comparisons with people"),

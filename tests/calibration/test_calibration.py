@@ -12,7 +12,6 @@ SHORT = {
     "sparse clusters": 30,
     "repeated runs": 20,
     "plans of runs": 6,
-    "variance of runs": 30,
     "clusters elsewhere": 8,
     "single tests": 30,
     "families": 20,
@@ -28,7 +27,6 @@ SHORT = {
     "crowds": 4,
     "more judgments": 24,
     "position bias": 3,
-    "variance": 150,
     "collections": 500,
     "unequal collections": 300,
     "humans and a model": 300,
@@ -68,7 +66,6 @@ FAST = {
     "equivalence",
     "sparse differences",
     "clusters",
-    "variance",
     "effect sizes",
 }
 

@@ -28,13 +28,6 @@ def test_discriminative_power(rankdev, folder):
     assert (folder / "x.svg").exists()
 
 
-def test_variance(rankdev, folder):
-    found = json.loads(rankdev("variance", *THREE, "--format", "json", "--figure", "x.svg", "--reliability", "0.9").out)
-    assert [row["component"] for row in found["rows"]] == ["system", "query", "system × query"] * 2
-    assert found["parameters"] == {"reliability": 0.9}
-    assert "Eρ²" in rankdev("variance", *THREE).out
-
-
 def test_plan_of_a_collection(rankdev, folder):
     asked = ("--difference", "0.1", "--width", "0.2", "--systems", "2", "--systems", "10")
     found = json.loads(rankdev("plan", "--variance", "0.05", *asked, "--format", "json", "--figure", "x.png").out)
@@ -55,7 +48,6 @@ def test_several_collections(rankdev, folder):
     assert {row["collection"] for row in found["collections"]} == {"town", "port"}
     assert (folder / "x.png").exists()
     assert json.loads(rankdev("compare", *both, "--pooled", "--format", "json").out)["remarks"]
-    assert "system × collection" in rankdev("variance", *both).out
     assert "20" in rankdev("plan", *both, "--width", "0.2").out
     assert "or every --collection" in rankdev("compare", "places.jsonl", *both).err
     assert "has its own test" in rankdev("compare", *both, "--margin", "0.1").err

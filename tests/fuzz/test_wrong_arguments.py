@@ -69,7 +69,6 @@ CALLS = {
     "stability": ((SCORES,), {"sizes": [2], "subsamples": 2}),
     "strengths": ((TIED,), {}),
     "tiers": ((FITTED,), {}),
-    "variance": ((SCORES,), {}),
     "weights_from_clicks": ((CLICKS,), {"resamples": 5}),
     "write_preferences": ((TIED, "judged.csv"), {}),
     "write_references": ((REFERENCES, "refs.jsonl"), {}),

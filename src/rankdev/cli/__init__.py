@@ -39,7 +39,6 @@ GROUPS = {
         "power": ("power", "Estimate statistical power for n queries."),
         "plan": ("power", "Estimate how many queries are needed."),
         "stability": ("power", "Estimate how stable the ranking of systems is with n queries."),
-        "variance": ("meta", "Split the variance of scores by system and query."),
         "agreement": ("meta", "Measure how far measures agree on the ranking of systems."),
         "bounds": ("evaluate", "Bound scores and conclusions when some items are unjudged."),
         "ppi": ("compare", "Combine a few human-judged queries with many LLM-judged ones."),

@@ -151,7 +151,6 @@ From scores to conclusions:
   rankdev plan         estimates how many queries a comparison needs
   rankdev power        estimates power for n queries, from subsamples
   rankdev stability    estimates how stable the ranking of systems is
-  rankdev variance     splits the variance of scores by system and query
   rankdev agreement    compares the rankings that measures give
   rankdev bounds       bounds scores when some items are unjudged
   rankdev ppi          combines human and model judgments

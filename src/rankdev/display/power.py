@@ -12,21 +12,16 @@ from rankdev.display.cells import count, number
 from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table, count_intervals, intervals, made_with, result_report
 from rankdev.display.style import (
-    COLOURS,
     COLUMN,
-    HATCHES,
-    PAGE,
     figure,
     looks,
     over_queries,
-    shortened,
     styled,
     titled,
 )
 from rankdev.errors import counted
 from rankdev.statistics.power.result import Power
 from rankdev.statistics.stability import Stability
-from rankdev.statistics.variance import Variance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,66 +79,6 @@ def _curves(
     axis.set(xlabel=f"{found.unit} n", ylabel=label, ylim=(span[0] - 0.02, span[1] + 0.02))
     drawn.legend(loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2, labelspacing=0.25)
     return drawn
-
-
-@reports(Variance)
-def variance_report(found: Variance) -> Report:
-    """Show each component's fraction of the variance, and the reliability of the ranking of systems."""
-    fractions = found.to_polars().pivot("component", index="measure", values="share", maintain_order=True)
-    table = Table(
-        fractions, "Components of the variance of scores", formats=dict.fromkeys(fractions.columns[1:], _percent)
-    )
-    summary = found.summary()
-    columns = ["measure", "queries", "e_rho2", intervals(digits=3).alias("Eρ², 95%"), "phi", "needed"]
-    if len(found.collections) == 1:
-        columns.append(count_intervals("needed_low", "needed_high").alias("needed, 95%"))
-    frame = summary.select(columns).rename({"e_rho2": "Eρ²", "phi": "Φ"})
-    per = " in each collection" if len(found.collections) > 1 else ""
-    more = ", with as many runs of each system" if found.replicates else ""
-    notes = (
-        "Eρ²: reliability of the ranking of systems; Φ: of the scores themselves",
-        f"needed: queries{per} with which Eρ² reaches {found.reliability:g}{more}",
-    )
-    right = [name for name in frame.columns if "95%" in name]
-    coefficients = Table(
-        frame, "Reliability of the ranking of systems", digits=3, notes=notes, formats={"needed": count}, right=right
-    )
-    return result_report(found, "variance", [table, coefficients])
-
-
-def _percent(fraction: float) -> str:
-    return f"{fraction:.1%}"
-
-
-@draws(Variance)
-@styled
-def plot_variance(found: Variance) -> Figure:
-    """Draw the fractions of the components as bars, and Eρ² against the number of queries."""
-    drawn, axes = figure(PAGE, 1.9 + 0.3 * len(found.measures), columns=2)
-    left, right = axes[0]
-    rows = found.to_polars()
-    names = [shortened(measure, 22) for measure in found.measures]
-    start = np.zeros(len(names))
-    for i, component in enumerate(rows["component"].unique(maintain_order=True)):
-        fraction = rows.filter(component=component)["share"].fill_null(0.0).to_numpy()
-        area = {"color": COLOURS[i % len(COLOURS)], "hatch": HATCHES[i % len(HATCHES)], "edgecolor": "white"}
-        left.barh(names, fraction, left=start, label=component, height=0.6, **area)
-        start += fraction
-    left.invert_yaxis()
-    left.set(xlabel="fraction of the variance", xlim=(0, 1))
-    left.set_title("variance components", loc="left")
-    largest = max(sum(parts.sizes) for parts in found.components)
-    sizes = np.unique(np.rint(np.geomspace(2, 4 * largest, 40)).astype(int)).tolist()
-    curves = found.design(sizes)
-    for measure, look in looks(found.measures).items():
-        right.plot(sizes, curves.filter(measure=measure)["e_rho2"], label=measure, markevery=8, **look)
-    right.axhline(found.reliability, color="#777777", linewidth=0.8)
-    over_queries(right, sizes)
-    per = " per collection" if len(found.collections) > 1 else ""
-    right.set(xlabel=f"queries n{per}", ylabel="Eρ²", ylim=(0, 1.02))
-    right.set_title("reliability of the ranking of systems", loc="left")
-    drawn.legend(loc="outside lower center", ncols=3, frameon=False)
-    return titled(drawn, "What makes scores differ, and how many queries make the ranking of systems reliable")
 
 
 @reports(Power)

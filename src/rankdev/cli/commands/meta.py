@@ -1,4 +1,4 @@
-"""The commands that study measures: ``agreement``, ``variance`` and ``sensitivity``."""
+"""The commands that study measures: ``agreement`` and ``sensitivity``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.designs import analyse_segments, clusters_option, matching_runs, read_clusters, replicates_option
+from rankdev.cli.designs import analyse_segments, clusters_option, read_clusters
 from rankdev.cli.help import Command
-from rankdev.cli.inputs import analyse_source, collection_option, load_scores, score_options, simulation_options
+from rankdev.cli.inputs import load_scores, score_options, simulation_options
 from rankdev.cli.options import (
     each_once,
     name_option,
@@ -27,7 +27,6 @@ from rankdev.errors import DataError, UsageError
 if TYPE_CHECKING:
     from rankdev._common.result import Result
     from rankdev.evaluation.scores import Scores
-    from rankdev.statistics.variance import Variance
 
 
 @click.command(
@@ -79,45 +78,6 @@ def agreement_command(
                 verdicts.fail(error)
 
     found, report = analyse_segments(scores, segments, analyse)
-    deliver(report, form, output)
-    draw(figure, found.plot)
-
-
-@click.command(
-    "variance",
-    cls=Command,
-    epilog="Example: rankdev variance places.jsonl nearest.run popular.run blended.run -m RDQ@5",
-)
-@score_options
-@collection_option
-@figure_option
-@click.option("--reliability", default=0.95, show_default=True, help="Target for the ranking of systems (Eρ²).")
-@replicates_option
-def variance_command(
-    collections: tuple[str, ...],
-    reliability: float,
-    replicates: tuple[str, ...],
-    seed: int,
-    form: str | None,
-    output: str | None,
-    figure: str | None,
-    segments: str | None,
-    **source: Any,
-) -> None:
-    """Split the variance of scores into systems, runs, queries and interactions; predict the reliability of n queries.
-
-    Give REFERENCES and RUNs, or --scores, or more than one --collection.
-    """
-    from rankdev.statistics.variance import variance
-
-    if collections:
-        refuse_unused("replicates", why="is for one collection")
-
-    def analyse(scores: Any) -> Variance:
-        runs = matching_runs(replicates, scores.systems) if replicates else None
-        return variance(scores, reliability=reliability, replicates=runs)
-
-    found, report = analyse_source(analyse, collections, segments, **source)
     deliver(report, form, output)
     draw(figure, found.plot)
 
