@@ -25,9 +25,8 @@ TOPICS = {
     "many-comparisons": (
         "Many comparisons",
         "families",
-        "a noisy system",
         "many measures",
-        "holm and max-t",
+        "holm",
         "variants of one system",
     ),
     "equivalence": ("Equivalence and gates", "equivalence", "sparse equivalence", "posteriors", "gates"),

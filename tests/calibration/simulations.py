@@ -12,7 +12,7 @@ import rankdev as rd
 from rankdev import results
 from rankdev.statistics._pilot import bounded_effect
 from rankdev.statistics.contrasts import Family
-from rankdev.statistics.corrections import simultaneous, tukey
+from rankdev.statistics.corrections import simultaneous
 from rankdev.statistics.paired import TESTS, Drawing
 from rankdev.statistics.planning import ASSURANCE
 from rankdev.statistics.power.student import queries_for, t_power
@@ -87,25 +87,6 @@ def families(trials: int) -> Iterator[Finding]:
                     held[i] += ((low <= 0) & (high >= 0)).all()
             for which, share in zip(("all pairs", "a baseline"), held / trials, strict=True):
                 yield Finding(f"max-T intervals simultaneously, {which}", f"{kind}, n = {n}", share, trials, 0.93)
-
-
-def noisy_system(trials: int) -> Iterator[Finding]:
-    """Nine near-identical systems and a noisy one: probability of any false rejection."""
-    rng = np.random.default_rng(3)
-    false = np.zeros(2)
-    for seed in range(trials):
-        values = rng.normal(0, 1, (50, 1)) + rng.normal(0, 0.05, (50, 10))
-        values[:, 9] = rng.normal(0, 1, 50)
-        one = family(values)
-        false[0] += simultaneous([one], seed).p(one).min() <= ALPHA
-        p, _, _ = tukey(one, permutations=499, p_value="plus-one", seed=seed, alpha=ALPHA)
-        false[1] += p.min() <= ALPHA
-    yield Finding(
-        "any false rejection by `max-t`", "nine alike, one noisy, n = 50", false[0] / trials, trials, 0.06, True
-    )
-    yield Finding(
-        "any false rejection by `tukey`", "nine alike, one noisy, n = 50", false[1] / trials, trials, 1.0, True
-    )
 
 
 def many_measures(trials: int) -> Iterator[Finding]:
@@ -300,7 +281,6 @@ def agreements(trials: int) -> Iterator[Finding]:
 CLAIMS = {
     "single tests": (single_tests, 400),
     "families": (families, 300),
-    "a noisy system": (noisy_system, 300),
     "many measures": (many_measures, 300),
     "plans": (plans, 1500),
     "power": (powers, 150),

@@ -107,7 +107,6 @@ def test_compare_takes_runs_of_a_system_by_their_names(rankdev, folder):
     [
         (["--clusters", "twice.csv"], "twice.csv: query 'q' is in two clusters, 'a' and 'b'"),
         (["--clusters", "users.csv", "--test", "t"], "--test t cannot be combined with clusters"),
-        (["--clusters", "users.csv", "--correction", "max-t"], "--correction max-t cannot be combined with clusters"),
         (["--clusters", "places.jsonl"], "places.jsonl"),
         (["--replicates", "x=z*"], "--replicates x=z*: no run matches; the runs are nearest, popular, blended"),
         (["--replicates", "x"], "--replicates is 'x'; expected a system and its runs, such as bert=bert-*"),

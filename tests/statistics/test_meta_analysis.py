@@ -142,7 +142,7 @@ def test_equal_systems_and_equal_differences():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"correction": "tukey"}, "unknown correction"),
+        ({"correction": "bonferroni"}, "unknown correction"),
         ({"baselines": "d"}, "'d'"),
     ],
 )

@@ -159,8 +159,8 @@ One meaning for each option:
 
   --alpha X            level of a test; its intervals hold with 1 - alpha
   --test NAME          randomization (default) or t
-  --correction NAME    holm (default), bh, max-t, tukey or none, over the pairs
-                       of --family: those of each measure, or of all
+  --correction NAME    holm (default), bh or none, over the pairs of --family:
+                       those of each measure, or of all
   --margin X           the difference within which systems count as equivalent
   --replacement        draw queries with replacement, as for new queries
   --segments FILE      a table with query and segment: results by segment

@@ -1,11 +1,11 @@
-"""Registry of multiple-comparison corrections.
+"""Corrections for multiple comparisons.
 
 A correction takes the families that are corrected together, the test's results for each, and how to draw; it returns
 adjusted p-values and intervals for each. Intervals contain 0 exactly where the adjusted p-value is above α; those of
 sparse differences are widened afterwards.
 
 Max-T: the flips of a query are the same for all systems and measures, so the maximum reflects how the comparisons
-depend on each other. Unlike randomised Tukey it does not assume that systems are exchangeable.
+depend on each other.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats
-from rankdev.errors import UsageError
-from rankdev.statistics._randomization import USUAL, PValue, most_extremes, p_from_counts
+from rankdev.statistics._randomization import most_extremes
 from rankdev.statistics.contrasts import Family, agreeing, symmetric
-from rankdev.statistics.flips.exact import flip_words, slack, stream_keys
+from rankdev.statistics.flips.exact import flip_words, stream_keys
 from rankdev.statistics.paired import Drawing, Tested
 
 FLIPS = (9_999, 1_999, 2 * 10**8)  # most and fewest flips, and the flips × pairs in between
@@ -34,17 +33,6 @@ class Simultaneous:
 
     largest: Floats = field(repr=False)  # descending
     comparisons: int
-
-    def p(self, family: Family) -> Floats:
-        """Return p-values that hold for all pairs of all the families together."""
-        queries = len(family.values)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.where(family.mean == 0, 0.0, np.abs(family.mean) / family.error)
-            observed = t / np.sqrt(queries - 1 + t**2)
-        counts = len(self.largest) - np.searchsorted(self.largest[::-1], observed, side="left")
-        p = p_from_counts(counts.astype(np.float64), len(self.largest), "plus-one")
-        p[family.constant] = min(1.0, self.comparisons * 2.0 ** (1 - queries))
-        return p
 
     def interval(self, family: Family, alpha: float) -> tuple[Floats, Floats]:
         """Return intervals that cover the differences of all pairs together with confidence 1 − ``alpha``."""
@@ -97,81 +85,17 @@ def _largest(family: Family, flipped: Floats) -> Floats:
     return largest
 
 
-AT_ONCE = 1 << 22  # scores shuffled at a time
-
-
-def tukey(
-    family: Family, *, permutations: int, p_value: PValue, seed: int, alpha: float
-) -> tuple[Floats, Floats, Floats]:
-    """Return p-values that hold for all pairs together, and the limits of the intervals that agree with them.
-
-    Within each query the systems' scores are shuffled; a pair's p-value is the fraction of shuffles whose best
-    and worst system differ at least as much as the pair. This assumes that systems are exchangeable: one system that
-    is much noisier than the others makes it reject too often among the others.
-    """
-    queries = len(family.values)
-    ranges = np.sort(_ranges(family.units, permutations, seed))
-    whole = family.units.sum(axis=0)
-    need = np.abs(whole[family.first] - whole[family.second]) - slack(queries)
-    counts = permutations - np.searchsorted(ranges, need, side="left")
-    most = most_extremes(permutations, alpha, p_value)
-    half = ranges[permutations - 1 - most] * family.unit / queries if 0 <= most < permutations else np.inf
-    return p_from_counts(counts.astype(np.float64), permutations, p_value), family.mean - half, family.mean + half
-
-
-def _ranges(units: Floats, permutations: int, seed: int) -> Floats:
-    generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, *units.shape])))
-    step = max(1, AT_ONCE // units.size)
-    found = []
-    for start in range(0, permutations, step):
-        block = np.broadcast_to(units, (min(step, permutations - start), *units.shape))
-        found.append(np.ptp(generator.permuted(block, axis=2).sum(axis=1), axis=1))
-    return np.concatenate(found)
-
-
 @dataclass(frozen=True, eq=False)
 class Adjusted:
-    """Adjusted p-values of a family's pairs, and the limits of their intervals.
-
-    ``level`` is that of each interval by itself, with which all hold together; by default Bonferroni's.
-    """
+    """Adjusted p-values of a family's pairs, and the limits of their intervals, each of ``level`` by itself."""
 
     p: Floats = field(repr=False)
     low: Floats = field(repr=False)
     high: Floats = field(repr=False)
-    level: float | None = None
-    permutations: int = 0  # flips, shuffles or resamples that were drawn for the intervals
+    level: float
+    permutations: int  # flips that were drawn for the intervals
 
 
-Correct = Callable[[Sequence[Family], Sequence[Tested], Drawing], list[Adjusted]]
-
-
-@dataclass(frozen=True)
-class Correction:
-    """A correction; ``multiplies`` where p-values are multiplied, so that small ones must be accurate.
-
-    ``draws`` where it draws the adjusted p-values.
-    """
-
-    correct: Correct
-    multiplies: bool = False
-    draws: bool = False
-
-
-CORRECTIONS: dict[str, Correction] = {}
-
-
-def correction(name: str, multiplies: bool = False, draws: bool = False) -> Callable[[Correct], Correct]:
-    """Offer a correction under a name, in Python and on the command line."""
-
-    def register(function: Correct) -> Correct:
-        CORRECTIONS[name] = Correction(function, multiplies, draws)
-        return function
-
-    return register
-
-
-@correction("holm", multiplies=True)
 def by_holm(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
     """Control the family-wise error rate; the intervals cover all differences together (max-T; else Bonferroni)."""
     adjusted = _split(holm(_joined(tested)), families)
@@ -190,7 +114,6 @@ def _simultaneous(family: Family, p: Floats, together: Simultaneous, alpha: floa
     return Adjusted(p, *limits, alpha / together.comparisons, len(together.largest))
 
 
-@correction("bh", multiplies=True)
 def by_benjamini_hochberg(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
     """Control the false discovery rate, and with intervals at α × the fraction rejected, the false coverage rate."""
     raw = _joined(tested)
@@ -204,38 +127,19 @@ def _by_itself(family: Family, tested: Tested, p: Floats, level: float, drawing:
     return Adjusted(p, *limits, level, tested.interval_permutations)
 
 
-@correction("max-t", draws=True)
-def by_max_t(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
-    """Compare each studentised mean with the largest of all under sign flips; the intervals are its own."""
-    if any(len(family.values) < 2 for family in families):
-        raise UsageError("max-t needs at least two queries; choose another correction")
-    together = simultaneous(families, drawing.seed)
-    return [_simultaneous(family, together.p(family), together, drawing.alpha) for family in families]
-
-
-@correction("tukey", draws=True)
-def by_tukey(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
-    """Compare each difference with the largest of all under shuffled system labels; the intervals are its own."""
-    if len(families) > 1:
-        raise UsageError("tukey compares the systems' means of one measure; over all measures use max-t or holm")
-    p, low, high = tukey(
-        families[0],
-        permutations=drawing.permutations or USUAL,
-        p_value=drawing.p_value,
-        seed=drawing.seed,
-        alpha=drawing.alpha,
-    )
-    limits = agreeing(p, drawing.alpha, families[0].mean, low, high)
-    return [Adjusted(p, *limits, drawing.alpha / families[0].pairs, drawing.permutations or USUAL)]
-
-
-@correction("none")
 def uncorrected(families: Sequence[Family], tested: Sequence[Tested], drawing: Drawing) -> list[Adjusted]:
     """Leave p-values as they are; each interval is the test's own."""
     return [
         _by_itself(family, one, one.p.copy(), drawing.alpha, drawing)
         for family, one in zip(families, tested, strict=True)
     ]
+
+
+CORRECTIONS: dict[str, Callable[[Sequence[Family], Sequence[Tested], Drawing], list[Adjusted]]] = {
+    "holm": by_holm,
+    "bh": by_benjamini_hochberg,
+    "none": uncorrected,
+}
 
 
 def _joined(tested: Sequence[Tested]) -> Floats:

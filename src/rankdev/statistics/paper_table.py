@@ -159,7 +159,7 @@ def table(
         Up to four systems that all others are compared with. Default: all pairs.
     test : {"randomization", "t"}, optional
         Paired test. Default: as :func:`significance` chooses.
-    correction : {"holm", "bh", "max-t", "tukey", "none"}
+    correction : {"holm", "bh", "none"}
         Correction for the pairs of each measure.
     alpha : float, default 0.05
         Level of the tests.

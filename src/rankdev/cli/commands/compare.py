@@ -41,7 +41,7 @@ test_option = click.option(
 correction_option = click.option(
     "--correction",
     type=RegisteredChoice("rankdev.statistics.corrections:CORRECTIONS"),
-    help="holm (default), bh, max-t, tukey or none.",
+    help="holm (default), bh or none.",
 )
 
 
@@ -112,7 +112,7 @@ def compare_command(
     from rankdev.statistics.significance import significance
 
     _check(bool(collections), pooled, margin, per_query, discriminative_power, correction)
-    if test == "t" and correction != "tukey":
+    if test == "t":
         refuse_unused("permutations", why="has no effect with --test t")
     correction = correction or ("none" if discriminative_power else "holm")
     testing: dict[str, Any] = {"baselines": baselines or None, "correction": correction, "alpha": alpha}

@@ -59,7 +59,7 @@ def significance(
     test : {"randomization", "t"}, optional
         Paired test. Default: randomization, which enumerates all sign flips if at most 20 differences are nonzero,
         and draws ``permutations`` of them otherwise. With ``replicates``: t.
-    correction : {"holm", "bh", "max-t", "tukey", "none"}
+    correction : {"holm", "bh", "none"}
         Correction for multiple comparisons.
     family : {"measure", "all"}
         Adjust p-values over the pairs of each measure, or over all measures too.
@@ -100,7 +100,7 @@ def significance(
     ('a', 'b', 0.75, 3, 1, 0, 0.25)
     """
     usual = ("randomization" if replicates is None else "t") if test is None else test
-    _check_design(usual, correction, clusters, replicates, segments)
+    _check_design(usual, clusters, replicates)
     for what, word, known in (
         ("test", usual, TESTS),
         ("correction", correction, CORRECTIONS),
@@ -128,7 +128,7 @@ def significance(
         check_seed(seed),
         engine,
         None if threads is None else check_whole("threads", threads, 1),
-        len(first) * len(groups[0]) if CORRECTIONS[correction].multiplies else 1,
+        len(first) * len(groups[0]) if correction != "none" else 1,
     )
 
     def perform(one: Family, m: int, how: Drawing) -> Tested:
@@ -163,16 +163,10 @@ def significance(
     return with_segments(whole, scores, families, segments, perform, drawing, made)
 
 
-def _check_design(test: str, correction: str, clusters: Any, replicates: Any, segments: Any) -> None:
-    """Refuse tests and corrections that take queries one by one where clusters or runs are given."""
-    if segments is not None and correction in ("max-t", "tukey"):
-        raise UsageError(f"correction={correction!r} cannot be combined with segments; choose holm, bh or none")
+def _check_design(test: str, clusters: Any, replicates: Any) -> None:
+    """Refuse tests that take queries one by one where clusters or runs are given."""
     if clusters is not None and replicates is not None:
         raise UsageError("clusters and replicates cannot be combined; give one of them")
     for what, given, only in (("clusters", clusters, "randomization"), ("replicates", replicates, "t")):
-        if given is None:
-            continue
-        if test != only:
+        if given is not None and test != only:
             raise UsageError(f"test={test!r} cannot be combined with {what}; leave it out")
-        if correction in ("max-t", "tukey"):
-            raise UsageError(f"correction={correction!r} cannot be combined with {what}; choose holm, bh or none")

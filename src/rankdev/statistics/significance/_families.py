@@ -44,19 +44,18 @@ def corrected(
 ) -> list[Corrected]:
     """Test the families of each group, with the number of their measure, and correct each group."""
     results = []
-    draws = CORRECTIONS[correction].draws
     for group in groups:
         families = [one for _, one in group]
         tested = [perform(one, m, drawing) for m, one in group]
-        adjusted = CORRECTIONS[correction].correct(families, tested, drawing)
+        adjusted = CORRECTIONS[correction](families, tested, drawing)
         for one, found, other in zip(families, tested, adjusted, strict=True):
-            low, high = widened(one.flipped, other.level or drawing.alpha / one.pairs, other.low, other.high)
+            low, high = widened(one.flipped, other.level, other.low, other.high)
             half = (other.high - other.low) / 2
             results.append(
                 Corrected(
                     {**one.statistics, "low": low, "high": high, "needed": half, "p": found.p, "p_adjusted": other.p},
-                    max(found.permutations, other.permutations) if draws else found.permutations,
-                    0 if draws else found.enumerated,
+                    found.permutations,
+                    found.enumerated,
                     other.permutations,
                     found.warnings,
                     found.note,
@@ -137,7 +136,7 @@ def with_segments(
     order = [(name, m) for m in each for name in parts]  # those of a measure are corrected together
     size = len(order) if whole.family == "all" else len(parts)
     groups = [[(m, parts[name][m]) for name, m in order[start : start + size]] for start in range(0, len(order), size)]
-    over = size * families[0].pairs if CORRECTIONS[whole.correction].multiplies else 1
+    over = size * families[0].pairs if whole.correction != "none" else 1
 
     def alone(one: Family, m: int, how: Drawing) -> Tested:
         return replace(perform(one, m, how), single=False)  # max-T over unequal segments is as wide as the smallest's

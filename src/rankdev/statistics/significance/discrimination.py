@@ -26,7 +26,7 @@ class DiscriminativePower(Result):
     correction : str
         Correction for multiple comparisons.
     permutations : int
-        Sign flips or shuffles that were drawn at random for p-values; 0 where none were.
+        Sign flips that were drawn at random for p-values; 0 where none were.
     seed : int
         Seed of the flips.
     enumerated : int

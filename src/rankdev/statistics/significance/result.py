@@ -65,7 +65,7 @@ class Significance(PairTests):
     family : {"measure", "all"}
         Comparisons that are corrected together.
     permutations : int
-        Sign flips or shuffles that were drawn at random for p-values; 0 where none were.
+        Sign flips that were drawn at random for p-values; 0 where none were.
     p_value : {"plus-one", "paper"}
         How p is computed from b extreme flips among the B drawn: (b + 1)/(B + 1), or b/B.
     alpha : float
@@ -75,7 +75,7 @@ class Significance(PairTests):
     enumerated : int
         Rows of the table whose p-values are exact, because all sign flips were enumerated.
     interval_permutations : int
-        Sign flips or shuffles that were drawn at random for intervals; 0 where none were.
+        Sign flips that were drawn at random for intervals; 0 where none were.
     clusters : int, optional
         Clusters of queries that were flipped whole.
     replicates : dict of str to int, optional
@@ -220,7 +220,7 @@ class Significance(PairTests):
     def discriminative_power(self) -> DiscriminativePower:
         """Order the achieved significance levels of every measure (Sakai 2006): the p-values of all pairs, ascending.
 
-        Sakai's early papers do not correct (``correction="none"``), later ones take ``correction="tukey"``.
+        Sakai's early papers do not correct (``correction="none"``).
 
         Returns
         -------
