@@ -4,11 +4,11 @@ BIN := .venv/bin
 # tests start many processes, and each would compile every module again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-rest test-all test-slow test-lowest test-newest mutate test-without-native conformance calibrate test-extras test-spark fuzz sanitize check examples notebooks figures docs test-site wheel lock clean
+.PHONY: setup demo test test-rest test-all test-slow test-lowest test-newest mutate conformance calibrate test-extras test-spark fuzz check examples notebooks figures docs test-site wheel lock clean
 
 setup: .venv/.done
 
-.venv/.done: pyproject.toml requirements.lock hatch_build.py src/rankdev/native/reader.c
+.venv/.done: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "rankdev needs Python 3.11 or newer; say make PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
@@ -71,10 +71,6 @@ test-newest: setup
 mutate: setup
 	$(BIN)/python -m tests.mutants -n $(or $(N),100) --seed $(or $(SEED),0) $(PACKAGES)
 
-# what reads runs from files, without the compiled reader
-test-without-native: setup
-	RANKDEV_NATIVE=0 $(BIN)/python -m pytest $(BY_FILE) --ignore tests/cli/processes tests/evaluation tests/cli tests/peers tests/real tests/io
-
 # what needs PyTorch or PyTerrier: the TREC Deep Learning pipeline with its real libraries, the torch engine, experiments
 test-extras: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-extras.txt
@@ -92,13 +88,6 @@ test-spark: setup
 # what make test-rest does for a few seconds, at length: up to 30,000 files for each fuzzer; see docs/reliability.md
 fuzz: setup
 	RANKDEV_FUZZ=$(or $(FILES),30000) RANKDEV_SIGNALS=160 $(BIN)/python -m pytest -m "" tests/fuzz tests/cli/processes/test_signals.py
-
-# the compiled reader fuzzed under GCC's sanitizers of addresses and of what C leaves undefined
-sanitize: setup
-	RANKDEV_FUZZ=$(or $(FILES),3000) PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
-	  CFLAGS="-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all" \
-	  LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
-	  $(BIN)/python -m pytest tests/fuzz/test_native.py tests/fuzz/test_native_tables.py
 
 # the same values as other programs? builds trec_eval from the archives in TREC_EVAL; writes docs/conformance.md
 conformance: setup
@@ -143,7 +132,6 @@ test-site: setup
 # what `pip install rankdev` would give: a wheel, installed into an empty environment, runs the demo there
 wheel: setup
 	rm -rf build/wheel && $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir build/wheel .
-	! command -v cc >/dev/null || $(BIN)/python -m zipfile -l build/wheel/*.whl | grep _reader.so
 	$(PYTHON) -m venv --clear build/wheel/empty
 	build/wheel/empty/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/*.whl
 	cd build/wheel && empty/bin/rankdev demo > demo.txt && empty/bin/rankdev --version

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-import zstandard
 
 POOL, RETURNED = 200, 100  # items that some run may return for a query; items that each run returns
 PASSAGES = 8_841_800
@@ -39,26 +36,6 @@ def generate(folder: Path, name: str, runs: int, queries: int, prefix: str = "")
         query = 1_000_000 + np.arange(begin, min(begin + BLOCK, queries))
         _write_block(rng, query, prefix, qrels, paths)
     return Files(name, qrels, paths, runs * queries * RETURNED)
-
-
-def tables(path: Path) -> list[Path]:
-    """Write a run again as tables, next to it."""
-    columns = dict.fromkeys(("query", "Q0", "item", "rank"), pl.String) | {"score": pl.Float64, "tag": pl.String}
-    rows = pl.read_csv(path, has_header=False, separator=" ", schema=columns).select("query", "item", "score")
-    rows.write_csv(path.with_suffix(".csv"))
-    rows.write_ndjson(path.with_suffix(".jsonl"))
-    rows.write_parquet(path.with_suffix(".parquet"))
-    return [path.with_suffix(ending) for ending in (".csv", ".jsonl", ".parquet")]
-
-
-def packed(path: Path) -> list[Path]:
-    """Write a file again as .gz and .zst, next to it."""
-    files = [path.with_name(f"{path.name}.{ending}") for ending in ("gz", "zst")]
-    with path.open("rb") as source, gzip.open(files[0], "wb", compresslevel=6) as target:
-        shutil.copyfileobj(source, target, 1 << 20)
-    with path.open("rb") as source, files[1].open("wb") as target:
-        zstandard.ZstdCompressor().copy_stream(source, target)
-    return files
 
 
 def _write_block(rng: np.random.Generator, query: Any, prefix: str, qrels: Path, runs: list[Path]) -> None:

@@ -94,9 +94,7 @@ def test_below_the_first_relevant_item_a_tie_does_not_change_its_position(text, 
     assert rd.evaluate({"q": ["d1", "d2"]}, {"s": run}, text).coverage[0].tied == tied
 
 
-@pytest.mark.parametrize("native", ["0", "1"])
-def test_losses_read_deeper_and_count_the_same_ties(native, tmp_path, monkeypatch):
-    monkeypatch.setenv("RANKDEV_NATIVE", native)
+def test_losses_read_deeper_and_count_the_same_ties(tmp_path):
     (tmp_path / "a.run").write_text("q Q0 x 1 3 a\nq Q0 y 2 2 a\nq Q0 d2 3 1 a\nq Q0 d1 4 1 a\nq Q0 z 5 1 a\n")
     found = rd.losses({"q": ["d1", "d2"]}, {"a": tmp_path / "a.run"}, "RDQ@2")
     assert found.remarks == ()

@@ -15,7 +15,6 @@ import pytest
 import zstandard
 
 import rankdev as rd
-from tests.native.compiled import reading
 
 Rows = list[tuple[str, str, float, int, str]]  # query, item, score, rank, tag
 COLUMNS = ("query", "item", "score", "rank", "tag")
@@ -57,7 +56,6 @@ FORMS: dict[str, Callable[[Path, Rows], Any]] = {
     "records": lambda folder, rows: [dict(zip(COLUMNS, row, strict=True)) for row in rows],
 }
 forms = pytest.mark.parametrize("form", FORMS)
-native = pytest.mark.parametrize("native", [True, False])
 
 
 def lines(references: Any, runs: Any, measure: str = "RR", **options: Any) -> list[str]:
@@ -69,19 +67,17 @@ def lines(references: Any, runs: Any, measure: str = "RR", **options: Any) -> li
     return [str(entry.message) for entry in caught]
 
 
-@native
 @forms
-def test_the_runs_of_several_systems_are_refused_or_read_as_several(tmp_path: Path, form: str, native: bool) -> None:
+def test_the_runs_of_several_systems_are_refused_or_read_as_several(tmp_path: Path, form: str) -> None:
     runs = FORMS[form](tmp_path, TWO)
-    with reading(native):
-        with pytest.raises(rd.DataError, match=r"several systems \(tag 'a', 'b'\): give one run for each, or all of"):
-            rd.evaluate(REFERENCES, {"mine": runs}, "RR")
-        scores = rd.evaluate(REFERENCES, runs, "RR")
-        assert (scores.systems, scores.means.tolist()) == (("a", "b"), [[0.5], [1.0]])
-        by_rank = rd.evaluate(REFERENCES, runs, "RR", order="rank")
-        assert by_rank.means.tolist() == [[0.5], [1.0]]
-        one = rd.evaluate(REFERENCES, FORMS[form](tmp_path, ONE), "RR")
-        assert (one.systems, one.means.tolist()) == (("a",), [[1.0]])
+    with pytest.raises(rd.DataError, match=r"several systems \(tag 'a', 'b'\): give one run for each, or all of"):
+        rd.evaluate(REFERENCES, {"mine": runs}, "RR")
+    scores = rd.evaluate(REFERENCES, runs, "RR")
+    assert (scores.systems, scores.means.tolist()) == (("a", "b"), [[0.5], [1.0]])
+    by_rank = rd.evaluate(REFERENCES, runs, "RR", order="rank")
+    assert by_rank.means.tolist() == [[0.5], [1.0]]
+    one = rd.evaluate(REFERENCES, FORMS[form](tmp_path, ONE), "RR")
+    assert (one.systems, one.means.tolist()) == (("a",), [[1.0]])
 
 
 @pytest.mark.parametrize("column", ["system", "tag", "run_id", "run", "name"])
@@ -118,48 +114,40 @@ def test_what_names_no_systems_is_refused(tmp_path: Path) -> None:
         rd.evaluate(REFERENCES, rd.Run.from_lists({"q": ["d1"]}), "RR")  # type: ignore[arg-type]
 
 
-@native
 @forms
-def test_scores_that_rise_with_the_ranks_get_a_line(tmp_path: Path, form: str, native: bool) -> None:
+def test_scores_that_rise_with_the_ranks_get_a_line(tmp_path: Path, form: str) -> None:
     runs = FORMS[form](tmp_path, DISTANCES)
-    with reading(native):
-        (line,) = lines(REFERENCES, {"mine": runs})
-        assert "on every line the score rises with the rank" in line
-        assert line.endswith("order='rank'")
-        assert not lines(REFERENCES, {"mine": runs}, order="rank")
-        with pytest.raises(rd.DataError, match="on every line the score rises"):
-            rd.evaluate(REFERENCES, {"mine": runs}, "RR", strict=True)
-        for agreeing in ((2, "y", 0.15), (0, "d1", 0.35)):  # one line is enough
-            at, item, score = agreeing
-            changed = [
-                (q, item, score, r, t) if i == at else (q, d, s, r, t) for i, (q, d, s, r, t) in enumerate(DISTANCES)
-            ]
-            assert not lines(REFERENCES, {"mine": FORMS[form](tmp_path, changed)})
-        tied = [(q, d, 1.0, r, t) for q, d, _, r, t in DISTANCES]
-        assert not lines(REFERENCES, {"mine": FORMS[form](tmp_path, tied)})
+    (line,) = lines(REFERENCES, {"mine": runs})
+    assert "on every line the score rises with the rank" in line
+    assert line.endswith("order='rank'")
+    assert not lines(REFERENCES, {"mine": runs}, order="rank")
+    with pytest.raises(rd.DataError, match="on every line the score rises"):
+        rd.evaluate(REFERENCES, {"mine": runs}, "RR", strict=True)
+    for agreeing in ((2, "y", 0.15), (0, "d1", 0.35)):  # one line is enough
+        at, item, score = agreeing
+        changed = [
+            (q, item, score, r, t) if i == at else (q, d, s, r, t) for i, (q, d, s, r, t) in enumerate(DISTANCES)
+        ]
+        assert not lines(REFERENCES, {"mine": FORMS[form](tmp_path, changed)})
+    tied = [(q, d, 1.0, r, t) for q, d, _, r, t in DISTANCES]
+    assert not lines(REFERENCES, {"mine": FORMS[form](tmp_path, tied)})
 
 
-@native
 @pytest.mark.parametrize("rank", ["x", "1", "-1"])
-def test_ranks_that_are_none_say_nothing(tmp_path: Path, rank: str, native: bool) -> None:
+def test_ranks_that_are_none_say_nothing(tmp_path: Path, rank: str) -> None:
     path = written(tmp_path / "a.run", "".join(f"q Q0 d{i} {rank} {i} t\n" for i in range(1, 4)).encode())
-    with reading(native):
-        assert not lines(REFERENCES, {"mine": path})
+    assert not lines(REFERENCES, {"mine": path})
 
 
-@native
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
 @pytest.mark.parametrize("last", ["q Q0 y 3 1", "q Q0 y 3 1.", "q Q0 y 3 1 ", "q Q0 y 3 1 bm", "q Q0  y 3 1 b"])
-def test_a_last_line_that_is_cut_is_refused(
-    tmp_path: Path, last: str, pack: Callable[[bytes], bytes], native: bool
-) -> None:
+def test_a_last_line_that_is_cut_is_refused(tmp_path: Path, last: str, pack: Callable[[bytes], bytes]) -> None:
     before = "q Q0 d1 1 3 bm25\nq Q0 x 2 2 bm25\n"
-    with reading(native):
-        with pytest.raises(rd.DataError, match=r"a.run:3: the last line is cut short: .* in the tag 'bm25'"):
-            rd.evaluate(REFERENCES, {"mine": written(tmp_path / "a.run", pack((before + last).encode()))}, "RR")
-        for whole in (before.rstrip(), before + "q Q0 y 3 1 bm25", before + "q Q0 y 3 1\n", "q Q0 d1 1 3\nq Q0 x 2 2"):
-            path = written(tmp_path / "a.run", pack(whole.encode()))
-            assert rd.evaluate(REFERENCES, {"mine": path}, "RR").means.tolist() == [[1.0]]
+    with pytest.raises(rd.DataError, match=r"a.run:3: the last line is cut short: .* in the tag 'bm25'"):
+        rd.evaluate(REFERENCES, {"mine": written(tmp_path / "a.run", pack((before + last).encode()))}, "RR")
+    for whole in (before.rstrip(), before + "q Q0 y 3 1 bm25", before + "q Q0 y 3 1\n", "q Q0 d1 1 3\nq Q0 x 2 2"):
+        path = written(tmp_path / "a.run", pack(whole.encode()))
+        assert rd.evaluate(REFERENCES, {"mine": path}, "RR").means.tolist() == [[1.0]]
 
 
 ALIKE = {
@@ -178,28 +166,26 @@ def run_forms(rows: Rows, folder: Path) -> Mapping[str, Any]:
     return made | {"scores": scores, "lists": {query: list(items) for query, items in scores.items()}}
 
 
-@native
 @pytest.mark.parametrize(
     ("kind", "measure"),
     [("case", "RR"), *(pytest.param(kind, k, marks=pytest.mark.slow) for kind in ALIKE for k in ("RR", "RR@1"))],
 )
-def test_ids_that_differ_by_accident_get_a_line(tmp_path: Path, kind: str, measure: str, native: bool) -> None:
+def test_ids_that_differ_by_accident_get_a_line(tmp_path: Path, kind: str, measure: str) -> None:
     one, other = ALIKE[kind]
     items = rd.References.from_lists({"q": [other]})
     queries = rd.References.from_lists({"q": ["z"], other: ["z"]})
-    with reading(native):
-        for form, runs in run_forms([("q", one, 2.0, 1, "t"), ("q", "z", 1.0, 2, "t")], tmp_path).items():
-            found = lines(items, {"mine": runs}, measure)
-            assert len(found) == 1, form
-            assert f"1 item differs from the references by {kind} only, such as" in found[0]
-            assert found[0].endswith("for query 'q'; use the same ids")
-            assert found[0].startswith("system 'mine': " if not isinstance(runs, Path) else str(runs))
-            with pytest.raises(rd.DataError, match="1 item differs"):
-                rd.evaluate(items, {"mine": runs}, measure, strict=True)
-        for form, runs in run_forms([("q", "z", 2.0, 1, "t"), (one, "z", 1.0, 2, "t")], tmp_path).items():
-            found = lines(queries, {"mine": runs}, measure)
-            assert len(found) == 1, form
-            assert f"1 query differs from the references by {kind} only, such as" in found[0]
+    for form, runs in run_forms([("q", one, 2.0, 1, "t"), ("q", "z", 1.0, 2, "t")], tmp_path).items():
+        found = lines(items, {"mine": runs}, measure)
+        assert len(found) == 1, form
+        assert f"1 item differs from the references by {kind} only, such as" in found[0]
+        assert found[0].endswith("for query 'q'; use the same ids")
+        assert found[0].startswith("system 'mine': " if not isinstance(runs, Path) else str(runs))
+        with pytest.raises(rd.DataError, match="1 item differs"):
+            rd.evaluate(items, {"mine": runs}, measure, strict=True)
+    for form, runs in run_forms([("q", "z", 2.0, 1, "t"), (one, "z", 1.0, 2, "t")], tmp_path).items():
+        found = lines(queries, {"mine": runs}, measure)
+        assert len(found) == 1, form
+        assert f"1 query differs from the references by {kind} only, such as" in found[0]
 
 
 def test_items_that_look_alike_are_searched_where_most_queries_have_no_item_of_the_references() -> None:
@@ -210,13 +196,11 @@ def test_items_that_look_alike_are_searched_where_most_queries_have_no_item_of_t
     assert "2 items differ from the references by case only, such as 'D1' and 'd1' for query 'q'" in line
 
 
-@native
-def test_ids_that_are_there_on_both_sides_get_no_line(tmp_path: Path, native: bool) -> None:
+def test_ids_that_are_there_on_both_sides_get_no_line(tmp_path: Path) -> None:
     both = rd.References.from_lists({"q": ["d1", "D1"], "Q": ["D1", "d1"]})
     rows: Rows = [(query, item, 3.0 - rank, rank, "t") for query in "qQ" for rank, item in ((1, "D1"), (2, "d1"))]
-    with reading(native):
-        for form, runs in run_forms(rows, tmp_path).items():
-            assert not lines(both, {"mine": runs}), form
+    for form, runs in run_forms(rows, tmp_path).items():
+        assert not lines(both, {"mine": runs}), form
 
 
 def test_strict_refuses_queries_that_only_one_side_has() -> None:
@@ -239,8 +223,7 @@ def test_strict_refuses_queries_that_only_one_side_has() -> None:
 BEIR = "query-id\tcorpus-id\tscore\nq\td1\t2\nq\td2\t0\n"
 
 
-@native
-def test_qrels_of_beir_are_references_and_no_run(tmp_path: Path, native: bool) -> None:
+def test_qrels_of_beir_are_references_and_no_run(tmp_path: Path) -> None:
     expected = rd.References.from_grades({"q": {"d1": 2, "d2": 0}})
     table = pl.DataFrame({"query-id": ["q", "q"], "corpus-id": ["d1", "d2"], "score": [2, 0]})
     files = [
@@ -250,15 +233,14 @@ def test_qrels_of_beir_are_references_and_no_run(tmp_path: Path, native: bool) -
         written(tmp_path / "test.parquet", parquet(table)),
         written(tmp_path / "test.jsonl", table.write_ndjson().encode()),
     ]
-    with reading(native):
-        for path in files:
-            assert rd.read_references(path) == expected
-            with pytest.raises(rd.DataError, match="this looks like references"):
-                rd.evaluate(expected, {"mine": path}, "RR")
-        for form in (table, table.to_pandas(), table.to_dicts()):
-            assert rd.References.of(form) == expected
-            with pytest.raises(rd.DataError, match="this looks like references"):
-                rd.evaluate(expected, {"mine": form}, "RR")
+    for path in files:
+        assert rd.read_references(path) == expected
+        with pytest.raises(rd.DataError, match="this looks like references"):
+            rd.evaluate(expected, {"mine": path}, "RR")
+    for form in (table, table.to_pandas(), table.to_dicts()):
+        assert rd.References.of(form) == expected
+        with pytest.raises(rd.DataError, match="this looks like references"):
+            rd.evaluate(expected, {"mine": form}, "RR")
 
 
 def test_warnings_point_at_the_line_that_called(tmp_path: Path) -> None:

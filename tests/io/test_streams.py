@@ -19,7 +19,6 @@ import zstandard
 from rankdev import evaluate, read_run
 from rankdev.errors import FileFormatError
 from rankdev.io import read_references, streams
-from tests.native.compiled import reading
 
 LINE = b"q1 Q0 d1 1 1 t\n"
 PACK: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, zstandard.compress]
@@ -159,11 +158,10 @@ def test_waiting_for_a_pipe_can_be_interrupted(tmp_path: Path, words: list[str])
 QRELS = b"q1 0 d1 1\n"
 
 
-@pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("pack", PACK)
 @pytest.mark.parametrize("change", ["grown", "cut", "written again"])
 def test_a_file_that_changes_while_it_is_read_is_refused(
-    tmp_path: Path, native: bool, pack: Callable[[bytes], bytes], change: str
+    tmp_path: Path, pack: Callable[[bytes], bytes], change: str
 ) -> None:
     path = tmp_path / "a.run"
     path.write_bytes(pack(LINE))
@@ -179,15 +177,14 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
 
     damaged = "|cannot be read to its end" if change == "cut" else ""  # it was cut before it was opened again
     refused = pytest.raises(FileFormatError, match=f"a.run: .*changed while it was read; try again once it is{damaged}")
-    with reading(native), refused:
+    with refused:
         evaluate({"q1": ["d1"]}, {"a": path}, "P@1", progress=disturb)
     path.write_bytes(pack(QRELS))
-    with reading(native), refused:
+    with refused:
         read_references(path, progress=disturb)
 
 
-@pytest.mark.parametrize("native", [True, False])
-def test_a_file_that_is_replaced_while_it_is_read_is_read_as_it_was(tmp_path: Path, native: bool) -> None:
+def test_a_file_that_is_replaced_while_it_is_read_is_read_as_it_was(tmp_path: Path) -> None:
     path, other = tmp_path / "a.run", tmp_path / "b.run"
     path.write_bytes(LINE)
 
@@ -195,5 +192,4 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_as_it_was(tmp_path: Pa
         other.write_bytes(b"q1 Q0 d2 1 1 t\n")
         other.replace(path)
 
-    with reading(native):
-        assert evaluate({"q1": ["d1"]}, {"a": path}, "P@1", progress=replace).means.tolist() == [[1.0]]
+    assert evaluate({"q1": ["d1"]}, {"a": path}, "P@1", progress=replace).means.tolist() == [[1.0]]

@@ -94,28 +94,12 @@ class RootGroup(Group):
         return GREETING.format(commands="\n".join(f"  {name:<8}  {COMMANDS[name][1]}" for name in GREETED))
 
 
-def _show_version(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
-    if asked and not ctx.resilient_parsing:
-        from rankdev.native.library import library
-
-        reader = "polars" if library() is None else "compiled code"
-        click.echo(f"rankdev, version {__version__}; TREC runs are read by {reader}")
-        ctx.exit()
-
-
 @click.group(
     cls=RootGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example: rankdev eval qrels.txt bm25.run dense.run -m RDQ@5 -m nDCG@10",
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_show_version,
-    help="Show the version and whether the compiled reader is active.",
-)
+@click.version_option(__version__, prog_name="rankdev", help="Show the version.")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Evaluate ranked results against references that order the relevant items."""

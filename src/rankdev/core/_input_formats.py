@@ -19,7 +19,7 @@ from rankdev._common.ids import as_given, as_id, is_integer, text_series
 from rankdev._common.reading import caution, reading
 from rankdev._common.tables import as_frame, check_mapping, is_table, tabled
 from rankdev.core.batches import RunColumns, warn_of_repeats
-from rankdev.core.columns import Groups, Items, Nonrelevant, group, item_names, item_series
+from rankdev.core.columns import Groups, Nonrelevant, group, item_names, item_series
 from rankdev.core.responses import items_of, of_one_input
 from rankdev.core.row_checks import (
     check_once,
@@ -164,7 +164,7 @@ def _pairs(values: Any, query: object, name: str) -> list[tuple[Any, Any]]:
     return list(check_mapping(values, f"query {shown(query)}", f"{{item: {name}}}").items())
 
 
-Columns = tuple[pl.Series, Ints, Items, Ints, Floats | None, Nonrelevant | None]
+Columns = tuple[pl.Series, Ints, pl.Series, Ints, Floats | None, Nonrelevant | None]
 
 
 def ranked_columns(frame: pl.DataFrame) -> Columns:
@@ -213,9 +213,9 @@ def _columns(
 ) -> Columns:
     nonrelevant = None
     if others is not None and other_grades is not None:
-        names = Items(item.gather(others).alias("item"))
+        names = item.gather(others).alias("item")
         nonrelevant = Nonrelevant(groups.take(others).offsets, names, other_grades)
-    queries, items = groups.names.alias("query"), Items(item.gather(relevant).alias("item"))
+    queries, items = groups.names.alias("query"), item.gather(relevant).alias("item")
     return (queries, groups.take(relevant).offsets, items, ranks.astype(np.int64), grades, nonrelevant)
 
 

@@ -9,52 +9,14 @@ from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.ids import as_id, text_series
 from rankdev._common.lazy import pl
 from rankdev._common.tables import Tabular
 from rankdev.errors import shown
-from rankdev.native.library import PackedNames
 
 BYTE_ORDER_MARK = "\ufeff".encode()
-
-
-@dataclass(frozen=True, eq=False)
-class Items:
-    """Names of items, given as a column or packed; large files are often scored without a column of all their names."""
-
-    given: pl.Series | PackedNames
-
-    @cached_property
-    def column(self) -> pl.Series:
-        """The names, made from the lines on first use."""
-        return column_of_lines("item", self.given.text) if isinstance(self.given, PackedNames) else self.given
-
-    def packed(self, offsets: Ints) -> PackedNames:
-        """Return the names as the compiled library takes them, those of query ``i`` from ``offsets[i]`` on."""
-        return self.given if isinstance(self.given, PackedNames) else packed_names(self.given, offsets)
-
-
-def packed_names(names: pl.Series, offsets: Ints | None = None) -> PackedNames:
-    """Pack names, or lists of names that begin at ``offsets``."""
-    bounds = (names.str.len_bytes().cast(pl.Int64) + 1).cum_sum().to_numpy()
-    if offsets is not None:
-        bounds = np.concatenate([[0], bounds])[offsets]
-    text: bytes = names.str.join("\n").cast(pl.Binary).item()
-    if text.count(b"\n") >= max(1, len(names)):  # no name in a TREC file has a newline: a blank is not found either
-        return packed_names(names.str.replace_all("\n", " "), offsets)
-    return PackedNames(np.frombuffer(text or b"\n", np.uint8), np.ascontiguousarray(bounds))
-
-
-def column_of_lines(name: str, lines: npt.NDArray[np.uint8]) -> pl.Series:
-    """Make a column of names that are lines, which polars reads fastest as a table."""
-    if not len(lines):
-        return pl.Series(name, [], pl.String)
-    text = b"".join([BYTE_ORDER_MARK, lines.data])  # which polars drops, and does not guess at what follows
-    table = pl.read_csv(text, has_header=False, separator=" ", quote_char=None, schema={name: pl.String})
-    return table[name].rechunk()
 
 
 Value = TypeVar("Value")
@@ -149,13 +111,8 @@ class Nonrelevant:
     """
 
     offsets: Ints
-    item_names: Items
+    item_ids: pl.Series
     grades: Floats
-
-    @property
-    def item_ids(self) -> pl.Series:
-        """Name of each item."""
-        return self.item_names.column
 
     @property
     def codes(self) -> Ints:
@@ -171,7 +128,7 @@ class Nonrelevant:
         """Keep some queries, in order."""
         sizes = np.diff(self.offsets)
         rows = np.flatnonzero(np.isin(self.codes, places))
-        return Nonrelevant(offsets_of(sizes[places]), Items(self.item_ids.gather(rows)), self.grades[rows])
+        return Nonrelevant(offsets_of(sizes[places]), self.item_ids.gather(rows), self.grades[rows])
 
     def added_to(self, frame: pl.DataFrame, queries: pl.Series, codes: Ints) -> pl.DataFrame:
         """Add rows to a table of relevant items, after those of their query; ``codes`` are the queries of its rows."""

@@ -36,7 +36,7 @@ from rankdev.core._input_formats import (
     rows_of_ranks,
     rows_of_tiers,
 )
-from rankdev.core.columns import ByQuery, Items, Nonrelevant, last_of_each
+from rankdev.core.columns import ByQuery, Nonrelevant, last_of_each
 from rankdev.core.records import RIGHT, grades_of, records_in
 from rankdev.core.single import Reference
 from rankdev.errors import counted
@@ -58,7 +58,7 @@ class References(ByQuery[Reference]):
         Names of the queries.
     offsets : numpy.ndarray
         Where the rows of each query begin, and where the last ones end.
-    item_names : Items
+    item_ids : polars.Series
         Names of the items of all queries.
     ranks : numpy.ndarray
         Rank of each item.
@@ -78,7 +78,7 @@ class References(ByQuery[Reference]):
 
     queries: pl.Series
     offsets: Ints
-    item_names: Items
+    item_ids: pl.Series
     ranks: Ints
     grades: Floats | None = None
     nonrelevant: Nonrelevant | None = None
@@ -296,11 +296,6 @@ class References(ByQuery[Reference]):
         return cls(*graded_columns(frame), integer_ids=integer_ids(frame))
 
     @property
-    def item_ids(self) -> pl.Series:
-        """Name of each item."""
-        return self.item_names.column
-
-    @property
     def tier_counts(self) -> Ints:
         """Number of tiers of each query (T)."""
         return last_of_each(self.offsets, self.ranks)
@@ -348,7 +343,7 @@ class References(ByQuery[Reference]):
             self,
             queries=self.queries.gather(places),
             offsets=offsets_of(self.sizes[places]),
-            item_names=Items(self.item_ids.gather(rows)),
+            item_ids=self.item_ids.gather(rows),
             ranks=self.ranks[rows],
             grades=None if self.grades is None else self.grades[rows],
             nonrelevant=None if self.nonrelevant is None else self.nonrelevant.of_queries(places),

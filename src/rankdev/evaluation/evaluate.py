@@ -22,16 +22,14 @@ from rankdev._common.reading import (
     Ranks,
     caution,
     held_cautions,
-    reading,
     reading_with,
     strict_input,
     warn_of_unmet,
 )
 from rankdev._common.work import Progress, Together, refuse_lost_threads
-from rankdev.core.ordering import TIE_RULES, Order, Ordering, Ties, leaves_open
+from rankdev.core.ordering import TIE_RULES, Order, Ties, leaves_open
 from rankdev.core.references import ReferencesLike
 from rankdev.core.runs import RunLike, RunsLike
-from rankdev.evaluation._native_join import FileMatcher, joins
 from rankdev.evaluation._strictness import order_notes
 from rankdev.evaluation.conventions import Choices, choose
 from rankdev.evaluation.coverage import Coverage, check_coverage
@@ -41,7 +39,6 @@ from rankdev.evaluation.measuring import THREADS, Scorer, check_averages, deepes
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import Faults, error_context, load_references, load_run, named_systems, where
 from rankdev.io.streams import size_of
-from rankdev.io.trec import PLAIN
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.syntax import info_of
 
@@ -162,7 +159,6 @@ class _Prepared:
     """References ready to be matched, and an array for the values."""
 
     matcher: Matcher
-    files: FileMatcher
     values: Floats
     cautions: Sequence[str]
 
@@ -232,7 +228,7 @@ class _Evaluation:
         self._choices.check(known)
         matcher = Matcher.of(known, skip_empty=self._choices.empty == "skip")
         shape = (len(self._systems), len(matcher.references), len(self._wanted))
-        return _Prepared(matcher, FileMatcher(matcher), np.zeros(shape), cautions)
+        return _Prepared(matcher, np.zeros(shape), cautions)
 
     def _score(self, first: int, entries: Sequence[tuple[str, RunLike]]) -> list[Coverage]:
         """Score some systems, of which the first has this place; none any more once an input is wrong."""
@@ -270,15 +266,6 @@ class _Evaluation:
                 self._together.tell(system, done)
 
         depth, choices = deepest(self._wanted), self._choices
-        if isinstance(source, str | Path):
-            ordering = Ordering(choices.order or "score", choices.ties or "trec_eval")
-            if (
-                choices.dialect == PLAIN and reading().collapse is None and joins(ordering)
-            ):  # it takes the references first
-                ready = self._ready()
-                matched = None if ready is None else ready.files.match(source, ordering, depth, self._wanted, watch)
-                if matched is not None:
-                    return matched
         run = load_run(system, source, choices.order, choices.ties, depth, watch, choices.dialect)
         ready = self._ready()
         if ready is None:

@@ -24,7 +24,6 @@ from rankdev.io._responses import ratings_in, ratings_in_array
 from rankdev.io._tiers import tier_records, tier_rows
 from rankdev.io.formats.base import Table, joined
 from rankdev.io.judgment_database import is_database, references_from_database
-from rankdev.io.native_input import read_qrels_natively
 from rankdev.io.runs import run_from_source, run_from_table
 from rankdev.io.streams import PathLike, Source, plain_suffix
 from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, parse_table, read_table
@@ -77,9 +76,6 @@ def read_references(
 
 def references_from_path(path: PathLike, progress: Progress | None = None, dialect: Dialect = PLAIN) -> References:
     """Read references from a file."""
-    references = read_qrels_natively(path, progress) if dialect == PLAIN else None
-    if references is not None:
-        return references
     with Source(path, progress) as source:
         return _read(source, dialect)
 

@@ -193,19 +193,10 @@ class Source:
             self.close()
             raise
 
-    @property
-    def known_size(self) -> int | None:
-        """How many bytes there are to read; None where that is not known in advance."""
-        return self._size if self._stream is self._raw and self._size else None
-
     def first_line(self) -> bytes:
         """Return the first line, with its end, where it is not too long; it remains to be read."""
         line, end, _ = self._head.partition(b"\n")
         return line + end
-
-    def skip(self, size: int) -> None:
-        """Leave out the first bytes, which are in the first line."""
-        self._head = self._head[size:]
 
     def __enter__(self) -> Self:
         return self
@@ -235,14 +226,6 @@ class Source:
             head = b""
             self._report(len(piece))
             yield piece
-
-    def read_into(self, buffer: memoryview) -> int:
-        """Fill ``buffer`` with what comes next; return how many bytes that were: fewer only at the end."""
-        count = min(len(self._head), len(buffer))
-        buffer[:count], self._head = self._head[:count], self._head[count:]
-        count += self._guarded(lambda: self._stream.readinto(buffer[count:]))  # type: ignore[attr-defined]
-        self._report(count)
-        return count
 
     def batches(self) -> Iterator[bytes]:
         """Yield pieces of about ``BATCH_BYTES`` that end where a line ends."""

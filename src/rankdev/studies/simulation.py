@@ -16,7 +16,6 @@ import polars as pl
 from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.checks import check_choice, check_number, check_seed, check_whole
 from rankdev._common.tables import Tabular
-from rankdev.core.columns import Items
 from rankdev.core.references import References
 from rankdev.core.runs import Run
 from rankdev.errors import UsageError
@@ -243,7 +242,7 @@ def _references(plan: Shape, pool: _Pool, rng: np.random.Generator) -> Reference
     tiers = np.cumsum(new_tier)
     offsets = offsets_of(pool.sizes)
     ranks = tiers - np.repeat(tiers[offsets[:-1]], pool.sizes) + 1
-    return References(pool.names, offsets, Items(pool.items.gather(relevant)), ranks)
+    return References(pool.names, offsets, pool.items.gather(relevant), ranks)
 
 
 def _runs(plan: Shape, pool: _Pool, seed: int) -> dict[str, Run]:

@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev.core.columns import Items
 from rankdev.core.references import References
 from rankdev.core.runs import Run
 from rankdev.errors import MissingExtraError
@@ -200,4 +199,4 @@ def _references(lists: list[Ints], utility: Floats) -> References:
         values = utility[i, :size]
         ranks.append(1 + np.cumsum(np.r_[False, values[:-1] - values[1:] >= TIED]))
     offsets = np.r_[0, np.cumsum(sizes)]
-    return References(query_names(len(lists)), offsets, Items(item_names(np.concatenate(lists))), np.concatenate(ranks))
+    return References(query_names(len(lists)), offsets, item_names(np.concatenate(lists)), np.concatenate(ranks))
