@@ -30,7 +30,7 @@ TOPICS = {
         "variants of one system",
     ),
     "equivalence": ("Equivalence and gates", "equivalence", "sparse equivalence", "posteriors", "gates"),
-    "leaderboards": ("Leaderboards", "leaderboards", "means", "risk", "tasks"),
+    "leaderboards": ("Leaderboards", "leaderboards", "means", "tasks"),
     "collections": ("Several collections", "collections", "unequal collections"),
     "clusters": (
         "Clusters and segments",

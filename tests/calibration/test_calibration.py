@@ -51,7 +51,6 @@ SHORT = {
     "posteriors": 100,
     "dependent queries": 10,
     "means": 100,
-    "risk": 100,
     "gates": 20,
     "interactions": 100,
     "position weights": 5,

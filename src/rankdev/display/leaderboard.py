@@ -41,31 +41,9 @@ def leaderboard_report(found: Leaderboard) -> Report:
         tables.append(Table(frame, f"{measure}{over}", **look))
         if several:
             tables.append(Table(_by_choice(rows), f"{measure}: effect of the choice of tasks", **look))
-        if found.risk is not None:
-            tables.append(_risk(found, measure, rows, spread))
     return result_report(
         found, "leaderboard", tables, opening, tuple(_closing(found)), more={"without_task": found.without_task()}
     )
-
-
-def _risk(found: Leaderboard, measure: str, rows: pl.DataFrame, spread: str) -> Table:
-    frame = rows.select("system")
-    title = f"{measure}: risk"
-    if found.baseline is not None:
-        own = pl.col("system") == found.baseline
-        loses, gains = pl.col("urisk_high") < 0, pl.col("urisk_low") > 0
-        words = pl.when(own).then(pl.lit("baseline")).when(loses).then(pl.lit("loses"))
-        to_it = {
-            "URisk": pl.col("urisk"),
-            spread: pl.when(own).then(pl.lit("–")).otherwise(intervals("urisk_low", "urisk_high")),
-            "TRisk": pl.col("trisk"),
-            "verdict": words.when(gains).then(pl.lit("gains")).otherwise(pl.lit("–")),
-        }
-        frame = frame.hstack(rows.select(**to_it))
-        title += f" against {printable(found.baseline)}"
-    frame = frame.hstack(rows.select(ZRisk="zrisk", GeoRisk="georisk"))
-    title += f", losses count {1 + (found.risk or 0):g} times"
-    return Table(frame, title, right=(spread,), names=("system",))
 
 
 def _certain(found: Leaderboard) -> list[pl.Expr]:
@@ -118,13 +96,6 @@ def _closing(found: Leaderboard) -> Iterator[str]:
         yield f"ranks: simultaneous {percent(1 - found.alpha)} intervals for all systems"
         yield "group: systems that share a letter do not differ significantly"
     yield "best: probability of being best on other such queries"
-    if found.baseline is not None:
-        yield (
-            "URisk: mean gain over the baseline, with losses weighted; TRisk: in standard errors; gains, loses: the"
-            " interval of that system alone excludes 0"
-        )
-    if found.risk is not None:
-        yield "ZRisk, GeoRisk: relative to what the scores of all systems predict; not tested"
     if len(found.tasks) > 1:
         yield "borda: fraction of systems beaten; wins: fraction of tasks on which the system is best"
         yield (
@@ -132,7 +103,7 @@ def _closing(found: Leaderboard) -> Iterator[str]:
             " best, for a new sample of tasks"
         )
     without = ("clusters", "replicates") if len(found.tasks) > 1 else ("rule", "clusters", "replicates")
-    yield made_with(found, *without, *(() if found.risk is not None else ("risk", "baseline")))
+    yield made_with(found, *without)
 
 
 @draws(Leaderboard)

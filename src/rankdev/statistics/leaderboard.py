@@ -15,7 +15,6 @@ from rankdev._common.result import Result
 from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics._risk import risk_columns, risk_options
 from rankdev.statistics.groups import (
     RULES,
     group_letters,
@@ -59,10 +58,6 @@ class Leaderboard(Result):
         Clusters of queries that were flipped whole.
     replicates : dict of str to int, optional
         Runs of each system.
-    risk : float, optional
-        Losses count 1 + risk times as much as gains.
-    baseline : str, optional
-        System that gains and losses are relative to.
     remarks : tuple of str
         Notes on the tests and the scores.
 
@@ -83,11 +78,9 @@ class Leaderboard(Result):
     seed: int
     clusters: int | None = None
     replicates: dict[str, int] | None = None
-    risk: float | None = None
-    baseline: str | None = None
     remarks: tuple[str, ...] = ()
 
-    made_with = ("rule", "alpha", "resamples", "seed", "clusters", "replicates", "risk", "baseline")
+    made_with = ("rule", "alpha", "resamples", "seed", "clusters", "replicates")
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure and system, best first.
@@ -100,8 +93,7 @@ class Leaderboard(Result):
             (probability of being best on other queries; null with one query). Over several tasks also borda (fraction
             of systems beaten, mean over tasks), wins (fraction of tasks on which the system is best), without_low,
             without_high (ranks without one of the tasks), new_low, new_high (ranks on other such tasks, for all systems
-            together) and new_best. With ``risk`` also zrisk and georisk, and against a baseline urisk, urisk_low,
-            urisk_high (interval by itself) and trisk.
+            together) and new_best.
 
         Examples
         --------
@@ -140,8 +132,6 @@ def leaderboard(
     alpha: float = 0.05,
     clusters: Mapping[str, Any] | None = None,
     replicates: Mapping[str, Sequence[str]] | None = None,
-    risk: float | None = None,
-    baseline: str | None = None,
     resamples: int = 2000,
     seed: int = 0,
 ) -> Leaderboard:
@@ -167,11 +157,6 @@ def leaderboard(
         The cluster of each query, such as its user; for a single collection. See :func:`significance`.
     replicates : dict of str to list of str, optional
         Systems with several runs; for a single collection. See :func:`significance`.
-    risk : float, optional
-        Add the risk of each system: losses count 1 + risk times as much as gains, usually 2 or 6 times. Without a
-        baseline, ZRisk and GeoRisk, whose expected scores come from the other systems. For a single collection.
-    baseline : str, optional
-        With ``risk``, add URisk with its interval, and TRisk, against this system.
     resamples : int, default 2000
         Resamples of the queries (or clusters, or tasks) for the probability of being best, by the Bayesian bootstrap.
     seed : int, default 0
@@ -201,15 +186,12 @@ def leaderboard(
     elif rule != "mean":
         raise UsageError(f"rule={rule!r} is for several tasks; give {{task: scores}}, or leave it out")
     first = next(iter(parts.values()))
-    plain = len(parts) == 1 and clusters is None and replicates is None
-    at_risk = risk_options(risk, baseline, first, plain=plain)
     boards = [
         _board(
             {name: part.select(measures=[measure]) for name, part in parts.items()},
             rule=rule,
             resamples=resamples,
             testing={"alpha": alpha, "clusters": clusters, "replicates": replicates, "seed": seed},
-            risk=at_risk,
         )
         for measure in first.measures
     ]
@@ -217,12 +199,6 @@ def leaderboard(
     of_one = {remark for measure in first.measures for remark in first.select(measures=[measure]).remarks}
     own = (remark for found in tests for remark in found.remarks if remark not in of_one)  # those of all are below
     others = [f"{name}: " * (len(parts) > 1) + remark for name, part in parts.items() for remark in part.remarks]
-    if risk is not None:
-        others += [
-            f"{board.found.columns['measure'][0]}: ZRisk and GeoRisk need scores of 0 or more, higher being better"
-            for board in boards
-            if board.rows["georisk"].is_null().all()
-        ]
     return Leaderboard(
         frame=pl.concat([board.rows for board in boards]),
         left_out=pl.concat([board.without for board in boards]),
@@ -234,8 +210,6 @@ def leaderboard(
         seed=seed,
         clusters=tests[0].clusters,
         replicates=tests[0].replicates,
-        risk=None if at_risk is None else at_risk[0],
-        baseline=baseline,
         remarks=tuple(dict.fromkeys((*own, *others))),
     )
 
@@ -271,7 +245,6 @@ def _board(
     rule: str,
     resamples: int,
     testing: dict[str, Any],
-    risk: tuple[float, int | None] | None,
 ) -> _Board:
     first = next(iter(parts.values()))
     measure, several = first.measures[0], len(parts) > 1
@@ -320,12 +293,8 @@ def _board(
     kinds = {name: pl.Int64 for name in columns if "rank" in name or name.endswith(("_low", "_high"))} | {
         "group": pl.String
     }
-    if risk is not None:
-        columns |= risk_columns(*risk, tables[0], first.kinds[0], testing["alpha"])
     rows = pl.DataFrame({name: list(values[order]) for name, values in columns.items()}, schema_overrides=kinds)
-    rows = rows.with_columns(
-        pl.col(name).fill_nan(None) for name in ("best", "trisk", "zrisk", "georisk") if name in columns
-    )
+    rows = rows.with_columns(pl.col("best").fill_nan(None))
     without = pl.DataFrame(
         {
             "measure": [measure] * left.size,

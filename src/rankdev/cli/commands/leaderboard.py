@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 @click.option("--alpha", default=0.05, show_default=True, help="Level of tests and intervals.")
 @clusters_option
 @replicates_option
-@click.option("--risk", type=float, metavar="A", help="Add risk: losses count 1 + A times; 1 or 5.")
-@click.option("--baseline", help="With --risk: against this system.")
 @click.option("--resamples", default=2000, show_default=True, metavar="N", help="For the probability of being best.")
 def leaderboard_command(
     collections: tuple[str, ...],
@@ -44,8 +42,6 @@ def leaderboard_command(
     alpha: float,
     clusters: str | None,
     replicates: tuple[str, ...],
-    risk: float | None,
-    baseline: str | None,
     resamples: int,
     seed: int,
     form: str | None,
@@ -61,11 +57,8 @@ def leaderboard_command(
     from rankdev.statistics.leaderboard import Leaderboard, leaderboard
 
     if collections:
-        refuse_unused("clusters", "replicates", "risk", "baseline", why="is for one collection")
-    if risk is None:
-        refuse_unused("baseline", why="needs --risk")
+        refuse_unused("clusters", "replicates", why="is for one collection")
     options: dict[str, Any] = {"rule": rule, "alpha": alpha, "resamples": resamples, "seed": seed}
-    options |= {"risk": risk, "baseline": baseline}
 
     def analyse(scores: Any) -> Leaderboard:
         repeated = matching_runs(replicates, scores.systems) if replicates else None
