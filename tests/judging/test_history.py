@@ -8,7 +8,6 @@ import sys
 import pytest
 
 import rankdev as rd
-from rankdev.io.judgment_database import SCHEMA, read_answers
 from rankdev.judging.store import Store
 from tests.judging.serving import Client, serving
 
@@ -121,40 +120,12 @@ def test_wrong_changes_are_refused(asked, server):
     assert [row[1] for row in outcomes(server)] == ["first"]
 
 
-def test_a_list_is_shown_and_not_changed_pair_by_pair(server):
-    ann = Client(server)
-    ann.post("ranking", request="l", query="q1", shown=["d1", "d2", "d3"], tiers=[["d1"], ["d2"], ["d3"]])
-    entry = history(ann)[0]
-    assert (entry["items"], "sides" in entry) == (3, False)
-    status, reply = changed(ann, entry)
-    assert (status, "a list cannot be changed" in reply["error"]) == (400, True)
-
-
 def test_answers_about_other_items_are_not_listed(tmp_path):
     with serving(tmp_path) as server:
         ann = Client(server)
         ann.answer(ann.next())
     with serving(tmp_path, [{"query": "q9", "item": f"d{k}"} for k in (1, 2, 9)]) as server:
         assert history(Client(server)) == []
-
-
-def test_a_database_of_before_gets_the_new_columns(tmp_path):
-    path = tmp_path / "j.sqlite"
-    with sqlite3.connect(path) as before:
-        before.execute(SCHEMA)
-        before.execute("INSERT INTO answers VALUES (1, 'r', 0, 'q', 'a', 'b', 'first', 'ann', 1.0, '', 'then', 0)")
-        before.execute("INSERT INTO answers VALUES (2, 's', 0, 'q', 'a', 'c', 'tie', 'ann', 1.0, '', 'then', 1)")
-    before.close()
-    content = path.read_bytes()
-    assert len(rd.read_preferences(path)) == 1
-    assert read_answers(path, ended=True)["undone"].to_list() == [0, 1]
-    assert path.read_bytes() == content  # reading changes nothing
-    store = Store(path)
-    assert store.answers().select("seconds", "kind", "program").rows() == [(None, "", 0)]
-    assert store.change("c", 1, "ann", "tie", "")[1].outcome == "tie"
-    store.close()
-    Store(path).close()
-    assert read_answers(path)["outcome"].to_list() == ["tie"]
 
 
 def test_the_time_of_an_answer_is_kept(server):
@@ -167,7 +138,7 @@ KILLED = """
 import sys
 from rankdev.judging.store import StoredAnswer, Store
 store = Store(sys.argv[1])
-store.add("r", [StoredAnswer("q", "a", "b", "first", "ann", comment="0")])
+store.add("r", StoredAnswer("q", "a", "b", "first", "ann", comment="0"))
 for count in range(1, 1000):
     store.change(f"c{count}", count, "ann", ("first", "tie")[count % 2], str(count))
     print(count, flush=True)  # what the page hears as saved

@@ -171,7 +171,7 @@ def asked_of_small(store, queries=4):
     for k in range(queries):
         for number, (a, b) in enumerate(combinations("abc", 2)):
             outcome = "skip" if (k, number) == (1, 0) else "first"
-            store.add(f"{k} {a} {b}", [StoredAnswer(f"q{k}", a, b, outcome, "small")])
+            store.add(f"{k} {a} {b}", StoredAnswer(f"q{k}", a, b, outcome, "small"))
 
 
 def test_people_are_asked_what_the_model_answered_query_by_query(tmp_path):

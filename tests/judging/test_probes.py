@@ -141,13 +141,6 @@ def test_four_judges_at_once_with_probes_lose_nothing(tmp_path):
         assert len(judged) == len(set(judged))
 
 
-def test_gold_pairs_in_a_list_are_no_judgments(tmp_path):
-    with serving(tmp_path, ROWS, quick=True, team={"probes": Probes({("q0", "d1", "d2"): None})}) as server:
-        shown = ["d1", "d2", "d3"]
-        Client(server).post("ranking", request="l", query="q0", shown=shown, tiers=[[item] for item in shown])
-        assert sorted(kinds(server)) == ["", "", "gold"]
-
-
 POOL = Pool.of({"q": ["a", "b", "c"]})
 
 
@@ -197,17 +190,9 @@ def test_a_limit_ends_a_judges_part(tmp_path):
         about = {"query": "q5", "first": "d1", "second": "d2", "outcome": "tie", "comment": ""}
         status, reply = ann.post("answer", request="r4", **about)
         assert (status, "Thank you" in reply["error"]) == (400, True)
-        assert ann.post("list")[1]["query"] is None
-        assert ann.post("ranking", request="l", query="q5", shown=["d1", "d2"], tiers=[["d1"], ["d2"]])[0] == 400
         assert ann.post("undo")[1]["question"] is not None
         assert Client(server, "bob").next() is not None
         assert len(server.session.store.answers()) == 2
-
-
-def test_a_list_that_reaches_the_limit_is_saved(tmp_path):
-    with serving(tmp_path, ROWS, quick=True, team={"limit": 1}) as server:
-        reply = Client(server).post("ranking", request="l", query="q0", shown=["d1", "d2"], tiers=[["d1"], ["d2"]])
-        assert (reply[0], reply[1]["saved"], reply[1]["query"]) == (200, True, None)
 
 
 def test_each_judge_is_asked_about_a_share_of_the_queries(tmp_path):
@@ -220,7 +205,6 @@ def test_each_judge_is_asked_about_a_share_of_the_queries(tmp_path):
         assert cy == ann
         assert session.assigned("eve") is None  # the owner, and those without a link
         client = Client(server, "ann", server.tokens.personal["ann"])
-        assert {client.post("list")[1]["query"]["id"] for _ in range(12)} <= ann
         asked = set()
         while question := client.next():
             asked.add(question["query"]["id"])
@@ -230,7 +214,6 @@ def test_each_judge_is_asked_about_a_share_of_the_queries(tmp_path):
         about = {"query": other, "first": "d1", "second": "d2", "outcome": "tie", "comment": ""}
         status, reply = client.post("answer", request="r", **about)
         assert (status, "not among those that you are asked about" in reply["error"]) == (400, True)
-        assert client.post("list")[1]["query"] is None  # nothing new is left of these
         server.change(lambda tokens: tokens.revoked("ann"))
         server.change(lambda tokens: tokens.with_links(["dee"]))  # takes the place that is free
         assert session.assigned("dee") == ann

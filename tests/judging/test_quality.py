@@ -23,9 +23,7 @@ SCORE = {"first": 1.0, "tie": 0.5, "second": 0.0}
 
 
 def frame(answers):
-    schema = {name: pl.Float64 if name in ("weight", "seconds") else pl.String for name in COLUMNS} | {
-        "program": pl.Int64
-    }
+    schema = {name: pl.Float64 if name == "seconds" else pl.String for name in COLUMNS} | {"program": pl.Int64}
     return pl.DataFrame([[getattr(a, name) for name in COLUMNS] for a in answers], schema=schema, orient="row")
 
 
@@ -43,7 +41,7 @@ def plain(answers, gold):
         key = (a.query, *sorted((a.first, a.second)))
         if a.seconds is not None:
             found[a.worker]["fast"].append(float(a.seconds < 1))
-        if a.outcome in ("first", "second") and a.kind != "repeat" and a.weight == 1:
+        if a.outcome in ("first", "second") and a.kind != "repeat":
             found[a.worker]["left"].append(float(a.outcome == "first"))
         if a.outcome == "skip":
             continue
@@ -68,7 +66,7 @@ def plain(answers, gold):
 
 ANSWERS = st.builds(
     lambda query, items, outcome, worker, kind, seconds: StoredAnswer(
-        query, *items, outcome, worker, 1.0, "", "", seconds, kind
+        query, *items, outcome, worker, "", "", seconds, kind
     ),
     st.sampled_from("qr"),
     st.sampled_from(list(itertools.permutations("abc", 2))),
@@ -127,9 +125,7 @@ def simulated(rng, name, answers, act):
             asked.append((query, a, b))
         first, second = (b, a) if kind == "repeat" or rng.random() < 0.5 else (a, b)
         outcome, seconds = act(rng, first, second)
-        given.append(
-            StoredAnswer(query, f"d{first:02}", f"d{second:02}", outcome, name, 1.0, "", f"{k}", seconds, kind)
-        )
+        given.append(StoredAnswer(query, f"d{first:02}", f"d{second:02}", outcome, name, "", f"{k}", seconds, kind))
     return given
 
 
@@ -215,7 +211,7 @@ def served(tmp_path, monkeypatch):
     gold = {("q1", "d1", "d2"): "d1"}
     with serving(tmp_path, repeats=2, team={"probes": Probes(gold)}) as server:
         store = server.session.store
-        store.add("g", [StoredAnswer("q1", "d2", "d1", "second", "=cmd()", seconds=2.5, kind="gold")])
+        store.add("g", StoredAnswer("q1", "d2", "d1", "second", "=cmd()", seconds=2.5, kind="gold"))
         for name in ("=cmd()", "bob"):
             client = Client(server, name)
             for outcome in ("first", "tie", "skip"):
@@ -311,10 +307,10 @@ def test_a_model_is_checked_on_the_owners_page(tmp_path):
     with serving(tmp_path, rows) as server:
         store = server.session.store
         for k in range(12):
-            store.add(f"m{k}", [StoredAnswer(f"q{k}", "a", "b", "first", "small", program=1)])
+            store.add(f"m{k}", StoredAnswer(f"q{k}", "a", "b", "first", "small", program=1))
         assert "have not judged the same pairs" in owner(server).post("overview")[1]["models"]["small"][0]
         for k in range(12):
-            store.add(f"p{k}", [StoredAnswer(f"q{k}", "b", "a", "second", "ann")])
+            store.add(f"p{k}", StoredAnswer(f"q{k}", "b", "a", "second", "ann"))
         reply = owner(server).post("overview")[1]
         assert reply["models"]["small"][0].startswith("small agrees with people on 100% of 12 answers about 12 queries")
         assert [row["judge"] for row in reply["quality"]["judges"]] == ["ann"]

@@ -160,23 +160,6 @@ def test_answers_about_other_items_are_not_taken_back(tmp_path):
         assert Client(server, "bob").next()["query"]["id"] == "q9"
 
 
-def test_a_list_weighs_as_much_as_its_items_less_one(server, tmp_path):
-    ann = Client(server)
-    shown, about = ["d1", "d2", "d3", "d4"], {"request": "l1", "query": "q1"}
-    status, reply = ann.post("ranking", **about, shown=shown, tiers=[["d2"], ["d1", "d4"], ["d3"]])
-    assert (status, reply["saved"]) == (200, True)
-    judged = rd.read_preferences(tmp_path / "judgments.sqlite")
-    assert judged.weight.sum() == pytest.approx(3)
-    assert judged.tie.sum() == 1
-    assert rd.strengths(judged).ordered_items()["q1"][0] == "d2"
-    seen_first = judged.to_polars().select("winner", "loser", "first").rows()
-    assert {min(a, b) for a, b, _ in seen_first} == {first for _, _, first in seen_first}  # as shown, not as ordered
-    wrong = [[["d2", "d2"]], ["d2"], [["d2"]], [[3], ["d1"]], 7, [["d1", "d2", "d3", "zz"]]]
-    assert [ann.post("ranking", request="l2", query="q1", shown=shown, tiers=t)[0] for t in wrong] == [400] * len(wrong)
-    assert ann.post("undo")[1]["undone"]
-    assert server.session.store.answers().is_empty()
-
-
 @pytest.mark.parametrize("form", EXPORTS)
 def test_every_format_is_exported_and_read_again(form, server, tmp_path):
     ann = Client(server)
@@ -319,59 +302,6 @@ def test_the_page_can_ask_what_decides(tmp_path):
     assert "good" not in json.dumps(session.question("ann"))  # which system leads might sway a judge
     session.close()
     store.close()
-
-
-def test_lists_end_and_do_not_repeat_themselves(tmp_path):
-    rows = [{"query": f"q{q}", "item": f"d{k}"} for q in range(3) for k in range(9)]
-    with serving(tmp_path, rows) as server:
-        server.session.list_size = 5
-        ann, seen, queries = Client(server), [], []
-        reply = ann.post("list")[1]
-        while reply["items"]:
-            query, shown = reply["query"]["id"], [side["item"] for side in reply["items"]]
-            queries.append(query)
-            assert (query, frozenset(shown)) not in seen
-            seen.append((query, frozenset(shown)))
-            before = len(server.session.store.answers())
-            tiers = [[item] for item in sorted(shown)]
-            reply = ann.post("ranking", request=f"l{len(seen)}", query=query, shown=shown, tiers=tiers)[1]
-            assert reply["saved"] is True
-            assert len(server.session.store.answers()) > before  # something about it was new
-        answers = server.session.store.answers()
-        pairs = [(row["query"], *sorted((row["first"], row["second"]))) for row in answers.iter_rows(named=True)]
-        assert len(pairs) == len(set(pairs))
-        assert len([1 for _ in groupby(queries)]) <= 5  # one query after the other, unless one is unsettled again
-        assert ann.post("next")[1]["question"] is None
-        undone = ann.post("undo")[1]
-        assert {side["item"] for side in undone["list"]["items"]} <= seen[-1][1]
-
-
-def test_a_list_that_is_sent_again_is_kept_once(server):
-    ann = Client(server)
-    reply = ann.post("list")[1]
-    query, shown = reply["query"]["id"], [side["item"] for side in reply["items"]]
-    about = {"request": "l1", "query": query, "shown": shown}
-    for _ in range(2):
-        assert ann.post("ranking", **about, tiers=[[item] for item in shown])[1]["saved"] is True
-    count = len(shown) * (len(shown) - 1) // 2
-    assert len(server.session.store.answers()) == count
-    status, reply = ann.post("ranking", **about, tiers=[[item] for item in reversed(shown)])
-    assert (status, "with another answer" in reply["error"]) == (400, True)
-    other = ann.post("ranking", **about | {"request": "l2"}, tiers=[[item] for item in reversed(shown)])[1]
-    assert other["saved"] is False
-    assert len(server.session.store.answers()) == count
-
-
-def test_a_list_needs_time_to_be_seen(tmp_path):
-    with serving(tmp_path, least=0.4) as server:
-        ann = Client(server)
-        reply = ann.post("list")[1]
-        query, shown = reply["query"]["id"], [side["item"] for side in reply["items"]]
-        about = {"request": "l1", "query": query, "shown": shown, "tiers": [[item] for item in shown]}
-        assert ann.post("ranking", **about)[0] == 425
-        assert server.session.store.answers().is_empty()
-        time.sleep(0.45)
-        assert ann.post("ranking", **about)[0] == 200
 
 
 def queries_in_a_row(session, judges=("ann",), most=60):
@@ -591,7 +521,7 @@ import os, sys
 from rankdev.judging.store import StoredAnswer, Store
 store = Store(sys.argv[1])
 for count in range(1000):
-    store.add(f"r{count}", [StoredAnswer("q", "a", "b", "first", "ann")])
+    store.add(f"r{count}", StoredAnswer("q", "a", "b", "first", "ann"))
     print(count, flush=True)  # what the page hears as saved
 """
 
@@ -610,7 +540,7 @@ def test_nothing_that_was_saved_is_lost_when_killed(after, tmp_path):
     assert count >= after
     store = Store(path)
     assert count <= len(store.answers()) <= count + 1
-    assert store.add("more", [StoredAnswer("q", "a", "b", "tie", "ann")])
+    assert store.add("more", StoredAnswer("q", "a", "b", "tie", "ann"))
     store.close()
 
 
@@ -650,7 +580,6 @@ def test_the_command_keeps_what_it_called_saved(end, status, says, tmp_path):
         (["--run", "a.run"], "need --goal decide"),
         (["--goal", "top", "--top", "0"], "top must be"),
         (["--port", "99999"], "choose another --port"),
-        (["--list-size", "1"], "list-size must be"),
     ],
 )
 def test_wrong_options_are_named(options, message, tmp_path):
@@ -744,19 +673,3 @@ def test_a_restart_keeps_the_links(tmp_path):
     (tmp_path / "judgments.sqlite-judging").write_text('{"judge": 3, "owner": "short"')
     with serving(tmp_path) as server:
         assert server.tokens.judge != before.judge
-
-
-def test_a_list_that_was_just_shown_is_not_saved(tmp_path):
-    with serving(tmp_path, least=0.3) as server:
-        ann = Client(server)
-        listed = ann.post("list", page="p")[1]
-        shown = [side["item"] for side in listed["items"]]
-        about = {"query": listed["query"]["id"], "shown": shown, "tiers": [[item] for item in shown], "page": "p"}
-        status, reply = ann.post("ranking", request="r", **about)
-        assert (status, "shown for 0.3 seconds" in reply["error"]) == (425, True)
-        assert server.session.store.answers().is_empty()
-        time.sleep(0.31)
-        ann = Client(server)
-        assert ann.post("ranking", request="r", **about)[0] == 200
-        assert ann.post("ranking", request="r", **about)[0] == 200  # sent again
-        assert len(server.session.store.answers()) == len(shown) * (len(shown) - 1) // 2

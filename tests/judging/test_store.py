@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import rankdev as rd
-from rankdev.io.judgment_database import SCHEMA, read_answers
+from rankdev.io.judgment_database import read_answers
 from rankdev.judging._database import StoreError
 from rankdev.judging.store import Store, StoredAnswer
 from tests.judging.serving import Client, serving
@@ -25,7 +25,7 @@ def store(tmp_path):
 
 
 def add(store, request, outcome="first"):
-    return store.add(request, [StoredAnswer("q", "a", "b", outcome, "ann")])
+    return store.add(request, StoredAnswer("q", "a", "b", outcome, "ann"))
 
 
 def kept(path):
@@ -39,21 +39,6 @@ def test_a_copy_of_the_file_has_every_answer(store, tmp_path):
     store.undo("ann", lambda _: True)
     assert kept(shutil.copy(store.path, tmp_path / "undone.sqlite")) == 39
     assert not list(tmp_path.glob("j.sqlite-[wsj]*l*"))  # neither a log nor a journal is needed
-
-
-def test_answers_of_an_older_log_are_taken_into_the_file(tmp_path):
-    path = tmp_path / "j.sqlite"
-    before = sqlite3.connect(path)
-    before.execute("PRAGMA journal_mode=WAL")
-    before.execute(SCHEMA)
-    before.execute("INSERT INTO answers VALUES (1, 'r', 0, 'q', 'a', 'b', 'first', 'ann', 1.0, '', '', 0)")
-    before.commit()
-    shutil.copy(path, tmp_path / "killed.sqlite")
-    shutil.copy(f"{path}-wal", tmp_path / "killed.sqlite-wal")
-    before.close()
-    store = Store(tmp_path / "killed.sqlite")
-    assert kept(shutil.copy(store.path, tmp_path / "copy.sqlite")) == 1
-    store.close()
 
 
 @POSIX
@@ -115,7 +100,7 @@ def test_a_full_disk_is_named_and_loses_nothing(store):
     add(store, "r1")
     pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
     store._connection.execute(f"PRAGMA max_page_count={pages}")
-    long = [StoredAnswer("q", "a", "b", "tie", "ann", comment="x" * 10_000)]
+    long = StoredAnswer("q", "a", "b", "tie", "ann", comment="x" * 10_000)
     with pytest.raises(StoreError, match="the disk is full; free some space, and answer again"):
         store.add("r2", long)
     assert kept(store.path) == 1

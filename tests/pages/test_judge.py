@@ -331,53 +331,6 @@ def test_the_end_is_shown(opened, server):
     assert len(said(server)) == 9
 
 
-def test_a_list_is_put_in_order_by_keys_and_pointer(opened, server):
-    opened.click("text=List")
-    opened.wait_for_selector("#tiers .card")
-    names = opened.locator("#tiers .card").count()
-    opened.locator("#tiers .card").nth(0).press("ArrowDown")  # now tied with the second
-    assert opened.locator("#tiers li[data-tier='0'] .card").count() == 2
-    third = opened.locator("#tiers .card").nth(2)
-    item = third.get_attribute("data-item")
-    third.drag_to(opened.locator("#tiers li[data-between='0']"))
-    assert opened.locator("#tiers li[data-tier='0'] .card").get_attribute("data-item") == item
-    opened.wait_for_function("() => wasSeen()")
-    opened.click("#save")
-    opened.wait_for_function("() => document.getElementById('saved').textContent === 'saved'")
-    rows = said(server)
-    assert len(rows) == names * (names - 1) // 2
-    assert [row[3] for row in rows].count("tie") == 1
-    assert all(row[3] == ("first" if row[1] == item else "second") for row in rows if item in row[1:3])
-
-
-def test_an_item_of_a_list_opens_in_full_and_the_list_ends(opened, server):
-    opened.click("text=List")
-    opened.wait_for_selector("#tiers .card")
-    opened.locator("#tiers .entry", has_text="Mérida").locator(".open").click()
-    assert "longest that remains from Roman times" in opened.text_content("#opened[open] .text")
-    assert opened.get_attribute("#opened-item a", "href") == "https://example.org/d1"
-    opened.keyboard.press("u")  # keys act on what is open, not on the list behind it
-    opened.click("#opened button")
-    opened.locator("#tiers .card", has_text="Mérida").press("Enter")
-    opened.keyboard.press("Escape")
-    opened.wait_for_selector("#opened", state="hidden")
-    for count in range(1, 3):
-        opened.wait_for_function("() => wasSeen()")
-        query = opened.text_content("#list-query strong")
-        opened.click("#save")
-        opened.wait_for_function(
-            "query => !byId('done').hidden || document.querySelector('#list-query strong').textContent !== query",
-            arg=query,
-        )
-        assert len(said(server)) == (6, 9)[count - 1]
-    opened.wait_for_selector("#done:not([hidden])")
-    assert opened.locator("#list").is_hidden()
-    opened.keyboard.press("u")
-    opened.wait_for_selector("#tiers .card")
-    assert opened.locator("#done").is_hidden()
-    assert len(said(server)) == 6
-
-
 def test_the_owner_sees_tiers_and_exports(page, server, tmp_path):
     begin(page, server, server.tokens.owner, "eve")
     for _ in range(6):
@@ -403,9 +356,6 @@ def test_nothing_serious_stands_between_a_person_and_the_page(seen, server):
     page.wait_for_selector("#pairs:not([hidden])")
     assert found() == []
     press(page, "ArrowLeft")
-    page.click("text=List")
-    page.wait_for_selector("#tiers .card")
-    assert found() == []
     page.click("text=Results")
     page.wait_for_selector("#found .card")
     assert found() == []
@@ -434,29 +384,3 @@ def test_nothing_is_called_saved_when_the_server_is_gone(page, server):
     assert shown(page) == before
     press(page, "ArrowLeft")
     assert len(said(server)) == 1
-
-
-def test_a_finger_scrolls_a_list_and_drags_by_the_grip(browser, server):
-    context = browser.new_context(viewport={"width": 390, "height": 1400}, has_touch=True, is_mobile=True)
-    phone = begin(context.new_page(), server, server.tokens.judge, "ann")
-    phone.tap("[data-mode=list]")
-    phone.wait_for_selector("#tiers .card")
-
-    def orders():
-        return [card.get_attribute("aria-label") for card in phone.locator("#tiers .card").all()]
-
-    def moved(start, to):
-        boxes = [phone.locator(place).bounding_box() for place in (start, to)]
-        (x, y), (_, end) = ((box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes)
-        fingers = context.new_cdp_session(phone)
-        for kind, at in (("touchStart", y), ("touchMove", (y + end) / 2), ("touchMove", end), ("touchEnd", None)):
-            points = [] if at is None else [{"x": x, "y": at}]
-            fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-
-    before = orders()
-    moved("#tiers li[data-tier='1'] .card", "#tiers li[data-between='0']")
-    assert orders() == before
-    moved("#tiers li[data-tier='1'] .grip", "#tiers li[data-between='0']")
-    phone.wait_for_function("first => document.querySelector('#tiers .card').ariaLabel === first", arg=before[1])
-    assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    context.close()

@@ -1,4 +1,4 @@
-"""Grading in a real browser: by keys and by pointer, beside pairs and lists."""
+"""Grading in a real browser: by keys and by pointer, beside pairs."""
 
 import pytest
 
@@ -92,7 +92,7 @@ def test_nothing_is_called_saved_when_the_server_is_gone(page, server):
     assert len(given(server)) == 1
 
 
-def test_pairs_lists_and_grades_are_beside_each_other_and_the_owner_exports(page, server, tmp_path):
+def test_pairs_and_grades_are_beside_each_other_and_the_owner_exports(page, server, tmp_path):
     begin(page, server, server.tokens.owner)
     press(page, server, "3")
     page.click("[data-mode=pairs]")

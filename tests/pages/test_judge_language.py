@@ -74,11 +74,6 @@ def test_no_text_is_outside_the_file(page, tmp_path, wrapped):
         page.focus("#title")  # a key in the history answers nothing
         press(page, "u")
         assert outside(page) == []
-        page.click("[data-mode=list]")
-        page.wait_for_selector("#tiers .card")
-        assert outside(page) == []
-        page.click("[data-mode=pairs]")
-        page.wait_for_selector("#pairs:not([hidden])")
         for _ in range(9):
             press(page, "ArrowLeft")
         page.wait_for_selector("#done:not([hidden])")
@@ -106,9 +101,6 @@ def test_nothing_serious_stands_between_a_person_and_the_german_page(seen, tmp_p
     with serving(tmp_path, page=Page("de")) as server:
         begin(page, server, server.tokens.judge, "ann")
         assert page.get_attribute("html", "lang") == "de"
-        assert found() == []
-        page.click("[data-mode=list]")
-        page.wait_for_selector("#tiers .card")
         assert found() == []
 
 

@@ -114,7 +114,7 @@ def test_the_owner_sees_what_answers_say_about_judges(judges, browser, seen, tmp
         server.change(lambda tokens: tokens.with_links(names))
         for k in range(30):
             about = (f"q{k % 4}", f"d{k % 7}", "d7")
-            server.session.store.add(f"s{k}", [StoredAnswer(*about, "first", "always left", seconds=0.6)])
+            server.session.store.add(f"s{k}", StoredAnswer(*about, "first", "always left", seconds=0.6))
         tabs = []
         for name in names:
             tab = browser.new_context().new_page()

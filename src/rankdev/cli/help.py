@@ -22,7 +22,7 @@ SHARED = {
     "tables": ("--columns", "--duplicates", "--collapse", "--ranks"),
     "output": ("--format", "-o", "--figure", "--safe-csv"),
     "simulation": ("--seed", "--engine", "--threads", "--permutations"),
-    "judging": ("--guidelines", "--language", "--list-size", "--public-url"),
+    "judging": ("--guidelines", "--language", "--public-url"),
     "models": (
         *("--parallel", "--questions", "--both-orders", "--instructions"),
         *("--price", "--budget-cost", "--budget-tokens"),

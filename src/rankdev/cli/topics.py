@@ -216,10 +216,10 @@ reports how far they agree, and with --run and -m which system is better.
 Example: rankdev judge items.jsonl --db judgments.sqlite --check small"""
 
 JUDGING = """\
-The page of rankdev judge shows assessors two items, or a list to put in order:
-which is better? With --grades SCALE it also asks how good each item is. SCALE
-is a range such as 0-3, labels from worst to best such as bad,fair,good, which
-are saved as 0, 1, 2, or both: 0=bad,1=fair,3=good. Then:
+The page of rankdev judge shows assessors two items: which is better? With
+--grades SCALE it also asks how good each item is. SCALE is a range such as 0-3,
+labels from worst to best such as bad,fair,good, which are saved as 0, 1, 2, or
+both: 0=bad,1=fair,3=good. Then:
 rankdev refs grades judgments.sqlite -o refs.jsonl
 
   --guidelines FILE    Markdown, shown next to the items. Images are links, and
@@ -229,7 +229,6 @@ rankdev refs grades judgments.sqlite -o refs.jsonl
                        query_text, query_description and query_narrative.
   --language CODE      Language of the page: en or de. Default: that of each
                        browser, or English.
-  --list-size N        Items per list to order. Default: 6.
   --public-url URL     Address that assessors use, of a proxy in front of it.
 
 Example: rankdev judge items.jsonl --db judgments.sqlite --guidelines guide.md"""

@@ -1,4 +1,4 @@
-"""The SQLite database of ``rankdev judge``: answers about pairs and lists, and grades of items."""
+"""The SQLite database of ``rankdev judge``: answers about pairs, and grades of items."""
 
 from __future__ import annotations
 
@@ -16,21 +16,18 @@ MAGIC = b"SQLite format 3\0"
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
   id INTEGER PRIMARY KEY,
-  request TEXT NOT NULL,         -- made by the page: an answer that is sent twice is kept once
-  part INTEGER NOT NULL,         -- 0, or the number of the pair where a whole list was put in order
+  request TEXT NOT NULL UNIQUE,  -- made by the page: an answer that is sent twice is kept once
   query TEXT NOT NULL,
   first TEXT NOT NULL,           -- shown on the left
   second TEXT NOT NULL,
   outcome TEXT NOT NULL CHECK (outcome IN ('first', 'second', 'tie', 'skip')),
   worker TEXT NOT NULL,
-  weight REAL NOT NULL,          -- 1, or 2/n for each pair of a list of n
   comment TEXT NOT NULL,
   at TEXT NOT NULL,              -- UTC
-  undone INTEGER NOT NULL DEFAULT 0,
-  UNIQUE (request, part)
+  undone INTEGER NOT NULL DEFAULT 0
 ) STRICT
 """
-FIRST_COLUMNS = ("query", "first", "second", "outcome", "worker", "weight", "comment", "at")
+FIRST_COLUMNS = ("query", "first", "second", "outcome", "worker", "comment", "at")
 ADDED = {  # since the first version: a database without them can be read, and gets them when it is written to
     "seconds": "REAL",  # from question to answer; null where that is not known
     "kind": "TEXT NOT NULL DEFAULT ''",  # 'gold': the owner knows the answer; 'repeat': the judge had answered before
@@ -39,7 +36,7 @@ ADDED = {  # since the first version: a database without them can be read, and g
     "replaced_by": "INTEGER",  # id of the answer that it was changed to
 }
 COLUMNS = (*FIRST_COLUMNS, "seconds", "kind", "program")
-TYPES = {"weight": pl.Float64, "seconds": pl.Float64, "program": pl.Int64, "undone": pl.Int64}
+TYPES = {"seconds": pl.Float64, "program": pl.Int64, "undone": pl.Int64}
 GRADES = """
 CREATE TABLE IF NOT EXISTS grades (
   id INTEGER PRIMARY KEY,
@@ -103,23 +100,21 @@ def read_answers(path: PathLike, *, ended: bool = False) -> pl.DataFrame:
 
 
 def as_judgments(answers: pl.DataFrame) -> pl.DataFrame:
-    """Return answers as judgments: query, winner, loser, tie, worker, first, and weight where lists were ordered.
+    """Return answers as judgments: query, winner, loser, tie, worker, first.
 
     Answers that only tell about the judge are left out: gold pairs, and pairs that the judge had answered before, of
     which the first answer counts.
     """
     judged = answers.filter(pl.col("outcome") != "skip", pl.col("kind") == "")
     lost = pl.col("outcome") == "second"
-    table = judged.select(
+    return judged.select(
         "query",
         winner=pl.when(lost).then("second").otherwise("first"),
         loser=pl.when(lost).then("first").otherwise("second"),
         tie=pl.col("outcome") == "tie",
         worker="worker",
         first="first",
-        weight="weight",
     )
-    return table.drop("weight") if (table["weight"] == 1).all() else table
 
 
 def read_given_grades(path: PathLike) -> pl.DataFrame:
@@ -144,7 +139,7 @@ def references_from_database(path: PathLike) -> References:
     """Make references of the grades in a database: the mean where several assessors graded an item."""
     given = read_given_grades(path).drop_nulls("grade")
     if given.is_empty():
-        raise FileFormatError(path, "it has no grades; rankdev refs preferences reads its judgments of pairs and lists")
+        raise FileFormatError(path, "it has no grades; rankdev refs preferences reads its judgments of pairs")
     means = given.group_by("query", "item", maintain_order=True).agg(pl.col("grade").mean(), n=pl.len())
     if several := len(means.filter(pl.col("n") > 1)):
         warn(f"{counted(several, 'item', 'was')} graded several times; the mean counts")

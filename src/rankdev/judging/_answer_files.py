@@ -136,7 +136,7 @@ class AnswerDatabase:
 
     def _write(self, query: str, first: str, second: str, outcome: str, comment: str) -> None:
         answer = StoredAnswer(query, first, second, outcome, self.name, comment=comment, program=1)
-        self._store.add(uuid4().hex, [answer])
+        self._store.add(uuid4().hex, answer)
 
 
 def _order(answer: StoredAnswer) -> tuple[str, str]:

@@ -195,9 +195,7 @@ class Database:
         tables = [name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         try:
             if tables:
-                self._connection.execute(
-                    f"SELECT request, part, undone, {', '.join(FIRST_COLUMNS)} FROM answers LIMIT 1"
-                )
+                self._connection.execute(f"SELECT request, undone, {', '.join(FIRST_COLUMNS)} FROM answers LIMIT 1")
         except sqlite3.OperationalError as error:
             raise FileFormatError(
                 self.path, f"this is not a database of judgments ({error}); choose another name"

@@ -147,7 +147,7 @@ def _answers(session: Session) -> pl.DataFrame:
     here = [session.items.pool.knows(*pair) for pair in table.select("query", "first", "second").iter_rows()]
     gold = pl.when(pl.col("kind") == "gold").then(pl.Series(known, dtype=pl.String))
     return table.select(
-        *("query", "first", "second", "outcome", "worker", "weight", "comment", "at", "seconds", "kind"),
+        *("query", "first", "second", "outcome", "worker", "comment", "at", "seconds", "kind"),
         pl.col("program").cast(pl.Boolean),
         pl.col("undone").cast(pl.Boolean),
         "ended",

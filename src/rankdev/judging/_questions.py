@@ -7,7 +7,7 @@ several, since on a busy machine a fit may take longer than an answer.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from threading import Condition, Lock, Thread
 from typing import Any
 
@@ -162,25 +162,23 @@ class Questions:
             working = len({judge for judge, _ in judges} | {name})
             return {"mine": self._judge(name).answered, "all": self._total, "judges": working}
 
-    def note(self, answers: Sequence[StoredAnswer], times: int, page: str = "") -> None:
-        """Queue answers of one judge for the strategy; ``times=-1`` takes them back."""
-        if not answers:
-            return
+    def note(self, answer: StoredAnswer, times: int, page: str = "") -> None:
+        """Queue an answer for the strategy; ``times=-1`` takes it back."""
         with self._work:
-            judge = self._screen(answers[0].worker, page, used=True).judge
+            judge = self._screen(answer.worker, page, used=True).judge
             judge.answered += times
-            pairs = {sorted_pair(answer.pair) for answer in answers}
-            for answer in answers:
-                judge.note(answer, times)
+            judge.note(answer, times)
+            pair = sorted_pair(answer.pair)
             for screen in self._screens.values():
                 if screen.judge is judge:
-                    if screen.asked is not None and sorted_pair(screen.asked) in pairs:
+                    if screen.asked is not None and sorted_pair(screen.asked) == pair:
                         screen.asked = None
-                    screen.ready = [other for other in screen.ready if sorted_pair(other) not in pairs]
+                    screen.ready = [other for other in screen.ready if sorted_pair(other) != pair]
                     screen.fresh = False
                 screen.fresh &= len(screen.ready) > 0  # there may be something to ask again
             self._total += times
-            self._pending += [(answer, times) for answer in answers if not answer.kind]
+            if not answer.kind:
+                self._pending.append((answer, times))
             self._work.notify()
 
     def change(self, old: StoredAnswer, new: StoredAnswer) -> None:
@@ -200,15 +198,12 @@ class Questions:
         self._thread.join()
 
     def _recall(self, before: Iterable[StoredAnswer]) -> None:
-        """Queue earlier answers; the pairs of one list, which have one time, count as one answer."""
-        lists: set[tuple[str, str]] = set()
+        """Queue earlier answers."""
         for answer in before:
             judge = self._judge(answer.worker)
             judge.note(answer, 1)
-            if answer.weight == 1 or (answer.worker, answer.at) not in lists:
-                judge.answered += 1
-                self._total += 1
-            lists.add((answer.worker, answer.at))
+            judge.answered += 1
+            self._total += 1
             if not answer.kind:
                 self._pending.append((answer, 1))
 
@@ -283,7 +278,7 @@ class Questions:
             if answer.outcome == "skip":
                 continue
             won, lost = (answer.second, answer.first) if answer.outcome == "second" else (answer.first, answer.second)
-            self.strategy.tell(answer.query, won, lost, tie=answer.outcome == "tie", times=times * answer.weight)
+            self.strategy.tell(answer.query, won, lost, tie=answer.outcome == "tie", times=times)
         if pending or not self._state:
             unsettled = set(self.strategy.unsettled())
             errors, left = self.strategy.errors(), self.strategy.left()

@@ -66,7 +66,7 @@ class Judge:
             (self.repeated.add if times > 0 else self.repeated.discard)(pair)
             return
         (self.done.add if times > 0 else self.done.discard)(pair)
-        if answer.kind or answer.outcome == "skip" or answer.weight < 1:
+        if answer.kind or answer.outcome == "skip":
             return
         if times > 0:
             self.given.append(answer.pair)

@@ -195,8 +195,8 @@ def _fast(people: pl.DataFrame) -> pl.DataFrame:
 
 
 def _left(people: pl.DataFrame) -> pl.DataFrame:
-    """Return whether the left was chosen; a repetition, whose sides are not random, and a list are left out."""
-    sides = pl.col("outcome").is_in(["first", "second"]) & (pl.col("kind") != "repeat") & (pl.col("weight") == 1)
+    """Return whether the left was chosen; a repetition, whose sides are not random, is left out."""
+    sides = pl.col("outcome").is_in(["first", "second"]) & (pl.col("kind") != "repeat")
     return people.filter(sides).select("worker", value=(pl.col("outcome") == "first").cast(pl.Float64))
 
 
@@ -236,12 +236,10 @@ def _others(people: pl.DataFrame) -> pl.DataFrame:
 
 
 def _judges(people: pl.DataFrame, values: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    single = pl.col("weight") == 1
-    lists = pl.col("at").filter(~single).n_unique()  # the pairs of one list have one time
     table = people.group_by("worker").agg(
-        answers=single.sum() + lists,
+        answers=pl.len(),
         skips=(pl.col("outcome") == "skip").sum(),
-        ties=((pl.col("outcome") == "tie") & single).sum(),
+        ties=(pl.col("outcome") == "tie").sum(),
         seconds=pl.col("seconds").median(),
     )
     table = table.sort("worker").rename({"worker": "judge"})
@@ -266,9 +264,8 @@ def _judges(people: pl.DataFrame, values: Mapping[str, pl.DataFrame]) -> pl.Data
 
 
 def _queries(people: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
-    single = pl.col("weight") == 1
     table = people.group_by("query", maintain_order=True).agg(
-        answers=single.sum() + pl.struct("worker", "at").filter(~single).n_unique(),
+        answers=pl.len(),
         skips=(pl.col("outcome") == "skip").sum(),
         seconds=pl.col("seconds").median(),
     )

@@ -267,12 +267,6 @@ class Handler(BaseHTTPRequestHandler):
                 return session.undo(judge, page)
             case "/api/leave":
                 return session.leave(judge, page)
-            case "/api/list":
-                return session.next_list(judge, page)
-            case "/api/ranking":
-                tiers = asked.get("tiers")
-                shown, tiers = _items(asked.get("shown")), [_items(t) for t in tiers] if isinstance(tiers, list) else []
-                return session.ranking(judge, _text(asked, "request"), _text(asked, "query"), shown, tiers, page)
         raise RefusedError(HTTPStatus.NOT_FOUND, "unknown request")
 
 
@@ -300,12 +294,6 @@ def _page_of(asked: dict[str, Any]) -> str:
     if not isinstance(page, str) or len(page) > LONGEST_PAGE:
         raise RefusedError(HTTPStatus.BAD_REQUEST, f"page must be a text of at most {LONGEST_PAGE} characters")
     return page
-
-
-def _items(value: Any) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise RefusedError(HTTPStatus.BAD_REQUEST, "shown must be a list of items, and tiers lists of items")
-    return value
 
 
 def _json(value: Any) -> bytes:

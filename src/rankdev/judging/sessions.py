@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from itertools import combinations
 from math import comb
-from time import monotonic
 from typing import Any
 
 import polars as pl
@@ -17,9 +15,8 @@ import polars as pl
 from rankdev._common.checks import check_number, check_whole
 from rankdev.errors import UsageError, counted
 from rankdev.judging._questions import Questions
-from rankdev.judging._screens import MANY
 from rankdev.judging._strategies import Strategy
-from rankdev.judging.items import Items, Pair, sorted_pair
+from rankdev.judging.items import Items, sorted_pair
 from rankdev.judging.links import folded
 from rankdev.judging.quality import Probes
 from rankdev.judging.store import Store, StoredAnswer, check_name
@@ -48,25 +45,23 @@ class Session:
         store: Store,
         strategy: Strategy,
         *,
-        list_size: int = 6,
         checked: str | None = None,
         least: float = LEAST,
         probes: Probes | None = None,
         limit: int | None = None,
         share: float = 1.0,
     ) -> None:
-        self.items, self.store, self.list_size, self.least = items, store, list_size, least
+        self.items, self.store, self.least = items, store, least
         self.limit = None if limit is None else check_whole("limit", limit, 1)
         self.places: Mapping[str, int] = {}  # of judges with a link of their own
         self._share = check_share(share)
         self._known: tuple[int, pl.DataFrame, int] | None = None  # those of a version of the answers
-        self._random, self.checked = random.SystemRandom(), checked
+        self.checked = checked
         answers = [StoredAnswer(*row) for row in store.answers().iter_rows()]
         before = [answer for answer in answers if self._knows(answer)]
         self.unmatched = len(answers) - len(before)
         models = {answer.worker for answer in answers if answer.program}
         self._models = {folded(name) for name in (models if checked is None else {*models, checked})}
-        self._lists: dict[tuple[str, str], tuple[str, frozenset[str], float]] = {}  # on the screens of judges
         others = [answer for answer in before if answer.worker != checked]
         self.questions = Questions(strategy, others, probes, self.assigned)
 
@@ -101,76 +96,14 @@ class Session:
         again = sorted_pair(answer.pair) in self.questions.compared(name) and kind != "repeat"
         twice = again and not self.store.has(request)
         answer = replace(answer, kind=kind, seconds=None if shown is None else round(shown, 3))
-        if not twice and self.store.add(request, [answer]):
-            self.questions.note([answer], 1, page)
+        if not twice and self.store.add(request, answer):
+            self.questions.note(answer, 1, page)
         return {**self.question(name, page), "saved": not twice}
 
     def leave(self, name: str, page: str) -> dict[str, Any]:
         """Let others have the questions of a page that was closed."""
         self.questions.leave(name, page)
         return {}
-
-    def ranking(
-        self,
-        name: str,
-        request: str,
-        query: str,
-        shown: Sequence[str],
-        tiers: Sequence[Sequence[str]],
-        page: str = "",
-    ) -> dict[str, Any]:
-        """Keep a ranking of several items, with ties, as judgments of all its pairs with a total weight of n − 1.
-
-        ``shown`` is the order in which the page had shown them: of two items the higher one was seen first.
-        """
-        check_name(name)
-        rank = {item: place for place, tier in enumerate(tiers) for item in tier}
-        if len(shown) < 2 or sorted(shown) != sorted(item for tier in tiers for item in tier) or len(rank) < len(shown):
-            raise UsageError("a ranking must have the two or more items that were shown, each once")
-        self.items.pool.check(query, *shown)
-        self._check_assigned(name, query, request)
-        self._check_seen(name, page, query, shown, request)
-        kept, compared, gold = self.store.pairs(request), self.questions.compared(name), self.questions.probes.gold
-        answers = [
-            StoredAnswer(query, a, b, _outcome(rank[a], rank[b]), name, 2 / len(shown), kind=kind)
-            for a, b in combinations(shown, 2)
-            if ((query, a, b) in kept if kept else sorted_pair((query, a, b)) not in compared)
-            for kind in ["gold" if sorted_pair((query, a, b)) in gold else ""]
-        ]
-        if answers and self.store.add(request, answers):
-            self.questions.note(answers, 1, page)
-        return {**self.next_list(name, page), "saved": bool(answers)}
-
-    def _check_seen(self, name: str, page: str, query: str, shown: Sequence[str], request: str) -> None:
-        """Refuse a ranking of a list that has only just been shown, unless it is sent again."""
-        listed, items, since = self._lists.get((name, page), ("", frozenset(), 0.0))
-        if (listed, items) == (query, frozenset(shown)) and not self.store.has(request):
-            self._refuse_slips(monotonic() - since)
-
-    def next_list(self, name: str, page: str = "", again: Sequence[Pair] = ()) -> dict[str, Any]:
-        """Return items of one query to put in order, with as many pairs as possible that are new to the judge.
-
-        None where there is nothing new in any unsettled query. ``again`` are pairs of a list to show once more.
-        """
-        check_name(name)
-        self.store.check()
-        if self._full(name) and not again:
-            return {"query": None, "items": None, "progress": self._progress(name), "limit": self.limit}
-        if again:
-            query, items = again[0][0], list(dict.fromkeys(item for _, *pair in again for item in pair))
-        else:
-            query, items = self._new_list(name)
-        if not items:
-            return {"query": None, "items": None, "progress": self._progress(name)}
-        self._lists.pop((name, page), None)
-        self._lists[name, page] = query, frozenset(items), monotonic()
-        if len(self._lists) > MANY:  # the oldest goes
-            self._lists.pop(next(iter(self._lists)), None)
-        return {
-            "query": self.items.query(query),
-            "items": [self.items.shown(query, item) for item in items],
-            "progress": self._progress(name),
-        }
 
     def assigned(self, name: str) -> frozenset[str] | None:
         """Return the queries of a judge with a link; no query has two judges before each has one. None means all."""
@@ -201,22 +134,6 @@ class Session:
         if self._full(name) and not self.store.has(request):
             raise UsageError(self._thanks())
 
-    def _new_list(self, name: str) -> tuple[str, list[str]]:
-        """Choose a query that is unsettled, if possible one that the judge has read about, and items of it."""
-        compared: dict[str, dict[str, set[str]]] = {}
-        for query, a, b in self.questions.compared(name):
-            for item, other in ((a, b), (b, a)):
-                compared.setdefault(query, {}).setdefault(item, set()).add(other)
-        pool = self.items.pool.items
-        mine = self.assigned(name)
-        unsettled = [q for q in pool if q in self.questions.unsettled and (mine is None or q in mine)]
-        for query in sorted(unsettled, key=lambda query: query not in compared):
-            known = compared.get(query, {})
-            if any(len(known.get(item, ())) < len(pool[query]) - 1 for item in pool[query]):
-                shuffled = self._random.sample(pool[query], len(pool[query]))
-                return query, _least_compared(shuffled, known, self.list_size)
-        return "", []
-
     def _refuse_slips(self, shown: float | None) -> None:
         if shown is not None and shown < self.least:
             raise TooSoonError(f"a question can be answered when it has been shown for {self.least:g} seconds")
@@ -225,22 +142,18 @@ class Session:
         """Take back the judge's last answer, and ask it again."""
         check_name(name)
         taken, again = self.store.undo(name, self._knows)
-        if again:  # the last answer was a change, which is undone
-            self.questions.change(taken[0], again[0])
-            return {**self.question(name, page), "undone": True}
-        self.questions.note(taken, -1, page)
-        if len(taken) == 1:
-            self.questions.ask_again(name, page, taken[0].pair)
-        lists = {"list": self.next_list(name, page, [answer.pair for answer in taken])} if len(taken) > 1 else {}
-        return {**self.question(name, page), **lists, "undone": len(taken) > 0}
+        if taken is not None and again is not None:  # the last answer was a change, which is undone
+            self.questions.change(taken, again)
+        elif taken is not None:
+            self.questions.note(taken, -1, page)
+            self.questions.ask_again(name, page, taken.pair)
+        return {**self.question(name, page), "undone": taken is not None}
 
     def history(self, name: str) -> dict[str, Any]:
-        """Return the last answers of a judge, the newest first; of a list, only its number of items."""
+        """Return the last answers of a judge, the newest first."""
         check_name(name)
-        found = [
-            (number, answers) for number, answers in self.store.last(name, HISTORY) if all(map(self._knows, answers))
-        ]
-        return {"history": [self._past(number, answers) for number, answers in found]}
+        found = [(number, answer) for number, answer in self.store.last(name, HISTORY) if self._knows(answer)]
+        return {"history": [self._past(number, answer) for number, answer in found]}
 
     def change(self, name: str, request: str, number: object, outcome: object, comment: object) -> dict[str, Any]:
         """Change an earlier answer of a judge, on disk when this returns; the old one is kept and marked."""
@@ -251,17 +164,14 @@ class Session:
             raise UsageError(f"a change needs outcome, one of {', '.join(OUTCOMES)}, and comment, a text")
         _check_comment(comment)
         changed = self.store.change(request, number, name, str(outcome), comment)
-        if changed and self._knows(changed[0]):
+        if changed is not None and self._knows(changed[0]):
             self.questions.change(*changed)
         return {**self.history(name), "progress": self._progress(name), "saved": True}
 
-    def _past(self, number: int, answers: Sequence[StoredAnswer]) -> dict[str, Any]:
-        given = answers[0]
-        entry = {"answer": number, "query": self.items.query(given.query), "at": given.at}
-        if len(answers) > 1:
-            return {**entry, "items": len({item for answer in answers for item in (answer.first, answer.second)})}
+    def _past(self, number: int, given: StoredAnswer) -> dict[str, Any]:
         sides = [self.items.shown(given.query, item) for item in (given.first, given.second)]
-        return {**entry, "sides": sides, "outcome": given.outcome, "comment": given.comment}
+        entry = {"answer": number, "query": self.items.query(given.query), "at": given.at, "sides": sides}
+        return {**entry, "outcome": given.outcome, "comment": given.comment}
 
     def known_answers(self) -> tuple[pl.DataFrame, int]:
         """Return the answers about known items, and the number of others: the file of items may have changed."""
@@ -303,7 +213,7 @@ class Session:
             raise UsageError(f"an answer must be one of {', '.join(OUTCOMES)} about two items")
         _check_comment(comment)
         self.items.pool.check(query, first, second)
-        return StoredAnswer(query, first, second, outcome, name, 1.0, comment)
+        return StoredAnswer(query, first, second, outcome, name, comment)
 
 
 def check_share(share: float) -> float:
@@ -314,21 +224,3 @@ def check_share(share: float) -> float:
 def _check_comment(comment: str) -> None:
     if len(comment) > LONGEST_COMMENT:
         raise UsageError(f"a comment may have at most {LONGEST_COMMENT:,} characters; shorten it")
-
-
-def _outcome(first: int, second: int) -> str:
-    return "tie" if first == second else "first" if first < second else "second"
-
-
-def _least_compared(items: Sequence[str], compared: Mapping[str, set[str]], size: int) -> list[str]:
-    """Choose items one by one, each compared with as few as possible of those chosen before it."""
-    chosen = [min(items, key=lambda item: len(compared.get(item, ())))]
-    rest = [item for item in items if item != chosen[0]]
-    while rest and len(chosen) < size:
-        known = {item: len(compared.get(item, set()).intersection(chosen)) for item in rest}
-        best = min(rest, key=lambda item: (known[item], len(compared.get(item, ()))))
-        if known[best] == len(chosen):
-            break  # nothing about it would be new
-        chosen.append(best)
-        rest.remove(best)
-    return chosen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -34,7 +34,6 @@ class StoredAnswer:
     second: str
     outcome: str
     worker: str
-    weight: float = 1.0
     comment: str = ""
     at: str = ""
     seconds: float | None = None
@@ -62,30 +61,22 @@ class StoredGrade:
 class Store(Database):
     """Answers and grades of a project."""
 
-    def add(self, request: str, answers: Sequence[StoredAnswer]) -> bool:
-        """Keep the answers of one request, all or none; False if the same request was kept before."""
-        now = _now()
+    def add(self, request: str, answer: StoredAnswer) -> bool:
+        """Keep an answer; False if the same request was kept before."""
         with self._writing() as connection:
             before = connection.execute(
-                "SELECT query, first, second, outcome, worker FROM answers WHERE request = ? ORDER BY part", (request,)
-            ).fetchall()
-            if not before:
-                for part, answer in enumerate(answers):
-                    _insert(connection, request, part, replace(answer, at=now))
-            elif before != [(a.query, a.first, a.second, a.outcome, a.worker) for a in answers]:
+                "SELECT query, first, second, outcome, worker FROM answers WHERE request = ?", (request,)
+            ).fetchone()
+            if before is None:
+                _insert(connection, request, replace(answer, at=_now()))
+            elif before != (*answer.pair, answer.outcome, answer.worker):
                 raise DataError("this request was made before, with another answer; load the page again")
-        return not before
+        return before is None
 
     def has(self, request: str) -> bool:
         """Return whether a request was kept before."""
         with self._writing() as connection:
             return connection.execute("SELECT 1 FROM answers WHERE request = ?", (request,)).fetchone() is not None
-
-    def pairs(self, request: str) -> list[Pair]:
-        """Return the pairs that were kept of a request."""
-        with self._writing() as connection:
-            rows = connection.execute("SELECT query, first, second FROM answers WHERE request = ?", (request,))
-            return [(query, first, second) for query, first, second in rows]
 
     def add_grade(self, request: str, grade: StoredGrade) -> bool:
         """Keep a grade; False if the same request was kept before."""
@@ -126,61 +117,49 @@ class Store(Database):
         self.check()
         return [StoredGrade(*row) for row in read_given_grades(self.path).iter_rows()]
 
-    def undo(self, worker: str, known: Callable[[StoredAnswer], bool]) -> tuple[list[StoredAnswer], list[StoredAnswer]]:
-        """Take back the last request of a judge, unless its items are unknown; nothing is deleted.
+    def undo(
+        self, worker: str, known: Callable[[StoredAnswer], bool]
+    ) -> tuple[StoredAnswer | None, StoredAnswer | None]:
+        """Take back the last answer of a judge, unless its items are unknown; nothing is deleted.
 
         Return what was taken back, and what is valid again: where a change was taken back, the answer before it.
         """
         with self._writing() as connection:
-            last = connection.execute(
-                "SELECT request, id FROM answers WHERE worker = ? AND NOT undone ORDER BY id DESC LIMIT 1", (worker,)
-            ).fetchone()
-            if last is None:
-                return [], []
-            request, number = last
-            answers = _select(connection, "request = ? ORDER BY part", request)
-            if not all(map(known, answers)):
-                return [], []
-            connection.execute("UPDATE answers SET undone = 1, ended = ? WHERE request = ?", (_now(), request))
+            last = _select(connection, "worker = ? AND NOT undone ORDER BY id DESC LIMIT 1", worker)
+            if not last or not known(last[0][1]):
+                return None, None
+            number, taken = last[0]
+            connection.execute("UPDATE answers SET undone = 1, ended = ? WHERE id = ?", (_now(), number))
             again = _select(connection, "replaced_by = ?", number)
             connection.execute(
                 "UPDATE answers SET undone = 0, ended = NULL, replaced_by = NULL WHERE replaced_by = ?", (number,)
             )
-        return answers, again
+        return taken, again[0][1] if again else None
 
-    def change(self, request: str, number: int, worker: str, outcome: str, comment: str) -> list[StoredAnswer]:
-        """Change an answer of a judge; the old one is kept and marked. Return both, or nothing for a repetition."""
+    def change(
+        self, request: str, number: int, worker: str, outcome: str, comment: str
+    ) -> tuple[StoredAnswer, StoredAnswer] | None:
+        """Change an answer of a judge; the old one is kept and marked. Return both, or None for a repetition."""
         with self._writing() as connection:
-            before = _select(connection, "request = ?", request)
-            if before:
-                if [(a.worker, a.outcome, a.comment) for a in before] == [(worker, outcome, comment)]:
-                    return []
+            for _, before in _select(connection, "request = ?", request):
+                if (before.worker, before.outcome, before.comment) == (worker, outcome, comment):
+                    return None
                 raise DataError("this request was made before, with another answer; load the page again")
             found = _select(connection, "id = ? AND worker = ? AND NOT undone", number, worker)
             if not found:
                 raise DataError("this answer is not there any more: it was taken back or changed; open the list again")
-            (alone,) = connection.execute(
-                "SELECT count(*) = 1 FROM answers WHERE request = (SELECT request FROM answers WHERE id = ?)", (number,)
-            ).fetchone()
-            if not alone:
-                raise DataError(
-                    "a list cannot be changed pair by pair; take it back with Undo while it is the last answer"
-                )
-            changed = replace(found[0], outcome=outcome, comment=comment, at=_now())
-            new = _insert(connection, request, 0, changed)
+            old = found[0][1]
+            changed = replace(old, outcome=outcome, comment=comment, at=_now())
+            new = _insert(connection, request, changed)
             connection.execute(
                 "UPDATE answers SET undone = 1, ended = ?, replaced_by = ? WHERE id = ?", (changed.at, new, number)
             )
-        return [found[0], changed]
+        return old, changed
 
-    def last(self, worker: str, most: int) -> list[tuple[int, list[StoredAnswer]]]:
-        """Return number and pairs of the last answers of a judge, the newest first; a list has several pairs."""
+    def last(self, worker: str, most: int) -> list[tuple[int, StoredAnswer]]:
+        """Return the last answers of a judge with their numbers, the newest first."""
         with self._writing() as connection:
-            requests = connection.execute(
-                "SELECT id, request FROM answers WHERE worker = ? AND NOT undone AND part = 0 ORDER BY id DESC LIMIT ?",
-                (worker, most),
-            ).fetchall()
-            return [(number, _select(connection, "request = ? ORDER BY part", name)) for number, name in requests]
+            return _select(connection, "worker = ? AND NOT undone ORDER BY id DESC LIMIT ?", worker, most)
 
     def answers(self) -> pl.DataFrame:
         """Return all answers that were not taken back or changed."""
@@ -197,14 +176,15 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _insert(connection: sqlite3.Connection, request: str, part: int, answer: StoredAnswer) -> int | None:
+def _insert(connection: sqlite3.Connection, request: str, answer: StoredAnswer) -> int | None:
     """Write one row; return its number."""
-    names = ("request", "part", *COLUMNS)
-    values = (request, part, *(getattr(answer, name) for name in COLUMNS))
+    names = ("request", *COLUMNS)
+    values = (request, *(getattr(answer, name) for name in COLUMNS))
     marks = ", ".join("?" * len(names))
     return connection.execute(f"INSERT INTO answers ({', '.join(names)}) VALUES ({marks})", values).lastrowid
 
 
-def _select(connection: sqlite3.Connection, where: str, *values: object) -> list[StoredAnswer]:
-    rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM answers WHERE {where}", values).fetchall()
-    return [StoredAnswer(*row) for row in rows]
+def _select(connection: sqlite3.Connection, where: str, *values: object) -> list[tuple[int, StoredAnswer]]:
+    """Read answers with their numbers."""
+    rows = connection.execute(f"SELECT id, {', '.join(COLUMNS)} FROM answers WHERE {where}", values).fetchall()
+    return [(number, StoredAnswer(*row)) for number, *row in rows]

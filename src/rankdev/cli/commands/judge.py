@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rankdev.judging.server import JudgeServer
     from rankdev.judging.sessions import Session
 
-PAGE_OPTIONS = ("check", "list_size", "host", "port", "public_url", "no_browser", "grades", "guidelines", "language")
+PAGE_OPTIONS = ("check", "host", "port", "public_url", "no_browser", "grades", "guidelines", "language")
 TEAM_OPTIONS = ("judges", "gold", "self_repeats", "limit", "share")
 
 
@@ -34,7 +34,6 @@ def page_options(command: Any) -> Any:
     """Add the options of the page, which ``rankdev help judging`` explains."""
     for option in (
         click.option("--public-url", cls=SharedOption, metavar="URL", help="Address of a proxy in front of it."),
-        click.option("--list-size", cls=SharedOption, default=6, show_default=True, help="Items per list to order."),
         click.option("--language", cls=SharedOption, metavar="CODE", help="Language of the page: en, de."),
         click.option("--guidelines", cls=SharedOption, metavar="FILE", help="Markdown to show next to the items."),
     ):
@@ -94,7 +93,6 @@ def judge_command(
     port: int,
     public_url: str | None,
     no_browser: bool,
-    list_size: int,
     model: tuple[str, str] | None,
     check: str | None,
     guidelines: str | None,
@@ -133,7 +131,6 @@ def judge_command(
         ask_model(shown, database, model, goal, **asked)
         return
     refuse_unused(*MODEL_OPTIONS, why="needs --model")
-    size = check_whole("list-size", list_size, 2)
     taking = _team(shown.pool, **team)
     if check is not None:
         refuse_unused("goal", "top", "runs", "measure", "error", "gold", why="cannot be combined with --check")
@@ -147,7 +144,7 @@ def judge_command(
         strategy = _strategy(shown.pool, **goal)
         store = Store(database)
     grading = None if scale is None else Grading(shown, store, scale, repeats=goal["repeats"])
-    session = Session(shown, store, strategy, list_size=size, checked=check, **taking)
+    session = Session(shown, store, strategy, checked=check, **taking)
     if session.unmatched:
         count = counted(session.unmatched, "answer")
         write_line(f"{count} in {database} ignored: about other items than those in {items}")

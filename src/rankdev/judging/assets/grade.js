@@ -23,7 +23,7 @@ function showScale(grades) {
 /** @param {any} reply */
 function showGrading(reply) {
   state.grading = reply.grading;
-  state.question = state.list = null;
+  state.question = null;
   showGradeProgress(reply.progress);
   byId("grades").hidden = !reply.grading;
   byId("all-graded").hidden = Boolean(reply.grading);

@@ -1,7 +1,7 @@
 // @ts-check
 // A judge's own earlier answers, which can be changed; the server keeps what they were before.
 
-/** @typedef {{answer: number, query: Query, at: string, sides?: Side[], outcome?: string, comment?: string, items?: number}} Past */
+/** @typedef {{answer: number, query: Query, at: string, sides: Side[], outcome: string, comment: string}} Past */
 
 /** @param {Side} side */
 const titleOf = (side) => brief(side.title ?? side.item, 80);
@@ -16,21 +16,20 @@ function showHistory(entries) {
 function pastRow(entry) {
   const when = element("time", { class: "hint", datetime: entry.at }, new Date(entry.at).toLocaleString());
   const query = element("bdi", {}, brief(entry.query.text, 80));
-  if (!entry.sides) return element("li", {}, when, query, many("list_of", entry.items ?? 0));
   const [first, second] = entry.sides.map(titleOf);
   const outcome = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": text("answer_about", { first, second }) }));
   const names = { first: text("left_was_better", { item: first }), tie: text("was_tied"), second: text("right_was_better", { item: second }), skip: text("was_skipped") };
   for (const [value, name] of Object.entries(names)) outcome.append(element("option", { value }, name));
-  outcome.value = entry.outcome ?? "";
+  outcome.value = entry.outcome;
   const comment = /** @type {HTMLInputElement} */ (element("input", { type: "text", maxlength: "2000", "aria-label": text("comment_about", { first, second }), placeholder: text("comment") }));
-  comment.value = entry.comment ?? "";
+  comment.value = entry.comment;
   const save = /** @type {HTMLButtonElement} */ (element("button", { type: "button", disabled: "" }, text("change")));
   const pair = element("span", {}, element("bdi", {}, first), ` ${text("or")} `, element("bdi", {}, second));
   let request = randomId();
   for (const field of [outcome, comment]) {
     field.addEventListener("input", () => {
       request = randomId();
-      save.disabled = outcome.value === entry.outcome && comment.value === (entry.comment ?? "");
+      save.disabled = outcome.value === entry.outcome && comment.value === entry.comment;
     });
   }
   save.addEventListener("click", () =>

@@ -21,8 +21,6 @@ const state = {
   judge: localStorage.getItem("judge") ?? "",
   mode: "pairs",
   /** @type {{query: Query, sides: Side[]}|null} */ question: null,
-  /** @type {{query: Query, items: Side[]}|null} */ list: null,
-  /** @type {string[][]} */ tiers: [],
   /** @type {{query: Query, side: Side}|null} */ grading: null,
   /** @type {number|undefined} */ graded: undefined, // the judge's grades when the page was opened
   busy: false,
@@ -102,10 +100,10 @@ function showSide(place, side, query) {
 async function seen(id) {
   state.since = Infinity;
   const images = /** @type {HTMLImageElement[]} */ ([...byId(id).querySelectorAll("img")]);
-  const shown = state.question ?? state.list ?? state.grading;
+  const shown = state.question ?? state.grading;
   const loaded = Promise.all(images.map((image) => image.decode().catch(() => {})));
   if (images.length) await Promise.race([loaded, new Promise((done) => setTimeout(done, LOADING))]);
-  if (shown === (state.question ?? state.list ?? state.grading)) state.since = performance.now();
+  if (shown === (state.question ?? state.grading)) state.since = performance.now();
 }
 
 /** Whether what is on the screen was there long enough to be seen: the second click of a double click is no answer. */
@@ -149,7 +147,7 @@ function showDone(more, limit) {
 /** @param {any} reply */
 function showQuestion(reply) {
   state.question = reply.question;
-  state.list = state.grading = null;
+  state.grading = null;
   showProgress(reply.progress, reply.undone);
   byId("pairs").hidden = !reply.question;
   document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !reply.owner);
@@ -192,10 +190,7 @@ const undo = () =>
     state.undone = performance.now();
     const reply = await call("undo");
     byId("saved").textContent = text(reply.undone ? "undone" : "nothing_to_undo");
-    if (state.mode === "pairs") showQuestion(reply);
-    else if (reply.list) showList({ ...reply.list, undone: true });
-    else if (!state.list) showList({ ...(await call("list")), undone: true });
-    else showProgress(reply.progress, reply.undone);
+    showQuestion(reply);
   });
 
 // modes and buttons
@@ -203,15 +198,14 @@ const undo = () =>
 /** @param {string} mode */
 function enter(mode) {
   state.mode = mode;
-  for (const id of ["who", "pairs", "list", "grades", "done", "all-graded", "owner"]) byId(id).hidden = true;
+  for (const id of ["who", "pairs", "grades", "done", "all-graded", "owner"]) byId(id).hidden = true;
   byId("modes").hidden = false;
   byId("history").hidden = mode === "owner";
   for (const button of document.querySelectorAll("[data-mode]")) button.setAttribute("aria-pressed", String(button.getAttribute("data-mode") === mode));
-  byId("title").textContent = text({ pairs: "which_is_better", list: "put_in_order", grades: "how_good", owner: "results_so_far" }[mode] ?? "");
+  byId("title").textContent = text({ pairs: "which_is_better", grades: "how_good", owner: "results_so_far" }[mode] ?? "");
   byId("saved").textContent = "";
   if (mode === "pairs") once(async () => showQuestion(await call("next")));
   if (mode === "grades") once(async () => showGrading(await call("next-grade")));
-  if (mode === "list") once(async () => showList(await call("list")));
   if (mode === "owner") {
     byId("owner").hidden = false;
     announce("");

@@ -24,17 +24,15 @@ function keysNow() {
   return keys;
 }
 
-const SIGNS = new Map([["ArrowLeft", "←"], ["ArrowRight", "→"], ["ArrowUp", "↑"], ["ArrowDown", "↓"]]);
+const SIGNS = new Map([["ArrowLeft", "←"], ["ArrowRight", "→"], ["ArrowDown", "↓"]]);
 
 /** A key as it is written on keyboards. @param {string} key */
 const sign = (key) => SIGNS.get(key) ?? key.toUpperCase();
 
 /** List the keys of the screen. */
 function showKeys() {
-  /** @type {[string[], string][]} */ const rows = keysNow().map(([keys, what]) => [keys, what]);
-  if (state.mode === "list" && state.list) rows.unshift([["ArrowUp", "ArrowDown"], text("move_item")], [["Enter"], text("open_selected")]);
   byId("key-list").replaceChildren(
-    ...rows.flatMap(([keys, what]) => [element("dt", {}, ...keys.flatMap((key) => [element("kbd", {}, sign(key)), " "])), element("dd", {}, what)]),
+    ...keysNow().flatMap(([keys, what]) => [element("dt", {}, ...keys.flatMap((key) => [element("kbd", {}, sign(key)), " "])), element("dd", {}, what)]),
   );
   byId("shortcuts").checked = shortcuts.on;
   byId("keys").showModal();
@@ -50,14 +48,10 @@ document.addEventListener("keydown", (event) => {
   if (event.repeat && target.matches("button") && event.key === "Enter") event.preventDefault(); // a key held down is one click
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || target.matches("input, select, textarea")) return;
   if (event.shiftKey && event.key !== "?") return;
-  const item = target.dataset.item;
-  const step = { ArrowUp: -1, ArrowDown: 1 }[event.key] ?? 0;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const found = shortcuts.on ? keysNow().find(([keys]) => keys.includes(key)) : undefined;
-  if (state.mode === "list" && item && step) move(item, step);
-  else if (state.mode === "list" && item && key === "Enter") openItem(/** @type {Side} */ (state.list?.items.find((side) => side.item === item)));
-  else if (found) found[2]();
-  else return;
+  if (!found) return;
+  found[2]();
   event.preventDefault();
 });
 
