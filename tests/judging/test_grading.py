@@ -19,9 +19,7 @@ from rankdev.errors import DataError, UsageError
 from rankdev.io import read_grades
 from rankdev.io.judgment_database import read_given_grades
 from rankdev.judging.grading import Grading, Scale
-from rankdev.judging.items import read_items
 from rankdev.judging.sessions import LEAST
-from rankdev.judging.store import Store
 from tests.judging.serving import ROWS, Client, serving, written
 
 SCALE = Scale.parse("0-3")
@@ -268,18 +266,3 @@ def test_a_database_without_grades_says_so(tmp_path):
         ann.answer(ann.next())
     with pytest.raises(DataError, match="it has no grades; rankdev refs preferences reads its judgments"):
         read_grades(tmp_path / "judgments.sqlite")
-
-
-def test_a_file_that_was_overwritten_loses_no_grade_in_silence(tmp_path):
-    items = read_items(written(tmp_path / "items.jsonl"))
-    store = Store(tmp_path / "j.sqlite")
-    desk = Grading(items, store, SCALE, least=0)
-    asked = desk.question("ann")["grading"]
-    desk.grade("ann", "r", {"query": asked["query"]["id"], "item": asked["side"]["item"], "grade": 1, "comment": ""})
-    with store._writing() as connection:
-        connection.execute("DELETE FROM grades")
-        connection.execute("INSERT INTO grades VALUES (1, 'other', 'q', 'd', 1, 'x', '', '', 0)")
-    store._last = {"grades": (1, "r")}
-    with pytest.raises(DataError, match="was overwritten while it was in use"):
-        desk.undo("ann")
-    store.close()

@@ -148,20 +148,6 @@ def test_four_judges_with_links_of_their_own_answer_at_once(tmp_path):
         assert sorted(workers(server)) == sorted(["ann", "bob", "cy", "dee"] * 5)
 
 
-def test_a_folder_of_before_still_opens(tmp_path):
-    with serving(tmp_path) as server:
-        before = server.tokens
-    kept = tmp_path / "judgments.sqlite-judging"
-    kept.write_text(json.dumps({"judge": before.judge, "owner": before.owner, "port": 1}))
-    with serving(tmp_path) as server:
-        assert (server.tokens.judge, server.tokens.owner, server.tokens.common) == (before.judge, before.owner, True)
-    kept.write_text(
-        json.dumps({"judge": before.judge, "owner": before.owner, "personal": ["x"], "salt": 3, "places": {"a": "b"}})
-    )
-    with serving(tmp_path) as server:
-        assert server.tokens.personal == {}
-
-
 def test_what_is_remembered_is_valid_at_any_time(tmp_path):
     store = Store(tmp_path / "j.sqlite")
     for size in (300, 3, 40):

@@ -12,7 +12,6 @@ import rankdev as rd
 from rankdev.io.judgment_database import read_answers
 from rankdev.judging._database import StoreError
 from rankdev.judging.store import Store, StoredAnswer
-from tests.judging.serving import Client, serving
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be moved")
 
@@ -46,7 +45,7 @@ def test_a_file_that_was_moved_takes_no_answers_until_it_is_back(store, tmp_path
     add(store, "r1")
     store.path.rename(tmp_path / "away.sqlite")
     for refused in (lambda: add(store, "r2"), store.answers, store.check, lambda: store.undo("ann", lambda _: True)):
-        with pytest.raises(StoreError, match=r"j\.sqlite is no longer there: it was moved\. Move it back"):
+        with pytest.raises(StoreError, match=r"j\.sqlite was moved, replaced or deleted"):
             refused()
     assert not store.path.exists()
     assert kept(tmp_path / "away.sqlite") == 1
@@ -55,40 +54,11 @@ def test_a_file_that_was_moved_takes_no_answers_until_it_is_back(store, tmp_path
     assert kept(store.path) == 2
 
 
-@POSIX
-@pytest.mark.parametrize("replaced", [False, True])
-def test_what_a_deleted_file_had_is_rescued(replaced, store, tmp_path):
-    for number in range(5):
-        add(store, f"r{number}")
-    (tmp_path / "j.sqlite-rescued").write_text("of an earlier time")
-    if replaced:
-        Store(tmp_path / "other.sqlite").close()
-        (tmp_path / "other.sqlite").rename(store.path)
-    else:
-        store.path.unlink()
-    for _ in range(2):
-        with pytest.raises(StoreError, match=r"it was deleted\. What was saved is in .*-rescued-2: rename it"):
-            add(store, "r9")
-    assert kept(tmp_path / "j.sqlite-rescued-2") == 5
-    assert (tmp_path / "j.sqlite-rescued").read_text() == "of an earlier time"
-    assert not (tmp_path / "j.sqlite-rescued-3").exists()
-
-
-def test_a_file_that_is_overwritten_in_place_is_noticed(store, tmp_path):
-    add(store, "r1")
-    backup = shutil.copy(store.path, tmp_path / "backup.sqlite")
-    add(store, "r2")
-    shutil.copyfile(backup, store.path)
-    with pytest.raises(StoreError, match="was overwritten while it was in use"):
-        add(store, "r3")
-    assert kept(store.path) == 1
-
-
 def test_a_lock_of_another_program_is_named_and_passes(store):
     store._connection.execute("PRAGMA busy_timeout=10")
     other = sqlite3.connect(store.path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(StoreError, match=r"nothing can be saved: another program has locked it; close that program"):
+    with pytest.raises(StoreError, match=r"nothing can be saved \(database is locked\)"):
         add(store, "r1")
     other.execute("ROLLBACK")
     other.close()
@@ -101,7 +71,7 @@ def test_a_full_disk_is_named_and_loses_nothing(store):
     pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
     store._connection.execute(f"PRAGMA max_page_count={pages}")
     long = StoredAnswer("q", "a", "b", "tie", "ann", comment="x" * 10_000)
-    with pytest.raises(StoreError, match="the disk is full; free some space, and answer again"):
+    with pytest.raises(StoreError, match="disk is full"):
         store.add("r2", long)
     assert kept(store.path) == 1
     store._connection.execute("PRAGMA max_page_count=1000000")
@@ -131,7 +101,7 @@ def test_links_to_one_file_are_one_database(tmp_path):
         Store(tmp_path / "here" / "j.sqlite")
     assert kept(tmp_path / "here" / "j.sqlite") == kept(tmp_path / "link.sqlite") == 1
     (tmp_path / "link.sqlite").unlink()
-    with pytest.raises(StoreError, match="it was moved"):
+    with pytest.raises(StoreError, match="was moved"):
         add(store, "r2")
     store.close()
 
@@ -171,24 +141,5 @@ def test_a_file_that_cannot_be_written_to_is_noticed_at_the_start(tmp_path, monk
     Store(tmp_path / "j.sqlite").close()
     connect = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda path, **kwargs: connect(f"file:{path}?mode=ro", uri=True, **kwargs))
-    with pytest.raises(StoreError, match="cannot be opened: it cannot be written to"):
+    with pytest.raises(StoreError, match=r"cannot be opened \(attempt to write a readonly database\)"):
         Store(tmp_path / "j.sqlite")
-
-
-@POSIX
-def test_the_page_and_the_terminal_say_that_the_file_is_gone(tmp_path):
-    said = []
-    with serving(tmp_path, warn=said.append) as server:
-        ann = Client(server)
-        question = ann.next()
-        ann.answer(question)
-        path = server.session.store.path
-        path.rename(tmp_path / "away.sqlite")
-        status, reply = ann.answer(ann.post("next")[1].get("question") or question, "second", request="r")
-        assert status == 503
-        assert "it was moved" in reply["error"]
-        (tmp_path / "away.sqlite").rename(path)
-        assert Client(server).answer(Client(server).next())[0] == 200
-        assert kept(path) == 2
-    assert len(said) >= 1
-    assert all("it was moved" in line for line in said)

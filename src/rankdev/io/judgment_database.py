@@ -24,18 +24,15 @@ CREATE TABLE IF NOT EXISTS answers (
   worker TEXT NOT NULL,
   comment TEXT NOT NULL,
   at TEXT NOT NULL,              -- UTC
-  undone INTEGER NOT NULL DEFAULT 0
+  seconds REAL,                  -- from question to answer; NULL where that is not known
+  kind TEXT NOT NULL,            -- 'gold': the owner knows the answer; 'repeat': the judge had answered before
+  program INTEGER NOT NULL,      -- 1 where no person answered
+  undone INTEGER NOT NULL DEFAULT 0,
+  ended TEXT,                    -- when it was taken back or changed, UTC
+  replaced_by INTEGER            -- id of the answer that it was changed to
 ) STRICT
 """
-FIRST_COLUMNS = ("query", "first", "second", "outcome", "worker", "comment", "at")
-ADDED = {  # since the first version: a database without them can be read, and gets them when it is written to
-    "seconds": "REAL",  # from question to answer; null where that is not known
-    "kind": "TEXT NOT NULL DEFAULT ''",  # 'gold': the owner knows the answer; 'repeat': the judge had answered before
-    "program": "INTEGER NOT NULL DEFAULT 0",  # 1 where no person answered
-    "ended": "TEXT",  # when it was taken back or changed, UTC
-    "replaced_by": "INTEGER",  # id of the answer that it was changed to
-}
-COLUMNS = (*FIRST_COLUMNS, "seconds", "kind", "program")
+COLUMNS = ("query", "first", "second", "outcome", "worker", "comment", "at", "seconds", "kind", "program")
 TYPES = {"seconds": pl.Float64, "program": pl.Int64, "undone": pl.Int64}
 GRADES = """
 CREATE TABLE IF NOT EXISTS grades (
@@ -68,12 +65,6 @@ def is_database(path: PathLike) -> bool:
         return False
 
 
-def missing_columns(connection: sqlite3.Connection) -> dict[str, str]:
-    """Return the columns that a database of an earlier version lacks."""
-    there = {row[1] for row in connection.execute("PRAGMA table_info(answers)")}
-    return {name: kind for name, kind in ADDED.items() if name not in there}
-
-
 def read_answers(path: PathLike, *, ended: bool = False) -> pl.DataFrame:
     """Read the answers, skipped pairs included, in the order given.
 
@@ -85,11 +76,8 @@ def read_answers(path: PathLike, *, ended: bool = False) -> pl.DataFrame:
     except sqlite3.Error as error:
         raise FileFormatError(path, f"the database cannot be opened ({error})") from None
     try:
-        lacking = missing_columns(connection)
-        empty = {"kind": "''", "program": "0"}
-        wanted = ", ".join(empty.get(name, "NULL") if name in lacking else name for name in names)
         which = "" if ended else "WHERE NOT undone"
-        rows = connection.execute(f"SELECT {wanted} FROM answers {which} ORDER BY id").fetchall()
+        rows = connection.execute(f"SELECT {', '.join(names)} FROM answers {which} ORDER BY id").fetchall()
     except sqlite3.Error as error:
         if error.sqlite_errorname.startswith("SQLITE_BUSY"):
             raise FileFormatError(path, "another program has locked the database; close that program") from None

@@ -1,4 +1,4 @@
-"""An SQLite file that one process writes to: opened, locked, checked before every change, and rescued if deleted."""
+"""An SQLite file that one process writes to: opened, locked, and checked before every change."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any
 
 from rankdev.errors import DataError, FileFormatError
-from rankdev.io.judgment_database import FIRST_COLUMNS, GRADES, SCHEMA, is_database, missing_columns
+from rankdev.io.judgment_database import COLUMNS, GRADES, SCHEMA, is_database
 
 try:
     import fcntl
@@ -23,16 +22,6 @@ except ImportError:  # Windows: a database can be opened twice
 
 PRIVATE = 0o600  # answers and names are for the owner's eyes, unless the owner decides otherwise
 PATIENCE = 2.0  # seconds to wait for a lock of another program
-REASONS = {
-    "SQLITE_BUSY": "another program has locked it; close that program",
-    "SQLITE_LOCKED": "another program has locked it; close that program",
-    "SQLITE_FULL": "the disk is full; free some space, and answer again",
-    "SQLITE_READONLY": "it cannot be written to; give the right to write to the file and its folder",
-    "SQLITE_CANTOPEN": "its folder cannot be written to",
-    "SQLITE_IOERR": "the disk fails, or is full",
-    "SQLITE_CORRUPT": "the file is damaged; use a copy of it from before",
-    "SQLITE_NOTADB": "the file is damaged; use a copy of it from before",
-}
 
 
 def claimed(handle: IO[bytes]) -> bool:
@@ -60,8 +49,6 @@ class Database:
         self.path = Path(path)
         self._lock = Lock()
         self.version = 0  # changes with the answers
-        self._last: dict[str, tuple[int, str]] = {}  # the last answer; a file without it is not the one that was opened
-        self._rescued: Path | None = None
         self._own: IO[bytes] | None = None
         self._file: int | None = None
         self._connection: sqlite3.Connection | None = None
@@ -87,31 +74,18 @@ class Database:
             self._connection.execute("PRAGMA journal_mode=DELETE")
             self._connection.execute("PRAGMA synchronous=EXTRA")
             self._connection.execute(SCHEMA)
-            for name, kind in missing_columns(self._connection).items():
-                self._connection.execute(f"ALTER TABLE answers ADD COLUMN {name} {kind}")
             self._connection.execute(GRADES)
             self._connection.execute("PRAGMA user_version=1")  # a disk that cannot be written to is noticed here
-            self._last = self._newest()
         except (OSError, sqlite3.Error) as error:
-            raise StoreError(self._wrong(error, "the database cannot be opened")) from None
+            raise StoreError(f"{self.path}: the database cannot be opened ({error})") from None
 
     def check(self) -> None:
         """Raise :class:`StoreError` where the file was moved, deleted or replaced: answers would go nowhere."""
         assert self._file is not None
-        mine = os.fstat(self._file)
-        try:
-            there = self.path.stat()
-        except OSError as error:
-            what = (
-                "is no longer there" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
-            )
-        else:
-            if (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino):
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(self._file), self.path.stat()):
                 return
-            what = "is another file now"
-        if mine.st_nlink:
-            raise StoreError(f"{self.path} {what}: it was moved. Move it back; what was saved is in it")
-        raise StoreError(f"{self.path} {what}: it was deleted. {self._rescue()}")
+        raise StoreError(f"{self.path} was moved, replaced or deleted; put it back, or start again")
 
     def remembered(self) -> dict[str, Any]:
         """Return what :meth:`remember` was given, by this process or the one before."""
@@ -160,34 +134,16 @@ class Database:
             self.check()
             try:
                 connection.execute("BEGIN IMMEDIATE")
-                if self._last != self._newest({table: last[0] for table, last in self._last.items()}):
-                    raise StoreError(
-                        f"{self.path} was overwritten while it was in use: answers that it had are missing. Start again"
-                        " to resume with what it has now"
-                    )
                 changes = connection.total_changes
                 yield connection
-                last = self._newest()
                 connection.execute("COMMIT")
             except sqlite3.Error as error:
-                raise StoreError(self._wrong(error, "nothing can be saved")) from None
+                raise StoreError(f"{self.path}: nothing can be saved ({error})") from None
             finally:
                 if connection.in_transaction:
                     with suppress(sqlite3.Error):
                         connection.execute("ROLLBACK")
-            self._last = last
             self.version += connection.total_changes > changes
-
-    def _newest(self, numbers: dict[str, int] | None = None) -> dict[str, tuple[int, str]]:
-        """Return number and request of the last answer and the last grade, or of those with the given numbers."""
-        assert self._connection is not None
-        found = {}
-        for table in ("answers", "grades") if numbers is None else numbers:
-            which = "ORDER BY id DESC LIMIT 1" if numbers is None else f"WHERE id = {numbers[table]:d}"
-            row = self._connection.execute(f"SELECT id, request FROM {table} {which}").fetchone()
-            if row is not None:
-                found[table] = row
-        return found
 
     def _refuse_others(self) -> None:
         """Refuse the database of another program before anything is written to it."""
@@ -195,40 +151,11 @@ class Database:
         tables = [name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         try:
             if tables:
-                self._connection.execute(f"SELECT request, undone, {', '.join(FIRST_COLUMNS)} FROM answers LIMIT 1")
+                self._connection.execute(f"SELECT request, undone, {', '.join(COLUMNS)} FROM answers LIMIT 1")
         except sqlite3.OperationalError as error:
             raise FileFormatError(
                 self.path, f"this is not a database of judgments ({error}); choose another name"
             ) from None
-
-    def _rescue(self) -> str:
-        """Copy the deleted file, whose contents last until it is closed, to a new one."""
-        assert self._file is not None
-        if self._rescued is None:
-            content = os.pread(self._file, os.fstat(self._file).st_size, 0)
-            for number in count(1):
-                path = self.path.with_name(f"{self.path.name}-rescued{'' if number == 1 else f'-{number}'}")
-                try:
-                    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
-                except FileExistsError:
-                    continue
-                except OSError as error:
-                    return f"What was saved cannot be written to {path} ({error.strerror})"
-                with os.fdopen(handle, "wb") as stream:
-                    stream.write(content)
-                    stream.flush()
-                    os.fsync(stream.fileno())
-                self._rescued = path
-                break
-        return f"What was saved is in {self._rescued}: rename it, and start again"
-
-    def _wrong(self, error: Exception, what: str) -> str:
-        """Describe what is wrong with the file or the disk."""
-        kind = getattr(error, "sqlite_errorname", "") or ""
-        for start, reason in REASONS.items():
-            if kind.startswith(start):
-                return f"{self.path}: {what}: {reason} ({error})"
-        return f"{self.path}: {what} ({getattr(error, 'strerror', None) or error})"
 
     def _claim(self, path: Path) -> None:
         """Reject a second process, which would not see the answers of this one."""
