@@ -65,9 +65,7 @@ def single_tests(trials: int) -> Iterator[Finding]:
                 held = 0
                 for seed in range(trials):
                     values = np.stack([draw(rng, (n,)), np.zeros(n)], axis=1)
-                    low, high = TESTS[name](family(values), Drawing(999, "plus-one", ALPHA, seed, "numpy")).interval(
-                        ALPHA
-                    )
+                    low, high = TESTS[name](family(values), Drawing(999, ALPHA, seed, "numpy")).interval(ALPHA)
                     held += int(low[0] <= 0 <= high[0])
                 goal = goals[kind] if name != "t" or n > 5 else 0.85
                 yield Finding(f"interval of `{name}`", f"{kind}, n = {n}", held / trials, trials, goal)

@@ -72,7 +72,7 @@ def sparse_intervals(trials: int) -> Iterator[Finding]:
     The measure's range is 0 to 1; "lose up to 1" is uniform. Nothing is claimed for the last setting, because a rare
     loss that small noise hides cannot be detected.
     """
-    drawing = Drawing(None, "plus-one", ALPHA, 0)
+    drawing = Drawing(None, ALPHA, 0)
     for kind, (draw, truth) in {**SPARSE, **DENSE}.items():
         for n in SIZES:
             one = against_nothing(draw(np.random.default_rng([n, 30, len(kind)]), (trials, n)))
@@ -267,7 +267,7 @@ def corrections(trials: int) -> Iterator[Finding]:
             false = better = power = 0.0
             for seed in range(trials):
                 values = draw(rng, (n, 6)) / spread
-                drawing = Drawing(1999, "plus-one", ALPHA, seed, "numpy", None, 15)
+                drawing = Drawing(1999, ALPHA, seed, "numpy", None, 15)
                 equal, one = (family(values + shift * (np.arange(6) == 5)) for shift in (0.0, 3 / np.sqrt(n)))
                 none, some = (holm(TESTS["randomization"](each, drawing).p) <= ALPHA for each in (equal, one))
                 false += none[equal.second != 5].any()

@@ -287,9 +287,8 @@ def test_a_repeated_baseline_or_measure_counts_once(make_scores, rng):
     assert significance(scores, baselines="s0", measures=["m0", "m0"]).to_polars().equals(once)
 
 
-def test_the_paper_p_value_is_the_plain_share(make_scores, rng):
+def test_the_observed_flip_counts_among_the_drawn(make_scores, rng):
     scores = make_scores(rng.normal([[0.0], [2.0]], 1, (2, 60)))
-    assert significance(scores, permutations=100, p_value="paper").to_polars()["p"][0] == 0.0
     assert significance(scores, permutations=100).to_polars()["p"][0] == 1 / 101
 
 
@@ -379,7 +378,7 @@ def test_engines_give_the_same_p(make_scores, rng):
             40,
             2,
             {"permutations": 500},
-            {"permutations": 500, "p_value": "plus-one", "interval_permutations": 500, "seed": 7},
+            {"permutations": 500, "interval_permutations": 500, "seed": 7},
             "500 sign flips",
         ),
         (40, 2, {"test": "t", "permutations": 500}, {}, ""),
@@ -389,7 +388,7 @@ def test_engines_give_the_same_p(make_scores, rng):
 )
 def test_a_result_names_what_was_drawn_and_nothing_else(make_scores, rng, queries, systems, options, used, drawn):
     found = significance(make_scores(rng.random((systems, queries))), seed=7, **options)
-    about = {"enumerated", "permutations", "p_value", "interval_permutations", "seed"}
+    about = {"enumerated", "permutations", "interval_permutations", "seed"}
     assert {name: value for name, value in found.parameters.items() if name in about} == used
     assert found.drawn == drawn
     text = " ".join(str(found).split())

@@ -98,11 +98,6 @@ AT_ONCE = 50_000  # flips × pairs of an interval that are processed together, i
 INVERTED = (10**8, 2 * 10**7, 1999)  # flips × pairs and flips × systems of an interval, and the fewest flips
 
 
-def p_from_counts(counts: Floats, permutations: int, p_value: PValue) -> Floats:
-    """Turn counts of extreme flips into p-values: (b + 1)/(B + 1), or b/B as in the paper."""
-    return (counts + 1) / (permutations + 1) if p_value == "plus-one" else counts / permutations
-
-
 def most_extremes(permutations: int, alpha: float, p_value: PValue) -> int:
     """Return the largest count of extreme flips that still rejects at ``alpha``; −1 where none can.
 
@@ -192,7 +187,7 @@ class Flips:
         return counts[0, :, 0], sums
 
 
-def flip_p(flips: Flips, tilt: bool, p_value: PValue) -> Floats:
+def flip_p(flips: Flips, tilt: bool) -> Floats:
     """Return p of each pair: exact where few differences are not zero, else from flips drawn at random.
 
     With ``tilt`` the flips only settle the pairs with large p; the others get theirs from tilted flips, and are
@@ -204,7 +199,7 @@ def flip_p(flips: Flips, tilt: bool, p_value: PValue) -> Floats:
     for pairs, apart in family.differences(few):
         p[pairs] = [enumerated(row, slack(len(family.values))) for row in apart]
     if not few.all():
-        p = np.where(few, p, p_from_counts(flips.counts, flips.count, p_value))
+        p = np.where(few, p, (flips.counts + 1) / (flips.count + 1))
         if tilt:
             small = ~few & (flips.counts < ENOUGH)
             p[small] = _tilted(family, small, flips.seed, flips.engine, flips.threads)
@@ -246,7 +241,7 @@ def enumerated(apart: Floats, tolerance: float) -> float:
     return float(few + many) / (len(left) * len(right))
 
 
-def inverted(flips: Flips, level: float, p_value: PValue) -> tuple[Floats, Floats]:
+def inverted(flips: Flips, level: float) -> tuple[Floats, Floats]:
     """Return the limits of the differences that the test would not reject at ``level``, for each pair.
 
     A flip S with Σ S d = A and Σ S = C is at least as extreme for the hypothesis δ where |A − δC| ≥ |T − δn|: between
@@ -254,7 +249,7 @@ def inverted(flips: Flips, level: float, p_value: PValue) -> tuple[Floats, Float
     counts in C as much as its size.
     """
     family, sizes = flips.family, flips.sizes
-    most = most_extremes(flips.kept, level, "paper" if flips.exact else p_value)
+    most = most_extremes(flips.kept, level, "paper" if flips.exact else "plus-one")
     if most < 0 or most >= flips.kept:
         return np.full(family.pairs, -np.inf), np.full(family.pairs, np.inf)
     sums, balance = flips.sums, flips.balances

@@ -252,7 +252,7 @@ def interval(family: Family, level: float) -> tuple[Floats, Floats]:
     """
     rows = family.flipped
     if family.clusters is not None:
-        return widened(rows, level, *inverted(Flips(rows, USUAL, seed=0), level, "plus-one"), CAUTIOUS)
+        return widened(rows, level, *inverted(Flips(rows, USUAL, seed=0), level), CAUTIOUS)
     return widened(rows, level, *skewed_interval(rows, level), CAUTIOUS)
 
 

@@ -111,7 +111,7 @@ class Sample:
             systems = table.shape[1] - 1
             first, second = np.arange(systems), np.full(systems, systems)
             family = Family(table, np.arange(len(table)), first, second, clusters=self.clusters)
-            return inverted(Flips(family.flipped, USUAL, seed=0), alpha, "plus-one")
+            return inverted(Flips(family.flipped, USUAL, seed=0), alpha)
         count = len(self.tables)
         middle = np.mean([table.mean(axis=0) for table in self.tables], axis=0)
         if min(map(len, self.tables)) < 2:

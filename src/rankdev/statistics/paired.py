@@ -14,7 +14,6 @@ from rankdev.statistics._randomization import (
     DRAWS,
     FIRST,
     Flips,
-    PValue,
     enumerable,
     flip_p,
     flips_for,
@@ -28,7 +27,6 @@ class Drawing:
     """How a test draws; ``comparisons`` is the number of those that are corrected together."""
 
     permutations: int | None
-    p_value: PValue
     alpha: float
     seed: int
     engine: str = "auto"
@@ -57,10 +55,10 @@ def randomization(family: Family, drawing: Drawing) -> Tested:
     tilt = drawing.permutations is None and float(flips) * family.pairs > COMPARED and drawing.comparisons > 1
     rows = family.flipped
     drawn = Flips(rows, FIRST if tilt else flips, drawing.seed, drawing.engine, drawing.threads)
-    p = flip_p(drawn, tilt, drawing.p_value)
+    p = flip_p(drawn, tilt)
 
     def interval(level: float) -> tuple[Floats, Floats]:
-        return inverted(drawn, level, drawing.p_value)
+        return inverted(drawn, level)
 
     few = enumerable(rows)
     return Tested(
@@ -86,7 +84,7 @@ def _notes(family: Family, drawing: Drawing, flips: int, tilt: bool, needed: int
     if over * 2.0 ** (1 - queries) > alpha:
         few = counted(queries, "query" if family.sizes is None else "cluster", "is")
         return (), f"{few} too few for any significant difference at level {alpha:g} among {among}"
-    if drawing.p_value == "plus-one" and over / (flips + 1) > alpha and (family.statistics["moved"] > 20).any():
+    if over / (flips + 1) > alpha and (family.statistics["moved"] > 20).any():
         return (
             f"the smallest p of {flips:,} flips is {1 / (flips + 1):.2g}: nothing can be significant at {alpha:g}"
             f" among {among}; leave permutations out, or give at least {needed:,}",

@@ -149,7 +149,7 @@ class AgreementWithPeople(Result):
             if self.clusters is None:
                 limits = simultaneous([family], self.seed, self.resamples).interval(family, self.alpha)
             else:  # max-T fails where they are of very unequal size
-                limits = inverted(Flips(family, USUAL, self.seed), level, "plus-one")
+                limits = inverted(Flips(family, USUAL, self.seed), level)
             low, high = widened(family, level, *limits)
         return pl.DataFrame({**names, "difference": apart, "low": np.maximum(low, -1), "high": np.minimum(high, 1)})
 

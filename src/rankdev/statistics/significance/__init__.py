@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from rankdev._common.checks import FINEST, check_choice, check_number, check_seed, check_whole
 from rankdev.errors import UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics._assumptions import remarks_on
 from rankdev.statistics._conclusion import conclusion
-from rankdev.statistics._randomization import PValue
 from rankdev.statistics.contrasts import Family, families_of, on_clusters, wanted_pairs
 from rankdev.statistics.corrections import CORRECTIONS
 from rankdev.statistics.paired import TESTS, Drawing, Tested
@@ -32,7 +31,6 @@ def significance(
     correction: str = "holm",
     family: Literal["measure", "all"] = "measure",
     permutations: int | None = None,
-    p_value: PValue = "plus-one",
     alpha: float = 0.05,
     seed: int = 0,
     clusters: Mapping[str, Any] | None = None,
@@ -65,8 +63,6 @@ def significance(
         Adjust p-values over the pairs of each measure, or over all measures too.
     permutations : int, optional
         Sign flips. Default: 100,000, or as many as the correction needs to reject anything.
-    p_value : {"plus-one", "paper"}
-        How p is computed from b extreme flips among B: (b + 1)/(B + 1), or b/B as in the RDQ paper.
     alpha : float, default 0.05
         Level of the tests; intervals have confidence 1 − alpha.
     seed : int, default 0
@@ -105,7 +101,6 @@ def significance(
         ("test", usual, TESTS),
         ("correction", correction, CORRECTIONS),
         ("family", family, FAMILIES),
-        ("p_value", p_value, get_args(PValue)),
     ):
         check_choice(what, word, known)
     if is_several(scores):
@@ -123,7 +118,6 @@ def significance(
     groups = [numbered] if family == "all" else [[one] for one in numbered]
     drawing = Drawing(
         None if permutations is None else check_whole("permutations", permutations, 1),
-        p_value,
         check_number("alpha", alpha, FINEST, 1),
         check_seed(seed),
         engine,
@@ -140,7 +134,7 @@ def significance(
     for remark in dict.fromkeys(text for one in found for text in one.warned):
         warn(remark)
     made: dict[str, Any] = {
-        **{"test": usual, "correction": correction, "family": family, "p_value": p_value},
+        **{"test": usual, "correction": correction, "family": family},
         **{"alpha": drawing.alpha, "seed": drawing.seed},
         "clusters": None if clusters is None else len(families[0].flipped.values),
         "replicates": None if runs is None else runs.counts,

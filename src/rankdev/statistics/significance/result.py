@@ -12,7 +12,6 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
 from rankdev.statistics._effect_sizes import small_sample
-from rankdev.statistics._randomization import PValue
 from rankdev.statistics.segments import ALL
 from rankdev.statistics.significance.discrimination import DiscriminativePower
 
@@ -66,8 +65,6 @@ class Significance(PairTests):
         Comparisons that are corrected together.
     permutations : int
         Sign flips that were drawn at random for p-values; 0 where none were.
-    p_value : {"plus-one", "paper"}
-        How p is computed from b extreme flips among the B drawn: (b + 1)/(B + 1), or b/B.
     alpha : float
         Level of the tests; intervals have confidence 1 − alpha.
     seed : int
@@ -108,7 +105,6 @@ class Significance(PairTests):
     correction: str
     family: Literal["measure", "all"]
     permutations: int
-    p_value: PValue
     alpha: float
     seed: int
     enumerated: int = 0
@@ -124,7 +120,7 @@ class Significance(PairTests):
     interaction: pl.DataFrame | None = field(default=None, repr=False)
 
     made_with = (
-        *("test", "correction", "family", "enumerated", "permutations", "p_value", "interval_permutations"),
+        *("test", "correction", "family", "enumerated", "permutations", "interval_permutations"),
         *("alpha", "seed", "clusters", "replicates"),
     )
 
@@ -132,7 +128,7 @@ class Significance(PairTests):
     def _unused(self) -> tuple[str, ...]:
         return (
             *(() if self.enumerated else ("enumerated",)),
-            *(() if self.permutations else ("permutations", "p_value")),
+            *(() if self.permutations else ("permutations",)),
             *(() if self.interval_permutations else ("interval_permutations",)),
             *(() if self.permutations or self.interval_permutations else ("seed",)),
         )
