@@ -164,16 +164,3 @@ def test_plan_counts_queries_by_runs(rankdev, folder):
     wrong = rankdev("plan", *given)
     assert (wrong.status, len(wrong.err.splitlines())) == (2, 1)
     assert "difference" in wrong.err
-
-
-def test_eval_standardizes_by_the_runs_or_by_reference_systems(rankdev, folder):
-    scores = rd.evaluate("places.jsonl", SYSTEMS, ["RDQ@5"])
-    given = ("places.jsonl", *RUNS, "-m", "RDQ@5", "--format", "json")
-    done = rankdev("eval", *given, "--standardize", "normal", "-q")
-    expected = scores.standardize().to_polars()["value"].to_list()
-    assert [row["value"] for row in json.loads(done.out) if row["query"]] == expected
-    assert rankdev("eval", *given[:-2], "-q", "-o", "raw.csv").status == 0
-    done = rankdev("eval", *given, "--standardize", "linear", "--reference-systems", "raw.csv", "-q")
-    assert {row["measure"] for row in json.loads(done.out)} == {"std-AB(RDQ@5)"}
-    wrong = rankdev("eval", "places.jsonl", *RUNS[:2], "-m", "RDQ@5", "--standardize", "normal")
-    assert (wrong.status, len(wrong.err.splitlines())) == (2, 1)

@@ -76,8 +76,6 @@ SCORES, RUNS = ["--scores", "scores.csv"], ["places.jsonl", "nearest.run", "blen
         ["compare", *RUNS, "--test", "t", "--permutations", "99"],
         ["compare", *RUNS, "--margin", "0.1", "--correction", "holm"],
         ["compare", *RUNS, "--posterior"],
-        ["eval", *RUNS, "--reference-systems", "scores.csv"],
-        ["eval", *RUNS, "--losses", "--standardize", "normal"],
         ["ppi", "scores.csv", "scores.csv", "--empty", "skip"],
         ["plan", "--variance", "0.05", "--difference", "0.1", "-m", "RDQ@5"],
         ["plan", *RUNS, "--width", "0.1", "-a", "nearest"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -349,36 +349,6 @@ class Scores(Result):
         [('P@1', 'q2', 1.0, 1.0, 0.0), ('P@1', 'q1', 1.0, 0.0, 1.0)]
         """
         return differences_of(self, a, b, measures)
-
-    def standardize(
-        self, reference: ScoresLike | None = None, *, method: Literal["normal", "linear"] = "normal"
-    ) -> Scores:
-        """Express scores, query by query, in standard deviations of reference systems: hard queries count the same.
-
-        Parameters
-        ----------
-        reference : Scores, table or path, optional
-            Scores of reference systems on the same queries. Default: the systems themselves.
-        method : {"normal", "linear"}
-            What maps z, the score less the mean of the reference systems over their standard deviation, to 0 … 1: the
-            normal distribution function (Webber, Moffat and Zobel 2008), or .15 z + .5, cut at 0 and 1 (std-AB of Sakai
-            2016).
-
-        Returns
-        -------
-        Scores
-            Of measures such as std(AP@5). Where all reference systems are equal, they have .5.
-
-        Examples
-        --------
-        >>> values = [[[0.9], [0.0]], [[0.8], [0.1]], [[0.7], [0.2]]]
-        >>> scores = Scores(("a", "b", "c"), ("easy", "hard"), ("AP@5",), values)
-        >>> scores.standardize(method="linear").to_polars()["value"].round(2).to_list()
-        [0.65, 0.35, 0.5, 0.5, 0.35, 0.65]
-        """
-        from rankdev.evaluation._standardize import standardized
-
-        return standardized(self, reference, method)
 
     def sorted_by(self, measure: str) -> Scores:
         """Order the systems by a measure, best first.

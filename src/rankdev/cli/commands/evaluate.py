@@ -42,13 +42,6 @@ if TYPE_CHECKING:
 @click.option("-q", "--per-query", is_flag=True, help="Show each query's values too.")
 @click.option("--losses", is_flag=True, help="Split the loss: retrieval, cutoff, order.")
 @click.option("--sort", metavar="MEASURE", help="Sort the systems by this measure, best first.")
-@click.option(
-    "--standardize",
-    type=click.Choice(["normal", "linear"]),
-    metavar="HOW",
-    help="Per query, by the runs' mean and SD: normal or linear.",
-)
-@click.option("--reference-systems", metavar="FILE", help="Scores of other systems to standardize by.")
 @click.option("--uncertainty", is_flag=True, help="REFERENCES are judgments: score against their true order.")
 @clusters_option
 @segments_option
@@ -65,8 +58,6 @@ def eval_command(
     per_query: bool,
     losses: bool,
     sort: str | None,
-    standardize: Any,
-    reference_systems: str | None,
     uncertainty: bool,
     clusters: str | None,
     segments: str | None,
@@ -86,10 +77,6 @@ def eval_command(
     """
     from rankdev.display.dispatch import report_of
 
-    if uncertainty or losses:
-        refuse_unused("standardize", why=f"cannot be combined with {'--uncertainty' if uncertainty else '--losses'}")
-    if not standardize:
-        refuse_unused("reference_systems", why="needs --standardize")
     if uncertainty:
         if per_query or segments or sort or losses or like:
             raise UsageError("--uncertainty cannot be combined with -q, --segments, --sort, --losses or --like")
@@ -108,8 +95,6 @@ def eval_command(
     scores = score_runs(references, runs, names, measures, **options)
     if sort is not None:
         scores = scores.sorted_by(sort)
-    if standardize:
-        scores = scores.standardize(reference_systems, method=standardize)
     deliver(analyse_segments(scores, segments, lambda part: part, per_query=per_query)[1], form, output)
 
 
