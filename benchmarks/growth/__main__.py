@@ -160,9 +160,6 @@ GROWTHS = (
     ),
     Growth("bounds", "queries", (10, 100, 1_000), lambda d, n: [*data.collection(d, 2, n, 10), "-m", "RDQ@5"]),
     Growth("bounds", "items of a list", (5, 50, 500), lambda d, n: [*data.collection(d, 2, 5, n), "-m", "RDQ@5"]),
-    Growth(
-        "bounds", "pairs of systems", (2, 5, 15), lambda d, n: [*data.collection(d, n, 5, 10), "-m", "RDQ@5"], _pairs
-    ),
     Growth("ppi", "queries", (200, 2_000, 20_000), _ppi),
     Growth("sensitivity", "queries", (100, 1_000, 10_000), lambda d, n: [*data.collection(d, 2, n, 10), *GRID]),
     Growth("weights", "impressions", (5_000, 50_000, 500_000), lambda d, n: [data.clicks(d, n), "--resamples", "20"]),

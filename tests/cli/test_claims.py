@@ -75,12 +75,6 @@ def test_plan_takes_the_other_of_two_systems_beside_the_one_that_is_named(rankde
     assert [(pair["a"], pair["b"]) for pair in pairs] == [("blended", "popular")] * 2
 
 
-def test_bounds_of_one_run_and_of_two(rankdev, folder):
-    runs = ("bounds", "judged.jsonl", "nearest.run", "-m", "RDQ@5")
-    assert rankdev(*runs).out.endswith("\n2 returned items are unjudged\n")
-    assert "1 of 1 conclusion safe" in rankdev(*runs, "popular.run").out
-
-
 def test_no_value_is_best_alone(rankdev, folder):
     out = rankdev("eval", "places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5,NumRet,Tau@5").out
     assert [line.split() for line in out.splitlines()[4:6]] == [

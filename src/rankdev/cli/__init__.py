@@ -40,7 +40,7 @@ GROUPS = {
         "plan": ("power", "Estimate how many queries are needed."),
         "stability": ("power", "Estimate how stable the ranking of systems is with n queries."),
         "agreement": ("meta", "Measure how far measures agree on the ranking of systems."),
-        "bounds": ("evaluate", "Bound scores and conclusions when some items are unjudged."),
+        "bounds": ("evaluate", "Bound scores when some items are unjudged."),
         "ppi": ("compare", "Combine a few human-judged queries with many LLM-judged ones."),
     },
     "Measures": {

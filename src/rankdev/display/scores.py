@@ -247,36 +247,22 @@ def _bar(entry: Position, top: float) -> str:
     return "▇" * full + "░" * (length - full)
 
 
-OVER = "ranges cover the unjudged items of all lists, at any depth: an item that a list missed can lower its score too"
-
-
 @reports(Bounds)
-def bounds_report(found: Bounds, *, count: int = 5) -> Report:
-    """Show the limits of every score and difference, which conclusions are safe, and which items to judge next."""
-    rows, pairs, items = found.to_polars(), found.pairs(), found.next_items(count)
-    shown = rows.select("system", "measure", "score", intervals().alias("could be"), "judged")
-    tables = [Table(shown, "Scores, and how far complete judgments could change them", right=("could be",))]
-    closing = [f"{counted(len(found.items), 'returned item', 'is')} unjudged"]
-    if pairs.height:
-        safe = pl.when("safe").then(pl.lit("safe")).otherwise(pl.lit("open")).alias("verdict")
-        apart = pairs.select("measure", "a", "b", "difference", intervals().alias("could be"), safe)
-        tables.append(Table(apart, "Differences; safe: no completion changes the sign", right=("could be",)))
-        closing[0] += f"; {int(pairs['safe'].sum())} of {counted(pairs.height, 'conclusion')} safe"
-        closing.append(OVER)
-    if items.height and pairs.height:
-        tables.append(Table(items, "What to judge next: items that alone change uncertain conclusions most"))
-    return result_report(
-        found, "bounds", tables, closing=closing, more={"pairs": pairs, "next_items": found.next_items(50)}
-    )
+def bounds_report(found: Bounds) -> Report:
+    """Show both scores of every system and measure."""
+    shown = found.to_polars().select("system", "measure", "score", intervals().alias("could be"), "judged")
+    table = Table(shown, "Scores, and how far unjudged items could change them", right=("could be",))
+    closing = ["could be: with the unjudged items all nonrelevant, and all as good as can be"]
+    return result_report(found, "bounds", [table], closing=closing)
 
 
 @draws(Bounds)
 @styled
 def plot_bounds(found: Bounds) -> Figure:
-    """Draw each score with the lowest and highest that it could be."""
+    """Draw each score with those of both extremes."""
     rows = found.to_polars().sort("measure", maintain_order=True)
     names = list(zip(rows["measure"], rows["system"], strict=True))
-    label = "score (dot), and how far complete judgments could change it (line)"
+    label = "score (dot), and how far unjudged items could change it (line)"
     return titled(draw_intervals(rows, "score", names, label), "How far unjudged items leave scores uncertain")
 
 

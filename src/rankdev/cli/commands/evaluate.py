@@ -175,7 +175,6 @@ def explain_command(
 @click.argument("references", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @measure_option(["RDQ@10"])
-@click.option("--next", "count", type=click.IntRange(min=1), default=5, show_default=True, help="Items to judge next.")
 @name_option
 @order_options
 @figure_option
@@ -184,7 +183,6 @@ def bounds_command(
     references: str,
     runs: tuple[str, ...],
     measures: tuple[str, ...],
-    count: int,
     names: tuple[str, ...],
     order: Order,
     ties: Ties,
@@ -192,15 +190,13 @@ def bounds_command(
     form: str | None,
     output: str | None,
 ) -> None:
-    """Bound each score over all ranks that returned unjudged items could have.
+    """Compute each score with unjudged items all nonrelevant, and all as good as can be.
 
-    REFERENCES must state which items were judged nonrelevant: by grade 0, or by "nonrelevant" next to the tiers. A
-    conclusion about two RUNs is safe if no completion of the judgments, for all items that RUNs return at any depth,
-    reverses it. For RDQ, nDCG, RBP, AP, Compat, P and R.
+    REFERENCES must state which items were judged nonrelevant: by grade 0, or by "nonrelevant" next to the tiers.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.evaluation.bounds import bounds
 
     found = bounds(references, named_runs(references, runs, names), measures, order=order, ties=ties)
-    deliver(report_of(found, count=count), form, output)
+    deliver(report_of(found), form, output)
     draw(figure, found.plot)
