@@ -11,7 +11,6 @@ from tests.calibration import (
     gates,
     judgments,
     posteriors,
-    segments,
     simulations,
     sparse,
 )
@@ -27,7 +26,6 @@ PARTS = (
     posteriors,
     boards,
     gates,
-    segments,
     dependence,
     clicks,
 )

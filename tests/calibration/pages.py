@@ -38,7 +38,6 @@ TOPICS = {
         "sparse clusters",
         "clusters elsewhere",
         "dependent queries",
-        "interactions",
     ),
     "runs": ("Repeated runs", "repeated runs", "plans of runs"),
     "planning": ("Planning", "plans", "sparse plans", "topic set sizes", "power of topic set sizes"),

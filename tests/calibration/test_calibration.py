@@ -52,7 +52,6 @@ SHORT = {
     "dependent queries": 10,
     "means": 100,
     "gates": 20,
-    "interactions": 100,
     "position weights": 5,
 }
 

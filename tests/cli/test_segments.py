@@ -8,8 +8,6 @@ import pytest
 import rankdev as rd
 from rankdev.display.encodings.data import records
 from rankdev.evaluation.scores import Scores
-from rankdev.html_report._findings import compare
-from rankdev.html_report._sentences import notes
 
 SEGMENTS = "query,segment\nmuseums,leisure\nsauna,leisure\nbookshops,shops\nmuseums,shops\nnowhere,lost\n"
 
@@ -49,10 +47,6 @@ def test_compare_by_segment_gives_the_numbers_of_python(rankdev, folder):
     runs = {name: f"{name}.run" for name in ("nearest", "popular", "blended")}
     found = rd.significance(rd.evaluate("places.jsonl", runs, "RDQ@5"), segments=parts)
     assert printed["rows"] == records(found.to_polars())
-    assert printed["interaction"] == records(found.interaction)
-    options = dict.fromkeys(("order", "ties", "margin", "clusters", "replicates", "progress"))
-    page = compare("places.jsonl", runs, "RDQ@5", **options, empty="zero", segments=parts, alpha=0.05, seed=0)
-    assert "RDQ@5: 0 of 3 pairs have a difference that depends on the segment." in notes(page)
 
 
 def test_what_is_said_and_shown_of_a_segment_names_it(rankdev, segments):

@@ -128,7 +128,7 @@ def _letter(place: int) -> str:
 
 
 def _by_segment(found: Significance, pairs: bool) -> Report:
-    """Show all queries and each segment, and whether differences depend on the segment."""
+    """Show all queries and each segment."""
     parts = {name: significance_report(replace(part, conclusion=""), pairs=pairs) for name, part in found.parts.items()}
     whole = replace(report_by_segment(parts), conclusion=found.conclusion)
     together = counted(len(found.segments), "segment")
@@ -136,45 +136,14 @@ def _by_segment(found: Significance, pairs: bool) -> Report:
     if found.correction == "none":
         closing.pop()
     opening = [*found.conclusion.splitlines(), *whole.opening]
-    if found.interaction is None:
-        return replace(whole, opening=opening, closing=closing)
-    adjusted = p_header(found.correction)
-    frame = found.interaction.select("measure", "a", "b", "segments", pl.col("p_adjusted").alias(adjusted))
-    clear = {(i, adjusted) for i, p in enumerate(frame[adjusted]) if p is not None and p <= found.alpha}
-    table = Table(frame, "Does the difference depend on the segment?", best=clear, formats={adjusted: p_value})
-    return replace(
-        whole,
-        tables=[*whole.tables, table],
-        opening=[*opening, *_depending(found, found.interaction)],
-        closing=closing,
-        more={**whole.more, "interaction": found.interaction},
-    )
+    return replace(whole, opening=opening, closing=closing)
 
 
 def by_segment_in_short(found: Significance) -> Iterator[str]:
-    """State what the tests of segments show, and whether differences depend on the segment."""
+    """State what the tests of segments show."""
     for name, part in found.segments.items():
         yield from (f"{name}: {text}" for text in _who_is_better(part, part.to_polars()))
-    if found.interaction is not None:
-        yield from _depending(found, found.interaction)
     yield from (note for note in found.remarks if "segment" in note)
-
-
-def _depending(found: Significance, rows: pl.DataFrame) -> Iterator[str]:
-    """State whether the difference of a pair depends on the segment, or count the pairs of each measure."""
-    if rows.height > 1:
-        for (measure,), some in rows.group_by("measure", maintain_order=True):
-            clear = counted(int((some["p_adjusted"] <= found.alpha).sum()), "pair", "has", of=some.height)
-            yield f"{measure}: {clear} a difference that depends on the segment."
-        return
-    row = rows.row(0, named=True)
-    p, what = row["p_adjusted"], f"The difference between {row['a']} and {row['b']} in {row['measure']}"
-    if p is None:
-        yield f"{what} cannot be compared between segments: they differ on too few queries of each."
-    elif p <= found.alpha:
-        yield f"{what} depends on the segment (p {_equals(p)})."
-    else:
-        yield f"{what} does not depend significantly on the segment (p {_equals(p)})."
 
 
 def exact_p_values(enumerated: int, comparisons: int) -> str:

@@ -75,7 +75,7 @@ def significance(
         that are not named are systems with one run. The test then allows for their variance.
     segments : dict of str to str, or dict of str to list of str, optional
         The segment of each query, or the queries of each segment: test each segment too, corrected over pairs and
-        segments, and whether differences depend on the segment (``interaction``).
+        segments.
     engine : {"auto", "numpy", "numba", "torch"}
         What counts the flips; all give the same numbers.
     threads : int, optional

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev.errors import DataError, counted
@@ -15,10 +14,10 @@ from rankdev.evaluation.scores import Scores
 from rankdev.statistics._effect_sizes import effect_limits, fraction_won
 from rankdev.statistics.bounded_values import widened
 from rankdev.statistics.contrasts import Family
-from rankdev.statistics.corrections import CORRECTIONS, benjamini_hochberg, holm
+from rankdev.statistics.corrections import CORRECTIONS
 from rankdev.statistics.paired import Drawing, Tested
 from rankdev.statistics.panels import Indices
-from rankdev.statistics.segments import PAIRS, TELLING, interaction, named_segments, places
+from rankdev.statistics.segments import named_segments, places
 from rankdev.statistics.significance.result import Significance
 
 Perform = Callable[[Family, int, Drawing], Tested]  # a test of a family, by the number of its measure
@@ -121,7 +120,7 @@ def with_segments(
     drawing: Drawing,
     made: Mapping[str, Any],
 ) -> Significance:
-    """Add the tests of segments, corrected together, and the interaction."""
+    """Add the tests of segments, corrected together."""
     located, notes = places(scores.queries, named_segments(segments))
     parts = {name: [one.only(np.isin(one.queries, queries)) for one in families] for name, queries in located.items()}
     for name, own in list(parts.items()):
@@ -147,40 +146,4 @@ def with_segments(
         name: result_of(scores, own, pairs, [found[order.index((name, m))] for m in each], **made)
         for name, own in parts.items()
     }
-    frame, more = _interaction(whole, families, located)
-    return replace(whole, segments=results, interaction=frame, remarks=(*whole.remarks, *notes, *more))
-
-
-def _interaction(
-    whole: Significance, families: Sequence[Family], segments: Mapping[str, Any]
-) -> tuple[pl.DataFrame | None, list[str]]:
-    """Test whether differences depend on the segment, or note why that cannot be tested."""
-    why = ""
-    if len(segments) < 2:
-        why = "there is one segment"
-    elif whole.clusters or whole.replicates:
-        why = "the test takes queries one by one"
-    elif sum(map(len, segments.values())) > len(np.unique(np.concatenate(list(segments.values())))):
-        why = "segments share queries"
-    elif families[0].pairs > PAIRS:
-        why = f"the test is for up to {PAIRS} pairs; name a baseline"
-    if why:
-        return None, [f"whether differences depend on the segment is not tested: {why}"]
-    found = [interaction(one, segments, whole.seed) for one in families]
-    p = np.concatenate([part for _, part in found])
-    used = np.concatenate([part for part, _ in found])
-    adjust = {"holm": holm, "bh": benjamini_hochberg}.get(whole.correction, np.copy)
-    adjusted = np.full(len(p), np.nan)
-    size = len(p) if whole.family == "all" else families[0].pairs
-    for start in range(0, len(p), size):
-        known = start + np.flatnonzero(~np.isnan(p[start : start + size]))
-        adjusted[known] = adjust(p[known])
-    names = {name: whole.columns[name] for name in ("measure", "a", "b")}
-    frame = pl.DataFrame({**names, "segments": used, "p": p, "p_adjusted": adjusted}).fill_nan(None)
-    few = int((used < len(segments)).sum())
-    rows = "" if len(p) == 1 else f" in {few} of {len(p)} rows"
-    note = (
-        f"segments in which fewer than {TELLING} queries differ from the most common difference are left out of the"
-        f" interaction{rows}"
-    )
-    return frame, [note] if few else []
+    return replace(whole, segments=results, remarks=(*whole.remarks, *notes))

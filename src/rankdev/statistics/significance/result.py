@@ -90,8 +90,6 @@ class Significance(PairTests):
         where more systems are compared.
     segments : dict of str to Significance
         Tests of each segment's queries, corrected together over all segments; empty where none were given.
-    interaction : polars.DataFrame, optional
-        Whether differences depend on the segment: measure, a, b, segments (how many could be tested), p, p_adjusted.
 
     See Also
     --------
@@ -117,7 +115,6 @@ class Significance(PairTests):
     effect_limits: Floats | None = field(default=None, repr=False)
     conclusion: str = ""
     segments: dict[str, Significance] = field(default_factory=dict, repr=False)
-    interaction: pl.DataFrame | None = field(default=None, repr=False)
 
     made_with = (
         *("test", "correction", "family", "enumerated", "permutations", "interval_permutations"),
@@ -145,7 +142,7 @@ class Significance(PairTests):
     @property
     def parts(self) -> dict[str, Significance]:
         """The tests of all queries, under the name "all", and those of each segment."""
-        return {ALL: replace(self, segments={}, interaction=None), **self.segments}
+        return {ALL: replace(self, segments={}), **self.segments}
 
     def _each(self, table: Callable[[Significance], pl.DataFrame]) -> pl.DataFrame:
         """Join a table of all queries and those of segments, which are named in the first column."""
