@@ -10,7 +10,6 @@ from tests.calibration import (
     estimates,
     gates,
     judgments,
-    posteriors,
     simulations,
     sparse,
 )
@@ -23,7 +22,6 @@ PARTS = (
     collected,
     designs,
     clustered,
-    posteriors,
     boards,
     gates,
     dependence,

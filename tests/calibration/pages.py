@@ -29,7 +29,7 @@ TOPICS = {
         "holm",
         "variants of one system",
     ),
-    "equivalence": ("Equivalence and gates", "equivalence", "sparse equivalence", "posteriors", "gates"),
+    "equivalence": ("Equivalence and gates", "equivalence", "sparse equivalence", "gates"),
     "leaderboards": ("Leaderboards", "leaderboards", "means", "tasks"),
     "collections": ("Several collections", "collections", "unequal collections"),
     "clusters": (
@@ -67,7 +67,6 @@ STATED = {
     "`plan`, enough with 90% certainty": 0.9,
     "power of .8 by `plan`": 0.8,
     "`plan`, power with 10 runs": 0.8,
-    "`posterior`, stated with .9 or more: right": 0.9,
     "`collect`, probability .9": 0.9,
 }
 HEAD = """# Calibration

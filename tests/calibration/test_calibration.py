@@ -48,7 +48,6 @@ SHORT = {
     "few judgments": 8,
     "many comparisons with people": 5,
     "skew and single queries": 8,
-    "posteriors": 100,
     "dependent queries": 10,
     "means": 100,
     "gates": 20,

@@ -75,7 +75,6 @@ SCORES, RUNS = ["--scores", "scores.csv"], ["places.jsonl", "nearest.run", "blen
         ["compare", *RUNS, "--margin", "0.1", "--permutations", "99"],
         ["compare", *RUNS, "--test", "t", "--permutations", "99"],
         ["compare", *RUNS, "--margin", "0.1", "--correction", "holm"],
-        ["compare", *RUNS, "--posterior"],
         ["ppi", "scores.csv", "scores.csv", "--empty", "skip"],
         ["plan", "--variance", "0.05", "--difference", "0.1", "-m", "RDQ@5"],
         ["plan", *RUNS, "--width", "0.1", "-a", "nearest"],

@@ -49,21 +49,16 @@ def equivalence_report(found: Equivalence) -> Report:
     title = f"Differences a − b, with a margin of {found.margin:g}"
     if rows["measure"].n_unique() == 1:
         frame, title = frame.drop("measure"), f"{title} in {rows['measure'][0]}"
-    tables = [Table(frame, title, right=("interval",))]
-    if "p_same" in rows.columns:
-        chances = rows.select(worse="p_worse", same="p_same", better="p_better")
-        about = f"Posterior probability that a is worse by more than {found.margin:g}, the same, or better"
-        tables.append(Table(frame.select(pl.exclude("a − b", "interval", "a is", "no worse")).hstack(chances), about))
+    table = Table(frame, title, right=("interval",))
     together = " (for all pairs together)" if found.correction != "none" and found.summary()["pairs"][0] > 1 else ""
     closing = (
         f"same: the {percent(1 - 2 * found.alpha)} interval is inside the margin; better, worse: the"
         f" {percent(1 - found.alpha)} interval excludes 0; no worse: by less than the margin, at level"
         f" {found.alpha:g}{together}",
-        *(["posterior: flat prior, each pair separately"] if len(tables) > 1 else []),
         made_with(found),
     )
     more = {"noninferiority": noninferior}
-    return result_report(found, "compare", tables, list(_counts(found)), closing, more=more)
+    return result_report(found, "compare", [table], list(_counts(found)), closing, more=more)
 
 
 def _counts(found: Equivalence) -> Iterator[str]:

@@ -8,7 +8,7 @@ Dirichlet weights (Gaffke 2005; a = 1 is his bound). Where values vary, a is 0 a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,7 +26,6 @@ CAUTIOUS = 1.0  # the same where a wrong limit is a wrong claim: equivalence, pl
 FRACTION = 0.75  # the same for fractions of hits, which have a lowest and a highest value
 SEEN = 10  # values that differ from which on the unseen one need not be the largest possible
 STEPS = 36  # halvings
-NODES, WIDTH = 100, 0.12  # of numerical inversion
 AT_ONCE = 1 << 20  # points held at a time
 
 
@@ -87,36 +86,6 @@ class _Saddle:
             here = holds(middle)
             low, high = np.where(here, middle, low), np.where(here, high, middle)
         return (low + high) / 2
-
-
-def exceeds(points: Floats, weights: Floats, value: float) -> Floats:
-    """Return the probability that Σ D x > ``value``, D ~ Dirichlet(``weights``), for each row of points x.
-
-    D is proportional to independent Gamma variables G, so that it is the probability that Σ G (x − value) > 0: its
-    moment generating function, inverted numerically along a line through the saddlepoint. Right to four digits where
-    weights are 1 or more.
-
-    >>> exceeds(np.eye(10)[:1], np.ones((1, 10)), 0.2).round(6).tolist()  # a Beta distribution: .8⁹
-    [0.134218]
-    """
-    apart = np.where(weights > 0, points - value, 0.0)
-    apart /= np.maximum(np.abs(apart).max(axis=1, keepdims=True), np.finfo(float).tiny)
-    sign = np.where((weights * apart).sum(axis=1) > 0, -1.0, 1.0)  # the less probable side
-    apart *= sign[:, None]
-    top = apart.max(axis=1)
-    low, high = np.zeros(len(points)), 1 / np.where(top > 0, top, 1.0)
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        far = (weights * apart / (1 - middle[:, None] * apart)).sum(axis=1) > 1 / middle
-        low, high = np.where(far, low, middle), np.where(far, middle, high)
-    scale = 1 / np.sqrt((weights * (apart / (1 - low[:, None] * apart)) ** 2).sum(axis=1) + 1 / low**2)
-    total = np.zeros(len(points))
-    for node in np.arange(NODES) * WIDTH:
-        at = low + 1j * scale * np.sinh(node)
-        height = np.exp(-(weights * np.log(1 - at[:, None] * apart)).sum(axis=1)) / at
-        total += height.real * scale * np.cosh(node) * (WIDTH / np.pi if node else WIDTH / np.pi / 2)
-    chance = np.where(top > 0, np.clip(total, 0.0, 1.0), 0.0)
-    return np.where(sign < 0, 1 - chance, chance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,19 +186,14 @@ def sparseness(share: Floats) -> Floats:
     return np.clip((share - start) / (end - start), 0, 1)
 
 
-def differences_and_unseen(family: Family) -> Iterator[tuple[Indices, Floats, Unseen]]:
-    """Yield some pairs at a time, with their differences, in whole units, and what these leave unseen."""
-    reach = family.reach / family.unit
-    for pairs, apart in family.differences():
-        equal = np.ptp(apart, axis=1) <= 2  # equal up to rounding
-        apart[equal] = apart[equal, :1]
-        yield pairs, apart, Unseen.of(apart, -reach, reach)
-
-
 def sparse_limits(family: Family, level: float, most: float = WEIGHT) -> tuple[Indices, Floats, Floats]:
     """Return the pairs most of whose differences are the same, and limits of their means."""
     pairs, lows, highs = [], [], []
-    for places, apart, unseen in differences_and_unseen(family):
+    reach = family.reach / family.unit
+    for places, apart in family.differences():
+        equal = np.ptp(apart, axis=1) <= 2  # equal up to rounding
+        apart[equal] = apart[equal, :1]
+        unseen = Unseen.of(apart, -reach, reach)
         rows = np.flatnonzero(unseen.weight > 0)
         if not np.isfinite(family.span):  # a guess from the scores seen, of no use where one system is always ahead
             rows = rows[(apart[rows] == 0).mean(axis=1) > SPARSE[0]]

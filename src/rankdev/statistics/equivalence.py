@@ -8,21 +8,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
-from scipy import special
 
 from rankdev._common.arrays import Bools, Floats
-from rankdev._common.checks import check_choice, check_flag, check_number
+from rankdev._common.checks import check_choice, check_number
 from rankdev._common.result import Result
 from rankdev.errors import counted, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics._randomization import USUAL, Flips, inverted
 from rankdev.statistics.bounded_values import (
-    AT_ONCE,
     CAUTIOUS,
-    SPARSE,
-    differences_and_unseen,
-    exceeds,
-    most_common,
     sparse_limits,
     widened,
 )
@@ -77,8 +71,7 @@ class Equivalence(Result):
         Returns
         -------
         polars.DataFrame
-            Columns measure, a, b, difference, low and high (the interval that decides), ``verdict``; with
-            ``posterior``, the probabilities p_worse, p_same and p_better.
+            Columns measure, a, b, difference, low and high (the interval that decides), ``verdict``.
 
         Examples
         --------
@@ -146,7 +139,6 @@ def equivalence(
     alpha: float = 0.05,
     correction: Literal["bonferroni", "none"] = "bonferroni",
     clusters: Mapping[str, Any] | None = None,
-    posterior: bool = False,
 ) -> Equivalence:
     """Test equivalence and superiority of every pair of systems, or of every system and each baseline.
 
@@ -175,10 +167,6 @@ def equivalence(
     clusters : dict of str to str, optional
         The cluster of each query, such as its user: queries of a cluster are not independent. Intervals are then those
         of flips of whole clusters.
-    posterior : bool, default False
-        Add the posterior probabilities that a is worse than b by more than the margin, the same within it, and better
-        by more than it: ``p_worse``, ``p_same``, ``p_better``. The margin is the region of practical equivalence; the
-        prior is flat. They are about each pair by itself, whatever the correction.
 
     Returns
     -------
@@ -196,7 +184,6 @@ def equivalence(
     """
     margin, alpha = check_number("margin", margin, 0), check_number("alpha", alpha, 0, 0.5)
     check_choice("correction", correction, CORRECTIONS)
-    posterior = check_flag("posterior", posterior)
     scores = as_scores(scores, measures)
     check_reach("margin", margin, scores)
     first, second = wanted_pairs(scores, baselines)
@@ -205,7 +192,7 @@ def equivalence(
     narrow, wide = (_joined([interval(family, each) for family in families]) for each in (2 * level, level))
     same = (narrow[0] > -margin) & (narrow[1] < margin)
     low, high = np.where(same, narrow, wide)
-    remarks = _remarks(scores.measures, families, level, margin, same, posterior)
+    remarks = _remarks(scores.measures, families, level, margin, same)
     for remark in remarks:
         warn(remark)
     lower = np.repeat([name in scores.lower_is_better for name in scores.measures], len(first))
@@ -219,8 +206,6 @@ def equivalence(
         "high": high,
         "verdict": np.select([same, better, worse], VERDICTS[:3], VERDICTS[3]).tolist(),
     }
-    if posterior:
-        table |= _posterior(families, margin, lower)
     return Equivalence(
         table,
         (narrow[0], narrow[1]),
@@ -230,14 +215,6 @@ def equivalence(
         (*remarks, *on_clusters(families), *carried(scores)),
         scores.lower_is_better,
     )
-
-
-def _posterior(families: list[Family], margin: float, lower: Bools) -> dict[str, Floats]:
-    """Return the probabilities of a difference below −margin, within it, and above it, as a is then called."""
-    within, above = np.concatenate([beyond(family, (-margin, margin)) for family in families], axis=1)
-    ends = np.array([1 - within, above])
-    worse, better = np.where(lower, ends[::-1], ends)
-    return {"p_worse": worse, "p_same": np.maximum(within - above, 0.0), "p_better": better}
 
 
 def _joined(limits: list[tuple[Floats, Floats]]) -> Floats:
@@ -256,9 +233,7 @@ def interval(family: Family, level: float) -> tuple[Floats, Floats]:
     return widened(rows, level, *skewed_interval(rows, level), CAUTIOUS)
 
 
-def _remarks(
-    measures: Sequence[str], families: list[Family], level: float, margin: float, same: Bools, posterior: bool
-) -> list[str]:
+def _remarks(measures: Sequence[str], families: list[Family], level: float, margin: float, same: Bools) -> list[str]:
     """Note the pairs that are equal on all queries, but on too few of them for the margin; and unknown ranges."""
     remarks = []
     for m, (measure, family) in enumerate(zip(measures, families, strict=True)):
@@ -273,53 +248,9 @@ def _remarks(
                 f"{measure}: {pairs} the same difference on all {counted(len(family.values), 'query')}, which are too"
                 f" few to exclude unseen ones beyond the margin; {needed:,} such queries would be enough"
             )
-        if not np.isfinite(family.span) and (len(sparse_limits(family, level)[0]) or (posterior and guesses(family))):
-            what = "interval and posterior allow" if posterior else "the interval allows"
+        if not np.isfinite(family.span) and len(sparse_limits(family, level)[0]):
             remarks.append(
-                f"{measure} has no known range: if most differences are equal, {what} for unseen ones only up to"
-                f" {family.reach:.3g}, the range of the observed scores"
+                f"{measure} has no known range: if most differences are equal, the interval allows for unseen ones only"
+                f" up to {family.reach:.3g}, the range of the observed scores"
             )
     return remarks
-
-
-def beyond(family: Family, values: tuple[float, ...]) -> Floats:
-    """Return the probabilities that mean differences are larger than each of ``values``: ``[value, pair]``.
-
-    Where differences vary, the posterior is Student's: that of normal differences whose mean and log deviation may be
-    anything (Benavoli et al. 2017, without the correlation of resampling). Where most of them are equal, it is that of
-    the weights of the values, with one more observation at either end of what the measure's range allows: nothing seen
-    is not nothing there. Between 40% and 80% of equal ones, the two are mixed. Clusters count as one observation each.
-    """
-    rows = family.flipped
-    found = np.empty((len(values), rows.pairs))
-    for pairs, apart, unseen in differences_and_unseen(rows):
-        sparse = np.flatnonzero(unseen.weight > 0)
-        spread = apart
-        if rows.sizes is not None:  # the mean is a ratio: what sizes alone make of a sum does not count
-            spread = apart - apart.mean(axis=1, keepdims=True) * (rows.sizes / rows.sizes.mean() - 1)
-        for i, value in enumerate(values):
-            chances = _student(spread, value / rows.unit)
-            for part in np.array_split(sparse, 1 + len(sparse) * apart.shape[1] // AT_ONCE):
-                few, share = unseen.of_rows(part), unseen.weight[part]
-                points, weights = few.points(apart[part])
-                ends, more = np.column_stack([few.below, few.above]), np.column_stack([CAUTIOUS * share] * 2)
-                seen = exceeds(np.hstack([points, ends]), np.hstack([weights, more]), value / rows.unit)
-                chances[part] = np.where(share == 1, seen, (1 - share) * chances[part] + share * seen)
-            found[i, pairs] = chances
-    return found
-
-
-def guesses(family: Family) -> bool:
-    """Check whether the posterior of some pair rests on how far apart unseen differences can be."""
-    return any((most_common(apart)[1] > SPARSE[0]).any() for _, apart in family.flipped.differences())
-
-
-def _student(apart: Floats, value: float) -> Floats:
-    """Return the posterior probabilities that means are larger than a value; NaN where all differences are equal."""
-    queries = apart.shape[1]
-    if queries < 2:
-        return np.full(len(apart), np.nan)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = apart.std(axis=1, ddof=1) / np.sqrt(queries)
-        found: Floats = special.stdtr(queries - 1, (apart.mean(axis=1) - value) / error)
-    return found

@@ -58,7 +58,6 @@ correction_option = click.option(
 @click.option("--pairs", cls=SharedOption, is_flag=True, help="Show all pairs, even of many systems.")
 @click.option("--discriminative-power", is_flag=True, help="Show the p-values of all pairs, by measure.")
 @click.option("--margin", type=float, help="Test equivalence within this difference.")
-@click.option("--posterior", is_flag=True, help="With --margin: probabilities of worse, same, better.")
 @click.option("--baseline", "baselines", multiple=True, help="Compare with this system only; repeat.")
 @test_option
 @correction_option
@@ -82,7 +81,6 @@ def compare_command(
     collections: tuple[str, ...],
     pooled: bool,
     margin: float | None,
-    posterior: bool,
     baselines: tuple[str, ...],
     test: str | None,
     correction: str | None,
@@ -141,7 +139,7 @@ def compare_command(
             return part.differences()
         if margin is not None:
             chosen: Literal["bonferroni", "none"] = "none" if correction == "none" else "bonferroni"
-            options: dict[str, Any] = {"alpha": alpha, "clusters": together, "posterior": posterior}
+            options: dict[str, Any] = {"alpha": alpha, "clusters": together}
             return equivalence(part, margin=margin, baselines=baselines or None, correction=chosen, **options)
         return significance(part, **testing).discriminative_power()
 
@@ -184,9 +182,7 @@ def _check(
         refuse_unused("discriminative_power", "clusters", "replicates", why=own)
     if discriminative_power:
         refuse_unused("margin", "baselines", "family", why="is not for --discriminative-power, which tests all pairs")
-    if margin is None:
-        refuse_unused("posterior", why="needs --margin")
-    else:
+    if margin is not None:
         own = "is for tests, and --margin uses its own interval"
         refuse_unused("test", "family", "permutations", "replicates", why=own)
         if correction != "none":
