@@ -44,7 +44,6 @@ SEEDED = {
     "sensitivity",
     "plan",
     "tiers",
-    "next_pairs",
     "evaluate_with_uncertainty",
     "collect",
     "judge_agreement",
@@ -110,7 +109,6 @@ def made():
         "explain": rd.explain(["a", "b"], [ODD, "a"], k=2),
         "strengths": fit,
         "tiers": rd.tiers(fit, seed=7),
-        "next_pairs": preferences.next_pairs(judged, 2, seed=7),
         "check_model": judging.check_model(
             [(f"q{i}", *pair, who) for i in range(12) for pair in ("ab", "bc") for who in ("small", ODD)], "small"
         ),

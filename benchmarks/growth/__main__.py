@@ -134,12 +134,6 @@ GROWTHS = (
         _pairs,
     ),
     Growth(
-        "refs next",
-        "judgments",
-        (1_000, 10_000, 100_000),
-        lambda d, n: [data.preferences(d, n, 10, 20), "--budget", "10"],
-    ),
-    Growth(
         "refs agreement",
         "judgments",
         (1_000, 10_000, 100_000),

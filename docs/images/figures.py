@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 import rankdev as rd
-from rankdev.display.style import COLOURS, DASHES, PAGE, figure, save, styled, titled
+from rankdev.display.style import save
 from rankdev.studies import simulate
-from rankdev.studies._published import published
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,23 +83,7 @@ FIGURES: Mapping[str, Callable[[Data], Figure]] = {
     "people": lambda data: rd.agreement_with_people(data.scores, data.verdicts).plot(),
     "tiers": lambda data: rd.tiers(rd.strengths(rd.read_preferences(str(DEMO.joinpath("judgments.csv"))))).plot(),
     "weights": lambda data: rd.weights_from_clicks(pl.read_csv(DEMO.joinpath("clicks.csv").read_bytes())).plot(),
-    "next-pairs": lambda data: plot_judgments(published("next-pairs")),
 }
-
-
-@styled
-def plot_judgments(found: Mapping[str, Any]) -> Figure:
-    """Draw the panels of a simulation, each with ``curves`` by strategy."""
-    panels = found["panels"]
-    drawn, axes = figure(PAGE, 2.9, columns=len(panels))
-    for axis, panel in zip(axes[0], panels, strict=True):
-        for i, (name, values) in enumerate(panel["curves"].items()):
-            axis.plot(found["judgments"], values, color=COLOURS[i], linestyle=DASHES[i], linewidth=1.5, label=name)
-        axis.set(xlabel="judgments", ylabel=panel["label"])
-        axis.set_title(panel["title"], loc="left")
-    handles, names = axes[0, 0].get_legend_handles_labels()
-    drawn.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
-    return titled(drawn, found["title"])
 
 
 def _judged() -> rd.References:

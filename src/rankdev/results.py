@@ -15,7 +15,6 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.judging.model_check": "ModelCheck",
         "rankdev.judging.result": "Collected",
         "rankdev.learning.position_weights": "ClickWeights",
-        "rankdev.preferences.active_selection": "NextPairs",
         "rankdev.preferences.annotators": "JudgeAgreement",
         "rankdev.preferences.diagnostics": "Diagnostics",
         "rankdev.preferences.position_bias": "PositionBias",

@@ -10,7 +10,6 @@ from rankdev.html_report.page import ReportPage as ReportPage
 from rankdev.judging.model_check import ModelCheck as ModelCheck
 from rankdev.judging.result import Collected as Collected
 from rankdev.learning.position_weights import ClickWeights as ClickWeights
-from rankdev.preferences.active_selection import NextPairs as NextPairs
 from rankdev.preferences.annotators import JudgeAgreement as JudgeAgreement
 from rankdev.preferences.diagnostics import Diagnostics as Diagnostics
 from rankdev.preferences.position_bias import PositionBias as PositionBias

@@ -99,7 +99,7 @@ def test_options_of_the_same_name_are_shared_everywhere():
         if param.opts[0] in shared and not isinstance(param, SharedOption)
     }
     assert {option for _, option in own} == {"-o", "--columns"}
-    judgments = {"weights", "refs preferences", "refs next", "refs agreement"}
+    judgments = {"weights", "refs preferences", "refs agreement"}
     assert {name for name, option in own if option == "--columns"} == judgments
     assert {name for name, option in own if option == "-o"} == {
         *("refs grades", "refs lists", "refs merge", "refs preferences", "pool", "report", "playground")
@@ -135,7 +135,6 @@ def test_registered_names_are_listed_in_full_help_and_read(rankdev):
     assert tuple(goal.type.choices) == GOALS
     done = rankdev("compare", "places.jsonl", "nearest.run", "--test", "z")
     assert "'z' is not one of 'randomization', 't'" in done.err
-    assert "'decide'" not in rankdev("refs", "next", "judgments.csv", "--budget", "1", "--strategy", "z").err
 
 
 def test_help_all_is_an_option(rankdev):
@@ -196,7 +195,7 @@ def test_the_table_is_all_there_is(rankdev):
 def test_help_explains_topics_and_commands(rankdev):
     assert all(f"  {topic} " in rankdev("help").out for topic in TOPICS)
     assert max(map(len, rankdev("help").out.splitlines())) <= 80
-    assert rankdev("help", "refs", "next").out == rankdev("refs", "next", "--help").out
+    assert rankdev("help", "refs", "merge").out == rankdev("refs", "merge", "--help").out
     done = rankdev("help", "reference")
     assert (done.status, done.err) == (2, "rankdev: no topic or command 'reference'; did you mean references?\n")
 
@@ -224,7 +223,7 @@ def test_files_are_completed(words):
     ("words", "incomplete", "expected"),
     [
         ([], "st", ["stability", "study"]),
-        (["refs"], "", ["agreement", "grades", "lists", "merge", "next", "preferences"]),
+        (["refs"], "", ["agreement", "grades", "lists", "merge", "preferences"]),
         (["help"], "re", ["references", "refs", "report"]),
         (["compare"], "--te", ["--test"]),
         (["compare"], "--help", ["--help", "--help-all"]),

@@ -10,8 +10,6 @@ def test_columns_and_values_on_the_command_line(rankdev, folder):
     assert done.status == 0, done.err
     assert "rankdev: note: Columns not used: mood." in done.err
     assert done.out == '{"query": "q", "tiers": [["x", "z"], ["y"]]}\n'
-    asked = rankdev("refs", "next", "p.csv", *OPTIONS, "--budget", "1", "--format", "csv")
-    assert (asked.status, len(asked.out.splitlines())) == (0, 2)
 
 
 def test_wrong_columns_and_values(rankdev, folder):

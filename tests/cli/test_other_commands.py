@@ -110,21 +110,11 @@ def test_refs_preferences_leaves_nothing_behind_where_one_file_cannot_be_written
     assert sorted(folder.iterdir()) == before
 
 
-@pytest.mark.parametrize("arguments", [("next", "--budget", "1"), ("preferences", "--method", "rank-centrality")])
-def test_refs_refuse_a_negative_seed(rankdev, folder, arguments):
+def test_refs_refuse_a_negative_seed(rankdev, folder):
     (folder / "prefs.csv").write_text(JUDGED)
-    done = rankdev("refs", arguments[0], "prefs.csv", *arguments[1:], "--seed", "-1")
+    done = rankdev("refs", "preferences", "prefs.csv", "--method", "rank-centrality", "--seed", "-1")
     assert done.status == 2
     assert "-1 is not in the range" in done.err
-
-
-def test_refs_next_spends_the_budget(rankdev, folder):
-    (folder / "prefs.csv").write_text(JUDGED)
-    rows = json.loads(rankdev("refs", "next", "prefs.csv", "--budget", "5", "--format", "json").out)
-    assert len(rows) == 5
-    assert set(rows[0]) == {"query", "a", "b", "gain"}
-    wrong = rankdev("refs", "next", "prefs.csv", "--budget", "5", "--strategy", "top-heavy", "--top", "0")
-    assert (wrong.status, "top must be" in wrong.err) == (2, True)
 
 
 def test_refs_preferences_names_file_and_line(rankdev, folder):

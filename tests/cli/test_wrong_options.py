@@ -16,7 +16,6 @@ CALLS = {
     "agreement": [*SCORED, "-m", "AP@5"],
     "plan": [*SCORED, "--difference", "0.5"],
     "refs preferences": ["judgments.csv", "--resamples", "2"],
-    "refs next": ["judgments.csv", "--budget", "2"],
     "refs agreement": ["judgments.csv", "--resamples", "2"],
     "bounds": ["judged.jsonl", *SCORED[1:]],
     "weights": ["clicks.csv", "--resamples", "20"],

@@ -47,7 +47,6 @@ CALLS = {
     "table": ((SCORES,), {"permutations": 99}),
     "losses": ((REFERENCES, RUNS, "RDQ@5"), {}),
     "merge_rankings": (({"q": [["a", "b"], ["b", "a"]]},), {}),
-    "next_pairs": ((TIED, 2), {}),
     "parse": (("RDQ@5",), {}),
     "plan": ((MANY, "x", "y", "P@1"), {}),
     "position_bias": ((SHOWN,), {}),

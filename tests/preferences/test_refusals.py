@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from rankdev.errors import DataError, UsageError
-from rankdev.preferences import Preferences, next_pairs, strengths, tiers_from_preferences
+from rankdev.preferences import Preferences, strengths, tiers_from_preferences
 
 ROWS = [("q", "x", "y", "w1"), ("q", "y", "x", "w2")]
 
@@ -27,19 +27,6 @@ def test_rows_must_be_tuples(rows):
 def test_strengths_refuse_what_cannot_be(options, message):
     with pytest.raises(UsageError, match=message):
         strengths(Preferences.from_rows(ROWS), "crowd-bt", **options)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"budget": 1.5}, "budget must be a whole number of at least 1; got 1.5"),
-        ({"budget": 1, "ridge": "a"}, "ridge must be a number"),
-        ({"budget": 1, "seed": -1}, "seed must be a whole number of at least 0; got -1"),
-    ],
-)
-def test_next_pairs_refuses_what_cannot_be(options, message):
-    with pytest.raises(UsageError, match=message):
-        next_pairs(ROWS, **options)
 
 
 @pytest.mark.parametrize("option", [{"seed": -1}, {"seed": "a"}, {"resamples": 1.5}])

@@ -138,15 +138,15 @@ class Group(click.Group):
 class RegisteredChoice(click.Choice[str]):
     """One of the names in a registry such as ``"rankdev.statistics.paired:TESTS"``, which is imported on use."""
 
-    def __init__(self, registry: str, *, without: tuple[str, ...] = ()) -> None:
-        self._registry, self._without = registry, without
+    def __init__(self, registry: str) -> None:
+        self._registry = registry
         self.case_sensitive = True
 
     @property
     def choices(self) -> tuple[str, ...]:  # type: ignore[override]
         """The names, in the order of the registry."""
         known = resolve_name(self._registry)
-        return tuple(name for name in (known() if callable(known) else known) if name not in self._without)
+        return tuple(known() if callable(known) else known)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
         """Show the names where they are asked for; they may take long to load."""

@@ -65,7 +65,6 @@ tiers of items that tie, or as grades.
   rankdev refs merge FILE...      Several rankings merged into one.
   rankdev refs preferences FILE   Pairwise judgments, with ties where the
                                   evidence is too weak to order.
-  rankdev refs next FILE          The pairs to judge next.
   rankdev refs agreement FILE     How far assessors agree.
   rankdev judge ITEMS --db FILE   Collect pairwise judgments in the browser.
 

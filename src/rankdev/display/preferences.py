@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from rankdev.display.cells import percent
 from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table, intervals
 from rankdev.display.style import (
-    _lines,
     draw_intervals,
     styled,
     titled,
 )
 from rankdev.errors import counted
-from rankdev.preferences import JudgeAgreement, NextPairs, PositionBias, Strengths, Tiers, WorkerQuality
+from rankdev.preferences import JudgeAgreement, PositionBias, Strengths, Tiers, WorkerQuality
 from rankdev.preferences.undecided import LIKELY, Undecided
 from rankdev.statistics.judgment_uncertainty import UncertainScores
 
@@ -46,13 +44,6 @@ def tiers_report(found: Tiers) -> Report:
 def summary_report(found: Undecided) -> Report:
     """State what the judgments decide."""
     return Report(found.to_polars(), opening=_as_text(found), remarks=found.remarks)
-
-
-@reports(NextPairs)
-def next_pairs_report(found: NextPairs) -> Report:
-    """Show the pairs to ask, the most useful first."""
-    rows = found.to_polars()
-    return Report(rows, [Table(rows, f"{counted(len(found), 'pair')} to ask, {found.strategy}")], remarks=found.remarks)
 
 
 @reports(UncertainScores)
@@ -171,12 +162,3 @@ def plot_workers(found: WorkerQuality) -> Figure:
     names = [("", worker) for worker in rows["worker"]]
     drawn = draw_intervals(rows, "quality", names, f"quality, {percent(1 - found.alpha)} interval")
     return titled(drawn, "How often each worker agrees with the consensus order")
-
-
-@draws(NextPairs)
-@styled
-def plot_next_pairs(found: NextPairs) -> Figure:
-    """Draw how informative each pair's answer is expected to be."""
-    label = "expected information (bits)"
-    drawn = _lines(list(found), np.array([row[3] for row in found.rows]), None, None, label, between=" or ")
-    return titled(drawn, "Which answers would be most informative")

@@ -1,6 +1,5 @@
 """Pairwise judgments → strengths → tiers; which pair to ask next; who judges well."""
 
-from rankdev.preferences.active_selection import NextPairs, next_pairs
 from rankdev.preferences.annotators import JudgeAgreement, judge_agreement
 from rankdev.preferences.decision import Decision, Verdict
 from rankdev.preferences.diagnostics import Diagnostics
@@ -17,7 +16,6 @@ __all__ = [
     "Diagnostics",
     "JudgeAgreement",
     "MergedRankings",
-    "NextPairs",
     "PositionBias",
     "Preferences",
     "Strengths",
@@ -27,7 +25,6 @@ __all__ = [
     "WorkerQuality",
     "judge_agreement",
     "merge_rankings",
-    "next_pairs",
     "position_bias",
     "references_from_preferences",
     "strengths",

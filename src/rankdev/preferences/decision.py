@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -101,13 +101,6 @@ class _Query:
         noise = self.chance.mean(axis=0) * (1 - self.chance.mean(axis=0))
         value = (off.T @ (apart - apart.mean()) / DRAWS) ** 2 / np.maximum(noise, 1e-12)
         return np.where(self.closed, -1.0, value)
-
-    def expect(self, k: int) -> None:
-        """Anticipate an answer to pair k: remove the variance it will explain."""
-        off = self.chance[:, k] - self.chance[:, k].mean()
-        loading = off / (off @ off + DRAWS * self.chance[:, k].mean() * (1 - self.chance[:, k].mean()))
-        self.scores = self.scores - np.outer(off, loading @ (self.scores - self.scores.mean(axis=0)))
-        self.chance = self.chance - np.outer(off, loading @ (self.chance - self.chance.mean(axis=0)))
 
 
 def _differences(scores: list[Floats], best: int, other: int) -> tuple[Floats, Floats]:
@@ -294,31 +287,6 @@ class Decision:
         self._posteriors.tell(number, i, j, tie=tie, times=times)
         self._queries[number].learn(self._posteriors[number])
         self._values[number] = None
-
-    def batch(self, budget: int) -> Iterator[tuple[str, str, str, float]]:
-        """Choose several pairs before any is answered.
-
-        Parameters
-        ----------
-        budget : int
-            Number of pairs.
-
-        Yields
-        ------
-        tuple
-            Query, two items, and the expected reduction of the variance of the systems' difference.
-
-        Examples
-        --------
-        >>> judged = Preferences.from_rows(items={"q": ["x", "y", "z"]})
-        >>> [pair[:3] for pair in Decision(judged, lambda query, orders: orders[:, :2] == 0).batch(2)]
-        [('q', 'x', 'z'), ('q', 'x', 'y')]
-        """
-        for _ in range(budget):
-            number, k, value = self._best()
-            yield *self._named(number, k), value
-            self._queries[number].expect(k)
-            self._values[number] = None
 
     def _lead(self) -> tuple[int, int, float, float, Floats]:
         """The two leading systems, the expected difference of their totals, its variance, and each query's gain.

@@ -152,43 +152,6 @@ def preferences_command(
     click.echo(found.undecided(), err=True)
 
 
-@click.command("next", cls=Command, epilog="Example: rankdev refs next judgments.csv --budget 5")
-@click.argument("source", metavar="PREFS", type=click.Path())
-@reading_options
-@click.option("--budget", type=int, required=True, help="Number of pairs to ask.")
-@click.option(
-    "--strategy",
-    type=RegisteredChoice("rankdev.preferences.active_selection:STRATEGIES", without=("decide",)),
-    default="information",
-    help="information (default), random, grade-prior, top-heavy.",
-)
-@click.option("--top", type=int, default=5, show_default=True, help="Ranks that count for top-heavy.")
-@click.option("--grades", "grades_file", metavar="FILE", help="Grades for grade-prior: TREC qrels or a table.")
-@seed_option
-@output_options
-def next_command(
-    source: str,
-    columns: Any,
-    values: Any,
-    budget: int,
-    strategy: str,
-    top: int,
-    grades_file: str | None,
-    seed: int,
-    form: str | None,
-    output: str | None,
-) -> None:
-    """Choose the pairs whose judgments should be most informative."""
-    from rankdev.display.dispatch import report_of
-    from rankdev.io import read_grades
-    from rankdev.preferences import next_pairs
-
-    graded = None if grades_file is None else {q: r.grades or {} for q, r in read_grades(grades_file).items()}
-    judged = read_judgments(source, columns, values)
-    chosen = next_pairs(judged, budget, strategy, grades=graded, top=top, seed=seed)
-    deliver(report_of(chosen), form, output)
-
-
 @click.command(
     "agreement",
     cls=Command,

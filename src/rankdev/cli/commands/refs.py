@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankdev.cli.commands.preferences import agreement_command, next_command, preferences_command
+from rankdev.cli.commands.preferences import agreement_command, preferences_command
 from rankdev.cli.help import Group, RegisteredChoice
 from rankdev.cli.options import ranks_option, table_options
 from rankdev.cli.outputs import references_option, write_references
@@ -98,5 +98,5 @@ def merge_command(sources: tuple[str, ...], output: str, method: str, unranked: 
     write(found.references, output)
 
 
-for command in (preferences_command, next_command, agreement_command):
+for command in (preferences_command, agreement_command):
     refs_command.add_command(command)
