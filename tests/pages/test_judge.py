@@ -67,26 +67,6 @@ def test_keys_answer_and_the_page_says_saved(opened, server):
         )
 
 
-def test_progress_counts_this_page_and_says_when_more_is_left_than_it_seemed(opened, server):
-    press(opened, "ArrowLeft")
-    assert opened.evaluate("byId('bar').value") > 0
-    opened.reload()
-    begin(opened, server, server.tokens.judge, "ann")
-    assert "1 answer by you (0 since you opened this page), 1 in total." in opened.text_content("#progress")
-    before = opened.evaluate("byId('bar').value")
-    progress = "{mine: 2, all: 2, queries: 2, open: 2, given_up: 0, error: 0, low: 20, high: 40, judges: 3, yours: 7"
-    opened.evaluate(f"showProgress({progress}, left: 30}})")
-    assert opened.evaluate("byId('bar').value") < before
-    assert "about 30 judgments left (20 to 40)." in opened.text_content("#progress")
-    assert "3 judges are working on them" in opened.text_content("#progress")
-    assert "At most 7 of them are for you." in opened.text_content("#progress")
-    assert "more than it seemed before" in opened.text_content("#progress")
-    opened.evaluate(f"showProgress({progress}, left: 29}})")
-    assert "more than it seemed before" not in opened.text_content("#progress")
-    opened.evaluate(f"showProgress({progress}, left: 40}}, true)")  # after an undo, which has its own word
-    assert "more than it seemed before" not in opened.text_content("#progress")
-
-
 def test_undo_asks_again(opened, server):
     before = shown(opened)
     press(opened, "ArrowLeft")
@@ -160,16 +140,6 @@ def test_a_double_click_is_one_answer_to_a_pair_that_was_seen(page, tmp_path):
         assert page.troubles == []
 
 
-def test_a_key_that_is_held_down_is_one_answer(opened, server):
-    opened.wait_for_function("() => wasSeen()")
-    opened.focus("[data-outcome=tie]")
-    for _ in range(30):
-        opened.keyboard.down("Enter")  # repeats, until it is released
-        opened.wait_for_timeout(30)
-    opened.keyboard.up("Enter")
-    assert len(said(server)) == 1
-
-
 def test_reading_is_not_answering(page, tmp_path):
     with serving(tmp_path, LONG) as server:
         begin(page, server, server.tokens.judge, "ann")
@@ -187,20 +157,6 @@ def test_reading_is_not_answering(page, tmp_path):
         assert said(server) == []
         press(page, "e")
         assert said(server)[0][3] == "tie"
-
-
-def test_buttons_stay_where_they_are(page, tmp_path):
-    with serving(tmp_path, MANY) as server:
-        begin(page, server, server.tokens.judge, "ann")
-        places, heights = set(), set()
-        for _ in range(10):  # sides are drawn at random, and with them the pairs that follow
-            places.add(
-                str([page.locator(f"[data-outcome={name}]").bounding_box() for name in ("first", "tie", "skip")])
-            )
-            heights.add(page.locator("#first").bounding_box()["height"])
-            press(page, "ArrowLeft")
-        assert len(heights) > 1
-        assert len(places) == 1
 
 
 def test_a_tap_on_a_text_is_no_answer_and_one_on_a_button_is(browser, tmp_path):
@@ -315,15 +271,6 @@ def test_text_is_text(opened, server):
     assert opened.title() == "Which is better?"
 
 
-def test_words_of_the_query_are_marked(opened):
-    for _ in range(8):
-        if "A Roman bridge in Mérida" in shown(opened):
-            break
-        press(opened, "ArrowLeft")
-    marks = opened.locator("article", has_text="Guadiana").locator("mark").all_text_contents()
-    assert marks == ["Roman", "bridge", "bridge", "Roman"]
-
-
 def test_the_end_is_shown(opened, server):
     for _ in range(9):
         press(opened, "ArrowLeft")
@@ -359,10 +306,6 @@ def test_nothing_serious_stands_between_a_person_and_the_page(seen, server):
     page.click("text=Results")
     page.wait_for_selector("#found .card")
     assert found() == []
-
-
-def test_judges_do_not_see_results(opened):
-    assert opened.locator("text=Results").is_hidden()
 
 
 def test_a_wrong_link_is_reported(page, server):

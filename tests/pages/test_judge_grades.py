@@ -67,31 +67,6 @@ def test_keys_and_buttons_grade_and_the_end_is_shown(page, server):
     assert page.troubles == []
 
 
-def test_a_double_click_is_one_grade(page, tmp_path):
-    with grading(tmp_path, least=0.4) as server:
-        begin(page, server, server.tokens.judge)
-        for count in range(1, 4):
-            page.wait_for_function("() => wasSeen()")
-            page.evaluate("window.before = state.grading")
-            page.dblclick("[data-grade='2']", delay=20)
-            page.keyboard.press("3")
-            page.wait_for_function("() => state.grading !== window.before && !state.busy")
-            assert len(given(server)) == count
-        assert {entry[2] for entry in given(server)} == {2}
-
-
-def test_nothing_is_called_saved_when_the_server_is_gone(page, server):
-    begin(page, server, server.tokens.judge)
-    page.route("**/api/grade", lambda route: route.abort())
-    page.wait_for_function("() => wasSeen()")
-    page.keyboard.press("3")
-    page.wait_for_function("() => byId('problem').textContent.includes('not saved')")
-    assert page.text_content("#saved") == ""
-    page.unroute("**/api/grade")
-    press(page, server, "3")
-    assert len(given(server)) == 1
-
-
 def test_pairs_and_grades_are_beside_each_other_and_the_owner_exports(page, server, tmp_path):
     begin(page, server, server.tokens.owner)
     press(page, server, "3")
@@ -109,22 +84,6 @@ def test_pairs_and_grades_are_beside_each_other_and_the_owner_exports(page, serv
     download.value.save_as(tmp_path / "grades.csv")
     assert (tmp_path / "grades.csv").read_text().splitlines()[0] == "query,item,grade,worker,comment,at"
     assert page.troubles == []
-
-
-def test_an_item_that_went_to_others_is_replaced(page, server):
-    begin(page, server, server.tokens.judge)
-    before = page.text_content("#graded h2")
-    page.evaluate("again()")
-    page.wait_for_function("() => !state.busy")
-    assert page.text_content("#graded h2") == before
-    screens = server.grading._screens
-    (mine,) = screens.values()
-    query, item = mine.asked
-    mine.seen = -1e9  # long ago
-    about = {"query": query, "item": item, "grade": 1, "comment": ""}
-    server.grading.grade("bob", "r", about, "other")
-    page.evaluate("again()")
-    page.wait_for_function("before => document.querySelector('#graded h2').textContent !== before", arg=before)
 
 
 def test_nothing_serious_stands_between_a_person_and_grades(seen, server):

@@ -1,7 +1,5 @@
 """What judges should know, beside what they judge: guidelines and descriptions of queries."""
 
-import pytest
-
 from rankdev.judging._markdown import parsed
 from rankdev.judging.page import Page
 from tests.judging.serving import ROWS, serving
@@ -61,36 +59,8 @@ def test_a_tree_that_is_not_markdown_makes_nothing_else(page, tmp_path):
         assert page.evaluate("byId('guidelines').innerHTML") == "<span>x</span><a>y</a><p>z</p>"
 
 
-def test_guidelines_are_folded_on_a_phone(browser, tmp_path):
-    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
-    with serving(tmp_path, page=GUIDED) as server:
-        phone = begin(context.new_page(), server, server.tokens.judge, "ann")
-        assert phone.locator("#guide summary").is_visible()
-        assert not phone.locator("#guidelines").is_visible()
-        phone.tap("#guide summary")
-        assert phone.locator("#guidelines").is_visible()
-        assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    context.close()
-
-
-def test_without_guidelines_there_is_no_place_for_them(page, tmp_path):
-    with serving(tmp_path) as server:
-        begin(page, server, server.tokens.judge, "ann")
-        assert page.locator("#guide").is_hidden()
-
-
 def test_a_query_says_what_it_is_about(page, tmp_path):
     with serving(tmp_path, [{**row, **ABOUT} for row in ROWS]) as server:
         begin(page, server, server.tokens.judge, "ann")
         assert page.locator("#query .about").all_text_contents() == list(ABOUT.values())
         assert page.locator("#query b").count() == 0
-
-
-@pytest.mark.parametrize("folded", [False, True])
-def test_nothing_serious_stands_between_a_person_and_the_guidelines(seen, tmp_path, folded):
-    page, found = seen
-    with serving(tmp_path, [{**row, **ABOUT} for row in ROWS], page=GUIDED) as server:
-        begin(page, server, server.tokens.judge, "ann")
-        if folded:
-            page.click("#guide summary")
-        assert found() == []

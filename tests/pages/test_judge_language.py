@@ -102,16 +102,3 @@ def test_nothing_serious_stands_between_a_person_and_the_german_page(seen, tmp_p
         begin(page, server, server.tokens.judge, "ann")
         assert page.get_attribute("html", "lang") == "de"
         assert found() == []
-
-
-def test_nothing_serious_stands_between_a_person_and_german_grades(seen, tmp_path):
-    page, found = seen
-    with grading(tmp_path, page=Page("de")) as server:
-        page.goto(server.link(server.tokens.judge))
-        page.fill("#name", "ann")
-        page.press("#name", "Enter")
-        page.wait_for_selector("#grades:not([hidden])")
-        assert found() == []
-        page.click("#help")
-        page.wait_for_selector("#keys[open]")
-        assert found() == []

@@ -66,19 +66,6 @@ def test_the_owner_reads_comments(seen, server):
     assert found() == []
 
 
-def test_a_script_may_come_late(page, server):
-    server.change(lambda tokens: tokens.with_links(["ann"]))
-    held = []
-    page.route("**/grade.js", lambda route: held.append(route))  # noqa: PLW0108 (it is marked by Playwright)
-    page.goto(server.link(server.tokens.personal["ann"]), wait_until="commit")
-    page.wait_for_function("() => typeof showHistory === 'function'")
-    for _ in range(2):  # whatever the page had asked by itself is answered
-        page.evaluate("call('hello')")
-    held[0].continue_()
-    page.wait_for_selector("#pairs:not([hidden])")
-    assert page.text_content("#problem") == ""
-
-
 def test_an_earlier_answer_is_changed(seen, server):
     page, found = seen
     begin(page, server, server.tokens.judge, "ann")

@@ -98,18 +98,6 @@ def readings(page):
     return [page.inner_text(f"#score-{penalty}").replace("\xa0", " ") for penalty in ("m2", "m1")]
 
 
-def test_it_opens_on_a_list_that_every_control_changes(opened):
-    first = [score(ANSWER, text) for text in ("RDQ@5", "RDQ(penalty=m1)@5")]
-    assert readings(opened) == [f"{value:.4f}" for value in first]
-    for control, value in (("#alpha", "3"), ("#lam", "1"), ("#k", "3"), ("#weights", "uniform")):
-        opened.click("#again")
-        if control == "#weights":
-            opened.select_option(control, value)
-        else:
-            opened.fill(control, value)
-        assert readings(opened)[0].startswith(f"{first[0]:.4f} → "), control
-
-
 def test_the_score_shows_what_the_last_change_did(opened):
     swapped = ["maritime-museum", "art-hall", *ANSWER[2:]]
     opened.locator("#ranking .item").first.press("ArrowDown")
@@ -122,129 +110,6 @@ def test_the_score_shows_what_the_last_change_did(opened):
     assert readings(opened)[0].startswith(f"{score(swapped, 'RDQ@5'):.4f} → {now} +")
     assert readings(opened)[1] == f"{score(swapped, 'RDQ(penalty=m1)@5'):.4f}"  # α is M2's alone
     assert now in opened.text_content("#said")
-
-
-DOTS = """id => [...document.querySelectorAll(`#${id} circle`)].map(dot => {
-    const axis = [...document.querySelectorAll(`#${id} .axis`)].map(line => line.y1.baseVal.value);
-    const [top, bottom] = [axis[2], axis[0]]; // the lines of credit 1 and 0
-    return [dot.dataset.drawn, (bottom - dot.cy.baseVal.value) / (bottom - top)];
-})"""
-
-
-@pytest.mark.parametrize(("alpha", "lam"), [(1, 0.2), (4, 0), (0.5, 2)])
-def test_each_item_has_a_dot_at_its_credit(opened, alpha, lam):
-    before = opened.get_attribute("#curves-m2 .curve.picked", "points")
-    opened.fill("#alpha", str(alpha))
-    opened.fill("#lam", str(lam))
-    assert (opened.get_attribute("#curves-m2 .curve.picked", "points") != before) == ((alpha, lam) != (1, 0.2))
-    assert opened.locator("#curves-m2 .curve").count() == 4  # the gift shop has none
-    reference = rd.References.from_tiers({"q": MUSEUMS})["q"]
-    for penalty, options in (("m2", {"alpha": alpha, "lam": lam}), ("m1", {})):
-        explained = rd.explain(reference, ANSWER, 5, penalty=penalty, **options)
-        expected = {entry.item: entry.credit for entry in explained.positions}
-        assert dict(opened.evaluate(DOTS, f"curves-{penalty}")) == pytest.approx(expected, abs=1e-3)
-
-
-def test_an_item_that_is_pointed_at_stands_out(opened):
-    assert opened.inner_text("#picked").startswith("art-hall has rank 2; rank 1 belongs at position 1")
-    opened.locator("#reference .item", has_text="city-museum").hover()
-    assert opened.inner_text("#picked").startswith("city-museum has rank 3")
-    assert opened.locator(".item.picked").count() == 3  # in the ranking, in the reference, among all items
-    opened.locator("#curves-m1 circle").first.hover()
-    assert opened.inner_text("#picked").startswith("art-hall")
-    opened.locator("#ranking .item", has_text="gift-shop").focus()
-    assert opened.inner_text("#picked").startswith("gift-shop is not in the reference")
-
-
-def test_weights_are_bars_to_drag(opened):
-    opened.locator("[data-weight='1']").press("ArrowDown")
-    assert opened.input_value("#weights") == "own"
-    assert opened.input_value("#own").startswith("1,0.85,0.8,0.8,0.7,")
-    opened.locator("[data-weight='3']").press("End")  # the ones before it follow
-    assert opened.input_value("#own").startswith("1,1,1,1,0.7,0.6,")
-    assert opened.evaluate("document.activeElement.dataset.weight") == "3"
-    opened.locator("[data-weight='0']").press("Home")
-    assert opened.input_value("#own") == "0.01"
-    opened.click("#again")
-    opened.locator("#bars").scroll_into_view_if_needed()
-    grip = opened.locator("[data-weight='2']").bounding_box()
-    column = opened.locator("#bars > div").nth(2).bounding_box()
-    opened.mouse.move(grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2)
-    opened.mouse.down()
-    opened.mouse.move(grip["x"] + grip["width"] / 2, column["y"] + column["height"] * 0.75, steps=4)
-    opened.mouse.up()
-    opened.mouse.move(0, 0)
-    assert opened.input_value("#own").startswith("1,0.9,0.2")
-    own = [float(weight) for weight in opened.input_value("#own").split(",")]
-    text = f"RDQ(weights={own},tail={own[-1]})@5".replace(" ", "")
-    assert readings(opened)[0].startswith(f"{score(ANSWER, 'RDQ@5'):.4f} → {score(ANSWER, text):.4f}")
-
-
-def test_dragged_weights_never_increase(opened):
-    rng = random.Random(1)
-    cases = []
-    for _ in range(300):
-        head = sorted((round(rng.uniform(0.05, 1), 2) for _ in range(rng.randint(1, 8))), reverse=True)
-        cases.append(
-            [{"head": head, "tail": round(rng.uniform(0.01, head[-1]), 2)}, rng.randint(0, 12), rng.uniform(-1, 2)]
-        )
-    made = opened.evaluate("cases => cases.map(([weights, i, asked]) => reweighted(weights, i, asked))", cases)
-    for (weights, i, asked), now in zip(cases, made, strict=True):
-
-        def at(values, place, last):
-            return values[place] if place < len(values) else last
-
-        wanted = min(1, max(0.01, asked))
-        assert at(now, i, now[-1]) == pytest.approx(wanted, abs=1e-4)
-        assert now == sorted(now, reverse=True)
-        assert now[-1] > 0
-        for place in range(20):  # the others move only as far as they must
-            was, got = at(weights["head"], place, weights["tail"]), at(now, place, now[-1])
-            if place != i:
-                expected = max(was, wanted) if place < i else min(was, wanted)
-                assert got == pytest.approx(expected, abs=1e-4)
-
-
-def test_the_tour_has_five_steps_and_comes_once(browser, tmp_path):
-    path = tmp_path / "playground.html"
-    path.write_text(playground(), encoding="utf-8")
-    context = browser.new_context(reduced_motion="reduce", viewport={"width": 390, "height": 844})
-    page = context.new_page()
-    page.goto(path.as_uri())
-    page.evaluate(
-        "Element.prototype.scrollIntoView = function (how) { (window.scrolled ??= []).push(how.behavior) }; 0"
-    )
-    assert page.evaluate("document.activeElement === document.body")  # it does not take the focus by itself
-    for number in range(1, 6):
-        assert page.text_content("#tour-title").startswith(f"{number} of 5: ")
-        assert page.locator(".toured").count() == 1
-        page.focus("#next")
-        page.keyboard.press("Enter")
-    assert page.is_hidden("#tour")
-    assert page.locator(".toured").count() == 0
-    assert page.evaluate("window.scrolled") == ["auto"] * 4
-    page.goto(path.as_uri())
-    page.reload()
-    assert page.is_hidden("#tour")
-    page.select_option("#example", "3")
-    page.locator("#guide").press("Enter")  # begins with the list that it is about
-    assert page.locator("#ranking .item").all_text_contents() == ANSWER
-    page.keyboard.press("Escape")
-    assert page.is_hidden("#tour")
-    assert page.evaluate("document.activeElement.id") == "guide"
-    context.close()
-
-
-def test_a_link_brings_its_list_and_no_tour(browser, tmp_path):
-    path = tmp_path / "playground.html"
-    path.write_text(playground(), encoding="utf-8")
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(f"{path.as_uri()}#reference=d1;d2&ranking=d2")
-    assert page.locator("#ranking .item").all_text_contents() == ["d2"]
-    assert page.locator("#nonrelevant .item").count() == 0
-    assert page.is_hidden("#tour")
-    context.close()
 
 
 HOSTILE = ["<img src=x onerror=alert(1)>", "a,b;c&d", "%", "\u202egnp.exe", "x" * 500, "日本語 🍣", "__proto__"]
@@ -280,19 +145,6 @@ def test_it_fits_its_window(opened, width):
     assert opened.evaluate("document.documentElement.scrollWidth") <= width
     opened.evaluate("scrollTo(0, document.body.scrollHeight)")
     assert opened.locator("#score-m2").bounding_box()["y"] < 80  # the score stays in sight
-
-
-def test_no_number_stays_that_is_not_of_this_list(opened):
-    opened.select_option("#weights", "own")
-    opened.fill("#own", "1,2")
-    assert readings(opened) == ["", ""]
-    assert opened.locator("#positions tbody tr, #peers tbody tr, #curves-m2 circle").count() == 0
-    opened.fill("#own", "1")
-    assert readings(opened)[0]
-    for _ in range(7):
-        opened.locator("#reference .item").first.press("Delete")
-    assert "reference is empty" in opened.text_content("#problem")
-    assert readings(opened) == ["", ""]
 
 
 def test_keys_move_items(opened):
@@ -339,19 +191,6 @@ def test_a_pointer_drags_items(opened):
     assert opened.locator("#reference .item").all_text_contents() == ["d1", "d2"]
 
 
-def test_a_drag_that_is_broken_off_moves_nothing(opened):
-    before = opened.locator("#ranking .item").all_text_contents()
-    opened.locator("#ranking .item").last.hover()
-    opened.mouse.down()
-    opened.locator("#ranking .item").first.hover(force=True)
-    assert (opened.locator(".ghost").count(), opened.locator(".over").count()) == (1, 1)
-    opened.evaluate("document.dispatchEvent(new PointerEvent('pointercancel'))")
-    opened.locator("#pool").hover()
-    opened.mouse.up()
-    assert opened.locator(".ghost, .over, .dragged").count() == 0
-    assert opened.locator("#ranking .item").all_text_contents() == before
-
-
 def test_a_link_leads_to_a_view(opened):
     opened.goto(opened.url.partition("#")[0] + "#reference=d1,d2;d3&ranking=d3,d1&k=3&alpha=4&weights=uniform")
     opened.reload()
@@ -384,10 +223,6 @@ def test_own_weights_are_checked(opened):
     assert "positive numbers" in opened.text_content("#problem")
     opened.fill("#own", "1,0.5")
     assert opened.text_content("#text").startswith("RDQ(weights=[1,0.5],tail=0.5)@")
-
-
-def test_the_same_page_every_time():
-    assert playground() == playground()
 
 
 def test_the_command_writes_the_page(tmp_path):

@@ -53,22 +53,10 @@ def test_clusters_are_in_every_number():
     assert found.mean_intervals[0][:, 0] == pytest.approx(board["low"].to_numpy())
 
 
-def test_the_page_says_how_many_runs_and_clusters():
-    assert "variance between runs: x 3, y 2." in rd.report(REFERENCES, RUNS, "RDQ@3", replicates=REPLICATES).verdict
-    assert "whole clusters of queries: 8 of them." in rd.report(REFERENCES, RUNS, "RDQ@3", clusters=CLUSTERS).verdict
-    assert rd.report(REFERENCES, RUNS, "RDQ@3", clusters=CLUSTERS, power=True).html
-
-
 def test_one_system_is_a_page_too():
     assert rd.report(REFERENCES, {"x-1": RUNS["x-1"]}, "RDQ@3", clusters=CLUSTERS).html
     with pytest.raises(UsageError, match="cannot be combined"):
         rd.report(REFERENCES, RUNS, "RDQ@3", clusters=CLUSTERS, replicates={"x": list(RUNS)})
-
-
-@pytest.mark.parametrize("given", [{"margin": 0.1}, {"power": True}, {"judgments": [("q0", "a", "b")]}])
-def test_what_takes_no_account_of_runs_is_refused(given):
-    with pytest.raises(UsageError, match=f"{next(iter(given))} is for systems with one run each"):
-        rd.report(REFERENCES, RUNS, "RDQ@3", replicates=REPLICATES, **given)
 
 
 def test_the_page_has_the_runs_of_each_system(page, tmp_path):

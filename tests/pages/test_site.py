@@ -4,7 +4,6 @@ import fcntl
 import os
 import subprocess
 import sys
-from html import unescape
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
@@ -93,18 +92,6 @@ def test_few_pages(site, page):
     assert walk(site, page, [site / f"{name}.html" for name in FEW]) == []
 
 
-@pytest.mark.parametrize("name", FIRST)
-def test_first_pages_need_no_scrolling_sideways_on_a_desk(site, page, name):
-    page.set_viewport_size({"width": 1280, "height": 900})
-    page.goto((site / f"{name}.html").as_uri())
-    assert page.evaluate(f"{SCROLLING}.map((box) => box.innerText)") == []
-
-
-def test_choices_of_a_parameter_are_shown(site):
-    page = unescape((site / "api/statistics.html").read_text(encoding="utf-8"))
-    assert '<code>correction</code> : {"holm", "bh", "none"}' in page
-
-
 @pytest.mark.slow
 def test_every_page(site, page):
     every = sorted(path for path in site.rglob("*.html") if path.name != "404.html")  # its links start at the server
@@ -129,15 +116,6 @@ def test_search_works_from_a_folder(site, page):
     page.wait_for_url(lambda url: "api/data.html" not in url)
     assert "carousel" in page.locator("article").inner_text()
     assert page.troubles == []
-
-
-def test_search_finds_guides_before_tables_of_simulations(site, page):
-    page.goto((site / "index.html").as_uri())
-    page.locator(".md-search__input").press_sequentially("how many queries")
-    page.locator(".md-search-result__link").first.wait_for()
-    found = page.locator(".md-search-result__item").all_inner_texts()
-    assert found[0].startswith("Power and planning")
-    assert not any(text.startswith("Calibration") for text in found[:5])
 
 
 def test_copies_leave_out_prompts_and_output(site, browser):
