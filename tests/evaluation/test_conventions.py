@@ -1,17 +1,10 @@
 """What ``like`` sets, and what it refuses."""
 
 import pytest
-from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.cli import cli
-from rankdev.errors import DataError, FileFormatError, MeasureError, UsageError
+from rankdev.errors import DataError, FileFormatError, UsageError
 from rankdev.evaluation.conventions import CONVENTIONS
-from rankdev.io.trec import RUN as RUN_LAYOUT
-from rankdev.io.trec import Dialect
-from tests.common import draws
 
 GRADES = rd.References.from_grades({"q1": {"d1": 2, "d2": 1, "d3": 1}, "q2": {"d4": 0}})
 RUN = {"q1": {"d1": 5.0, "x": 4.0, "y": 3.0, "d2": 2.0}}
@@ -46,23 +39,12 @@ def test_names_and_parameters(like, text, label):
     assert labels(text, like) == (label,)
 
 
-def test_measure_objects_stay_as_they_are():
-    assert labels(rd.parse("IPrec@0.1"), "trec_eval-10") == ("IPrec@0.1",)
-
-
 @pytest.mark.parametrize("like", CONVENTIONS)
 def test_official_and_set_are_understood(like):
     if like == "ir_measures":  # whose measures do not all have one order
         return
     assert len(labels("official", like)) == 29
     assert len(labels("set", like)) == 9
-
-
-def test_sets_are_refused_where_one_measure_is_asked_for():
-    with pytest.raises(MeasureError, match="official denotes 29 measures"):
-        rd.parse("official")
-    with pytest.raises(MeasureError, match="trec_eval's Rndcg is not computed here; use nDCG"):
-        rd.parse("Rndcg")
 
 
 def test_ties():
@@ -91,19 +73,6 @@ def test_ties():
     assert rr(tied, "ir_measures", "RR@10") == 1.0
 
 
-def test_orders_are_not_mixed():
-    with pytest.raises(
-        UsageError, match=r"in one way for nDCG@5 \('trec_eval'\) and in another for RR@5 \('ascending'"
-    ):
-        labels(["nDCG@5", "RR@5"], "ir_measures")
-
-
-def test_queries_without_a_relevant_item():
-    counts = {like: len(rd.evaluate(GRADES, {"a": RUN}, "AP", like=like).queries) for like in CONVENTIONS}
-    assert counts.pop("gdeval") == 1
-    assert set(counts.values()) == {2}
-
-
 @pytest.mark.parametrize(
     "option", [{"ties": "ascending"}, {"order": "rank"}, {"empty": "skip"}, {"ties": "expected"}], ids=str
 )
@@ -111,10 +80,6 @@ def test_contradictions_are_refused(option):
     ((name, value),) = option.items()
     with pytest.raises(UsageError, match=f"leave {name}='{value}' or like='trec_eval-10' out"):
         rd.evaluate(GRADES, {"a": RUN}, "AP", like="trec_eval-10", **option)
-
-
-def test_the_same_option_once_more_is_no_contradiction():
-    assert rd.evaluate(GRADES, {"a": RUN}, "AP", like="trec_eval-10", ties="descending", order="score", empty="zero")
 
 
 def test_an_unknown_program():
@@ -161,34 +126,6 @@ def test_comments(tmp_path):
     wrong = written(tmp_path, "wrong", f"# a comment\n{LINES}q1 Q0 d3 4 high t\n")
     with pytest.raises(FileFormatError, match="wrong:5: the score is 'high'"):
         rd.evaluate(qrels, {"a": wrong}, "AP", like="trec_eval-10")
-
-
-def plain_line(line):
-    """Do the same as the dialect of trec_eval 10, one line at a time."""
-    if line.lstrip(b" \t").startswith(b"#"):
-        return []
-    return line.split()[:6]
-
-
-@draws.quick
-@given(st.lists(st.text("ab# \t1", max_size=30).map(str.encode), max_size=6))
-def test_a_dialect_keeps_lines_and_columns(lines):
-    text = b"\n".join(lines)
-    dialect = Dialect(comments=True, further_columns=True)
-    made = dialect.cut(dialect.uncommented(text), RUN_LAYOUT)
-    assert [line.split() for line in made.split(b"\n")] == [plain_line(line) for line in lines or [b""]]
-    assert Dialect().cut(Dialect().uncommented(text), RUN_LAYOUT) == text
-
-
-def test_on_the_command_line(tmp_path):
-    qrels, run = written(tmp_path, "qrels", QRELS), written(tmp_path, "run", LINES)
-    done = CliRunner().invoke(cli, ["eval", qrels, run, "-m", "official", "--like", "trec_eval-9", "--format", "csv"])
-    assert done.exit_code == 0, done.output
-    assert "run,,GMAP,0.8333333333333" in done.output
-    refused = CliRunner().invoke(cli, ["eval", qrels, run, "--like", "trec_eval-9", "--losses"])
-    assert isinstance(refused.exception, UsageError)
-    refused = CliRunner().invoke(cli, ["eval", qrels, run, "--like", "trec_eval-9", "--ties", "trec_eval"])
-    assert "ties='trec_eval'" in str(refused.exception)
 
 
 def test_geometric_means_are_not_tested():

@@ -3,7 +3,6 @@
 from itertools import permutations, product
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,16 +85,3 @@ def test_each_measure_is_counted_alone():
     assert scores.remarks == ("s: 1 of 2 queries is affected by tied scores; ties are broken by 'trec_eval'",)
     assert scores.select(measures=["P@2", "SetP"]).remarks == ()
     assert scores.select(measures=["P@1"]).remarks == scores.remarks
-
-
-@pytest.mark.parametrize(("text", "tied"), [("RR", 0), ("Success@2", 0), ("AP", 1), ("P@2", 1)])
-def test_below_the_first_relevant_item_a_tie_does_not_change_its_position(text, tied):
-    run = {"q": {"d1": 2.0, "d2": 1.0, "x": 1.0}}
-    assert rd.evaluate({"q": ["d1", "d2"]}, {"s": run}, text).coverage[0].tied == tied
-
-
-def test_losses_read_deeper_and_count_the_same_ties(tmp_path):
-    (tmp_path / "a.run").write_text("q Q0 x 1 3 a\nq Q0 y 2 2 a\nq Q0 d2 3 1 a\nq Q0 d1 4 1 a\nq Q0 z 5 1 a\n")
-    found = rd.losses({"q": ["d1", "d2"]}, {"a": tmp_path / "a.run"}, "RDQ@2")
-    assert found.remarks == ()
-    assert len(rd.losses({"q": ["d1", "d2"]}, {"a": tmp_path / "a.run"}, "RDQ@3").remarks) == 1

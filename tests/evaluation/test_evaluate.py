@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import os
-import pickle
 import threading
 
 import numpy as np
@@ -14,9 +13,8 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import DataError, MeasureError, RankdevWarning, UsageError
-from rankdev.evaluation import hits
 from rankdev.evaluation.matching import Matcher
-from rankdev.evaluation.measuring import match_one, score_run
+from rankdev.evaluation.measuring import match_one
 from tests.common import draws
 from tests.common.examples import examples
 
@@ -71,28 +69,6 @@ def test_ties_that_could_change_a_result_are_counted(scores, tied):
     assert list(result.remarks) == (expected if tied else [])
 
 
-def test_ties_inside_a_tier_are_harmless():
-    references = rd.References.from_tiers({"q": [["d1", "d2"]]})
-    assert rd.evaluate(references, {"a": {"q": {"d1": 1, "d2": 1}}}, "RDQ@2").coverage[0].tied == 0
-
-
-def test_ties_are_counted_beside_queries_without_a_reference():
-    runs = {"a": {"q1": {"d1": 1, "d2": 1}, "unknown": {"d1": 1}, "q2": {"d3": 1}}}
-    assert rd.evaluate(REFS, runs, "RDQ@5").coverage[0].tied == 1
-
-
-def test_the_policy_for_ties_decides():
-    runs = {"a": {"q": {"d1": 1, "d2": 1}}}
-    got = {ties: rd.evaluate({"q": ["d1"]}, runs, "RR", ties=ties).values.item() for ties in ("trec_eval", "ascending")}
-    assert got == {"trec_eval": 0.5, "ascending": 1.0}
-
-
-def test_the_rank_column_is_used_when_asked_for():
-    run = pl.DataFrame({"query": "q", "item": ["d1", "d2", "d3"], "rank": [1, 2, 3], "score": [0.2, 0.9, 0.1]})
-    by_score, by_rank = (rd.evaluate({"q": ["d1"]}, {"a": run}, "RR", order=order) for order in ("score", "rank"))
-    assert (by_score.values.item(), by_rank.values.item()) == (0.5, 1.0)
-
-
 def test_everything_that_is_a_run(tmp_path):
     lists = {"q1": ["d1", "d2"], "q2": ["d4", "d3"]}
     table = pl.DataFrame(
@@ -138,13 +114,6 @@ def test_progress_is_told_as_files_are_read(tmp_path):
     assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
     assert {total for _, total, _ in told} == {size}
     assert told[-1][0] == size
-
-
-def test_an_empty_list_scores_zero_and_is_not_missing():
-    scores = rd.evaluate(REFS, {"a": {"q1": [], "q2": ["d3"]}}, ["RDQ@5", "AP@5", "Tau@5"])
-    assert scores.values[0, 0, :2].tolist() == [0, 0]
-    assert np.isnan(scores.values[0, 0, 2])
-    assert scores.coverage[0].missing == 0
 
 
 def test_a_repeated_item_counts_once_and_is_reported():
@@ -195,10 +164,6 @@ def test_unknown_measures_and_policies():
         rd.evaluate(REFS, {"a": {"q1": {"d1": 1}}}, "RDQ@5", ties="acending")
 
 
-def test_errors_have_the_exit_status_of_their_kind():
-    assert (DataError("x").exit_status, UsageError("x").exit_status, MeasureError("x").exit_status) == (1, 2, 2)
-
-
 def test_an_error_stops_the_reading_of_other_runs(tmp_path):
     """A run that would be read for ever ends soon after another one turns out to be missing."""
     endless = tmp_path / "endless.run"
@@ -215,11 +180,6 @@ def test_an_error_stops_the_reading_of_other_runs(tmp_path):
         rd.evaluate({"q": ["d1"]}, runs, "RR@5")
 
 
-def test_references_that_cannot_be_read_are_told_first(tmp_path):
-    with pytest.raises(rd.UsageError, match=r"wrong:\n.*refs: there is no such file\n.*a.run: there is no such file"):
-        rd.evaluate(tmp_path / "refs", {"a": tmp_path / "a.run"}, "RR")
-
-
 def test_queries_without_a_reference_item_score_0_and_are_counted():
     references = rd.References.from_grades({"q1": {"d1": 1}, "q2": {"d1": 0}})
     scores = rd.evaluate(references, {"a": {"q1": ["d1"], "q2": ["d1"]}}, ["RDQ@5", "nDCG", "RR", "Tau"])
@@ -228,11 +188,6 @@ def test_queries_without_a_reference_item_score_0_and_are_counted():
     assert scores.means[0, :3].tolist() == [0.5, 0.5, 0.5]
     assert scores.coverage[0].empty == 1
     assert "1 of 2 queries has no reference item; every system scores 0 there" in scores.remarks
-
-
-def test_judgments_without_any_good_item_are_no_error():
-    scores = rd.evaluate(rd.References.from_grades({"q": {"d": 0}}), {"a": {"q": ["d"]}}, ["RDQ@5", "nDCG@5", "AP"])
-    assert scores.values.ravel().tolist() == [0, 0, 0]
 
 
 @given(draws.queries())
@@ -282,12 +237,6 @@ def test_ties_and_order_are_refused_where_a_run_does_not_know_them_any_more(tmp_
     assert rd.evaluate({"q": ["d1"]}, {"a": {"q": ["d1"]}}, "RR@1", ties="given").values.item() == 1
 
 
-def test_double_precision_is_trec_eval_10():
-    scores = {"q": {"d1": 50.39120101928711, "d2": 50.39120006561279, "e": 1.0, "f": 1.0}}
-    assert rd.Run.from_scores(scores)["q"] == ["d2", "d1", "f", "e"]
-    assert rd.Run.from_scores(scores, ties="descending")["q"] == ["d1", "d2", "f", "e"]
-
-
 def test_a_run_without_any_item_of_the_references():
     with pytest.warns(RankdevWarning, match="no item of the run is in the references: the run has '7' …, .* 'd1' …"):
         rd.evaluate({"q": ["d1"], "r": ["d2"]}, {"a": {"q": [7], "r": [8]}}, "RR")
@@ -304,24 +253,3 @@ def test_empty_queries_can_be_left_out():
         rd.evaluate(references, runs, "RR", empty="drop")
     with pytest.raises(DataError, match="no query has a reference item"):
         rd.evaluate(rd.References.from_grades({"q1": {"d1": 0}}), runs, "RR", empty="skip")
-
-
-def test_score_run_is_a_pure_function_of_things_that_pickle():
-    matcher, run = Matcher(rd.References.of(REFS)), rd.Run.of({"q1": ["d2", "d1"], "q2": ["d3"]})
-    measures = [rd.parse("RDQ@5"), rd.parse("AP")]
-    values, coverage = score_run(*pickle.loads(pickle.dumps((matcher, run, measures))))
-    np.testing.assert_array_equal(values, rd.evaluate(REFS, {"a": run}, measures).values[0])
-    assert coverage.missing == 0
-
-
-@given(st.lists(st.integers(0, 60), max_size=300))
-def test_blocks_hold_no_more_than_they_may(widths):
-    blocks = list(hits._blocks(np.array(widths, np.int64)))
-    assert [row for block in blocks for row in range(len(widths))[block]] == list(range(len(widths)))
-
-
-def test_one_long_reference_among_many_short_ones_stays_alone():
-    widths = np.ones(200_000, np.int64)
-    widths[70_000] = 5_000
-    for block in hits._blocks(widths):
-        assert len(widths[block]) * widths[block].max() <= hits.BLOCK_CELLS

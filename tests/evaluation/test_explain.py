@@ -10,7 +10,6 @@ import rankdev as rd
 from rankdev import DataError, UsageError
 from rankdev.evaluation.explain import _filled
 from tests.common import draws
-from tests.common.examples import examples
 from tests.common.one_ranking import rdq
 
 RDQS = ["RDQ@5", "RDQ", "RDQ(penalty=m1)@4", "RDQ(weights=carousel)@3", "RDQ(alpha=4,weights=uniform)@12"]
@@ -26,16 +25,6 @@ def test_losses_add_up_to_the_rest_of_the_score(query, text):
     assert sum(entry.earned for entry in positions) == pytest.approx(explanation.score, abs=1e-12)
     causes = explanation.retrieval_loss + explanation.cutoff_loss + explanation.ordering_loss
     assert causes == pytest.approx(1 - explanation.score, abs=1e-12)
-
-
-@examples(40)
-@given(draws.references(), st.data())
-def test_repeats_could_as_well_be_strangers(reference, data):
-    run = data.draw(st.lists(st.sampled_from([*reference][:3]), max_size=5))
-    once = [f"x{i}" if item in run[:i] else item for i, item in enumerate(run)]
-    repeated, replaced = (rd.explain(reference, items, k=5) for items in (run, once))
-    assert repeated.best_score == replaced.best_score
-    assert repeated.score == replaced.score
 
 
 @draws.quick
@@ -55,49 +44,12 @@ def test_why_names_the_cause_of_every_loss(query, text, judged):
         assert entry.why == (expected if abs(entry.lost) > 1e-12 else "")
 
 
-def test_position_by_position():
-    explanation = rd.explain([["d1"], ["d2", "d3"]], ["x", "d1", "d1", "d2"], k=5)
-    rows = [(e.position, e.item, e.rank, e.ideal_rank, e.weight, e.why) for e in explanation.positions]
-    assert rows == [
-        (1, "x", None, 1, 1.0, "not in the reference"),
-        (2, "d1", 1, 2, 0.9, "displaced"),
-        (3, "d1", 1, 2, 0.8, "repeated"),
-        (4, "d2", 2, 3, 0.8, "displaced"),
-    ]
-    assert explanation.positions[3].lost < 0  # past what three items can fill, d2 wins back what was lost above
-    assert explanation.not_returned == (("d3", 2),)
-    assert explanation.measure == "RDQ@5"
-
-
-def test_items_below_the_cutoff_were_returned():
-    explanation = rd.explain(["d1", "d2", "d3"], ["x", "d2", "y", "d1", "d2"], k=2)
-    assert explanation.not_returned == (("d3", 3),)
-    assert explanation.below_cutoff == (("d1", 1, 4),)
-    assert "below the cutoff: d1 (rank 1) returned at position 4" in str(explanation)
-    assert explanation.best_of_all == 1.0
-    assert rd.explain(["d1"], ["x", "d1"], measure="AP").below_cutoff == ()
-
-
 def test_a_repeat_that_would_count_too_early_leaves_its_position_empty():
     explanation = rd.explain(["d0", "d3"], ["d3", "d3"], k=2)
     assert explanation.best_order == ("(empty)", "d3")
     assert rd.score(["d0", "d3"], explanation.best_order, "RDQ@2") == explanation.best_score == pytest.approx(0.9 / 1.9)
     assert rd.explain(["d0", "d3"], ["d3", "d3", "x"], k=3).best_order == ("x", "d3", "d3")
     assert _filled(["a", "b", "a", "b"], {0: "a", 3: "b"}) == ("a", "(empty)", "a", "b")
-
-
-def test_empty_positions_are_missing():
-    explanation = rd.explain(["d1", "d2", "d3"], [], k=5)
-    assert [entry.why for entry in explanation.positions] == ["missing"] * 3
-    assert (explanation.score, explanation.best_score, explanation.best_order) == (0.0, 0.0, ())
-
-
-def test_as_tables():
-    explanation = rd.explain(["d1", "d2", "d3"], ["x", "d1"], k=3)
-    columns = ["position", "item", "rank", "ideal_rank", "weight", "credit", "earned", "lost", "why"]
-    assert explanation.to_polars().columns == columns
-    assert explanation.to_polars()["item"].to_list() == ["x", "d1", None]
-    assert list(explanation.to_pandas().columns) == columns
 
 
 SUMS = [
@@ -143,13 +95,6 @@ def test_what_is_not_built_up_cannot_be_explained(text):
         rd.explain({"d1": 1, "d2": 2}, ["d1", "d2"], measure=text)
 
 
-def test_a_measure_or_its_parameters():
-    with pytest.raises(UsageError, match="not both"):
-        rd.explain(["d1"], ["d1"], 5, measure="RDQ@5")
-    with pytest.raises(UsageError, match=r"unknown parameter 'alhpa'.*did you mean alpha"):
-        rd.explain(["d1"], ["d1"], alhpa=4)
-
-
 @pytest.mark.parametrize("ranking", ["d1", 5, None, [1.5]])
 def test_a_ranking_is_a_list_of_items(ranking):
     with pytest.raises(DataError):
@@ -164,10 +109,3 @@ def test_one_query_by_hand_equals_evaluate(query, text):
         expected = rd.evaluate(rd.References.from_ranks({"q": query.ranks}), {"a": {"q": query.run}}, text)
     parameters = {entry.name: getattr(measure, entry.name) for entry in measure.parameters()}
     assert rdq(rd.Reference(query.ranks), query.run, measure.cutoff, **parameters) == expected.values.item()
-
-
-def test_a_scored_ranking_is_ordered_by_its_scores():
-    assert rdq(["a", "b"], {"b": 1.0, "a": 2.0}, k=5) == 1.0
-    assert [entry.item for entry in rd.explain(["a", "b"], {"b": 1.0, "a": 2.0}, k=5).positions] == ["a", "b"]
-    with pytest.raises(rd.DataError, match="a ranking is a list of items"):
-        rdq(["a"], {"a"}, k=5)

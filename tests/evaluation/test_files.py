@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 
 import rankdev as rd
@@ -94,14 +93,6 @@ def test_a_table_has_four_columns_where_there_is_nothing_to_be_known(tmp_path, f
     assert rd.read_scores(tmp_path / f"scores.{form}").remarks == ()
 
 
-def test_rows_may_be_left_out_of_a_file(tmp_path):
-    runs = {"a": {"q1": ["x"]}, "b": {"q2": ["x"]}}
-    path = saved(rd.evaluate({"q1": ["x"], "q2": ["y"]}, runs, ["P@1", "P@2"]), tmp_path / "scores.parquet")
-    kept = pl.read_parquet(path).filter(system="b", measure="P@2")
-    kept.write_parquet(path, metadata={"rankdev": pl.read_parquet_metadata(path)["rankdev"]})
-    assert rd.read_scores(path).remarks == ("b: 1 of 2 queries is not in the run; it scores 0",)
-
-
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"measures": 1}', '{"measures": [{"label": "P@1"}]}'])
 def test_a_provenance_that_was_changed_is_refused(tmp_path, text):
     path = tmp_path / "scores.jsonl"
@@ -109,11 +100,3 @@ def test_a_provenance_that_was_changed_is_refused(tmp_path, text):
     path.write_text(json.dumps(row) + "\n")
     with pytest.raises(FileFormatError, match=r"scores.jsonl: provenance is not what rankdev wrote"):
         rd.read_scores(path)
-
-
-def test_measures_may_be_objects():
-    scores = rd.Scores(["a"], ["q"], [rd.parse("NumRet"), "RDQ@5", "mine"], [[[3.0, 1.0, 2.0]]])
-    assert scores.measures == ("NumRet", "RDQ@5", "mine")
-    assert [kind.aggregate for kind in scores.kinds] == ["sum", "mean", "mean"]
-    assert [kind.higher_is_better for kind in scores.kinds] == [None, True, None]
-    assert scores.select(measures=["mine"]).kinds == (MeasureInfo("mine"),)

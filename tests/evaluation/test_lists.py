@@ -60,11 +60,3 @@ def test_every_list_is_explained(case):
             numbers = [part[0, q, i] for part in (found.credit, found.earned, found.lost)]
             assert numbers == pytest.approx([entry.credit, entry.earned, entry.lost], abs=1e-12)
             assert found.weights[i] == entry.weight
-
-
-def test_a_run_without_any_of_the_queries_is_empty():
-    references = rd.References.from_lists({"q": ["a"]})
-    found = first_positions(references, {"mine": rd.Run.from_lists({"other": ["a"]})}, parse("RDQ@2"), 2)
-    assert found.items.tolist() == [[[-1, -1]]]
-    assert [KINDS[code] for code in found.kinds[0, 0]] == ["missing", "missing"]
-    assert found.lost[0, 0].tolist() == [1, 0]

@@ -3,7 +3,6 @@
 from itertools import permutations
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,24 +46,6 @@ def test_ties_gain_what_their_best_and_worst_orders_do(text):
     assert [limit.item() for limit in found] == pytest.approx([min(values), max(values)])
 
 
-def test_scores_are_equal_as_the_run_has_them():
-    references = rd.References.of({"q": ["a", "b"]})
-    run = rd.Run.from_scores({"q": {"a": 1.0, "b": 1.0 + 1e-9}})  # equal in single precision only
-    for ties, width in (("trec_eval", True), ("descending", False), ("expected", False)):
-        ordered = {"mine": run.reordered(ties=ties)}
-        low, high = over_orders(references, ordered, [rd.parse("RDQ")], rd.evaluate(references, ordered, "RDQ"))
-        assert (high > low).item() == width
-
-
-def test_an_item_that_is_returned_twice_counts_once():
-    references = rd.References.of({"q": ["a", "b"]})
-    rows = {"query": ["q"] * 4, "item": ["x", "a", "a", "b"], "score": [1.0, 1.0, 1.0, 0.5]}
-    with pytest.warns(rd.RankdevWarning, match="returned twice"):
-        run = rd.Run.of(pl.DataFrame(rows))
-    low, high = over_orders(references, {"mine": run}, [rd.parse("P@1")], rd.evaluate(references, {"mine": run}, "P@1"))
-    assert (low.item(), high.item()) == (0.0, 1.0)
-
-
 def test_a_query_that_a_run_lacks_could_have_any_score():
     references = rd.References.of({"q": ["a"], "r": ["a"]})
     runs = {"whole": rd.Run.of({"q": ["a"], "r": ["x", "a"]}), "half": rd.Run.of({"q": ["a"]})}
@@ -72,7 +53,3 @@ def test_a_query_that_a_run_lacks_could_have_any_score():
     assert low[..., 0].tolist() == [[1, 0.5], [1, 0]]
     assert high[..., 0].tolist() == [[1, 0.5], [1, 1]]
     assert high[..., 1].tolist() == [[1, 2], [1, 2]]  # without a limit, as many as another run has
-
-
-def test_what_is_not_known_to_be_exact_is_called_so():
-    assert {rd.parse(text).name for text in EVERY if not is_exact(rd.parse(text))} == {"infAP", "Unjudged"}

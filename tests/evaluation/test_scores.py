@@ -26,11 +26,6 @@ def test_means_leave_out_what_is_not_available(scores):
     }
 
 
-def test_a_mean_of_nothing_is_null():
-    scores = rd.evaluate(REFS, {"a": {"q1": ["x"]}}, ["Tau"])
-    assert scores.mean()["Tau"].to_list() == [None]
-
-
 def test_one_row_a_value(scores):
     table = scores.to_polars()
     assert table.columns == ["system", "query", "measure", "value"]
@@ -55,11 +50,6 @@ def test_pandas_holds_the_same(scores):
     table = scores.to_pandas()
     assert isinstance(table, pd.DataFrame)
     assert table["value"].isna().sum() == np.isnan(scores.values).sum()
-
-
-def test_combinations_that_are_not_in_a_table_are_not_available():
-    table = pl.DataFrame({"system": ["a", "b"], "query": ["q1", "q2"], "measure": ["P@1", "P@1"], "value": [0.5, None]})
-    assert np.isnan(rd.Scores.from_table(table).values).tolist() == [[[False], [True]], [[True], [True]]]
 
 
 @pytest.mark.parametrize(
@@ -105,19 +95,6 @@ def test_queries_are_selected_by_name_too(scores):
             scores.select(queries=wrong)
 
 
-def test_reference_sizes_are_selected_with_their_queries():
-    references = {"q1": ["d1"], "q2": ["d1", "d2"], "q3": ["d1", "d2", "d3"]}
-    scores = rd.evaluate(references, {"a": {query: ["d1"] for query in references}}, "P@1")
-    for queries, sizes in [(["q3", "q1"], [3, 1]), ([2, 1, 0], [3, 2, 1]), (np.array([False, True, True]), [2, 3])]:
-        assert scores.select(queries=queries).reference_sizes.tolist() == sizes
-    assert rd.Scores.from_table(scores.to_polars()).select(queries=["q2"]).reference_sizes is None
-
-
-def test_what_is_selected_twice_is_kept_once(scores):
-    part = scores.select(systems=["b", "a", "b"], measures=["P@1", "P@1"])
-    assert (part.systems, part.measures, part.values.shape) == (("b", "a"), ("P@1",), (2, 2, 1))
-
-
 def test_counts_are_added_up_and_labels_from_elsewhere_averaged():
     """Verdicts keep each query's count."""
     rows = [("a", q, m, float(v)) for q, v in (("q1", 3), ("q2", 4)) for m in ("NumRet", "num_ret", "NumOfMine", "P@5")]
@@ -128,20 +105,6 @@ def test_counts_are_added_up_and_labels_from_elsewhere_averaged():
     assert scores.of("NumRet").tolist() == [[3.0, 4.0]]
     missing = rd.Scores(("a",), ("q1", "q2"), ("NumRet", "NumQ"), np.array([[[2.0, np.nan], [np.nan, np.nan]]]))
     np.testing.assert_array_equal(missing.means, [[2.0, np.nan]])
-
-
-def test_a_table_says_what_is_a_sum():
-    mixed, counts = (
-        rd.Scores(("a",), ("q1",), names, np.ones((1, 1, len(names)))) for names in (("NumRet", "P@5"), ("NumRet",))
-    )
-    assert "Mean over 1 query" in str(mixed)
-    assert "NumRet: sum over the queries" in str(mixed)
-    assert "Sum over 1 query" in str(counts)
-    assert "over the queries" not in str(counts)
-
-
-def test_of_one_measure(scores):
-    assert scores.of("P@1").tolist() == [[1.0, 1.0], [0.0, 1.0]]
 
 
 def test_unknown_names_get_a_suggestion(scores):
@@ -165,12 +128,3 @@ def test_scores_record_how_they_were_made(scores):
         "ties": "ascending",
         "empty": "skip",
     }
-
-
-def test_empty_queries_are_counted_among_those_that_were_selected():
-    references = rd.References.from_grades({"q1": {"d1": 1}, "q2": {"d1": 0}, "q3": {"d1": 0}})
-    run = {query: ["d1"] for query in references}
-    kept = rd.evaluate(references, {"a": run}, "P@1").select(queries=[0, 1])
-    assert kept.remarks == ("1 of 2 queries has no reference item; every system scores 0 there",)
-    skipped = rd.evaluate(references, {"a": run}, "P@1", empty="skip")
-    assert skipped.remarks == ("2 of 3 queries have no reference item; they are left out",)

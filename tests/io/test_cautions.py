@@ -80,27 +80,6 @@ def test_the_runs_of_several_systems_are_refused_or_read_as_several(tmp_path: Pa
     assert (one.systems, one.means.tolist()) == (("a",), [[1.0]])
 
 
-@pytest.mark.parametrize("column", ["system", "tag", "run_id", "run", "name"])
-def test_any_column_that_may_name_systems_is_looked_at(tmp_path: Path, column: str) -> None:
-    rows = frame(TWO, tag=column)
-    for runs in (rows, written(tmp_path / "a.csv", rows.write_csv().encode()), rows.to_pandas()):
-        with pytest.raises(rd.DataError, match=rf"several systems \({column} 'a', 'b'\)"):
-            rd.evaluate(REFERENCES, {"mine": runs}, "RR")
-        assert rd.evaluate(REFERENCES, runs, "RR").systems == ("a", "b")
-    numbered = rows.with_columns(pl.Series(column, [1, 1, 2]))
-    assert rd.evaluate(REFERENCES, numbered, "RR").systems == ("1", "2")
-    with pytest.raises(rd.DataError, match=rf"\({column} '1', '2'\)"):
-        rd.Run.from_table(numbered)
-    assert rd.Run.from_table(rows.with_columns(pl.lit("a").alias(column))[:2])["q"] == ["x", "d1"]
-
-
-def test_replicates_of_a_system_are_not_merged() -> None:
-    rows = frame(TWO).with_columns(system=pl.lit("s")).rename({"tag": "run"})
-    assert rd.evaluate(REFERENCES, rows, "RR").systems == ("a", "b")
-    with pytest.raises(rd.DataError, match=r"system 'b': these are the runs of several systems \(run '1', '2'\)"):
-        rd.evaluate(REFERENCES, rows.with_columns(system=pl.Series([*"abb"]), run=pl.Series([*"112"])), "RR")
-
-
 def test_what_names_no_systems_is_refused(tmp_path: Path) -> None:
     for runs in (frame(ONE).drop("tag"), written(tmp_path / "a.csv", frame(ONE).drop("tag").write_csv().encode())):
         with pytest.raises(rd.DataError, match="no column names the system of each row; expected one of system, tag"):
@@ -131,12 +110,6 @@ def test_scores_that_rise_with_the_ranks_get_a_line(tmp_path: Path, form: str) -
         assert not lines(REFERENCES, {"mine": FORMS[form](tmp_path, changed)})
     tied = [(q, d, 1.0, r, t) for q, d, _, r, t in DISTANCES]
     assert not lines(REFERENCES, {"mine": FORMS[form](tmp_path, tied)})
-
-
-@pytest.mark.parametrize("rank", ["x", "1", "-1"])
-def test_ranks_that_are_none_say_nothing(tmp_path: Path, rank: str) -> None:
-    path = written(tmp_path / "a.run", "".join(f"q Q0 d{i} {rank} {i} t\n" for i in range(1, 4)).encode())
-    assert not lines(REFERENCES, {"mine": path})
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
@@ -196,13 +169,6 @@ def test_items_that_look_alike_are_searched_where_most_queries_have_no_item_of_t
     assert "2 items differ from the references by case only, such as 'D1' and 'd1' for query 'q'" in line
 
 
-def test_ids_that_are_there_on_both_sides_get_no_line(tmp_path: Path) -> None:
-    both = rd.References.from_lists({"q": ["d1", "D1"], "Q": ["D1", "d1"]})
-    rows: Rows = [(query, item, 3.0 - rank, rank, "t") for query in "qQ" for rank, item in ((1, "D1"), (2, "d1"))]
-    for form, runs in run_forms(rows, tmp_path).items():
-        assert not lines(both, {"mine": runs}), form
-
-
 def test_strict_refuses_queries_that_only_one_side_has() -> None:
     references = {"q": ["d1"], "p": ["d1"]}
     with pytest.raises(rd.DataError, match="mine: 1 of 2 queries is not in the run; it scores 0"):
@@ -259,16 +225,3 @@ def test_warnings_point_at_the_line_that_called(tmp_path: Path) -> None:
             warnings.simplefilter("always")
             call()
         assert [(entry.filename, entry.lineno) for entry in caught] == [(__file__, call.__code__.co_firstlineno)]
-
-
-def test_scores_may_be_given_by_their_file(tmp_path: Path) -> None:
-    values = {"system": [*"aabb"], "query": ["1", "2"] * 2, "measure": "P@1", "value": [0.0, 1.0, 1.0, 1.0]}
-    path = written(tmp_path / "scores.csv", pl.DataFrame(values).write_csv().encode())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for given in (path, str(path)):
-            assert rd.significance(given).to_polars().equals(rd.significance(pl.DataFrame(values)).to_polars())
-    with pytest.raises(rd.DataError, match=r"expected a table; got the path .*scores.csv'; read the file first"):
-        rd.weights_from_clicks(path)
-    with pytest.raises(rd.DataError, match="expected a table; got the path"):
-        rd.agreement_with_people(path, str(path))

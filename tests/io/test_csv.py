@@ -49,14 +49,6 @@ def test_rows_know_their_lines(text: str) -> None:
     assert all(2 <= line <= len(content.splitlines()) for line in lines if line is not None)
 
 
-def test_ordinary_files_are_read_fast() -> None:
-    for text in ("a,b\nx,y\n", "a,b\r\nx,y\r\n", '"a","b"\n"x","y"', "a, b\n x,y "):
-        frame = _regular(text.encode(), ",", None)
-        assert frame is not None
-        assert frame.rows() == [("x", "y")]
-        assert frame.columns == ["a", "b"]
-
-
 def test_a_byte_order_mark_within_a_file_is_part_of_a_name() -> None:
     batches = ["query,item,score\n\ufeffq,d1,2\n", "\ufeffq,d2,1\n"]
     parts = csv_parts("file", [batch.encode() for batch in batches], ",")

@@ -11,7 +11,6 @@ from rankdev._common.reading import reading_with
 from rankdev.core.batches import RunBuilder
 from rankdev.core.ordering import Ordering
 from rankdev.core.runs import Run
-from rankdev.io import streams
 from tests.common import draws
 
 RUN = "q1 Q0 d1 1 0.9 t\nq1 Q0 d2 2 0.8 t\nq1 Q0 d1 3 0.4 t\nq1 Q0 d2 4 0.95 t\nq2 Q0 d1 1 1 t\nq2 Q0 d3 2 0 t\n"
@@ -39,14 +38,6 @@ def test_it_is_refused_otherwise_and_the_remedy_is_named(tmp_path):
         rd.read_run(path)
     with pytest.raises(rd.UsageError, match="unknown duplicates 'worst'"):
         rd.read_run(path, duplicates="worst")
-
-
-def test_equal_scores_and_lists():
-    twice = [{"query": "q", "item": item, "score": 1.0 / place} for place, item in enumerate("aba", 1)]
-    assert Run.of([*twice, twice[1]], duplicates="best")["q"] == ["a", "b"]
-    assert Run.of({"q": list("abca")}, duplicates="last")["q"] == ["b", "c", "a"]
-    run = Run.of({"q": list("abca"), "r": ["a"]}, duplicates="best")
-    assert (dict(run), run.left_out, run.repeats) == ({"q": ["a", "b", "c"], "r": ["a"]}, 1, None)
 
 
 def test_by_rank(tmp_path):
@@ -116,19 +107,3 @@ def test_all_faults_of_all_files(tmp_path):
         rd.evaluate({"q1": ["d1"]}, {"d": paths["d"], "e": tmp_path / "e.run"}, "RR")
     with pytest.raises(rd.DataError, match=r"^3 inputs are wrong"):
         rd.bounds(references, {"b": paths["b"], "d": paths["d"]}, "AP")
-
-
-def test_many_bad_files_among_good_ones(tmp_path):
-    for place in range(200):
-        (tmp_path / f"{place:03}.run").write_text(RUN if place % 3 == 0 else "q1 Q0 d1 1 1 t\n")
-    with pytest.raises(rd.DataError, match=r"^67 inputs are wrong") as caught:
-        rd.evaluate({"q1": ["d1"]}, {path.stem: path for path in sorted(tmp_path.iterdir())}, "RR")
-    named = [line.rpartition("/")[2].partition(".")[0] for line in str(caught.value).split("\n")[1:]]
-    assert named == [f"{place:03}" for place in range(0, 200, 3)]
-
-
-def test_a_run_of_many_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr(streams, "BATCH_BYTES", 40)
-    path = tmp_path / "a.run"
-    path.write_text(RUN)
-    assert dict(rd.read_run(path, duplicates="last")) == LEFT["last"]

@@ -3,10 +3,8 @@
 import sys
 
 import pytest
-from click.testing import CliRunner
 
 import rankdev as rd
-from rankdev.cli import cli
 from rankdev.io.texts import DatasetTexts
 
 
@@ -27,23 +25,6 @@ def test_texts_of_queries_and_items(dataset):
     found = DatasetTexts(dataset)
     assert found.of_queries({"q1", "q9"}) == {"q1": "Where is it?"}
     assert found.of_items({"d1", "d9"}) == {"d1": "One <b>"}
-
-
-def test_the_command_takes_what_no_file_has(dataset, tmp_path):
-    (tmp_path / "refs.jsonl").write_text('{"query": "q1", "tiers": [["d1"], ["d2"]]}\n')
-    (tmp_path / "mine.run").write_text("q1 Q0 d1 1 2 x\nq1 Q0 d2 2 1 x\n")
-    (tmp_path / "items.tsv").write_text("d2\tFrom a file\n")
-    target = tmp_path / "out.html"
-    arguments = ["report", *map(str, (tmp_path / "refs.jsonl", tmp_path / "mine.run")), "-o", str(target)]
-    arguments += ["--dataset", dataset, "--item-texts", str(tmp_path / "items.tsv"), "--date", ""]
-    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
-    assert result.exit_code == 0
-    from tests.pages.test_report import header_of
-
-    header = header_of(target.read_text(encoding="utf-8"))
-    assert header["texts"] == {"d1": "One <b>", "d2": "From a file"}
-    assert header["query_texts"] == {"q1": "Where is it?"}
-    assert header["subtitle"] == ""
 
 
 def test_what_cannot_be_read_is_one_line(dataset, monkeypatch):

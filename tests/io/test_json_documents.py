@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankdev import read_references, read_run
+from rankdev import read_run
 from rankdev.errors import FileFormatError
 from rankdev.io import _json_documents, streams
 from tests.common.examples import examples
-from tests.common.memory import peak
 
 TEXTS = st.text(st.sampled_from(' \t\n"\\,:{}[]aé'), min_size=1, max_size=6).map(lambda text: f"d{text}")
 BLANKS = st.text(st.sampled_from(" \t\n\r"), max_size=40)
@@ -42,17 +41,6 @@ def test_white_space_between_anything_changes_nothing(document, comma, colon, be
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_json_documents, "LONG", 0)
         assert dict(_json_documents.json_entries(Pieces())) == document
-
-
-@pytest.mark.parametrize("where", ["before a name", "after a value", "in a value"])
-def test_blanks_take_no_memory(tmp_path: Path, small, where):
-    blanks = " \n" * (2 << 20)
-    gaps = {name: blanks if name == where else "" for name in ("before a name", "after a value", "in a value")}
-    path = tmp_path / "a.json"
-    path.write_text('{{"q": ["a",{in a value} "b"]{after a value}, {before a name}"r": ["c"]}}'.format(**gaps))
-    for read in (read_run, read_references):
-        assert peak(lambda read=read: read(path)) < 2
-        assert sorted(read(path)["q"]) == ["a", "b"]
 
 
 def test_an_error_behind_blanks_has_its_line(tmp_path: Path, small):

@@ -9,7 +9,6 @@ import rankdev as rd
 
 HITS = [{"_id": "d2", "_score": 2.5, "_source": {"sku": "s2"}}, {"_id": "d1", "_score": 1.5, "_source": {"sku": "s1"}}]
 RESPONSES = {"q": {"took": 3, "hits": {"hits": HITS}}}
-QUEPID = "Team Name,Case ID,Query Text,Doc ID,Doc Position,Rating\nt,7,q,d1,1,3\nt,7,q,d2,2,\nt,7,q,d3,3,0\n"
 RECORD = {"user_input": "q", "retrieved_contexts": ["b", "a"], "reference_contexts": ["a"]}
 RETRIEVED = {"user_input": "q", "retrieved_contexts": ["b", "a"]}
 
@@ -30,23 +29,6 @@ def test_lists_of_hits(tmp_path):
         rd.Run.of({"q": [HITS[0], {"title": "x"}]})
 
 
-def test_names_of_one_input_are_not_asked_of_another(tmp_path):
-    """Ratings have columns of their own, and hits have ids."""
-    rated = written(tmp_path, "term,sku,stars\nq,d1,3\n", "ratings.csv")
-    columns = {"query": "term", "item": "sku", "grade": "stars"}
-    hits = [{"_id": hit["_id"]} for hit in HITS]
-    scores = rd.evaluate(rated, {"x": written(tmp_path, {"q": hits})}, "RR", columns=columns)
-    assert scores.means.tolist() == [[0.5]]
-    with pytest.warns(rd.RankdevWarning, match="columns names 'sukk', which no input has; check the spelling"):
-        rd.evaluate({"q": ["d1"]}, {"x": {"q": HITS}}, "RR", columns={"item": "sukk"})
-    bare = [{"_id": "d1"}]
-    for answers in ({"q": HITS, "r": bare}, {"q": {"hits": {"hits": HITS}}, "r": {"hits": {"hits": bare}}}):
-        with pytest.raises(rd.DataError, match="query 'r': hit 1 has no sku"):
-            rd.Run.of(answers, columns={"item": "sku"})
-    with pytest.raises(rd.DataError, match="hit 2 has no sku"):
-        rd.Run.of({"q": [HITS[0], {"_id": "d1"}]}, columns={"item": "sku"})
-
-
 def test_choices_of_reading_in_evaluate():
     table = pd.DataFrame({"user": [1, 1, 1], "sku": ["a#1", "b#1", "a#2"], "place": [1, 1, 3]})
     columns = {"item": "sku", "rank": "place"}
@@ -64,18 +46,6 @@ def test_choices_of_reading_in_evaluate():
         rd.evaluate(references, {"x": table}, "RR", columns={"rank": "place"})
 
 
-def test_ratings_that_are_missing(tmp_path):
-    path = written(tmp_path, QUEPID, "a.csv")
-    expected = rd.References.from_grades({"q": {"d1": 3, "d3": 0}})
-    for read in (rd.read_references, lambda path: rd.References.of(pd.read_csv(path))):
-        with pytest.warns(rd.RankdevWarning, match="1 row has no rating; it is left out"):
-            assert read(path) == expected
-    with pytest.raises(rd.DataError, match=r"a.csv:4: query 'q', item 'd3': the grade is 'x'"), pytest.warns():
-        rd.read_references(written(tmp_path, QUEPID.replace("d3,3,0", "d3,3,x"), "a.csv"))
-    with pytest.raises(rd.DataError, match="the grade is ''"):
-        rd.read_references(written(tmp_path, "query,docid,rating\nq,d1,\n", "a.csv"))
-
-
 def test_a_run_in_the_place_of_references(tmp_path):
     with pytest.raises(rd.DataError, match="these are answers of a search engine: a run; references come before runs"):
         rd.read_references(written(tmp_path, RESPONSES))
@@ -86,15 +56,6 @@ def test_a_run_in_the_place_of_references(tmp_path):
         rd.DataError, match=r"found term, stars; if they have other names, name them: columns=\{'grade': …\}"
     ):
         rd.read_references(written(tmp_path, "term,stars\nq,3\n", "a.csv"))
-
-
-def test_tables_of_questions_and_contexts(tmp_path):
-    table = pd.DataFrame([RECORD])
-    assert rd.References.of(table) == rd.References.of([RECORD])
-    assert dict(rd.Run.of(table)) == dict(rd.Run.of([RECORD])) == {"q": ["b", "a"]}
-    table.to_csv(tmp_path / "a.csv")
-    with pytest.raises(rd.DataError, match="records with lists of contexts are read from JSON and JSONL"):
-        rd.read_references(tmp_path / "a.csv")
 
 
 def test_records_without_right_contexts(tmp_path):
@@ -113,17 +74,3 @@ def test_records_without_right_contexts(tmp_path):
 def test_ids_that_are_floats():
     with pytest.raises(rd.DataError, match=r"'item' holds Float64; .*; convert float ids to integers or text first"):
         rd.evaluate(pd.DataFrame({"user_id": [1], "item_id": [2.0], "rating": [3]}), {"x": {1: [2]}}, "RR")
-
-
-def test_tabs_in_a_csv(tmp_path):
-    run = rd.read_run(written(tmp_path, "query\titem\tscore\nq a\td1\t1\nq a\td2\t2\n", "a.csv"))
-    assert dict(run) == {"q a": ["d2", "d1"]}
-    kept = rd.read_run(written(tmp_path, "query,item\tid,score\nq,d1,1\n", "a.csv"), columns={"item": "item\tid"})
-    assert dict(kept) == {"q": ["d1"]}
-
-
-def test_the_same_fault_is_named_once(tmp_path):
-    path = written(tmp_path, "q 0 d\n", "a.txt")
-    with pytest.raises(rd.DataError) as error:
-        rd.evaluate({"q": ["d"]}, {"x": path, "y": path}, "RR")
-    assert str(error.value).count("a.txt") == 1

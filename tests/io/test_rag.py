@@ -63,20 +63,6 @@ def test_what_was_right_is_one_tier(tmp_path, record, items):
         assert scores.means.tolist() == [[1.0, 1.0]]
 
 
-def test_two_questions_and_a_data_set(tmp_path):
-    second = {**RAGAS, "user_input": "Where is it?", "retrieved_contexts": ["It is in Paris."]}
-    (tmp_path / "a.jsonl").write_text(json.dumps(RAGAS) + "\n" + json.dumps(second) + "\n")
-    assert (
-        list(rd.read_references(tmp_path / "a.jsonl"))
-        == list(rd.read_run(tmp_path / "a.jsonl"))
-        == [
-            QUESTION,
-            "Where is it?",
-        ]
-    )
-    assert rd.References.of(LLAMA_DATA) == rd.References.from_grades({"q": {"c1": 1}})
-
-
 def test_a_field_names_the_document():
     run = rd.Run.of([LANGCHAIN], columns={"item": "metadata.source"}, duplicates="first")
     assert (dict(run), run.left_out) == ({QUESTION: ["a.pdf"]}, 1)
@@ -105,15 +91,3 @@ def test_chunks_of_documents(tmp_path):
     assert rd.Run.of({"q": {"d1::2": 0.1, "d2::1": 0.2, "d1::7": 0.3}}, collapse="::")["q"] == ["d1", "d2"]
     with pytest.raises(rd.UsageError, match="collapse is ''"):
         rd.read_run(path, collapse="")
-
-
-def test_chunks_on_the_command_line(tmp_path, monkeypatch):
-    from click.testing import CliRunner
-
-    from rankdev.cli import cli
-
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "refs.json").write_text('{"q": ["d2"]}')
-    (tmp_path / "a.run").write_text("q Q0 d1#2 1 9 t\nq Q0 d1#7 2 7 t\nq Q0 d2#0 3 6 t\n")
-    done = CliRunner().invoke(cli, ["eval", "refs.json", "a.run", "-m", "RR", "--collapse", "#", "--format", "csv"])
-    assert "a,,RR,0.5" in done.output

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import polars as pl
 import pytest
 import zstandard
 
 from rankdev import References, Run
-from rankdev.io import read_grades, read_lists, read_references, read_run, streams
-from tests.io.samples import GRADE_FILES, GRADE_JSON, GRADES, RANKS, REFERENCE_FILES, RUN, RUN_FILES, table
+from rankdev.io import read_grades, read_references, read_run, streams
+from tests.io.samples import GRADE_FILES, GRADE_JSON, GRADES, RANKS, REFERENCE_FILES, RUN, RUN_FILES
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {
     "": lambda content: content,
@@ -70,14 +69,6 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, case: Case, packing: st
     assert not stdin.closed
 
 
-@pytest.mark.parametrize("spacing", SPACED)
-@pytest.mark.parametrize("case", [case for case in CASES if case.suffix != "parquet"], ids=str)
-def test_spacing(tmp_path: Path, case: Case, spacing: str) -> None:
-    path = tmp_path / f"file.{case.suffix}"
-    path.write_bytes(SPACED[spacing](case.content))
-    assert case.read(path) == case.expected
-
-
 @pytest.mark.parametrize("between", [b"  ", b"\t", b" \t ", b"\t\t"])
 @pytest.mark.parametrize("case", TREC, ids=str)
 def test_trec_columns_may_be_apart(tmp_path: Path, case: Case, between: bytes) -> None:
@@ -87,23 +78,6 @@ def test_trec_columns_may_be_apart(tmp_path: Path, case: Case, between: bytes) -
     first, rest = case.content.split(b"\n", 1)  # one line that differs from the others
     path.write_bytes(first.replace(b" ", between) + b"\n" + rest)
     assert case.read(path) == case.expected
-
-
-def test_a_run_needs_no_tag(tmp_path: Path) -> None:
-    (tmp_path / "a.run").write_text("q1 Q0 d1 2 0.5\nq1 Q0 d2 1 0.7\n")
-    assert dict(read_run(tmp_path / "a.run")) == {"q1": ["d2", "d1"]}
-
-
-@pytest.mark.parametrize("suffix", ["run", "csv", "jsonl", "parquet"])
-def test_a_run_may_be_ordered_by_rank(tmp_path: Path, suffix: str) -> None:
-    frame = table({"q1": {"d1": 0.5, "d2": 0.7, "d3": 0.1}}, "score").with_columns(rank=pl.Series([1, 2, 3]))
-    path = tmp_path / f"a.{suffix}"
-    if suffix == "run":
-        path.write_text("q1 Q0 d1 1 0.5 t\nq1 Q0 d2 2 0.7 t\nq1 Q0 d3 3 0.1 t\n")
-    else:
-        {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[suffix](path)
-    assert dict(read_run(path)) == {"q1": ["d2", "d1", "d3"]}
-    assert dict(read_run(path, order="rank")) == {"q1": ["d1", "d2", "d3"]}
 
 
 def test_ties(tmp_path: Path) -> None:
@@ -133,14 +107,6 @@ def test_batches_cut_inside_queries(
     assert min(cut.sizes) >= 3
 
 
-def test_batches_of_qrels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.qrels").write_text("".join(f"q{i % 7} 0 d{i} {i % 3}\n" for i in range(100)))
-    whole = read_references(tmp_path / "a.qrels")
-    monkeypatch.setattr(streams, "BATCH_BYTES", 10)
-    monkeypatch.setattr(streams, "HEAD_BYTES", 10)
-    assert read_references(tmp_path / "a.qrels") == whole
-
-
 def test_progress_adds_up_to_the_size_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "BATCH_BYTES", 10_000)
     for path, pack in ((tmp_path / "a.run", bytes), (tmp_path / "a.run.gz", gzip.compress)):
@@ -161,12 +127,6 @@ LISTS = {
     "rank.csv": "query,item,rank\nq1,d1,2\nq2,d9,1\nq1,d3,1\n",
     "run": "q1 Q0 d1 2 0.5 t\nq1 Q0 d3 1 0.7 t\nq2 Q0 d9 1 1 t\n",
 }
-
-
-@pytest.mark.parametrize("suffix", LISTS)
-def test_lists(tmp_path: Path, suffix: str) -> None:
-    (tmp_path / f"lists.{suffix}").write_text(LISTS[suffix])
-    assert read_lists(tmp_path / f"lists.{suffix}") == References.from_lists({"q1": ["d3", "d1"], "q2": ["d9"]})
 
 
 @pytest.mark.parametrize(
@@ -210,9 +170,3 @@ def test_numbers_as_ids(tmp_path: Path) -> None:
     assert dict(read_run(tmp_path / "a.jsonl")) == {"1": ["d1"], "q2": ["7"]}
     (tmp_path / "r.jsonl").write_text('{"query": 1, "tiers": [[1, "d2"], [3]]}\n')
     assert read_references(tmp_path / "r.jsonl") == References.from_tiers({"1": [["1", "d2"], ["3"]]})
-
-
-def test_several_frames_of_zstd(tmp_path: Path) -> None:
-    parts = [zstandard.compress(f"q{i} Q0 d1 1 1 t\n".encode()) for i in range(3)]
-    (tmp_path / "a.zst").write_bytes(b"".join(parts))
-    assert list(read_run(tmp_path / "a.zst")) == ["q0", "q1", "q2"]

@@ -83,12 +83,6 @@ def test_nonrelevant_items(tmp_path: Path, name: str, value: dict[str, dict[str,
     assert read_references(tmp_path / name) == references
 
 
-def test_a_json_file_does_not_hold_nonrelevant_items(tmp_path: Path) -> None:
-    references = References.from_lists({"q": ["d1"]}, nonrelevant={"q": ["d2"]})
-    with pytest.raises(DataError, match=r"no nonrelevant items; write these references as \.jsonl"):
-        write_references(references, tmp_path / "refs.json")
-
-
 @pytest.mark.parametrize("name", GRADE_NAMES)
 @some
 @given(value=nested(steady, st.one_of(st.integers(-2, 5), st.floats(-1e300, 1e300))))
@@ -130,14 +124,6 @@ def test_whatever_the_names_references_come_back_or_are_refused(
         assert read_references(path) == References.from_lists(value)
 
 
-@pytest.mark.parametrize("ties", ["trec_eval", "ascending", "given"])
-@pytest.mark.parametrize("name", RUN_NAMES)
-def test_ties_come_back_under_the_same_rule(tmp_path: Path, name: str, ties: str) -> None:
-    run = Run.from_scores({"q1": {"b": 1.0, "c": 1.0 + 1e-9, "a": 1.0, "d": 3.0}}, ties=ties)
-    write_run(run, tmp_path / name)
-    assert read_run(tmp_path / name, ties=ties) == run
-
-
 @pytest.mark.parametrize("name", RUN_NAMES)
 def test_repeats_come_back_or_are_refused(tmp_path: Path, name: str) -> None:
     frame = Run.from_scores({"q1": {"a": 2.0, "b": 1.0}}).to_polars().select("query", "item", "score")
@@ -152,19 +138,3 @@ def test_repeats_come_back_or_are_refused(tmp_path: Path, name: str) -> None:
                 assert "is returned twice for a query, which this format cannot hold" in refusal
             else:
                 assert read_run(tmp_path / name) == run
-
-
-def test_remedies(tmp_path: Path) -> None:
-    with pytest.raises(
-        DataError, match=r"'a b' has white space, which TREC files cannot hold; write the run as .jsonl"
-    ):
-        write_run(Run.from_lists({"q": ["a b"]}), tmp_path / "a.run")
-    with pytest.raises(DataError, match=r"' a' begins or ends with white space, which .csv loses; write .jsonl"):
-        write_run(Run.from_lists({"q": [" a"]}), tmp_path / "a.csv")
-    with pytest.raises(DataError, match=r"begins as another kind of file does; write the run as .jsonl"):
-        write_run(Run.from_lists({'{"q"': ["a"]}), tmp_path / "a.run")
-    with pytest.raises(DataError, match=r"these references have ranks; write them as .jsonl or .csv"):
-        write_references(References.from_lists({"q": ["a"]}), tmp_path / "a.qrels")
-    with pytest.raises(DataError, match=r"write graded references as .jsonl"):
-        write_references(References.from_grades({"q": {"a": 1}}), tmp_path / "a.json")
-    assert not list(tmp_path.iterdir())

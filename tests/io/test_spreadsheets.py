@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 import rankdev as rd
-from rankdev.io import read_lists
 
 LISTS = {"q1": ["d2", "d1"], "q2": ["d3"]}
 
@@ -73,16 +72,6 @@ def test_names_of_fields_of_responses():
     assert dict(rd.Run.of([{"term": "q", **hits}], columns={"query": "term"})) == {"q": ["1"]}
 
 
-def test_ratings_of_quepid(tmp_path):
-    """An export has queries without ratings, alone on their line, and documents without one."""
-    rated = "query,docid,rating\nred shoes,s1,3\nred shoes,s2,1\nno,s3,\nnothing rated\nred shoes,s9,0\n"
-    with pytest.warns(rd.RankdevWarning, match=r"a.csv: 2 rows have no rating; they are left out"):
-        references = rd.read_references(written(tmp_path, rated))
-    assert references == rd.References.from_grades({"red shoes": {"s1": 3, "s2": 1, "s9": 0}})
-    with pytest.raises(rd.DataError, match="1 column; the header has 3"):
-        rd.read_references(written(tmp_path, "query,docid,grade\nred shoes,s1,3\nnothing\n"))
-
-
 RANKED = "query,item,rank\nq,a,1\nq,b,1\nq,c,1\nq,d,4\n"
 
 
@@ -103,11 +92,6 @@ def test_tied_ranks(tmp_path):
     assert rd.Run.of(pl.read_csv(path), ranks="competition") == run
     lines = "q Q0 a 1 1 t\nq Q0 b 1 2 t\nq Q0 c 1 3 t\nq Q0 d 4 4 t\n"
     assert rd.read_run(written(tmp_path, lines, "a.run"), order="rank", ranks="competition") == run
-
-
-def test_positions_of_lists(tmp_path):
-    path = written(tmp_path, "query,item,position\nq,b,2\nq,a,1\n")
-    assert read_lists(path) == rd.References.from_lists({"q": ["a", "b"]})
 
 
 def workbook(rows, sheets=1):
@@ -170,10 +154,3 @@ def test_what_people_leave_in_workbooks(tmp_path):
         rd.read_run(written(tmp_path, workbook([["query", "item", "item", "score"], ["q", "a", "b", 1]]), "a.xlsx"))
     with pytest.warns(rd.RankdevWarning, match="a.xlsx: of 2 sheets only the first is read, 'a'"):
         rd.read_run(written(tmp_path, workbook([["query", "item", "score"], ["q", "d", 1]], sheets=2), "a.xlsx"))
-
-
-def test_a_workbook_without_its_library(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "fastexcel", None)
-    path = written(tmp_path, workbook([["query", "item", "score"], ["q", "d", 1]]), "a.xlsx")
-    with pytest.raises(rd.RankdevError, match=r"a.xlsx: reading .xlsx needs fastexcel; install .*rankdev\[excel\]"):
-        rd.read_run(path)

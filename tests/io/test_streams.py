@@ -1,16 +1,11 @@
 """Packed files, pipes and terminals: everything is read in bounded pieces, and every wait can be interrupted."""
 
 import gzip
-import io
 import os
-import signal
 import struct
-import subprocess
-import sys
 import threading
-import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,17 +18,6 @@ from rankdev.io import read_references, streams
 LINE = b"q1 Q0 d1 1 1 t\n"
 PACK: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, zstandard.compress]
 SKIPPABLE = b"\x5a\x2a\x4d\x18" + struct.pack("<I", 5) + b"hello"
-SAYS_WHEN_IT_WAITS = """
-from rankdev.cli import main
-from rankdev.io.streams import _Patient
-
-def readinto(patient, buffer, original=_Patient.readinto):
-    print("waiting", flush=True)
-    return original(patient, buffer)
-
-_Patient.readinto = readinto
-main()
-"""
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes and terminals of POSIX")
 
 
@@ -72,49 +56,6 @@ def test_broken_frames_and_members(tmp_path: Path, content: bytes) -> None:
 
 
 @posix
-@pytest.mark.parametrize("pack", PACK)
-@pytest.mark.parametrize("first", [1, 2, 3, 4])
-def test_a_first_write_of_few_bytes(
-    monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes], first: int
-) -> None:
-    reading, writing = os.pipe()
-    content = pack(LINE * 3000)
-
-    def write() -> None:
-        with os.fdopen(writing, "wb", buffering=0) as pipe:
-            pipe.write(content[:first])
-            time.sleep(0.02)
-            pipe.write(content[first:])
-
-    with os.fdopen(reading, "rb") as stdin:
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stdin))
-        thread = threading.Thread(target=write)
-        thread.start()
-        with pytest.warns(UserWarning, match="returned twice"):
-            assert len(read_run("-")["q1"]) == 3000
-        thread.join()
-        assert not stdin.closed
-
-
-def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "LINE_BYTES", 1 << 20)
-    monkeypatch.setattr(streams, "BATCH_BYTES", 1 << 20)
-    (tmp_path / "a.zst").write_bytes(zstandard.compress(b"a" * (8 << 20)))
-    with pytest.raises(FileFormatError, match=r"a.zst: a line is longer than 1 MB; check the file"):
-        read_run(tmp_path / "a.zst")
-
-
-def test_too_little_memory_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(source: streams.Source) -> Iterator[bytes]:
-        raise MemoryError
-
-    (tmp_path / "a.json").write_text('{"q1": ["d1"]}')
-    monkeypatch.setattr(streams.Source, "pieces", fail)
-    with pytest.raises(FileFormatError, match=r"a.json: the file does not fit into memory"):
-        read_references(tmp_path / "a.json")
-
-
-@posix
 def test_a_pipe_with_a_name(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     thread = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(gzip.compress(LINE)))
@@ -123,36 +64,6 @@ def test_a_pipe_with_a_name(tmp_path: Path) -> None:
     assert dict(read_run(tmp_path / "pipe")) == {"q1": ["d1"]}
     timer.join()
     thread.join()
-
-
-@posix
-@pytest.mark.parametrize("words", [["refs", "grades", "-"], ["eval", "-", "run"], ["eval", "refs.json", "-", "pipe"]])
-def test_waiting_for_a_pipe_can_be_interrupted(tmp_path: Path, words: list[str]) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "refs.json").write_text('{"q1": ["d1"]}')
-    (tmp_path / "run").write_bytes(LINE)
-    reading, writing = os.pipe()
-    process = subprocess.Popen(
-        [sys.executable, "-c", SAYS_WHEN_IT_WAITS, *words],
-        stdin=reading,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=tmp_path,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    )
-    with process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        try:
-            message = process.communicate(timeout=30)[1]
-        finally:
-            process.kill()
-    os.close(writing)
-    os.close(reading)
-    assert process.returncode == 130
-    assert b"interrupted" in message
-    assert b"Traceback" not in message
 
 
 QRELS = b"q1 0 d1 1\n"
@@ -182,14 +93,3 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     path.write_bytes(pack(QRELS))
     with refused:
         read_references(path, progress=disturb)
-
-
-def test_a_file_that_is_replaced_while_it_is_read_is_read_as_it_was(tmp_path: Path) -> None:
-    path, other = tmp_path / "a.run", tmp_path / "b.run"
-    path.write_bytes(LINE)
-
-    def replace(done: float, total: float, note: str) -> None:
-        other.write_bytes(b"q1 Q0 d2 1 1 t\n")
-        other.replace(path)
-
-    assert evaluate({"q1": ["d1"]}, {"a": path}, "P@1", progress=replace).means.tolist() == [[1.0]]
