@@ -3,7 +3,6 @@
 import json
 import pickle
 import warnings
-from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
@@ -15,7 +14,7 @@ import rankdev.results as result_classes
 from rankdev import judging, preferences, studies
 from rankdev._common.result import Result
 from rankdev.display.dispatch import report_of
-from rankdev.display.encodings import FORMATS, data
+from rankdev.display.encodings import FORMATS
 from rankdev.errors import RankdevWarning
 from tests.common.examples import PROFILE
 
@@ -227,17 +226,6 @@ def test_every_format_holds_every_result(result):
     contents = {name: form.encode(report) for name, form in FORMATS.items()}
     assert all(contents.values())
     assert not any(b"\x1b" in contents[name] for name in ("latex", "markdown", "html", "table"))
-
-
-@pytest.mark.parametrize(("form", "separator"), [("csv", ","), ("tsv", "\t")])
-def test_tables_are_written_in_pieces(results, form, separator, monkeypatch):
-    report = report_of(results["evaluate"], per_query=True)
-    for rows in (1, 3, len(report.rows), 100_000):
-        monkeypatch.setattr(data, "_PIECE_ROWS", rows)
-        pieces = list(FORMATS[form].pieces(report))
-        assert len(pieces) == -(-len(report.rows) // rows)
-        assert b"".join(pieces) == report.rows.write_csv(separator=separator).encode()
-    assert FORMATS[form].encode(replace(report, rows=report.rows[:0])).count(b"\n") == 1
 
 
 def test_json_of_a_verdict_holds_what_was_computed(results):

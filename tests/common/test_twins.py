@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.evaluation import evaluate as scoring
-from rankdev.evaluation import hits, matching
+from rankdev.evaluation import matching
 from tests.common import draws, plain
 from tests.common.claims import EVERY, UNGRADED, claiming
 from tests.common.examples import examples
@@ -49,25 +49,6 @@ def test_every_measure_equals_its_twin(world):
     check(*world, EVERY)
 
 
-@draws.quick
-@given(worlds(), st.sampled_from(EVERY))
-def test_a_measure_alone_equals_its_twin(world, text):
-    """Alone it decides how deep the runs are looked at."""
-    check(*world, [text])
-
-
-@pytest.mark.parametrize("cells", [1, 40])
-def test_blocks_change_nothing(monkeypatch, cells):
-    monkeypatch.setattr(hits, "BLOCK_CELLS", cells)
-
-    @examples(40)
-    @given(worlds())
-    def equal(world):
-        check(*world, EVERY)
-
-    equal()
-
-
 @pytest.mark.parametrize("most", [1, 5, 1_000])
 def test_runs_scored_together_have_the_values_of_each_alone(monkeypatch, most):
     monkeypatch.setattr(scoring, "THREADS", 1)
@@ -100,12 +81,6 @@ def test_colliding_hashes_change_nothing(monkeypatch, hashes):
         check(*world, EVERY)
 
     equal()
-
-
-def test_a_hash_shared_by_a_reference_item_and_a_stranger_is_no_match(monkeypatch):
-    monkeypatch.setattr(matching, "_hash_keys", lambda query, item: np.full(len(item), 7, np.uint64))
-    got = rd.evaluate({"q": ["d1"]}, {"a": {"q": ["x", "d1"]}}, "RR")
-    assert got.values.item() == 0.5
 
 
 @examples(40)

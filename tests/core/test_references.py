@@ -71,12 +71,6 @@ def test_tables_of_the_interchange_protocol_and_records() -> None:
     assert References.from_ranks(iter(pl.DataFrame(RANKS).to_dicts())) == EXPECTED
 
 
-def test_tables_of_lists_keep_their_order() -> None:
-    table = {"query": ["q2", "q1", "q2", "q1"], "item": ["d1", "d5", "d2", "d4"]}
-    for frame in frames(table):
-        assert References.from_lists(frame) == References.from_lists({"q2": ["d1", "d2"], "q1": ["d5", "d4"]})
-
-
 def test_tables_of_tiers() -> None:
     frame = pl.DataFrame({"query": ["q1", "q2"], "tiers": [[["d1", "d3"], ["d2"]], [["d9"]]]})
     assert References.from_tiers(frame) == EXPECTED
@@ -101,14 +95,6 @@ def test_whole_numbers_name_queries_and_items() -> None:
         assert References.of(frame) == expected
 
 
-def test_pandas_columns_of_mixed_and_missing_values() -> None:
-    frame = pd.DataFrame({"query": ["q1", "q1"], "item": ["d1", 2], "rank": [1, 2]})
-    assert References.of(frame) == References.from_lists({"q1": ["d1", "2"]})
-    for missing in (None, float("nan"), pd.NA):
-        with pytest.raises(DataError, match="row 1 has no item"):
-            References.of(frame.assign(item=["d1", missing]))
-
-
 @given(tiers())
 def test_tiers_survive_a_table(value: Tiers) -> None:
     references = References.from_tiers(value)
@@ -131,12 +117,6 @@ def test_equality_ignores_order(value: Tiers, random: Any) -> None:
         References.from_tiers({**value, first: [["a different item", *value[first][0]], *value[first][1:]]})
         != references
     )
-
-
-def test_equality_sees_grades() -> None:
-    assert References.from_grades({"q1": {"d1": 3}}) != References.from_grades({"q1": {"d1": 2}})
-    assert References.from_grades({"q1": {"d1": 3}}) != References.from_lists({"q1": ["d1"]})
-    assert (EXPECTED == "references") is False
 
 
 grades = st.dictionaries(
@@ -183,17 +163,6 @@ def test_a_query_with_nothing_but_nonrelevant_items() -> None:
     assert made == References.of(
         pl.DataFrame({"query": ["q1", "q2"], "item": ["d1", "d2"], "rank": ["1", ""], "nonrelevant": ["", "true"]})
     )
-
-
-def test_shape() -> None:
-    assert EXPECTED.sizes.tolist() == [3, 1]
-    assert EXPECTED.tier_counts.tolist() == [2, 1]
-    assert EXPECTED.codes.tolist() == [0, 0, 0, 1]
-    assert EXPECTED.to_polars().columns == ["query", "item", "rank"]
-    assert References.from_grades({"q": {"d": 1}}).to_polars().columns == ["query", "item", "rank", "grade"]
-    assert "q1" in EXPECTED
-    assert "q3" not in EXPECTED
-    assert repr(EXPECTED) == "References(2 queries, 4 items)"
 
 
 def rank_table(*rows: tuple[object, object, object], name: str = "rank") -> pl.DataFrame:
@@ -304,9 +273,3 @@ def test_rows_that_say_the_same_twice_are_reported() -> None:
     table = rank_table(("q1", "d1", 1), ("q1", "d2", 2), ("q1", "d1", 1))
     with pytest.warns(RankdevWarning, match="1 row is ignored .* the first for query 'q1', item 'd1'"):
         assert References.of(table) == References.from_lists({"q1": ["d1", "d2"]})
-
-
-def test_long_names_do_not_flood_the_message() -> None:
-    with pytest.raises(DataError) as caught:
-        References.from_lists({"q" * 10_000: ["d" * 10_000] * 2})
-    assert len(str(caught.value)) < 300

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import rankdev as rd
 from rankdev import DataError, RankdevWarning, Reference, References, Run, UsageError
 from rankdev.core.batches import RunBuilder
 from rankdev.core.ordering import Order, Ordering, Ties
@@ -113,19 +112,6 @@ def test_batches_keep_the_first_positions_and_what_is_tied_with_them(
         assert cut[whole.queries[i]] == items[:count]
 
 
-@pytest.mark.parametrize("scattered", [True, False])
-def test_compaction_bounds_what_is_kept(scattered: bool) -> None:
-    builder = RunBuilder(Ordering(), depth=2)
-    builder._compact_at = 100
-    rng = np.random.default_rng(1)
-    for batch in range(200):
-        items = pl.Series([f"d{batch}-{i}" for i in range(10)])
-        query = pl.Series(["q1"] * 10) if scattered else pl.Series([f"q{batch}"] * 10)
-        builder.add(query, items, rng.random(10))
-        assert builder._rows <= (100 if scattered else 2 * (batch + 1))
-    assert set(Run(*builder.finish()).sizes.tolist()) == {2}
-
-
 def test_builders_agree() -> None:
     expected = {"q1": ["d2", "d1"], "7": ["3"]}
     columns: dict[str, list[Any]] = {"query": ["q1", "7", "q1"], "item": ["d1", "3", "d2"], "score": [1, 5, 2]}
@@ -148,13 +134,6 @@ def test_a_table_with_ranks_only_is_ordered_by_them() -> None:
     with pytest.warns(RankdevWarning, match="on every line the score rises with the rank"):
         assert dict(Run.from_table(both)) == {"q1": ["d1", "d2"]}
     assert dict(Run.from_table(both, order="rank")) == {"q1": ["d2", "d1"]}
-
-
-def test_a_query_without_items_is_kept() -> None:
-    run = Run.from_lists({"q1": [], "q2": ["d1"], "q3": []})
-    assert dict(run) == {"q1": [], "q2": ["d1"], "q3": []}
-    assert run.positions.tolist() == [0]
-    assert run.codes.tolist() == [1]
 
 
 def test_equality() -> None:
@@ -200,12 +179,6 @@ def test_contradicting_scores(batches: int) -> None:
         builder.finish()
 
 
-def test_contradicting_scores_that_look_alike_are_significant() -> None:
-    frame = table([("q1", "d1", 0.1), ("q1", "d1", 0.1 + 1e-12)], "score")
-    with pytest.raises(DataError, match=r"two scores, 0.1 and 0.100000000001; keep one"):
-        Run.from_table(frame)
-
-
 BAD = [
     (["d1"], "got list"),
     ({"q1": "d1"}, "query 'q1': expected a list of items; got 'd1'"),
@@ -236,11 +209,6 @@ def test_bad_input(value: Any, message: str) -> None:
         Run.of(value)
 
 
-def test_scores_have_no_ranks() -> None:
-    with pytest.raises(DataError, match="has no ranks; order it by score"):
-        Run.of({"q1": {"d1": 1}}, order="rank")
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -256,22 +224,6 @@ def test_unknown_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         Ordering(**options)
     assert str(caught.value) == message
-
-
-def test_a_long_tie_is_bounded_and_still_known_to_decide(monkeypatch):
-    """Rows past the depth that are tied with the last one within it are kept up to a limit, best first by the rule."""
-    monkeypatch.setattr("rankdev.core.batches.LONGEST_TIE", 5)
-    monkeypatch.setattr("rankdev.evaluation.matching.LONGEST_TIE", 5)
-    builder = RunBuilder(Ordering(), depth=2)
-    names = [f"d{i:03}" for i in range(100)]
-    for part in (names[:50], names[50:]):
-        builder.add(pl.Series(["q"] * len(part)), pl.Series(part), np.ones(len(part)))
-    run = Run(*builder.finish())
-    assert len(run.item_ids) == 7
-    assert run["q"][:2] == ["d099", "d098"]  # higher ids first, over all batches
-    references = rd.References.from_lists({"q": ["d000"]})  # the only right item is among those not kept
-    coverage = rd.evaluate(references, {"s": run}, ["P@2"]).coverage[0]
-    assert coverage.tied == 1
 
 
 @pytest.mark.parametrize(

@@ -27,20 +27,6 @@ def test_tables_fit_and_names_stay_different(names, numbers, width):
         assert all(cell_len(line) <= width for line in table_lines(columns, width))
 
 
-def test_prose_is_broken_and_numbers_are_not():
-    words = "a long sentence that says what a parameter means, and what it may be " * 2
-    columns = [Column("name", [Cell("p")], name=True), Column("meaning", [Cell(words)], prose=True)]
-    lines = list(table_lines(columns, 60))
-    assert max(map(len, lines)) <= 60
-    assert " ".join(" ".join(lines[2:]).split()) == f"p {words.strip()}"
-
-
-def test_names_are_cut_where_they_differ():
-    names = [f"the-same-beginning-of-every-name-{i}-and-the-same-end-of-every-name" for i in range(3)]
-    (block,) = blocks([Column("system", [Cell(name) for name in names], name=True)], 40)
-    assert len({cell.text for cell in block[0].cells}) == 3
-
-
 def test_bars_reach_to_one_or_to_the_largest_and_are_left_out_where_there_is_no_length():
     frame = pl.DataFrame({"system": list("abcd"), "score": [0.5, None, 1.0, -0.5], "count": [30, 60, 15, 0]})
     html = fragment(Report.of_table(frame, bars=("score", "count")))

@@ -1,7 +1,7 @@
 import io
 import sys
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,12 +9,11 @@ import pytest
 from rankdev.display.agreement import plot_agreement, plot_sensitivity
 from rankdev.display.differences import plot_differences
 from rankdev.display.power import plot_power, plot_stability
-from rankdev.display.style import looks, save
+from rankdev.display.style import save
 from rankdev.errors import MissingExtraError, UsageError
 from rankdev.evaluation.explain import explain
 from rankdev.evaluation.losses import losses
 from rankdev.evaluation.scores import Scores
-from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.agreement import agreement
 from rankdev.statistics.equivalence import equivalence
 from rankdev.statistics.planning import plan
@@ -23,8 +22,7 @@ from rankdev.statistics.sensitivity import Sensitivity
 from rankdev.statistics.significance import significance
 from rankdev.statistics.stability import stability
 
-mpl = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-
+pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 MEASURES = ("RDQ@5", "RDQ(alpha=4)@5", "nDCG@10")
 
 
@@ -106,37 +104,6 @@ def test_differences_are_sorted_and_named(scores):
     assert axis.get_yticklabels()[0].get_text() == f"q{apart.argmax()}"
 
 
-@pytest.mark.parametrize("queries", [1, 40, 60])
-def test_every_topic_is_named_as_far_as_names_fit(queries):
-    names = tuple(f"topic-{i}" for i in range(queries))
-    scores = Scores(("a", "b"), names, ("RDQ@5",), np.random.default_rng(0).random((2, queries, 1)))
-    drawn = plot_differences(scores, "a", "b", "RDQ@5")
-    drawn.draw_without_rendering()
-    labels = [label for label in drawn.axes[0].get_yticklabels() if label.get_text()]
-    assert {label.get_text() for label in labels} == set(names)
-    boxes = sorted((label.get_window_extent() for label in labels), key=lambda box: box.y0)
-    assert all(low.y1 <= high.y0 + 1 for low, high in pairwise(boxes))  # none over another
-
-
-def test_of_many_topics_the_best_and_the_worst_are_named():
-    names = tuple(f"topic-{i}" for i in range(200))
-    scores = Scores(("a", "b"), names, ("RDQ@5",), np.stack([np.linspace(0, 1, 200), np.full(200, 0.5)])[:, :, None])
-    best, worst = texts(plot_differences(scores, "a", "b", "RDQ@5").axes[0])
-    assert best.splitlines() == ["best:", "topic-199", "topic-198", "topic-197"]
-    assert worst.splitlines() == ["worst:", "topic-0", "topic-1", "topic-2"]
-
-
-def test_of_a_measure_of_errors_the_lowest_are_the_best():
-    names = tuple(f"topic-{i}" for i in range(200))
-    values = np.stack([np.linspace(0, 1, 200), np.full(200, 0.5)])[:, :, None]
-    scores = Scores(("a", "b"), names, ("loss",), values, kinds=(MeasureInfo("loss", higher_is_better=False),))
-    left, right = plot_differences(scores, "a", "b", "loss").axes
-    assert [text.splitlines()[:2] for text in texts(left)] == [["worst:", "topic-199"], ["best:", "topic-0"]]
-    assert right.get_title(loc="left") == "above the line: lost"
-    won = next(line for line in right.lines if line.get_marker() == "o")
-    assert (won.get_ydata() <= won.get_xdata()).all()
-
-
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_pictures_are_saved_and_reproducible(grid, tmp_path, ending):
     one, other = (save(plot_sensitivity(grid), tmp_path / f"{i}.{ending}").read_bytes() for i in range(2))
@@ -144,50 +111,10 @@ def test_pictures_are_saved_and_reproducible(grid, tmp_path, ending):
     assert len(one) > 1000
 
 
-def test_other_endings_are_refused(grid, tmp_path):
-    with pytest.raises(UsageError, match=r"must end in \.png"):
-        save(plot_sensitivity(grid), tmp_path / "picture.bmp")
-
-
-def test_drawing_leaves_the_settings_alone(grid):
-    before = dict(mpl.rcParams)
-    plot_sensitivity(grid)
-    assert dict(mpl.rcParams) == before
-
-
-def test_looks_follow_the_name_and_differ_in_a_picture():
-    many = [f"RBP(p=0.{i})@5" for i in range(10)]
-    assert len({(look["color"], look["marker"]) for look in looks(many).values()}) == 10
-    assert looks(["AP@5"])["AP@5"] == looks(["RDQ@5", "AP@5"])["AP@5"]
-
-
 def test_without_matplotlib_the_extra_is_named(grid, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"rankdev\[plot\]"):
         plot_sensitivity(grid)
-
-
-def test_differences_that_are_only_rounding_are_ties_as_in_significance():
-    rng = np.random.default_rng(0)
-    base = rng.random(30)
-    noisy = base + np.r_[np.full(27, 1e-16), [0.1, -0.1, 0.2]]
-    noisy[:27] = np.nextafter(base[:27], 2)
-    scores = Scores(("a", "b"), tuple(f"q{i}" for i in range(30)), ("P@5",), np.stack([noisy, base])[:, :, None])
-    counted = significance(scores).to_polars().select("wins", "ties", "losses").row(0)
-    assert counted == (2, 27, 1)
-    title = plot_differences(scores, "a", "b", "P@5").get_suptitle()
-    assert title == "a beats b on 2, ties on 27 and loses on 1 of 30 queries"
-
-
-def test_long_names_keep_both_systems_apart():
-    long = "a-system-whose-name-says-its-model-and-all-of-its-settings-v2"
-    values = np.random.default_rng(0).random((3, 30, 2)) + np.arange(3)[:, None, None] / 4
-    measures = ("RDQ@5", "nDCG(gains=linear,dcg=exp-log2)@5")
-    found = significance(Scores((long, f"{long}-b", "c"), tuple(f"q{i}" for i in range(30)), measures, values))
-    texts = [label.get_text() for label in found.plot().axes[0].get_yticklabels()]
-    assert len(set(texts)) == 6
-    assert all(" − " in text for text in texts)
-    assert texts[0].endswith("-v2-b")
 
 
 @pytest.fixture(scope="module")
@@ -245,29 +172,6 @@ def test_groups_join_what_is_not_significant():
         assert dot.get_xdata()[0] == pytest.approx(-rows["a", other]["difference"])
         assert (dot.get_markerfacecolor() == "white") == (rows["a", other]["p_adjusted"] > 0.05)
     assert drawn.get_suptitle().startswith("a is not significantly different from 1 of 3 others in RDQ@5")
-
-
-def test_pairs_give_way_to_groups_where_they_are_too_many(many):
-    found = significance(many, test="t")
-    assert len(found.plot(measure="AP@5").axes) == 2
-    assert len(found.plot(show="pairs").axes) == 1
-    few = significance(many, baselines=[many.systems[0]], test="t")
-    assert len(few.plot().axes) == 1
-    with pytest.raises(UsageError, match="need every pair"):
-        few.plot(show="groups")
-    with pytest.raises(UsageError, match="unknown show 'group'"):
-        few.plot(show="group")
-
-
-def test_a_point_per_query_is_next_to_the_differences(scores):
-    points = plot_differences(scores, "a", "d", "RDQ@5").axes[1]
-    drawn = {tuple(point) for line in points.lines[1:] for point in zip(*line.get_data(), strict=True)}
-    assert drawn == set(zip(scores.values[3, :, 0], scores.values[0, :, 0], strict=True))
-
-
-def test_levels_are_called_so_because_alpha_is_a_parameter_of_rdq(scores):
-    drawn = plot_power(power(scores, sizes=[10], subsamples=3, permutations=19))
-    assert drawn.axes[0].get_ylabel() == "median power at level 0.05"
 
 
 def test_bands_are_the_intervals(scores):

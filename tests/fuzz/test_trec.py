@@ -7,7 +7,6 @@ from random import Random
 
 import pytest
 
-from rankdev import RankdevError
 from rankdev.errors import FileFormatError
 from rankdev.io.streams import Source
 from rankdev.io.trec import QRELS, RUN, Layout, read_trec
@@ -104,29 +103,3 @@ def test_any_white_space_separates(tmp_path: Path, line: str, score: float, end:
             rows = [row[:3] for frame, _ in read_trec(source, RUN, "score") for row in frame.rows()]
         assert ("q", "d1", score) in rows
         assert all(row in {("q", "d1", score), ("q", "d0", 3)} for row in rows)
-
-
-@pytest.mark.parametrize("line", ["q  0 d1 2", "q 0 \td1 2", "q 0 d1   2 ", "\rq 0 d1 \r2"])
-def test_white_space_of_qrels(tmp_path: Path, line: str) -> None:
-    (tmp_path / "file").write_text(f"{line}\nq 0 d2 1\n")
-    with Source(tmp_path / "file") as source:
-        rows = [row for frame, _ in read_trec(source, QRELS, "grade") for row in frame.rows()]
-    assert rows == [("q", "d1", 2), ("q", "d2", 1)]
-
-
-@pytest.mark.parametrize("batch", [1, 1 << 20])
-def test_a_byte_order_mark_within_a_file_is_part_of_a_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int
-) -> None:
-    monkeypatch.setattr("rankdev.io.streams.BATCH_BYTES", batch)
-    monkeypatch.setattr("rankdev.io.streams.HEAD_BYTES", 8)
-    (tmp_path / "file").write_text(" \ufeffq 0 d1 2\n\ufeffq 0 d2 1\n", encoding="utf-8")
-    with Source(tmp_path / "file") as source:
-        rows = [row for frame, _ in read_trec(source, QRELS, "grade") for row in frame.rows()]
-    assert rows == [("\ufeffq", "d1", 2), ("\ufeffq", "d2", 1)]
-
-
-def test_grades_are_no_ranks(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("q 0 d1 2\n")
-    with Source(tmp_path / "file") as source, pytest.raises(RankdevError, match=r"4 columns; .* looks like qrels"):
-        list(read_trec(source, RUN, "rank"))

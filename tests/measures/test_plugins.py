@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 import rankdev as rd
-from rankdev import MeasureError, UsageError
+from rankdev import MeasureError
 from rankdev.measures import REGISTRY, Measure, load_file, load_installed
 from rankdev.measures import base as plugins
 
@@ -74,11 +74,6 @@ def test_files_that_are_wrong(tmp_path, text, message):
         load_file(written(tmp_path, text))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(UsageError, match="there is no such file"):
-        load_file(tmp_path / "none.py")
 
 
 def test_a_forgotten_decorator():
