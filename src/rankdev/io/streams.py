@@ -166,7 +166,7 @@ Content = TypeVar("Content")
 
 HEAD_BYTES = 1 << 16
 LINE_BYTES = 64 << 20
-BATCH_BYTES = 8 << 20  # small enough for the allocator to use the same memory again for each batch
+BATCH_BYTES = 4 << 20  # small enough for the allocator to use the same memory again for each batch
 _COMPRESSED = {".gz", ".zst"}
 
 
