@@ -57,7 +57,7 @@ def serving(
     least=0,
     host="127.0.0.1",
     port=0,
-    team=None,
+    gold=None,
     quick=False,
     **options,
 ):
@@ -68,7 +68,7 @@ def serving(
         strategy = CheckStrategy(items.pool, "m", [StoredAnswer(*pair, "tie", "m") for pair in pairs], repeats=repeats)
     else:
         strategy = OrderStrategy(items.pool, Rule(), repeats=repeats, seed=0)
-    session = Session(items, store, strategy, least=least, **(team or {}))
+    session = Session(items, store, strategy, least=least, gold=gold)
     with served(session, host, port, **options) as server:
         yield server
 

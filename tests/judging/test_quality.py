@@ -14,7 +14,7 @@ from scipy.special import betaln
 
 import rankdev as rd
 from rankdev.io.judgment_database import COLUMNS
-from rankdev.judging.quality import ALPHA, CHECKS, FEW, Probes, judge_quality, limits, told
+from rankdev.judging.quality import ALPHA, CHECKS, FEW, judge_quality, limits, told
 from rankdev.judging.store import StoredAnswer
 from tests.common.examples import examples
 from tests.judging.serving import Client, serving
@@ -36,25 +36,20 @@ def score(answer):
 def plain(answers, gold):
     """The sums and numbers of cases of each judge, one answer after the other."""
     found = defaultdict(lambda: defaultdict(list))
-    newest, again, pairs = {}, {}, defaultdict(dict)
+    pairs = defaultdict(dict)
     for a in answers:
         key = (a.query, *sorted((a.first, a.second)))
         if a.seconds is not None:
             found[a.worker]["fast"].append(float(a.seconds < 1))
-        if a.outcome in ("first", "second") and a.kind != "repeat":
+        if a.outcome in ("first", "second"):
             found[a.worker]["left"].append(float(a.outcome == "first"))
         if a.outcome == "skip":
             continue
         if a.kind == "gold" and key in gold:
             expected = 0.5 if gold[key] is None else float(gold[key] == key[1])
             found[a.worker]["gold"].append(1 - abs(score(a) - expected))
-        if a.kind == "repeat":
-            again[a.worker, key] = score(a)
         if a.kind == "":
-            newest[a.worker, key] = pairs[key][a.worker] = score(a)
-    for (worker, key), value in again.items():
-        if (worker, key) in newest:
-            found[worker]["self"].append(1 - abs(value - newest[worker, key]))
+            pairs[key][a.worker] = score(a)
     for by in pairs.values():
         for worker, value in by.items():
             if len(by) > 1:
@@ -72,7 +67,7 @@ ANSWERS = st.builds(
     st.sampled_from(list(itertools.permutations("abc", 2))),
     st.sampled_from(["first", "second", "tie", "skip"]),
     st.sampled_from(["ann", "bob", "cy"]),
-    st.sampled_from(["", "", "gold", "repeat"]),
+    st.sampled_from(["", "", "gold"]),
     st.sampled_from([None, 0.5, 3.0]),
 )
 
@@ -112,18 +107,14 @@ def test_limits_hold_at_all_times_at_once(chance):
 
 
 def simulated(rng, name, answers, act):
-    """Answers of one judge about items whose order is known; one in ten gold, one in ten a repetition."""
-    given, asked = [], []
+    """Answers of one judge about items whose order is known; one in ten gold."""
+    given = []
     for k in range(answers):
         a, b = sorted(rng.sample(range(12), 2))
         query, kind = f"q{rng.randrange(20)}", ""
         if k % 10 == 4:
             kind = "gold"
-        elif k % 10 == 9:
-            kind, (query, b, a) = "repeat", asked[k // 10]
-        else:
-            asked.append((query, a, b))
-        first, second = (b, a) if kind == "repeat" or rng.random() < 0.5 else (a, b)
+        first, second = (b, a) if rng.random() < 0.5 else (a, b)
         outcome, seconds = act(rng, first, second)
         given.append(StoredAnswer(query, f"d{first:02}", f"d{second:02}", outcome, name, "", f"{k}", seconds, kind))
     return given
@@ -156,7 +147,7 @@ def test_careful_judges_are_left_in_peace_whenever_one_looks():
 def test_careless_judges_are_noticed(what):
     rng = random.Random(7)
     answers = [a for name in ("ann", "bob") for a in simulated(rng, name, 500, careful)]
-    answers += simulated(rng, "cy", 500, ACTS[what])
+    answers += simulated(rng, "cy", 900, ACTS[what])
     found = judge_quality(frame(answers), GOLD)
     rows = {row["judge"]: row for row in found.judges.iter_rows(named=True)}
     assert any(what in note for note in rows["cy"]["notes"])
@@ -209,7 +200,7 @@ def served(tmp_path, monkeypatch):
     """Two judges, one pair skipped, an answer changed, one taken back, and a name that a spreadsheet would run."""
     monkeypatch.setattr("rankdev.judging._questions.GOLD_SHARE", 0)
     gold = {("q1", "d1", "d2"): "d1"}
-    with serving(tmp_path, repeats=2, team={"probes": Probes(gold)}) as server:
+    with serving(tmp_path, repeats=2, gold=gold) as server:
         store = server.session.store
         store.add("g", StoredAnswer("q1", "d2", "d1", "second", "=cmd()", seconds=2.5, kind="gold"))
         for name in ("=cmd()", "bob"):

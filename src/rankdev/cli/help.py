@@ -27,7 +27,7 @@ SHARED = {
         *("--parallel", "--questions", "--both-orders", "--instructions"),
         *("--price", "--budget-cost", "--budget-tokens"),
     ),
-    "teams": ("--judges", "--gold", "--self-repeats", "--limit", "--share"),
+    "teams": ("--judges", "--gold"),
 }
 
 

@@ -242,17 +242,10 @@ Several assessors judge the items of rankdev judge:
   --gold FILE            A table with query, first, second and outcome (first,
                          second or tie): pairs whose answer is known. One
                          question in ten is one of them.
-  --self-repeats FRACTION
-                         This fraction of the questions was answered before by
-                         the same assessor, and is asked the other way round.
-  --limit N              Ask each assessor for at most this many answers.
-  --share FRACTION       Ask each assessor with a link about this fraction of
-                         the queries: different ones, until every query has
-                         an assessor.
 
 --repeats N is how many assessors judge a pair at most. Answers to gold pairs
-and repeated answers do not count as judgments; the owner's page uses them to
-show how reliable each assessor is.
+do not count as judgments; the owner's page uses them to show how reliable each
+assessor is.
 
 Example: rankdev judge items.jsonl --db judgments.sqlite --judges ann,bob"""
 
@@ -273,7 +266,7 @@ TOPICS = {
     "statistics": ("Tests, power and planning: which command answers what.", STATISTICS),
     "judging": ("The page of rankdev judge: --guidelines --query-texts --language.", JUDGING),
     "models": ("Language models as judges: rankdev judge --model.", MODELS),
-    "teams": ("Several assessors: rankdev judge --judges --gold --limit --share.", TEAMS),
+    "teams": ("Several assessors: rankdev judge --judges --gold.", TEAMS),
     "files": ("What can be read, and in which formats.", FILES),
 }
 

@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS answers (
   comment TEXT NOT NULL,
   at TEXT NOT NULL,              -- UTC
   seconds REAL,                  -- from question to answer; NULL where that is not known
-  kind TEXT NOT NULL,            -- 'gold': the owner knows the answer; 'repeat': the judge had answered before
+  kind TEXT NOT NULL,            -- 'gold': the owner knows the answer
   program INTEGER NOT NULL,      -- 1 where no person answered
   undone INTEGER NOT NULL DEFAULT 0,
   ended TEXT,                    -- when it was taken back or changed, UTC
@@ -90,8 +90,7 @@ def read_answers(path: PathLike, *, ended: bool = False) -> pl.DataFrame:
 def as_judgments(answers: pl.DataFrame) -> pl.DataFrame:
     """Return answers as judgments: query, winner, loser, tie, worker, first.
 
-    Answers that only tell about the judge are left out: gold pairs, and pairs that the judge had answered before, of
-    which the first answer counts.
+    Answers to gold pairs are left out: they only tell about the judge.
     """
     judged = answers.filter(pl.col("outcome") != "skip", pl.col("kind") == "")
     lost = pl.col("outcome") == "second"

@@ -134,7 +134,6 @@ def _from_database(path: PathLike, items: Mapping[Any, Iterable[Any]] | None) ->
     why = {
         "the judges could not decide": (pl.col("outcome") == "skip") & (pl.col("kind") == ""),
         "they are about gold pairs": pl.col("kind") == "gold",
-        "the judges had answered these pairs before": pl.col("kind") == "repeat",
     }
     counts = {reason: len(answers.filter(which)) for reason, which in why.items()}
     remarks = [f"{counted(n, 'answer', 'was')} left out: {reason}." for reason, n in counts.items() if n]

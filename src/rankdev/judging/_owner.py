@@ -14,6 +14,7 @@ from rankdev.errors import DataError, UsageError
 from rankdev.io.judgment_database import as_judgments, read_given_grades
 from rankdev.io.preferences import encode_preferences
 from rankdev.io.tables import ENDINGS, encode_table, spreadsheet_safe
+from rankdev.judging.items import sorted_pair
 from rankdev.judging.quality import Quality, judge_quality, told
 from rankdev.preferences import Preferences, tiers_from_preferences
 
@@ -87,7 +88,7 @@ def _comments(session: Session) -> list[dict[str, str]]:
 def quality_of(session: Session) -> Quality:
     """Compute how reliable people are, from their answers about known items."""
     answers, _ = session.known_answers()
-    return judge_quality(answers, session.questions.probes.gold, _models(session, answers))
+    return judge_quality(answers, session.questions.gold, _models(session, answers))
 
 
 def _models(session: Session, answers: pl.DataFrame) -> list[str]:
@@ -142,16 +143,20 @@ def export(server: JudgeServer, asked: dict[str, Any]) -> Reply:
 
 def _answers(session: Session) -> pl.DataFrame:
     """Return every answer that was ever given, with all that is known about it."""
-    table, expected = session.store.everything(), session.questions.probes.expected
-    known = [expected(*pair) for pair in table.select("query", "first", "second").iter_rows()]
-    here = [session.items.pool.knows(*pair) for pair in table.select("query", "first", "second").iter_rows()]
-    gold = pl.when(pl.col("kind") == "gold").then(pl.Series(known, dtype=pl.String))
+    table, gold = session.store.everything(), session.questions.gold
+    pairs = table.select("query", "first", "second").rows()
+    better = [gold.get(sorted_pair(pair), "") for pair in pairs]
+    sides = [
+        {first: "first", second: "second", None: "tie"}.get(one)
+        for (_, first, second), one in zip(pairs, better, strict=True)
+    ]
+    here = [session.items.pool.knows(*pair) for pair in pairs]
     return table.select(
         *("query", "first", "second", "outcome", "worker", "comment", "at", "seconds", "kind"),
         pl.col("program").cast(pl.Boolean),
         pl.col("undone").cast(pl.Boolean),
         "ended",
-        gold=gold,
+        gold=pl.when(pl.col("kind") == "gold").then(pl.Series(sides, dtype=pl.String)),
         in_items=pl.Series(here, dtype=pl.Boolean),
     )
 

@@ -7,7 +7,7 @@ several, since on a busy machine a fit may take longer than an answer.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Iterable, Mapping
 from threading import Condition, Lock, Thread
 from typing import Any
 
@@ -15,7 +15,7 @@ from rankdev.judging._screens import MANY, Judge, PairScreen
 from rankdev.judging._strategies import Strategy
 from rankdev.judging.collect import leading
 from rankdev.judging.items import Pair, sorted_pair
-from rankdev.judging.quality import GOLD_SHARE, Probes
+from rankdev.judging.quality import GOLD_SHARE
 from rankdev.judging.result import Better
 from rankdev.judging.store import StoredAnswer
 
@@ -26,17 +26,16 @@ AHEAD = 5  # questions kept ready for a page; chosen again after each answer, if
 class Questions:
     """Chooses pairs for any number of judges at once, and updates the strategy; ``before`` are earlier answers.
 
-    ``probes`` are mixed in. ``assigned`` has the queries that a judge is asked about, None for all.
+    ``gold`` has the better item of pairs whose answer is known, which are mixed in and are no judgments.
     """
 
     def __init__(
         self,
         strategy: Strategy,
         before: Iterable[StoredAnswer],
-        probes: Probes | None = None,
-        assigned: Callable[[str], Collection[str] | None] = lambda name: None,
+        gold: Mapping[Pair, str | None] | None = None,
     ) -> None:
-        self.strategy, self.probes, self._assigned = strategy, probes or Probes(), assigned
+        self.strategy, self.gold = strategy, gold or {}
         self._random = random.SystemRandom()
         self._judges: dict[str, Judge] = {}
         self._screens: dict[tuple[str, str], PairScreen] = {}  # by judge and page
@@ -103,33 +102,13 @@ class Questions:
             screen.show(pair)
 
     def _turn(self, screen: PairScreen) -> None:
-        """Put the next question on an empty screen; now and then one about the judge, while there are others."""
-        if screen.asked is None and screen.ready and (probe := self._probe(screen)) is not None:
-            screen.show(probe)
+        """Put the next question on an empty screen; now and then a gold pair, which looks like any other."""
+        if screen.asked is None and screen.ready and self._random.random() < GOLD_SHARE:
+            mine = [other.asked for other in self._screens.values() if other.judge is screen.judge]
+            done = screen.judge.done | {sorted_pair(pair) for pair in mine if pair is not None}
+            if open_ := [pair for pair in self.gold if pair not in done]:
+                screen.show(_sided(self._random.choice(open_), self._random))
         screen.turn()
-
-    def _probe(self, screen: PairScreen) -> Pair | None:
-        """Decide at random whether to ask a question about the judge, and which; it looks like any other."""
-        probes, judge, draw = self.probes, screen.judge, self._random.random()
-        if draw >= probes.repeats + (GOLD_SHARE if probes.gold else 0):
-            return None
-        screens = {sorted_pair(other.asked) for other in self._screens.values() if other.judge is judge and other.asked}
-        queries = self._assigned(judge.name)
-        if draw < probes.repeats:  # the other way round, so that a preference for a side shows
-            open_ = [(query, b, a) for query, a, b in judge.repeatable()]
-        else:
-            open_ = [_sided(pair, self._random) for pair in probes.gold if pair not in judge.done]
-        open_ = [p for p in open_ if sorted_pair(p) not in screens and (queries is None or p[0] in queries)]
-        return self._random.choice(open_) if open_ else None
-
-    def kind(self, name: str, pair: Pair) -> str:
-        """Return what an answer to a pair would be now: a judgment (""), about a gold pair, or a repetition."""
-        with self._lock:
-            judge = self._judge(name)
-            if sorted_pair(pair) in self.probes.gold:
-                return "gold"
-            again = sorted_pair(pair) in judge.done and self.probes.repeats
-            return "repeat" if again and sorted_pair(pair) in map(sorted_pair, judge.repeatable()) else ""
 
     def leave(self, name: str, page: str | None = None) -> None:
         """Forget a page that was closed, or all pages of a judge: their questions go to others."""
@@ -166,7 +145,6 @@ class Questions:
         """Queue an answer for the strategy; ``times=-1`` takes it back."""
         with self._work:
             judge = self._screen(answer.worker, page, used=True).judge
-            judge.answered += times
             judge.note(answer, times)
             pair = sorted_pair(answer.pair)
             for screen in self._screens.values():
@@ -202,13 +180,12 @@ class Questions:
         for answer in before:
             judge = self._judge(answer.worker)
             judge.note(answer, 1)
-            judge.answered += 1
             self._total += 1
             if not answer.kind:
                 self._pending.append((answer, 1))
 
     def _judge(self, name: str) -> Judge:
-        return self._judges.setdefault(name, Judge(name))
+        return self._judges.setdefault(name, Judge())
 
     def _screen(self, name: str, page: str, *, used: bool = False) -> PairScreen:
         """Find a judge's page; what it had may have gone to others since it was last seen."""
@@ -230,13 +207,12 @@ class Questions:
                 screen.fresh = number == AHEAD  # unless an answer comes meanwhile
                 theirs = {sorted_pair(pair) for other in self._others(screen) for pair in other.ready}
                 taken = self._taken(screen)
-            queries = self._assigned(screen.judge.name)
-            chosen = self._choose(screen, taken | theirs, number, queries)
+            chosen = self._choose(screen, taken | theirs, number)
             with self._lock:
                 taken = self._taken(screen)
                 screen.ready = [pair for pair in chosen if sorted_pair(pair) not in taken]
                 if not screen.ready and theirs:  # the last pairs go to the page that asks first
-                    screen.ready = self._choose(screen, taken, 1, queries)
+                    screen.ready = self._choose(screen, taken, 1)
                     mine = {sorted_pair(pair) for pair in screen.ready}
                     for other in self._screens.values():
                         if other is not screen:
@@ -253,9 +229,9 @@ class Questions:
         """Return the pairs on a screen, answered since the last update, or known to the judge."""
         mine = {sorted_pair(screen.asked)} if screen.asked is not None else set()
         pending = {sorted_pair(answer.pair) for answer, _ in self._pending}
-        return self._on_others(screen) | mine | pending | screen.judge.done | self.probes.gold.keys()
+        return self._on_others(screen) | mine | pending | screen.judge.done | self.gold.keys()
 
-    def _choose(self, screen: PairScreen, taken: set[Pair], number: int, queries: Collection[str] | None) -> list[Pair]:
+    def _choose(self, screen: PairScreen, taken: set[Pair], number: int) -> list[Pair]:
         """Choose pairs, several of one query in a row: a judge has to read each query anew."""
         chosen: list[Pair] = []
         last, row = screen.query, screen.row
@@ -263,7 +239,7 @@ class Questions:
             return chosen
         while len(chosen) < number:
             stay = last if row < STAY else None
-            pair = self.strategy.ask(taken | {sorted_pair(other) for other in chosen}, within=queries, stay=stay)
+            pair = self.strategy.ask(taken | {sorted_pair(other) for other in chosen}, stay=stay)
             if pair is None:
                 break
             last, row = pair[0], row + 1 if pair[0] == last else 1

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from rankdev.judging.items import Pair, sorted_pair
-from rankdev.judging.quality import APART
 from rankdev.judging.store import StoredAnswer
 
 AWAY = 600.0  # seconds after which a question on a screen may go to others
@@ -51,31 +50,15 @@ class ItemScreen(Screen):
 
 @dataclass
 class Judge:
-    """What one judge has answered; the pairs are not asked again, except a few of those ``given`` as judgments."""
+    """What one judge has answered; the pairs are not asked again."""
 
-    name: str
     answered: int = 0
     done: set[Pair] = field(default_factory=set)
-    given: list[Pair] = field(default_factory=list)  # as shown, in this order
-    repeated: set[Pair] = field(default_factory=set)
 
     def note(self, answer: StoredAnswer, times: int) -> None:
         """Count an answer, or take it back."""
-        pair = sorted_pair(answer.pair)
-        if answer.kind == "repeat":
-            (self.repeated.add if times > 0 else self.repeated.discard)(pair)
-            return
-        (self.done.add if times > 0 else self.done.discard)(pair)
-        if answer.kind or answer.outcome == "skip":
-            return
-        if times > 0:
-            self.given.append(answer.pair)
-        elif answer.pair in self.given:
-            self.given.remove(answer.pair)
-
-    def repeatable(self) -> list[Pair]:
-        """List the pairs that can be asked again, as they were shown: not the latest ones, and each once."""
-        return [pair for pair in self.given[:-APART] if sorted_pair(pair) not in self.repeated]
+        self.answered += times
+        (self.done.add if times > 0 else self.done.discard)(sorted_pair(answer.pair))
 
 
 @dataclass(kw_only=True)

@@ -28,14 +28,12 @@ class Strategy(Protocol):
         skip: Collection[Pair] = (),
         under_way: Collection[Pair] = (),
         *,
-        within: Collection[str] | None = None,
         stay: str | None = None,
     ) -> Pair | None:
         """Return the pair whose answer is most useful, other than those to skip; None where no pair is left.
 
         Pairs ``under_way`` are asked and not answered yet: they are skipped too, and other queries come first.
-        ``within`` are the only queries to ask about; a decision between systems is about all. ``stay`` is a query that
-        somebody has just read about: its pairs come first, as long as it is unsettled.
+        ``stay`` is a query that somebody has just read about: its pairs come first, as long as it is unsettled.
         """
 
     def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
@@ -99,7 +97,6 @@ class OrderStrategy:
         skip: Collection[Pair] = (),
         under_way: Collection[Pair] = (),
         *,
-        within: Collection[str] | None = None,
         stay: str | None = None,
     ) -> Pair | None:
         """Return the pair whose answer is most useful; see :class:`Strategy`."""
@@ -107,7 +104,6 @@ class OrderStrategy:
         for query, a, b in [*skip, *under_way]:
             skipped.setdefault(query, []).append(self._pair(query, a, b))
         names = self.unsettled() or list(self._queries)  # settled queries only once all are settled
-        names = [query for query in names if within is None or query in within]
         waiting = Counter(query for query, _, _ in under_way)
         if self.spread:
             states = self._queries
@@ -191,7 +187,6 @@ class DecisionStrategy:
         skip: Collection[Pair] = (),
         under_way: Collection[Pair] = (),
         *,
-        within: Collection[str] | None = None,
         stay: str | None = None,
     ) -> Pair | None:
         """Return the most informative pair; see :class:`Strategy`."""

@@ -8,7 +8,6 @@ import secrets
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import Any
 
 from rankdev.errors import UsageError, shown
@@ -45,7 +44,6 @@ class Tokens:
 
     ``personal`` has a secret by name, "" where the link was revoked: the name stays taken. ``common`` is whether the
     link for all judges may be used. ``salt`` changes when a link is revoked, so that its image addresses end too.
-    ``places`` number the judges, who may each have some of the queries; that of a revoked link is free for the next.
     """
 
     judge: str = field(default_factory=_secret)
@@ -53,7 +51,6 @@ class Tokens:
     personal: Mapping[str, str] = field(default_factory=dict)
     common: bool = True
     salt: str = ""
-    places: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def kept(cls, store: Store) -> Tokens:
@@ -67,9 +64,6 @@ class Tokens:
             known["personal"] = {
                 str(name): secret if SECRET.fullmatch(str(secret)) else "" for name, secret in personal.items()
             }
-            places = before.get("places")
-            numbers = places.items() if isinstance(places, dict) else ()
-            known["places"] = {name: place for name, place in numbers if type(place) is int and place >= 0}
         known["common"] = before.get("common") is not False
         known["salt"] = str(before.get("salt", ""))
         tokens = cls(**known)
@@ -79,8 +73,7 @@ class Tokens:
     def keep(self, store: Store) -> None:
         """Write them next to the database."""
         mine = {name: getattr(self, name) for name in ("judge", "owner", "common", "salt")}
-        own = {"personal": dict(self.personal), "places": dict(self.places)}
-        store.remember({**store.remembered(), **mine, **own})
+        store.remember({**store.remembered(), **mine, "personal": dict(self.personal)})
 
     def caller(self, token: str) -> Caller | None:
         """Return who has the link with this token; None where nobody has, or no longer."""
@@ -96,7 +89,7 @@ class Tokens:
 
     def with_links(self, names: Iterable[str]) -> Tokens:
         """Make a link for each name that has none; one that was revoked gets another."""
-        personal, places = dict(self.personal), dict(self.places)
+        personal = dict(self.personal)
         for name in names:
             check_name(name)
             known = replace(self, personal=personal).taken(name)
@@ -105,11 +98,8 @@ class Tokens:
                     f"{shown(name)} could be taken for {shown(known)}, who has a link; choose another name"
                 )
             if not personal.get(name):
-                used = {places.get(other) for other, secret in personal.items() if secret}
-                if name not in places or places[name] in used:
-                    places[name] = next(place for place in count() if place not in used)
                 personal[name] = _secret()
-        return replace(self, personal=personal, places=places)
+        return replace(self, personal=personal)
 
     def revoked(self, name: str) -> Tokens:
         """End a judge's link; the name stays taken, so that nobody else can answer under it."""

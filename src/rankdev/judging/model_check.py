@@ -64,13 +64,12 @@ class CheckStrategy:
         skip: Collection[Pair] = (),
         under_way: Collection[Pair] = (),
         *,
-        within: Collection[str] | None = None,
         stay: str | None = None,
     ) -> Pair | None:
         """Return the first pair that lacks answers, other than those to skip; queries come one after the other."""
         taken = {sorted_pair(pair) for pair in [*skip, *under_way]}
-        for query, pairs in self._asked.items():
-            for pair, count in pairs.items() if within is None or query in within else ():
+        for pairs in self._asked.values():
+            for pair, count in pairs.items():
                 if count < self.repeats and pair not in taken:
                     return pair
         return None

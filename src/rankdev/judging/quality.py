@@ -1,6 +1,5 @@
-"""How reliable judges are: speed, sides, gold pairs, consistency with themselves and with others.
+"""How reliable judges are: speed, sides, gold pairs (whose answer is known), agreement with others.
 
-Probes are questions about the judge, mixed into the others: pairs whose answer is known, and pairs answered before.
 The owner may look at any time, as often as they like. Limits are those of a confidence sequence: they hold for all
 numbers of answers at once (Robbins 1970, a mixture of binomial likelihoods), for values from 0 to 1 whatever their
 distribution.
@@ -9,21 +8,19 @@ distribution.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import check_number
 from rankdev.errors import FileFormatError, counted, shown
 from rankdev.io.streams import PathLike, Source
 from rankdev.io.tables import read_table
 from rankdev.judging.items import Pair, Pool, sorted_pair
 
 GOLD_SHARE = 0.1  # of the questions, while a judge has not answered all gold pairs
-APART = 10  # judgments between a question and its repetition: nobody should just remember the answer
 COLUMNS = ("query", "first", "second", "outcome")
 OUTCOMES = ("first", "second", "tie")
 EXPECTED = "expected a table with the columns query, first, second and outcome (first, second or tie)"
@@ -35,30 +32,8 @@ HALVINGS = 50
 SIDE = 0.5  # of the answers of somebody who looks at the items are for the left: sides are random
 
 
-@dataclass(frozen=True)
-class Probes:
-    """``gold`` has the better item of each pair whose answer is known, None where both are equally good.
-
-    ``repeats`` is the fraction of questions that are asked again.
-    """
-
-    gold: Mapping[Pair, str | None] = field(default_factory=dict)
-    repeats: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_number("self-repeats", self.repeats, 0, 0.5, ends=True)
-
-    def expected(self, query: str, first: str, second: str) -> str | None:
-        """Return the known outcome of a pair in the order shown; None where it is not known."""
-        pair = sorted_pair((query, first, second))
-        if pair not in self.gold:
-            return None
-        better = self.gold[pair]
-        return "tie" if better is None else "first" if better == first else "second"
-
-
 def read_gold(path: PathLike, pool: Pool) -> dict[Pair, str | None]:
-    """Read pairs whose answer is known: query, first, second, and outcome, which is first, second or tie."""
+    """Read the better item of pairs, None where both are equally good: query, first, second, and outcome."""
     with Source(path) as source:
         if source.kind in ("trec", "json"):
             raise FileFormatError(source.name, EXPECTED)
@@ -104,7 +79,6 @@ CHECKS = (
     Check("fast", 0.0, 0.5, "", f"more than half of the answers took less than {FAST:g} second"),
     Check("left", SIDE, SIDE, "prefers the right, whatever is there", "prefers the left, whatever is there"),
     Check("gold", 0.8, 1.0, "agrees with less than 80% of the gold pairs"),
-    Check("self", 0.7, 1.0, "agrees with less than 70% of their own earlier answers"),
     Check("others", 0.5, 1.0, "agrees with others less often than by chance"),
 )
 
@@ -147,14 +121,13 @@ def judge_quality(answers: pl.DataFrame, gold: Mapping[Pair, str | None], models
         "fast": _fast(people),
         "left": _left(people),
         "gold": _gold(people, gold),
-        "self": _self(people),
         "others": _others(people),
     }
     judges = _judges(people, values)
     names = [check.name for check in CHECKS]
     remarks = []
-    if judges.height and not any(judges[f"{name}_n"].sum() for name in ("gold", "self", "others")):
-        remarks.append("Random answers would not show here: that takes gold pairs, repetitions, or pairs judged twice.")
+    if judges.height and not any(judges[f"{name}_n"].sum() for name in ("gold", "others")):
+        remarks.append("Random answers would not show here: that takes gold pairs, or pairs judged by two.")
     if judges.height and judges["notes"].list.len().sum():
         remarks.append(
             f"All notes about judges together are wrong with a probability of at most {ALPHA:.0%}, however often one"
@@ -195,13 +168,8 @@ def _fast(people: pl.DataFrame) -> pl.DataFrame:
 
 
 def _left(people: pl.DataFrame) -> pl.DataFrame:
-    """Return whether the left was chosen; a repetition, whose sides are not random, is left out."""
-    sides = pl.col("outcome").is_in(["first", "second"]) & (pl.col("kind") != "repeat")
+    sides = pl.col("outcome").is_in(["first", "second"])
     return people.filter(sides).select("worker", value=(pl.col("outcome") == "first").cast(pl.Float64))
-
-
-def _alike(own: str, other: str) -> pl.Expr:
-    return 1 - (pl.col(own) - pl.col(other)).abs()
 
 
 def _gold(people: pl.DataFrame, gold: Mapping[Pair, str | None]) -> pl.DataFrame:
@@ -209,17 +177,7 @@ def _gold(people: pl.DataFrame, gold: Mapping[Pair, str | None]) -> pl.DataFrame
     schema = {**dict.fromkeys(PAIR, pl.String), "expected": pl.Float64}
     known = pl.DataFrame(rows, schema=schema, orient="row")
     given = people.filter(pl.col("kind") == "gold", pl.col("outcome") != "skip").join(known, on=PAIR)
-    return given.select("worker", value=_alike("score", "expected"))
-
-
-def _self(people: pl.DataFrame) -> pl.DataFrame:
-    """Compare repeated answers with the first ones; the newest where an answer was changed."""
-    given = people.filter(pl.col("outcome") != "skip").select("worker", *PAIR, "score", "kind")
-    key = ["worker", *PAIR]
-    first, again = (
-        given.filter(pl.col("kind") == kind).unique(key, keep="last", maintain_order=True) for kind in ("", "repeat")
-    )
-    return again.join(first, on=key, suffix="_first").select("worker", value=_alike("score", "score_first"))
+    return given.select("worker", value=1 - (pl.col("score") - pl.col("expected")).abs())
 
 
 def _others(people: pl.DataFrame) -> pl.DataFrame:

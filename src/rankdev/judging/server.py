@@ -57,7 +57,7 @@ class JudgeServer(ThreadingHTTPServer):
     ) -> None:
         self.session, self.tokens, self._warn, self._warned = session, tokens, warn, ""
         self.page, self.grading = page or Page(), grading
-        self._changing, session.places = Lock(), tokens.places
+        self._changing = Lock()
         self.noticed: tuple[int, dict[str, Any]] | None = None  # what the owner was shown for a version of the answers
         self.addresses = Addresses(host, public_url)
         self.images = list(session.items.images.values())
@@ -102,7 +102,6 @@ class JudgeServer(ThreadingHTTPServer):
         with self._changing:
             before, self.tokens = self.tokens, changed(self.tokens)
             self.tokens.keep(self.session.store)
-            self.session.places = self.tokens.places
         for name, secret in before.personal.items():
             if secret and not self.tokens.personal.get(name):
                 self.session.questions.leave(name)

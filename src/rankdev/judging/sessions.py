@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,13 +11,11 @@ from typing import Any
 
 import polars as pl
 
-from rankdev._common.checks import check_number, check_whole
-from rankdev.errors import UsageError, counted
+from rankdev.errors import UsageError
 from rankdev.judging._questions import Questions
 from rankdev.judging._strategies import Strategy
-from rankdev.judging.items import Items, sorted_pair
+from rankdev.judging.items import Items, Pair, sorted_pair
 from rankdev.judging.links import folded
-from rankdev.judging.quality import Probes
 from rankdev.judging.store import Store, StoredAnswer, check_name
 
 OUTCOMES = ("first", "second", "tie", "skip")
@@ -47,14 +44,9 @@ class Session:
         *,
         checked: str | None = None,
         least: float = LEAST,
-        probes: Probes | None = None,
-        limit: int | None = None,
-        share: float = 1.0,
+        gold: Mapping[Pair, str | None] | None = None,
     ) -> None:
         self.items, self.store, self.least = items, store, least
-        self.limit = None if limit is None else check_whole("limit", limit, 1)
-        self.places: Mapping[str, int] = {}  # of judges with a link of their own
-        self._share = check_share(share)
         self._known: tuple[int, pl.DataFrame, int] | None = None  # those of a version of the answers
         self.checked = checked
         answers = [StoredAnswer(*row) for row in store.answers().iter_rows()]
@@ -63,7 +55,7 @@ class Session:
         models = {answer.worker for answer in answers if answer.program}
         self._models = {folded(name) for name in (models if checked is None else {*models, checked})}
         others = [answer for answer in before if answer.worker != checked]
-        self.questions = Questions(strategy, others, probes, self.assigned)
+        self.questions = Questions(strategy, others, gold)
 
     def check_person(self, name: str) -> None:
         """Refuse the name of a model to people: their answers would be taken for its."""
@@ -74,8 +66,6 @@ class Session:
         """Return the question that a judge is to answer now."""
         check_name(name)
         self.store.check()  # nobody should read a pair for nothing
-        if self._full(name):
-            return {"question": None, "progress": self._progress(name), "limit": self.limit}
         pair = self.questions.ask(name, page)
         if pair is None:
             return {"question": None, "progress": self._progress(name)}
@@ -89,12 +79,10 @@ class Session:
         An answer to a pair that the judge has answered on another page is not kept: ``saved`` is False.
         """
         answer = self._checked(name, reply)
-        self._check_assigned(name, answer.query, request)
         shown = self.questions.seconds_shown(name, page, answer.pair)
         self._refuse_slips(shown)
-        kind = self.questions.kind(name, answer.pair)
-        again = sorted_pair(answer.pair) in self.questions.compared(name) and kind != "repeat"
-        twice = again and not self.store.has(request)
+        kind = "gold" if sorted_pair(answer.pair) in self.questions.gold else ""
+        twice = sorted_pair(answer.pair) in self.questions.compared(name) and not self.store.has(request)
         answer = replace(answer, kind=kind, seconds=None if shown is None else round(shown, 3))
         if not twice and self.store.add(request, answer):
             self.questions.note(answer, 1, page)
@@ -104,35 +92,6 @@ class Session:
         """Let others have the questions of a page that was closed."""
         self.questions.leave(name, page)
         return {}
-
-    def assigned(self, name: str) -> frozenset[str] | None:
-        """Return the queries of a judge with a link; no query has two judges before each has one. None means all."""
-        place, queries = self.places.get(name), self._drawn
-        if place is None or self._share == 1:
-            return None
-        size = max(1, round(self._share * len(queries)))
-        return frozenset(queries[(place * size + k) % len(queries)] for k in range(size))
-
-    @cached_property
-    def _drawn(self) -> list[str]:
-        """The queries in a random order that is the same at every start."""
-        queries = sorted(self.items.pool.items)
-        random.Random(0).shuffle(queries)
-        return queries
-
-    def _full(self, name: str) -> bool:
-        return self.limit is not None and self.questions.progress(name)["mine"] >= self.limit
-
-    def _thanks(self) -> str:
-        return f"You have given the {counted(self.limit or 0, 'answer')} that you were asked for. Thank you!"
-
-    def _check_assigned(self, name: str, query: str, request: str) -> None:
-        """Refuse an answer beyond a judge's limit, or about a query that is not the judge's."""
-        mine = self.assigned(name)
-        if mine is not None and query not in mine:
-            raise UsageError(f"query {query!r} is not among those that you are asked about")
-        if self._full(name) and not self.store.has(request):
-            raise UsageError(self._thanks())
 
     def _refuse_slips(self, shown: float | None) -> None:
         if shown is not None and shown < self.least:
@@ -214,11 +173,6 @@ class Session:
         _check_comment(comment)
         self.items.pool.check(query, first, second)
         return StoredAnswer(query, first, second, outcome, name, comment)
-
-
-def check_share(share: float) -> float:
-    """Return the fraction of the queries that each judge is asked about."""
-    return share if share == 1 else check_number("share", share, 0, 1)
 
 
 def _check_comment(comment: str) -> None:

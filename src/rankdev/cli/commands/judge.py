@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankdev.judging.sessions import Session
 
 PAGE_OPTIONS = ("check", "host", "port", "public_url", "no_browser", "grades", "guidelines", "language")
-TEAM_OPTIONS = ("judges", "gold", "self_repeats", "limit", "share")
+TEAM_OPTIONS = ("judges", "gold")
 
 
 def page_options(command: Any) -> Any:
@@ -44,13 +44,6 @@ def page_options(command: Any) -> Any:
 def team_options(command: Any) -> Any:
     """Add the options for several assessors, which ``rankdev help teams`` explains."""
     for option in (
-        click.option(
-            "--share", cls=SharedOption, default=1.0, metavar="FRACTION", help="Fraction of queries for each link."
-        ),
-        click.option("--limit", cls=SharedOption, type=int, help="Most answers of an assessor."),
-        click.option(
-            "--self-repeats", cls=SharedOption, default=0.0, metavar="FRACTION", help="Fraction of questions to repeat."
-        ),
         click.option("--gold", cls=SharedOption, metavar="FILE", help="Pairs whose answer is known."),
         click.option("--judges", cls=SharedOption, metavar="NAME,...", help="A link for each, and none for all."),
     ):
@@ -99,6 +92,8 @@ def judge_command(
     grades: str | None,
     query_texts: str | None,
     language: str | None,
+    judges: str | None,
+    gold: str | None,
     **options: Any,
 ) -> None:
     """Ask assessors in a browser, or a model, which of two items is better.
@@ -114,14 +109,14 @@ def judge_command(
     from rankdev.judging.items import read_items
     from rankdev.judging.model_check import CheckStrategy
     from rankdev.judging.page import Page, read_guidelines
+    from rankdev.judging.quality import read_gold
     from rankdev.judging.sessions import Session
     from rankdev.judging.store import Store, StoredAnswer
 
     if public_url is not None:
         check_public_url(public_url)
     page = Page(language, None if guidelines is None else read_guidelines(guidelines))
-    team = {name: options.pop(name) for name in TEAM_OPTIONS}
-    names = _names(team.pop("judges"))
+    names = _names(judges)
     scale = None if grades is None else Scale.parse(grades)
     shown = read_items(items, query_texts)
     asked = {name: options.pop(name) for name in MODEL_OPTIONS}
@@ -131,7 +126,7 @@ def judge_command(
         ask_model(shown, database, model, goal, **asked)
         return
     refuse_unused(*MODEL_OPTIONS, why="needs --model")
-    taking = _team(shown.pool, **team)
+    known = None if gold is None else read_gold(gold, shown.pool)
     if check is not None:
         refuse_unused("goal", "top", "runs", "measure", "error", "gold", why="cannot be combined with --check")
         repeats = check_whole("repeats", goal["repeats"], 1)
@@ -139,12 +134,10 @@ def judge_command(
         before = [StoredAnswer(*row) for row in store.answers().iter_rows()]
         strategy = CheckStrategy(shown.pool, check, before, repeats=repeats)
     else:
-        if goal["goal"] == "decide":
-            refuse_unused("share", why="cannot be combined with --goal decide, which asks about all queries")
         strategy = _strategy(shown.pool, **goal)
         store = Store(database)
     grading = None if scale is None else Grading(shown, store, scale, repeats=goal["repeats"])
-    session = Session(shown, store, strategy, checked=check, **taking)
+    session = Session(shown, store, strategy, checked=check, gold=known)
     if session.unmatched:
         count = counted(session.unmatched, "answer")
         write_line(f"{count} in {database} ignored: about other items than those in {items}")
@@ -155,17 +148,6 @@ def judge_command(
         store.close()
         raise
     _serve(server, browser=not no_browser)
-
-
-def _team(pool: Any, *, gold: str | None, self_repeats: float, limit: int | None, share: float) -> dict[str, Any]:
-    """Check what several assessors are asked, before a database is opened."""
-    from rankdev._common.checks import check_whole
-    from rankdev.judging.quality import Probes, read_gold
-    from rankdev.judging.sessions import check_share
-
-    probes = Probes({} if gold is None else read_gold(gold, pool), self_repeats)
-    limit = None if limit is None else check_whole("limit", limit, 1)
-    return {"probes": probes, "limit": limit, "share": check_share(share)}
 
 
 def _names(text: str | None) -> list[str]:

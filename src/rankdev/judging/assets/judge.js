@@ -136,14 +136,6 @@ function showProgress(progress, undone = false) {
   byId("progress").textContent = parts.join(" ");
 }
 
-/** Thank a judge for whom nothing is left, or whose limit is reached. @param {boolean} more @param {number|undefined} limit */
-function showDone(more, limit) {
-  byId("done").hidden = more;
-  if (more) return;
-  byId("done").firstElementChild.textContent = limit ? many("limit_reached", limit) : text("no_questions_left");
-  announce(byId("done").textContent);
-}
-
 /** @param {any} reply */
 function showQuestion(reply) {
   state.question = reply.question;
@@ -151,8 +143,8 @@ function showQuestion(reply) {
   showProgress(reply.progress, reply.undone);
   byId("pairs").hidden = !reply.question;
   document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !reply.owner);
-  showDone(Boolean(reply.question), reply.limit);
-  if (!reply.question) return;
+  byId("done").hidden = Boolean(reply.question);
+  if (!reply.question) return announce(text("no_questions_left"));
   showQuery("query", reply.question.query);
   showSide(byId("first"), reply.question.sides[0], reply.question.query);
   showSide(byId("second"), reply.question.sides[1], reply.question.query);

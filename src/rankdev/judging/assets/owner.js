@@ -67,7 +67,7 @@ function showQuality(quality, texts) {
   const parts = (/** @type {any} */ judge, /** @type {string} */ part) => share(judge[part], judge[`${part}_low`], judge[`${part}_high`], judge[`${part}_n`]);
   byId("judges").tBodies[0].replaceChildren(
     ...quality.judges.map((/** @type {any} */ judge) =>
-      row(judge.judge, element("td", { class: "text noticed" }, judge.told), String(judge.answers), String(judge.skips), seconds(judge.seconds), ...["left", "gold", "self", "others"].map((part) => parts(judge, part))),
+      row(judge.judge, element("td", { class: "text noticed" }, judge.told), String(judge.answers), String(judge.skips), seconds(judge.seconds), ...["left", "gold", "others"].map((part) => parts(judge, part))),
     ),
   );
   byId("queries").tBodies[0].replaceChildren(
