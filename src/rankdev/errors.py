@@ -1,21 +1,62 @@
-"""Errors and warnings. Each message states where, what was expected and what to do."""
+"""Errors, warnings and notes: each has a kind and fields; the sentences are in :mod:`rankdev.messages`."""
 
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
+from numbers import Real
 from pathlib import Path
 from reprlib import Repr
+from typing import Any, Self
 from unicodedata import category
 
 _PACKAGE = str(Path(__file__).parent) + os.sep
 
 
-class RankdevError(Exception):
+class _Told:
+    """What errors, warnings and notes share: a kind, fields, and the sentence that :mod:`rankdev.messages` has for it.
+
+    A kind is part of the interface, its sentence is not. Fields are plain values: all of this can be pickled.
+    """
+
+    kind: str
+    fields: dict[str, Any]
+
+    def told(self, options: Mapping[str, str] | None = None) -> str:
+        """Return the sentence; with ``options``, parameters are written as the options of a command."""
+        from rankdev.messages import sentence
+
+        return sentence(self.kind, self.fields, options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.kind, self.fields)
+
+
+def _again(told: Callable[..., Any], kind: str, fields: Mapping[str, Any]) -> Any:
+    """Make an error, a warning or a note again from what was pickled."""
+    return told(kind, **fields)
+
+
+class RankdevError(_Told, Exception):
     """Base class of all errors that rankdev raises on purpose.
 
-    ``exit_status`` is what the command line returns for it.
+    Parameters
+    ----------
+    kind : str
+        What is wrong, in one or two words; programs may rely on it.
+    **fields : Any
+        What it is about. Of ``path``, ``line``, ``system``, ``query`` and the like, those that the sentence does not
+        name stand before it.
+
+    Attributes
+    ----------
+    kind : str
+        What is wrong.
+    fields : dict
+        What it is about, as plain values.
+    exit_status : int
+        What the command line returns for it.
 
     Examples
     --------
@@ -28,18 +69,23 @@ class RankdevError(Exception):
     """
 
     exit_status = 1
-    faults: tuple[str, ...] = ()  # of several inputs, one line each
+
+    def __init__(self, kind: str, /, **fields: Any) -> None:
+        super().__init__(kind)
+        self.kind = kind
+        self.fields = {name: plain(value) for name, value in fields.items()}
+
+    def at(self, **where: Any) -> Self:
+        """Add where it happened, and return the error; what is known already stays."""
+        self.fields = {name: plain(value) for name, value in where.items() if value is not None} | self.fields
+        return self
+
+    def __str__(self) -> str:
+        return self.told()
 
 
 class DataError(RankdevError, ValueError):
-    """The data are wrong: a query, an item or a row that cannot be used.
-
-    Parameters
-    ----------
-    message : str
-        Where the data are wrong, what was expected and what to do.
-    row : int, optional
-        Row of the table, from 0, where the error is about one.
+    """The data are wrong: a file, a query, an item or a row that cannot be used.
 
     Examples
     --------
@@ -49,29 +95,19 @@ class DataError(RankdevError, ValueError):
     rankdev.errors.DataError: rank 1 is missing; ranks must be consecutive from 1
     """
 
-    def __init__(self, message: str, row: int | None = None) -> None:
-        super().__init__(message)
-        self.row = row
+    def __init__(self, kind: str, row: int | None = None, /, **fields: Any) -> None:  # row: to be converted
+        super().__init__(kind, **fields | ({} if row is None else {"row": row}))
 
 
 class FileFormatError(DataError):
-    """A file that cannot be read as what it should be.
+    """A file that cannot be read as what it should be; to be converted."""
 
-    Parameters
-    ----------
-    path : object
-        Name of the file.
-    message : str
-        What is wrong.
-    line : int, optional
-        Line of the file, from 1, where the error is about one.
-    """
-
-    def __init__(self, path: object, message: str, line: int | None = None) -> None:
-        self.path = str(path)
-        self.line = line
-        where = self.path if line is None else f"{self.path}:{line}"
-        super().__init__(f"{where}: {message}")
+    def __init__(self, path: object, message: str = "", line: int | None = None, **fields: Any) -> None:
+        where = {} if line is None else {"line": line}
+        if message:
+            super().__init__(message, path=str(path), **where, **fields)
+        else:
+            super().__init__(str(path), **where, **fields)
 
 
 class UsageError(RankdevError, ValueError):
@@ -101,26 +137,21 @@ class MeasureError(UsageError):
 
 
 class MissingExtraError(RankdevError, ImportError):
-    """An optional dependency is not installed.
-
-    Parameters
-    ----------
-    package : str
-        The package that is missing.
-    extra : str
-        The extra of rankdev that installs it.
-    purpose : str
-        What needs it.
-    """
+    """An optional dependency is not installed: ``package``, for a ``purpose``; the ``extra`` of rankdev installs it."""
 
     exit_status = 2
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {package}; install it with: pip install 'rankdev[{extra}]'")
+        super().__init__("missing-extra", package=package, extra=extra, purpose=purpose)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(self.fields.values())
 
 
-class RankdevWarning(UserWarning):
+class RankdevWarning(_Told, UserWarning):
     """Something was repaired, skipped or is ambiguous; the result is valid, with this caveat.
+
+    It has a ``kind`` and ``fields``, as errors have.
 
     Examples
     --------
@@ -133,13 +164,44 @@ class RankdevWarning(UserWarning):
     1 item is returned twice for the same query, such as 'd1' for 'q'; only the first occurrence counts
     """
 
+    def __init__(self, kind: str, /, **fields: Any) -> None:
+        super().__init__(kind)
+        self.kind = kind
+        self.fields = {name: plain(value) for name, value in fields.items()}
 
-def warn(message: str) -> None:
+    def __str__(self) -> str:
+        return self.told()
+
+
+class Note(_Told, str):
+    """A remark of a result: its sentence as text, with a ``kind`` and ``fields``.
+
+    Examples
+    --------
+    >>> Note("missing", system="bm25", count=1, queries=40)
+    'bm25: 1 of 40 queries is not in the run; it scores 0'
+    """
+
+    def __new__(cls, kind: str, /, **fields: Any) -> Self:
+        """Look up the sentence."""
+        from rankdev.messages import sentence
+
+        kept = {name: plain(value) for name, value in fields.items()}
+        note = super().__new__(cls, sentence(kind, kept))
+        note.kind, note.fields = kind, kept
+        return note
+
+    def at(self, **where: Any) -> Self:
+        """Return the note with where it belongs; what is known already stays."""
+        return type(self)(self.kind, **where | self.fields)
+
+
+def warn(kind: str, /, **fields: Any) -> None:
     """Warn of something that the user's own line, not one of rankdev, has to do with."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, RankdevWarning, stacklevel=level)
+    warnings.warn(RankdevWarning(kind, **fields), stacklevel=level)
 
 
 def several(errors: Sequence[RankdevError]) -> RankdevError:
@@ -147,19 +209,31 @@ def several(errors: Sequence[RankdevError]) -> RankdevError:
     if len(errors) == 1:
         return errors[0]
     kind = DataError if any(isinstance(error, DataError) for error in errors) else UsageError
-    lines = (f"{len(errors)} inputs are wrong:", *map(str, errors))
-    found: RankdevError = kind("\n".join(map(printable, lines)))
-    found.faults = lines
-    return found
+    return kind("several", errors=errors)
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean X?`` for the known word nearest to ``word``, or an empty text where none is near.
+def plain(value: Any) -> Any:
+    """Return a value that can be pickled and shown: what is no text, number, error or list of them becomes text."""
+    if value is None or isinstance(value, str | bytes | int | float | RankdevError):
+        return value
+    if isinstance(value, list | tuple):
+        return tuple(map(plain, value))
+    if isinstance(value, Real | Path):  # a number of NumPy
+        return value.item() if hasattr(value, "item") else str(value)
+    return Shown(shown(value))
 
-    >>> suggestion("RPB", ["RBP", "RDQ"]), suggestion("BPM", ["RBP", "RDQ"]), suggestion("Prec", ["P", "Precision"])
-    ('; did you mean RBP?', '', '; did you mean Precision?')
-    >>> suggestion("set", ["Settings", "SET"])
-    '; did you mean SET?'
+
+class Shown(str):
+    """A value as a message shows it."""
+
+
+def nearest(word: object, known: Iterable[str]) -> str | None:
+    """Return the known word nearest to ``word``, or None where none is near.
+
+    >>> nearest("RPB", ["RBP", "RDQ"]), nearest("BPM", ["RBP", "RDQ"]), nearest("Prec", ["P", "Precision"])
+    ('RBP', None, 'Precision')
+    >>> nearest("set", ["Settings", "SET"])
+    'SET'
     """
     word = str(word)
     names: dict[str, str] = {}
@@ -168,9 +242,15 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     begun = word.lower() if len(word) > 2 else " "
     slips = {name: _slips(word.lower()[:100], name[:100]) for name in names}
     slips |= {name: min(slips[name], 1) for name in names if name.startswith(begun)}
-    nearest = min(slips, key=slips.__getitem__, default="")
+    found = min(slips, key=slips.__getitem__, default="")
     allowed = min(1 + len(word) // 4, len(word) - 1) if word else -1
-    return f"; did you mean {names[nearest]}?" if nearest and slips[nearest] <= allowed else ""
+    return names[found] if found and slips[found] <= allowed else None
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean X?``, or an empty text; to be converted."""
+    found = nearest(word, known)
+    return f"; did you mean {found}?" if found else ""
 
 
 def _slips(a: str, b: str) -> int:
@@ -193,6 +273,8 @@ def shown(value: object) -> str:
     >>> shown("d1"), len(shown("x" * 1000))
     ("'d1'", 60)
     """
+    if isinstance(value, Shown):
+        return value
     try:
         return printable(_BRIEF.repr(value))
     except ValueError:  # a number of thousands of digits, which Python does not write

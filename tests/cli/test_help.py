@@ -10,8 +10,9 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from rankdev.cli import COMMANDS as TABLE
-from rankdev.cli import GROUPS, as_options, cli
+from rankdev.cli import GROUPS, cli
 from rankdev.cli.help import FULL, SHARED, RegisteredChoice, SharedOption
+from rankdev.cli.terminal import as_options
 from rankdev.cli.topics import TOPICS
 from rankdev.judging.collect import GOALS
 

@@ -241,7 +241,7 @@ def test_message(tmp_path: Path, case: tuple[Any, str, str | bytes, int | None, 
     text = str(caught.value)
     assert text.startswith(f"{path}:{line}: " if line else f"{path}: ")
     assert re.search(message, text)
-    assert caught.value.line == line
+    assert caught.value.fields.get("line") == line
     assert caught.value.exit_status == 1
     assert "\n" not in text
     assert len(text) < len(str(path)) + 300

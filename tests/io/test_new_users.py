@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import rankdev as rd
+from tests.raising import raises
 
 HITS = [{"_id": "d2", "_score": 2.5, "_source": {"sku": "s2"}}, {"_id": "d1", "_score": 1.5, "_source": {"sku": "s1"}}]
 RESPONSES = {"q": {"took": 3, "hits": {"hits": HITS}}}
@@ -38,7 +39,7 @@ def test_choices_of_reading_in_evaluate():
     assert dict(rd.Run.of(table, **how)) == {"1": ["b", "a"]}
     assert scores.means.tolist() == [[1.0]]
     assert scores.coverage[0].left_out == 1
-    with pytest.raises(rd.UsageError, match="columns names 'itm'; did you mean item"):
+    with raises("unknown-column", rd.UsageError, name="itm", near="item"):
         rd.evaluate(references, {"x": table}, "RR", columns={"itm": "sku"})
     with pytest.raises(
         rd.DataError, match=r"'item' is missing; found query, sku, rank; .* name it with columns=\{'item': …\}"

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import rankdev as rd
+from tests.raising import raises
 
 LISTS = {"q1": ["d2", "d1"], "q2": ["d3"]}
 
@@ -59,7 +60,7 @@ def test_names_of_columns(tmp_path):
     assert rd.read_references(rated, columns={"query": "term", "item": "sku", "grade": "stars"})["q1"].grades == {
         "d1": 3
     }
-    with pytest.raises(rd.UsageError, match="columns names 'itm'; did you mean item"):
+    with raises("unknown-column", rd.UsageError, name="itm", near="item"):
         rd.read_run(path, columns={"itm": "sku"})
     with pytest.raises(rd.DataError, match="column 'item' is missing"):
         rd.read_run(written(tmp_path, "query,sku,score\nq,d,1\n"), columns={"item": "sk"})

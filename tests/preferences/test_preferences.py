@@ -87,7 +87,7 @@ def test_bad_files_name_the_line(tmp_path, name, text, line, message):
     path.write_text(text)
     with pytest.raises(FileFormatError, match=message) as caught:
         read_preferences(path)
-    assert caught.value.line == line
+    assert caught.value.fields.get("line") == line
     assert str(caught.value).startswith(f"{path}:{line}: " if line else f"{path}: ")
 
 
@@ -104,7 +104,7 @@ def test_judgments_of_weight_0_connect_and_order_nothing():
 def test_unknown_items_are_refused_and_uncompared_ones_kept():
     with pytest.raises(DataError, match="'z' is not among the items given") as caught:
         Preferences.from_rows(ROWS, items={"q1": ["x", "y"], "q2": ["x", "z"]})
-    assert caught.value.row == 1
+    assert caught.value.fields["row"] == 1
     judged = Preferences.from_rows(ROWS, items={"q1": list("wxyz"), "q2": list("xz")})
     assert judged.disconnected() == {"q1": [["x", "y", "z"], ["w"]]}
 

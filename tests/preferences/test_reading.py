@@ -104,7 +104,7 @@ def test_values_say_what_each_means():
     assert "1 judgment is skipped" in skipping.remarks[0]
     with pytest.raises(DataError, match="label is '2', which values does not explain") as caught:
         Preferences.from_table(frame, values={"0": "first", "1": 3})
-    assert caught.value.row == 1
+    assert caught.value.fields["row"] == 1
     with pytest.raises(UsageError, match="expected first, second, tie, skip or a number"):
         Preferences.from_table(frame, values={"0": "frist"})
     with pytest.raises(UsageError, match="unknown values 'positon'; did you mean position"):

@@ -40,7 +40,7 @@ def test_a_weight_that_no_judgment_can_have_is_refused_by_row(weight):
     rows = [{"query": "q", "winner": "x", "loser": "y", "weight": w} for w in (1, weight)]
     with pytest.raises(DataError, match=r"the weight is .*; expected a number from 0 to 1,000,000,000") as caught:
         Preferences.from_rows(rows)
-    assert caught.value.row == 1
+    assert caught.value.fields["row"] == 1
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from numbers import Integral, Real
 from typing import TypeVar
 
-from rankdev.errors import UsageError, shown, suggestion
+from rankdev.errors import UsageError, nearest
 
 MOST = 10**8  # of anything that is drawn, asked or simulated: with more, a call would never end
 FINEST = 1e-6  # level of a test: finer ones would take more draws than there is time for
@@ -23,7 +23,7 @@ def check_number(name: str, value: float, low: float, high: float = math.inf, *,
             expected = f"from {low:g} to {high:g}" if ends else f"between {low:g} and {high:g}"
         else:
             expected = f"of at least {low:g}" if ends else f"above {low:g}"
-        raise UsageError(f"{name} must be a number {expected}; got {shown(value)}")
+        raise UsageError("not-a-number", name=name, expected=expected, value=value)
     return float(value)
 
 
@@ -31,9 +31,9 @@ def check_whole(name: str, value: float, low: int, high: int = MOST) -> int:
     """Return a parameter as an int; refuse what is not a whole number from ``low`` to ``high``."""
     whole = is_number(value) and (isinstance(value, Integral) or float(value).is_integer())
     if not whole or value < low:
-        raise UsageError(f"{name} must be a whole number of at least {low}; got {shown(value)}")
+        raise UsageError("not-whole", name=name, low=low, value=value)
     if value > high:
-        raise UsageError(f"{name} must be at most {high:,}; got {shown(value)}")
+        raise UsageError("too-large", name=name, high=high, value=value)
     return int(value)
 
 
@@ -45,22 +45,20 @@ def check_seed(seed: int) -> int:
 def check_choice(name: str, value: str, known: Collection[str]) -> None:
     """Refuse a value that is not among the known ones, with a suggestion."""
     if not (isinstance(value, str) and value in known):
-        hint = suggestion(str(value), known)
-        lead = f"{hint} Expected" if hint else "; expected"
-        raise UsageError(f"unknown {name} {shown(value)}{lead} one of {', '.join(known)}")
+        raise UsageError("not-a-choice", name=name, value=value, near=nearest(value, known), known=list(known))
 
 
 def check_flag(name: str, value: object) -> bool:
     """Refuse what is neither true nor false."""
     if not isinstance(value, bool):
-        raise UsageError(f"{name} must be True or False; got {shown(value)}")
+        raise UsageError("not-a-flag", name=name, value=value)
     return value
 
 
 def check_kind(name: str, value: object, kind: type[Kind], remedy: str) -> Kind:
     """Refuse what is not an instance of a class; ``remedy`` explains how to get one."""
     if not isinstance(value, kind):
-        raise UsageError(f"{name} must be {kind.__name__}; got {type(value).__name__}; {remedy}")
+        raise UsageError("not-a-type", name=name, expected=kind.__name__, value=type(value).__name__, remedy=remedy)
     return value
 
 
@@ -72,13 +70,13 @@ def check_path(path: object) -> str:
             return name
     except (TypeError, UnicodeEncodeError):
         pass
-    raise UsageError(f"expected the name of a file; got {shown(path)}")
+    raise UsageError("not-a-path", value=path)
 
 
 def check_names(name: str, value: Iterable[str]) -> list[str]:
     """Return a parameter as a list of names; refuse a single text, which would be read letter by letter."""
     if not is_list(value):
-        raise UsageError(f"{name} must be a list of names; got {shown(value)}")
+        raise UsageError("not-names", name=name, value=value)
     return list(value)
 
 

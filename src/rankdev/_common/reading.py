@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from rankdev._common.checks import check_choice
-from rankdev.errors import DataError, UsageError, shown, suggestion, warn
+from rankdev.errors import DataError, UsageError, nearest, warn
 
 Duplicates = Literal["first", "last", "best"]
 OURS = ("query", "item", "score", "rank", "grade", "tiers", "items", "system", "measure", "value", "segment", "cluster")
@@ -38,7 +38,7 @@ class Reading:
         check_choice("ranks", self.ranks, get_args(Ranks))
         if self.collapse is not None:
             if not isinstance(self.collapse, str) or not self.collapse:
-                raise UsageError(f"collapse is {shown(self.collapse)}; expected what separates document and chunk: '#'")
+                raise UsageError("not-a-separator", value=self.collapse)
             if self.duplicates is None:
                 object.__setattr__(self, "duplicates", "best")
         columns = check_named(self.columns)
@@ -48,10 +48,10 @@ class Reading:
 def check_named(columns: object) -> dict[str, str]:
     """Check names of columns, by ours."""
     if not isinstance(columns, Mapping) or not all(isinstance(word, str) for pair in columns.items() for word in pair):
-        raise UsageError(f"columns must be {{our name: name in the table}}; got {shown(columns)}")
+        raise UsageError("not-columns", value=columns)
     for name in columns:
         if name not in OURS:
-            raise UsageError(f"columns names {name!r}{suggestion(name, OURS)}; expected one of {', '.join(OURS)}")
+            raise UsageError("unknown-column", name=name, near=nearest(name, OURS), known=OURS)
     return dict(columns)
 
 
@@ -85,28 +85,29 @@ def warn_of_unmet() -> None:
     unmet = [theirs for theirs in chosen.columns.values() if theirs not in chosen.met]
     if unmet:
         chosen.met.update(unmet)
-        caution(f"columns names {', '.join(map(shown, unmet))}, which no input has; check the spelling")
+        caution("unmet-columns", names=unmet)
 
 
-_held: ContextVar[list[str] | None] = ContextVar("held", default=None)
+Caution = tuple[str, dict[str, Any]]  # kind and fields
+_held: ContextVar[list[Caution] | None] = ContextVar("held", default=None)
 _strict: ContextVar[bool] = ContextVar("strict", default=False)
 
 
-def caution(message: str) -> None:
+def caution(kind: str, /, **fields: Any) -> None:
     """Warn of something in the input that could make a number wrong; in strict calls it is an error."""
     held = _held.get()
     if held is not None:
-        held.append(message)
+        held.append((kind, fields))
     elif _strict.get():
-        raise DataError(message)
+        raise DataError(kind, **fields)
     else:
-        warn(message)
+        warn(kind, **fields)
 
 
 @contextmanager
-def held_cautions() -> Iterator[list[str]]:
+def held_cautions() -> Iterator[list[Caution]]:
     """Collect cautions instead: in a thread there is no caller's line to point at, so whoever started it warns."""
-    found: list[str] = []
+    found: list[Caution] = []
     token = _held.set(found)
     try:
         yield found

@@ -16,7 +16,7 @@ import click
 from rankdev import __version__
 from rankdev._common.files_in_use import one_command
 from rankdev.cli.help import SETTINGS_FILES, Group
-from rankdev.cli.terminal import as_options, discard_output, forget_written, prepare_streams, write_line, write_once
+from rankdev.cli.terminal import discard_output, for_command, forget_written, prepare_streams, write_line, write_once
 from rankdev.errors import RankdevError, RankdevWarning
 
 # the only list of commands: adding one is a function NAME_command in a module of commands/ and a line here
@@ -154,7 +154,7 @@ def _explained(error: BaseException) -> tuple[int, *tuple[str, ...]]:  # noqa: P
             return 2, error.format_message()
         case RankdevError():
             command = _called(sys.argv[1:])
-            return error.exit_status, *(as_options(line, command) for line in error.faults or [str(error)])
+            return error.exit_status, *for_command(error, command).split("\n")
         case UnicodeEncodeError():
             return 2, f"{error.object!r} is not UTF-8 text; encode it as UTF-8"
         case MemoryError():
@@ -176,4 +176,4 @@ def _called(words: Sequence[str]) -> click.Command:
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **kwargs: Any) -> None:
     if issubclass(category, RankdevWarning):
-        write_once("warning", as_options(str(message), _called(sys.argv[1:])))
+        write_once("warning", for_command(message, _called(sys.argv[1:])))

@@ -17,7 +17,7 @@ import click
 from rankdev._common.files_in_use import announce_output, refusal
 from rankdev._common.work import Progress
 from rankdev.cli.help import RegisteredChoice, SharedOption
-from rankdev.cli.terminal import as_options, not_yet_written, write_notes
+from rankdev.cli.terminal import for_command, not_yet_written, write_notes
 from rankdev.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def deliver(report: Report, form: str | None, output: str | None) -> None:
 
     chosen = choose_format(form, output)
     command = click.get_current_context().command
-    closing, remarks = ([as_options(line, command) for line in lines] for lines in (report.closing, report.remarks))
+    closing, remarks = ([for_command(line, command) for line in lines] for lines in (report.closing, report.remarks))
     rows = for_spreadsheets(report.rows, chosen.name in ("csv", "tsv"))
     report = replace(report, rows=rows, closing=closing, remarks=remarks)
     if output is not None:

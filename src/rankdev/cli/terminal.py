@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import click
 
-from rankdev.errors import printable
+from rankdev.errors import Note, RankdevError, RankdevWarning, printable
 
 # how the symbols in our own tables are written on a terminal that lacks them
 _ASCII = {
@@ -24,8 +24,16 @@ _ASCII = {
 _written: set[str] = set()
 
 
+def for_command(message: object, command: click.Command) -> str:
+    """Return what an error, a warning or a note says, with parameters as the options of a command."""
+    if isinstance(message, RankdevError | RankdevWarning | Note) and " " not in message.kind:
+        options = {str(one.name): max(one.opts, key=len) for one in command.params if isinstance(one, click.Option)}
+        return message.told(options)
+    return as_options(str(message), command)
+
+
 def as_options(message: str, command: click.Command) -> str:
-    """Rewrite advice for the command line: a Python parameter becomes the command's option.
+    """Rewrite advice for the command line: a Python parameter becomes the command's option; to be converted.
 
     >>> strict = click.Command("tiers", params=[click.Option(["--rule"]), click.Option(["--resamples"])])
     >>> as_options("take resamples=500, or another rule (rule='strict'); RDQ(alpha=4) stays; set resamples=", strict)

@@ -131,8 +131,8 @@ class RunBuilder:
         try:
             batch = self._checked(query, item, value)
         except DataError as error:
-            if rows is not None and error.row is not None:
-                raise DataError(str(error), int(rows[error.row])) from None
+            if rows is not None and "row" in error.fields:
+                error.fields["row"] = int(rows[error.fields["row"]])
             raise
         if rank is not None and self.wants_ranks():
             self._direction.add(batch.groups.codes, value, rank)

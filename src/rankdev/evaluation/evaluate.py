@@ -18,6 +18,7 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_flag
 from rankdev._common.reading import (
+    Caution,
     Duplicates,
     Ranks,
     caution,
@@ -160,7 +161,7 @@ class _Prepared:
 
     matcher: Matcher
     values: Floats
-    cautions: Sequence[str]
+    cautions: Sequence[Caution]
 
 
 class _Evaluation:
@@ -178,7 +179,7 @@ class _Evaluation:
         self._choices = choices
         sizes = {name: size_of(run) for name, run in systems.items()}
         self._together = None if progress is None else Together(progress, sizes)
-        self._cautions: dict[str, list[str]] = {name: [] for name in systems}
+        self._cautions: dict[str, list[Caution]] = {name: [] for name in systems}
         self._stopped = Event()
         self._faults = Faults()
         self._prepared: Future[_Prepared] = Future()
@@ -195,8 +196,8 @@ class _Evaluation:
                 coverage = tuple(met for task in tasks for met in _awaited(task))
                 self._faults.check()
                 prepared = self._prepared.result()
-                for line in chain(prepared.cautions, *self._cautions.values()):
-                    caution(line)
+                for kind, fields in chain(prepared.cautions, *self._cautions.values()):
+                    caution(kind, **fields)
                 warn_of_unmet()
                 check_coverage(coverage)
             except BaseException:
@@ -270,7 +271,7 @@ class _Evaluation:
         ready = self._ready()
         if ready is None:
             return None
-        with error_context(where(system, source)):
+        with error_context(**where(system, source)):
             return match_run(ready.matcher, run, self._wanted)
 
 

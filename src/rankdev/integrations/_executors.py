@@ -132,7 +132,7 @@ class Task:
             together = Run.from_table(rows.select(query.alias("query"), "item", "score"), ties=self.ties)
         except DataError:
             for (system,), part in rows.partition_by("system", as_dict=True).items():
-                with error_context(f"system {shown(system)}"):
+                with error_context(system=str(system)):
                     Run.from_table(part, ties=self.ties)
             raise
         names = together.queries.str.splitn(" ", 2).struct.unnest()

@@ -85,7 +85,7 @@ class Faults:
         except MeasureError:
             raise
         except (DataError, UsageError) as error:
-            each = [type(error)(line) for line in error.faults[1:]] if error.faults else [error]
+            each = error.fields["errors"] if error.kind == "several" else [error]
             self._found += [(place, one) for one in each if str(one) not in {str(known) for _, known in self._found}]
 
     def check(self) -> None:
@@ -109,7 +109,7 @@ def load_run(
     """
     if isinstance(run, str | Path):
         return run_from_path(run, _ordering(order, ties), depth, progress, dialect)
-    with error_context(where(system, run)):
+    with error_context(**where(system, run)):
         return Run.of(run, order=order, ties=ties)
 
 
@@ -117,23 +117,23 @@ def _ordering(order: Order | None, ties: Ties | None) -> Ordering:
     return Ordering(TREC_EVAL.order if order is None else order, TREC_EVAL.ties if ties is None else ties)
 
 
-def where(system: str, run: RunLike) -> str:
+def where(system: str, run: RunLike) -> dict[str, str]:
     """Name a run in an error: by its file, or by its system."""
-    return str(run) if isinstance(run, str | Path) else f"system {shown(system)}"
+    return {"path": str(run)} if isinstance(run, str | Path) else {"system": system}
 
 
 @contextmanager
-def error_context(where: str) -> Iterator[None]:
-    """Prefix errors and cautions with the run that they are about."""
+def error_context(**where: str) -> Iterator[None]:
+    """Add to errors and cautions the run that they are about."""
     try:
         with held_cautions() as cautions:
             yield
     except MeasureError:
         raise
     except (DataError, UsageError) as error:
-        raise type(error)(f"{where}: {error}") from None
-    for line in cautions:
-        caution(f"{where}: {line}")
+        raise error.at(**where) from None
+    for kind, fields in cautions:
+        caution(kind, **where | fields)
 
 
 def named_systems(runs: RunsLike, order: Order | None = None) -> Mapping[str, RunLike]:

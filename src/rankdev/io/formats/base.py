@@ -27,9 +27,12 @@ class Table:
 
     def fail(self, error: DataError) -> NoReturn:
         """Raise an error about a row again, with its file and line."""
-        line = None if error.row is None else self.line_of(error.row)
-        message = str(error) if line is None else str(error).replace(f"row {error.row} ", "this row ", 1)
-        raise FileFormatError(self.name, message, line) from None
+        row = error.fields.get("row")
+        line = None if row is None else self.line_of(row)
+        if " " in error.kind:  # a sentence that has no kind yet
+            message = error.kind if line is None else error.kind.replace(f"row {row} ", "this row ", 1)
+            raise FileFormatError(self.name, message, line) from None
+        raise error.at(path=self.name, line=line) from None
 
 
 def joined(name: str, parts: Iterable[Part]) -> Table:

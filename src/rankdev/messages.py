@@ -1,0 +1,120 @@
+"""The sentences of errors, warnings and notes, by kind: where, what was expected, what to do.
+
+Fields stand in braces, and a format says how they are written:
+
+| written | shown |
+|---|---|
+| ``{item!r}`` | as Python writes it, on one line, cut where it is long |
+| ``{queries:query}`` | ``1 query``, ``1,200 queries`` |
+| ``{queries:query has}`` | ``1 query has``, ``2 queries have`` |
+| ``{missing:query has of {queries}}`` | ``1 of 40 queries has`` |
+| ``{queries:it scores|they score}`` | ``it scores`` of 1, else ``they score`` |
+| ``{names:list}``, ``{names:and}`` | ``a, b, c``; ``a, b and c`` |
+| ``{near:hint}`` | ``; did you mean RBP?``, or nothing where nothing is near |
+
+All other formats are Python's own. A parameter in backticks, such as ```ties='given'```, is written without them in
+Python, and as ``--ties given`` on a command line that has this option.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from string import Formatter
+from typing import Any
+
+from rankdev.errors import counted, listed, printable, shown
+
+WHERE = ("path", "role", "collection", "system", "segment", "query", "measure", "row")  # they stand before a sentence
+
+SENTENCES = {
+    # coverage of runs
+    "missing": "{system}: {count:query is of {queries}} not in the run; {count:it scores|they score} 0",
+    # any argument
+    "not-a-separator": "`collapse` is {value!r}; expected what separates document and chunk: '#'",
+    "not-columns": "`columns` must be {{our name: name in the table}}; got {value!r}",
+    "unknown-column": "`columns` names {name!r}{near:hint} (one of {known:list})",
+    "unmet-columns": "`columns` names {names:list}, which no input has; check the spelling",
+    "missing-extra": "{purpose} needs {package}; install it with: pip install 'rankdev[{extra}]'",
+    "not-a-choice": "unknown {name} {value!r}{near:hint} (one of {known:list})",
+    "not-a-flag": "`{name}` must be True or False; got {value!r}",
+    "not-a-number": "`{name}` must be a number {expected}; got {value!r}",
+    "not-a-path": "expected the name of a file; got {value!r}",
+    "not-a-type": "`{name}` must be {expected}; got {value}; {remedy}",
+    "not-names": "`{name}` must be a list of names; got {value!r}",
+    "not-whole": "`{name}` must be a whole number of at least {low}; got {value!r}",
+    "too-large": "`{name}` must be at most {high:,}; got {value!r}",
+}
+
+
+def sentence(kind: str, fields: Mapping[str, Any], options: Mapping[str, str] | None = None) -> str:
+    """Return the sentence of a kind; ``options`` are the options of a command by parameter.
+
+    >>> sentence("not-a-flag", {"name": "strict", "value": 1, "system": "bm25"})
+    "system 'bm25': strict must be True or False; got 1"
+    >>> sentence("not-a-flag", {"name": "strict", "value": 1}, {"strict": "--strict"})
+    '--strict must be True or False; got 1'
+    """
+    if kind == "several":
+        errors: Sequence[Any] = fields["errors"]
+        return "\n".join([f"{len(errors)} inputs are wrong:", *(error.told(options) for error in errors)])
+    template = SENTENCES.get(kind, kind)
+    if " " in kind:  # a sentence that has no kind yet
+        return _place("{row}", fields) + kind
+    text = _place(template, fields) + _FORMAT.vformat(template.replace("`", _MARK), (), fields)
+    return _PARAMETER.sub(lambda found: _parameter(found, options or {}), text)
+
+
+def _place(template: str, fields: Mapping[str, Any]) -> str:
+    """Return what stands before the sentence: the fields of :data:`WHERE` that it does not name."""
+    named = {name for _, name, _, _ in Formatter().parse(template)}
+    found = ""
+    for name in WHERE:
+        value, line = fields.get(name), fields.get("line")
+        if name in named or value is None or (name == "row" and line is not None):
+            continue
+        if name in ("path", "measure", "role"):
+            found += printable(str(value)) + (f":{line}" if name == "path" and line is not None else "")
+        else:
+            found += f"{name} {shown(value)}"
+        found += ": "
+    return found
+
+
+_MARK = "\ue000"  # no name from outside has it: printable() escapes it
+_PARAMETER = re.compile(f"{_MARK}(\\w+)(?:=(['\"]?)([^{_MARK}]*?)\\2)?{_MARK}|{_MARK}")
+
+
+def _parameter(found: re.Match[str], options: Mapping[str, str]) -> str:
+    name, value = found[1], found[3]
+    if name not in options:
+        return found[0].replace(_MARK, "")
+    return options[name] if not value else f"{options[name]} {value}"
+
+
+class _Sentence(Formatter):
+    """Formats of fields; see the table above."""
+
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        """Show a value as Python writes it."""
+        return shown(value) if conversion == "r" else super().convert_field(value, conversion)
+
+    def format_field(self, value: Any, spec: str) -> str:
+        """Write a value in one of the formats."""
+        if spec == "list":
+            return printable(", ".join(map(str, value)))
+        if spec == "and":
+            return printable(listed([str(entry) for entry in value]))
+        if spec == "hint":
+            return f"; did you mean {value}?" if value else ""
+        if "|" in spec:
+            one, _, more = spec.partition("|")
+            return one if value == 1 else more
+        if re.match("[a-z]{2}", spec):
+            words, _, whole = spec.partition(" of ")
+            noun, _, verb = words.partition(" ")
+            return counted(value, noun.replace("_", " "), verb, of=int(whole) if whole else None)
+        return printable(format(value, spec))
+
+
+_FORMAT = _Sentence()
