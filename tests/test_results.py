@@ -101,9 +101,6 @@ def made():
         ),
         "weights_from_clicks": rd.weights_from_clicks(CLICKS, resamples=20, seed=7),
         "query_differences": scores.differences("good", ODD),
-        "plan of runs": rd.plan(
-            scores, "x", "bad", "RDQ@3", difference=0.1, replicates={"x": ["good", ODD], "bad": ["bad"]}
-        ),
         "plan": rd.plan(scores, "good", ODD, "RDQ@3", seed=7),
         "explain": rd.explain(["a", "b"], [ODD, "a"], k=2),
         "strengths": fit,
@@ -135,7 +132,6 @@ NAMES = sorted(
         "discriminative_power",
         "bounds",
         "topic_set_size",
-        "plan of runs",
         "evaluate",
         "equivalence",
         "prediction_powered",

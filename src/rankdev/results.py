@@ -30,7 +30,6 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.statistics.judgment_uncertainty": "UncertainScores",
         "rankdev.statistics.leaderboard": "Leaderboard",
         "rankdev.statistics.meta_analysis": "MetaAnalysis",
-        "rankdev.statistics.replicates": "ReplicatePlan",
         "rankdev.statistics.sensitivity": "Sensitivity",
         "rankdev.statistics.significance.result": "Significance",
         "rankdev.statistics.paper_table": "PaperTable",

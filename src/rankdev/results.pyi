@@ -28,7 +28,6 @@ from rankdev.statistics.paper_table import PaperTable as PaperTable
 from rankdev.statistics.planning import Plan as Plan
 from rankdev.statistics.power.result import Power as Power
 from rankdev.statistics.prediction_powered import PredictionPowered as PredictionPowered
-from rankdev.statistics.replicates import ReplicatePlan as ReplicatePlan
 from rankdev.statistics.sensitivity import Sensitivity as Sensitivity
 from rankdev.statistics.side_by_side import AgreementWithPeople as AgreementWithPeople
 from rankdev.statistics.significance.discrimination import DiscriminativePower as DiscriminativePower

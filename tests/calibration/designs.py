@@ -16,7 +16,6 @@ from rankdev.statistics.contrasts import Family, skewed_p
 from rankdev.statistics.corrections import holm
 from rankdev.statistics.groups import rank_limits
 from rankdev.statistics.paired import TESTS, Drawing
-from rankdev.statistics.replicates import Spread, over_runs
 from tests.calibration.simulations import ALPHA, KINDS, Finding, family
 
 CLUSTERED = [
@@ -227,47 +226,10 @@ def _tasks(
     return parts, np.mean(own, axis=0).round(12)
 
 
-def planned_runs(trials: int) -> Iterator[Finding]:
-    """Queries needed by the number of runs: the power of plans made from the truth, and intervals from a pilot.
-
-    Differences of queries vary by .14, and by .1 in each run. Pilots have 100 queries.
-    """
-    for effect, difference in ((0.0, 0.03), (0.01, 0.03), (0.02, 0.05)):
-        truth = Spread(0.02, effect**2, 0.01)
-        setting = f"effect of a run {effect:g}, difference {difference:g}"
-        needed = truth.queries(10, difference, 0.8, ALPHA)
-        for runs in (3, 5):
-            rng = np.random.default_rng([runs, int(1000 * effect), 6])
-            names = [[f"{system}-{run}" for run in range(runs)] for system in "ab"]
-            pilot = (tuple(names[0] + names[1]), tuple(map(str, range(100))), ("m",))
-            held = 0
-            for _ in range(trials):
-                scores = rd.Scores(*pilot, _repeated(rng, "normal", (runs, runs), 100, effect)[:, :, None])
-                given = {"a": names[0], "b": names[1]}
-                row = rd.plan(scores, "a", "b", "m", difference=difference, replicates=given).to_polars().row(3)
-                held += int(row[2] <= needed <= row[3])
-            yield Finding(
-                "`plan`, queries with 10 runs", f"{setting}, pilot of {runs} runs", held / trials, trials, 0.92
-            )
-        reached = 0
-        for _ in range(2 * trials):
-            values = _repeated(rng, "normal", (10, 10), int(needed), effect).T
-            one = family(np.stack([values[:, :10].mean(axis=1) + difference, values[:, 10:].mean(axis=1)], axis=1))
-            reached += int(over_runs(one, values, [list(range(10)), list(range(10, 20))]).p[0] <= ALPHA)
-        yield Finding(
-            "`plan`, power with 10 runs",
-            f"{setting}, 10 runs, {needed:g} queries",
-            reached / (2 * trials),
-            2 * trials,
-            0.75,
-        )
-
-
 CLAIMS = {
     "leaderboards": (ranked, 200),
     "tasks": (tasks, 60),
     "clusters": (clusters, 1000),
     "sparse clusters": (sparse_clusters, 500),
     "repeated runs": (repeated_runs, 2000),
-    "plans of runs": (planned_runs, 60),
 }

@@ -39,7 +39,7 @@ TOPICS = {
         "clusters elsewhere",
         "dependent queries",
     ),
-    "runs": ("Repeated runs", "repeated runs", "plans of runs"),
+    "runs": ("Repeated runs", "repeated runs"),
     "planning": ("Planning", "plans", "sparse plans", "topic set sizes", "power of topic set sizes"),
     "measures": (
         "Power and agreement of measures",
@@ -66,7 +66,6 @@ TOPICS = {
 STATED = {
     "`plan`, enough with 90% certainty": 0.9,
     "power of .8 by `plan`": 0.8,
-    "`plan`, power with 10 runs": 0.8,
     "`collect`, probability .9": 0.9,
 }
 HEAD = """# Calibration

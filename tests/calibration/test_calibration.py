@@ -11,7 +11,6 @@ SHORT = {
     "clusters": 8,
     "sparse clusters": 30,
     "repeated runs": 20,
-    "plans of runs": 6,
     "clusters elsewhere": 8,
     "single tests": 30,
     "families": 20,

@@ -151,15 +151,3 @@ def test_leaderboard_over_collections(rankdev, folder):
     assert (wrong.status, wrong.err) == (2, "rankdev: --clusters is for one collection; leave it out\n")
     wrong = rankdev("leaderboard", "places.jsonl", *RUNS, "--rule", "wins")
     assert (wrong.status, len(wrong.err.splitlines())) == (2, 1)
-
-
-def test_plan_counts_queries_by_runs(rankdev, folder):
-    scores = rd.evaluate("places.jsonl", SYSTEMS, ["RDQ@5"])
-    given = ("places.jsonl", *RUNS, "-m", "RDQ@5", "--replicates", "x=[np]*")
-    done = rankdev("plan", *given, "--difference", "0.5", "--format", "json")
-    runs = {"x": ["nearest", "popular"]}
-    found = rd.plan(scores, "x", "blended", "RDQ@5", difference=0.5, replicates=runs)
-    assert [row["runs"] for row in rows_of(done)] == found.to_polars()["runs"].to_list()
-    wrong = rankdev("plan", *given)
-    assert (wrong.status, len(wrong.err.splitlines())) == (2, 1)
-    assert "difference" in wrong.err

@@ -147,8 +147,6 @@ def test_designs_that_cannot_be_combined_are_refused():
         rd.power(sized, sizes=[2], clusters=clusters, buckets=[4])
     with pytest.raises(UsageError, match="clusters is for a plan of two systems"):
         rd.plan(scores, difference=0.1, clusters=clusters)
-    with pytest.raises(UsageError, match="cannot be combined"):
-        rd.plan(scores, "x", "c", "P@5", difference=0.1, clusters=clusters, replicates={"x": ["a", "b"]})
     with pytest.raises(DataError, match="at least 10 clusters"):
         rd.plan(scores, "a", "c", "P@5", difference=0.1, clusters=clusters)
     with pytest.raises(DataError, match="the pool has 2 clusters"):

@@ -6,8 +6,7 @@ from scipy import stats
 
 import rankdev as rd
 from rankdev.errors import UsageError
-from rankdev.statistics.power.student import queries_for
-from rankdev.statistics.replicates import Spread, between_runs
+from rankdev.statistics.replicates import between_runs
 
 RUNS = {"a": ["a-1", "a-2", "a-3"], "b": ["b-1", "b-2"]}
 NAMES = ("a-1", "b-1", "a-2", "c", "b-2", "a-3")
@@ -107,36 +106,3 @@ def test_two_runs_against_two_are_remarked_upon():
     scores = scored(np.random.default_rng(8).normal(0, 1, (4, 30, 1)), ("a", "b", "c", "d"))
     found = rd.significance(scores, replicates={"x": ["a", "b"], "y": ["c", "d"]})
     assert any("three or more of each" in remark for remark in found.remarks)
-
-
-def test_without_variance_between_runs_a_plan_is_that_of_the_paired_test():
-    spread = Spread(query=0.04, run=0.0, run_query=0.0)
-    assert spread.queries(5, 0.1, 0.8, 0.05) == queries_for(0.5, 0.8, 0.05)
-
-
-def test_no_number_of_queries_replaces_runs():
-    spread = Spread(query=0.04, run=0.01, run_query=0.0)
-    needed = [spread.queries(runs, 0.2, 0.8, 0.05) for runs in (2, 5, 10, 20)]
-    assert np.isinf(needed[0])
-    assert np.isfinite(needed[2:]).all()
-    assert needed[2] > needed[3]
-    enough = int(needed[3])
-    assert spread.power(enough, 20, 0.2, 0.05) >= 0.8 > spread.power(enough - 1, 20, 0.2, 0.05)
-
-
-def test_a_plan_counts_queries_for_some_numbers_of_runs():
-    rng = np.random.default_rng(9)
-    values = rng.normal(0.5, 0.1, (6, 100, 1)) + np.array([0.0, 0.02, 0.06, 0, 0.1, 0.1])[:, None, None]
-    found = rd.plan(scored(values), "a", "b", "P@5", difference=0.05, replicates=RUNS)
-    rows = found.to_polars()
-    assert rows["runs"].to_list() == [2, 3, 5, 10, 20]
-    assert (rows["low"] <= rows["queries"]).all()
-    assert (rows["queries"] <= rows["high"]).all()
-    assert rows["queries"].is_sorted(descending=True)
-    assert found.replicates == {"a": 3, "b": 2}
-    assert "no number of queries is enough" in str(found)
-    for options, words in (({}, "difference="), ({"difference": 0.05, "width": 0.1}, "width")):
-        with pytest.raises(UsageError, match=words):
-            rd.plan(scored(values), "a", "b", "P@5", replicates=RUNS, **options)
-    with pytest.raises(UsageError, match="name them"):
-        rd.plan(scored(values), difference=0.05, replicates=RUNS)

@@ -13,7 +13,6 @@ from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table, count_intervals, result_report
 from rankdev.display.style import COLOURS, MARKERS, PAGE, figure, looks, over_queries, shortened, styled, titled
 from rankdev.statistics.planning import Plan
-from rankdev.statistics.replicates import ReplicatePlan
 from rankdev.statistics.topic_set_size import TopicSetSize
 
 if TYPE_CHECKING:
@@ -156,53 +155,8 @@ def plan_in_detail(found: Plan) -> str:
     )
 
 
-def _or_infinite(n: float) -> str:
-    return "∞" if math.isinf(n) else count(n)
-
-
 def _queries(n: float) -> str:
     return "more than ten million" if math.isinf(n) else count(n)
-
-
-@reports(ReplicatePlan)
-def replicate_plan_report(found: ReplicatePlan) -> Report:
-    """Show the queries needed for some numbers of runs, and whether more queries can replace runs."""
-    rows = found.to_polars()
-    frame = rows.select("runs", "queries", count_intervals("low", "high").alias("95% interval"))
-    opening = (
-        f"To detect a difference of {found.difference:.4g} in {found.measure} between {found.a} and {found.b} with"
-        f" {percent(found.power)} power at level {found.alpha:g}: means of runs of a system vary by"
-        f" {found.run_deviation:.4g} (standard deviation) beyond what {found.pilot} queries explain."
-    )
-    none = rows.filter(pl.col("queries").is_infinite())["runs"].to_list()
-    closing = [f"with {none[-1]} runs of each system or fewer, no number of queries is enough"] if none else []
-    table = Table(
-        frame, "Queries needed, by runs of each system", right=("95% interval",), formats={"queries": _or_infinite}
-    )
-    return result_report(found, "plan", [table], [opening], closing)
-
-
-@draws(ReplicatePlan)
-@styled
-def plot_replicate_plan(found: ReplicatePlan) -> Figure:
-    """Draw the queries needed against the runs of each system, with their 95% interval, as far as they are finite."""
-    rows = found.to_polars()
-    finite = rows.filter(pl.col("queries").is_finite())
-    drawn, axes = figure(PAGE, 3.2)
-    axis: Any = axes[0, 0]
-    axis.plot(finite["runs"], finite["queries"], "o-", color=COLOURS[0])
-    for runs, low, high in rows.select("runs", "low", "high").iter_rows():
-        top = 10 * max(finite["queries"].max(), low) if math.isinf(high) and finite.height else high
-        if math.isfinite(low) and math.isfinite(top):
-            axis.plot([runs, runs], [low, top], color=COLOURS[0], linewidth=1.2, linestyle="-" if top == high else ":")
-    if finite.height:
-        axis.set_yscale("log")
-    axis.set_xscale("log")
-    axis.set(xlabel="runs of each system", ylabel="queries needed")
-    axis.set_xticks(rows["runs"].to_list(), [str(runs) for runs in rows["runs"]])
-    axis.minorticks_off()
-    axis.set_title("lines: 95% interval; dotted: without an upper limit", loc="left")
-    return titled(drawn, f"Queries needed to detect a difference of {found.difference:.4g} in {found.measure}")
 
 
 @draws(Plan)

@@ -17,7 +17,6 @@ from rankdev.statistics._pilot import Resampling, bounded_effect, cannot_tell, p
 from rankdev.statistics.contrasts import families_of
 from rankdev.statistics.panels import OfDrawnQueries, about_clusters, as_scores, carried, check_reach
 from rankdev.statistics.power.student import LIMIT, detectable_effect, queries_for
-from rankdev.statistics.replicates import ReplicatePlan, plan_with_runs
 from rankdev.statistics.topic_set_size import TopicSetSize, topic_set_size
 
 SUMMARY = (
@@ -157,20 +156,6 @@ def plan(
 
 @overload
 def plan(
-    scores: ScoresLike,
-    a: str,
-    b: str,
-    measure: str,
-    *,
-    difference: float,
-    replicates: Mapping[str, Sequence[str]],
-    power: float = 0.8,
-    alpha: float = 0.05,
-) -> ReplicatePlan: ...
-
-
-@overload
-def plan(
     scores: ScoresLike | Mapping[str, ScoresLike] | None = None,
     *,
     measure: str | Sequence[str] | None = None,
@@ -198,9 +183,8 @@ def plan(
     power: float = 0.8,
     alpha: float = 0.05,
     clusters: Mapping[str, Any] | None = None,
-    replicates: Mapping[str, Sequence[str]] | None = None,
     seed: int = 0,
-) -> Plan | ReplicatePlan | TopicSetSize:
+) -> Plan | TopicSetSize:
     """Estimate how many queries a comparison of two systems, or a new collection, needs.
 
     With systems ``a`` and ``b`` the scores are a pilot of their paired two-sided comparison, of at least 10 queries.
@@ -238,17 +222,14 @@ def plan(
         Level of the test.
     clusters : dict of str to str, optional
         The cluster of each query, as in :func:`significance`. Answers are then numbers of clusters. For two
-        systems with one run each.
-    replicates : dict of str to list of str, optional
-        The runs of ``a`` and ``b`` in the pilot, where they have several, such as training with several seeds: the
-        answer is then the number of queries for some numbers of runs. See :func:`significance`.
+        systems.
     seed : int, default 0
         Seed of the resampling of a pilot.
 
     Returns
     -------
-    Plan, ReplicatePlan or TopicSetSize
-        A Plan for two systems, a ReplicatePlan for two with several runs, else a TopicSetSize.
+    Plan or TopicSetSize
+        A Plan for two systems, else a TopicSetSize.
 
     Examples
     --------
@@ -262,9 +243,8 @@ def plan(
     [('t', 81.0, 80.0), ('anova', 158.0, 158.0)]
     """
     if a is None and b is None:
-        for name, given in (("clusters", clusters), ("replicates", replicates)):
-            if given is not None:
-                raise UsageError(f"{name} is for a plan of two systems; name them, as a and b")
+        if clusters is not None:
+            raise UsageError("clusters is for a plan of two systems; name them, as a and b")
         if (scores is None) == (variance is None):
             raise UsageError("give scores or variance=, not both: a plan without a and b follows from either of them")
         return topic_set_size(
@@ -286,14 +266,6 @@ def plan(
         raise UsageError(f"a comparison is planned for one measure; got {shown(measure)}")
     if difference is not None and not is_number(difference):
         raise UsageError(f"difference must be a number; got {shown(difference)}")
-    if replicates is not None:
-        if clusters is not None:
-            raise UsageError("clusters and replicates cannot be combined; give one of them")
-        if difference is None:
-            raise UsageError("a plan with replicates needs the difference that matters: difference=")
-        return plan_with_runs(
-            scores, a, b, measure, replicates=replicates, difference=difference, power=power, alpha=alpha
-        )
     return _of_pair(
         scores, a, b, measure, difference=difference, power=power, alpha=alpha, clusters=clusters, seed=seed
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.designs import analyse_segments, clusters_option, matching_runs, read_clusters, replicates_option
+from rankdev.cli.designs import analyse_segments, clusters_option, read_clusters
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import analyse_source, collection_option, load_scores, score_options, simulation_options
 from rankdev.cli.options import refuse_unused, whole_numbers
@@ -104,7 +104,6 @@ def power_command(
 @click.option("--power", default=0.8, show_default=True, help="Probability of detecting it.")
 @click.option("--alpha", default=0.05, show_default=True, help="Level of the test.")
 @clusters_option
-@replicates_option
 def plan_command(
     collections: tuple[str, ...],
     first: str | None,
@@ -117,7 +116,6 @@ def plan_command(
     power: float,
     alpha: float,
     clusters: str | None,
-    replicates: tuple[str, ...],
     seed: int,
     form: str | None,
     output: str | None,
@@ -134,7 +132,6 @@ def plan_command(
     """
     from rankdev.display.dispatch import report_of
     from rankdev.statistics.planning import plan
-    from rankdev.statistics.replicates import replicated
 
     asked: dict[str, Any] = {"power": power, "alpha": alpha}
     needs: dict[str, Any] = {"difference": difference or None, "width": width or None, "systems": systems or 2}
@@ -144,7 +141,6 @@ def plan_command(
             raise UsageError("give either --variance or scores to estimate it from, not both")
         unused = (
             "clusters",
-            "replicates",
             "measures",
             "names",
             "order",
@@ -164,20 +160,20 @@ def plan_command(
             "first",
             "second",
             "clusters",
-            "replicates",
             why="is for a pair of systems, not for --width, --systems or --collection",
         )
         needs["correlation"] = correlation
         found, report = analyse_source(lambda pilot: plan(pilot, **needs, **asked), collections, segments, **source)
     else:
         scores = load_scores(**source)
-        runs = matching_runs(replicates, scores.systems)
-        named = scores if runs is None else replicated(scores, runs).averaged
-        pair, measure = _pilot(named, first, second)
+        pair, measure = _pilot(scores, first, second)
         if len(difference) > 1:
             raise UsageError("a comparison of two systems takes one --difference; for several add --systems 2")
-        asked |= {"difference": difference[0] if difference else None, "seed": seed}
-        asked |= {"clusters": read_clusters(clusters), "replicates": runs}
+        asked |= {
+            "difference": difference[0] if difference else None,
+            "seed": seed,
+            "clusters": read_clusters(clusters),
+        }
         found, report = analyse_segments(scores, segments, lambda part: plan(part, *pair, measure, **asked))
     deliver(report, form, output)
     draw(figure, found.plot)
