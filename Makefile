@@ -4,7 +4,7 @@ BIN := .venv/bin
 # tests start many processes, and each would compile every module again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test test-rest test-all test-slow test-lowest test-newest mutate conformance calibrate test-extras test-spark fuzz check examples notebooks figures docs test-site wheel lock clean
+.PHONY: setup demo test test-rest test-all test-lowest test-newest mutate conformance calibrate test-extras test-spark fuzz check examples notebooks figures docs test-site wheel lock clean
 
 setup: .venv/.done
 
@@ -42,10 +42,6 @@ test-all: export RANKDEV_PROFILE = thorough
 test-all: setup
 	@status=0; $(BIN)/python -m pytest -m "" $(BY_FILE) docs README.md || status=1; \
 	  $(BIN)/python -m pytest -m "" $(BY_TEST) tests src/rankdev && exit $$status
-
-# what make test leaves out
-test-slow: setup
-	RANKDEV_PROFILE=thorough $(BIN)/python -m pytest -m slow $(BY_TEST) tests
 
 # what needs neither PyTorch nor a browser, at the lowest versions that pyproject.toml declares
 PARTS = $(addprefix tests/,measures core io statistics preferences evaluation cli display peers) --ignore tests/cli/processes \
