@@ -62,16 +62,3 @@ def test_batches_and_depth_change_nothing(tmp_path: Path, monkeypatch: pytest.Mo
             for query, items in whole.items():
                 assert cut[query] == items[: len(cut[query])], what
                 assert len(cut[query]) >= min(len(items), depth or len(items)), what
-
-
-@pytest.mark.parametrize("batch", [1, 16 << 20])
-@pytest.mark.parametrize("depth", [None, 1, 2, 3])
-@pytest.mark.parametrize("ranks", [(1, 1, 2), (1, 2, 2), (2, 1, 2)])
-def test_a_rank_given_twice_is_refused_at_any_depth(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ranks: tuple[int, ...], depth: int | None, batch: int
-) -> None:
-    (tmp_path / "file").write_text("".join(f"q1 Q0 d{i} {rank} {i} t\n" for i, rank in enumerate(ranks)))
-    monkeypatch.setattr("rankdev.io.streams.BATCH_BYTES", batch)
-    monkeypatch.setattr("rankdev.io.streams.HEAD_BYTES", 8)
-    with pytest.raises(RankdevError, match=r"query 'q1': rank . appears twice; each item needs a rank of its own"):
-        read_run(tmp_path / "file", order="rank", depth=depth)

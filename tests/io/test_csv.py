@@ -30,11 +30,6 @@ def test_any_text(text: str) -> None:
     check(text.encode())
 
 
-@given(st.lists(st.lists(st.one_of(fields, st.sampled_from(["a", " b", "c "])), min_size=2, max_size=2), max_size=5))
-def test_quoted_tables(rows: list[list[str]]) -> None:
-    check("\n".join(["x,y", *map(",".join, rows)]).encode())
-
-
 @given(st.lists(pieces, max_size=30).map("".join))
 @example('"","",')
 @example("a,b\n" * 200 + "a,b,c\n")
@@ -47,9 +42,3 @@ def test_rows_know_their_lines(text: str) -> None:
     lines = [table.line_of(row) for row in range(table.frame.height)]
     assert lines == sorted(lines)
     assert all(2 <= line <= len(content.splitlines()) for line in lines if line is not None)
-
-
-def test_a_byte_order_mark_within_a_file_is_part_of_a_name() -> None:
-    batches = ["query,item,score\n\ufeffq,d1,2\n", "\ufeffq,d2,1\n"]
-    parts = csv_parts("file", [batch.encode() for batch in batches], ",")
-    assert [row for frame, _ in parts for row in frame.rows()] == [("\ufeffq", "d1", "2"), ("\ufeffq", "d2", "1")]

@@ -76,12 +76,3 @@ def test_new_questions_are_announced_and_focus_is_never_lost(page, tmp_path):
         page.wait_for_selector("#done:not([hidden])")
         assert page.text_content("#live").startswith("No questions left")
         assert page.evaluate("document.activeElement.id") == "title"
-
-
-def test_nothing_serious_stands_between_a_person_and_the_keys(seen, tmp_path):
-    page, found = seen
-    with serving(tmp_path) as server:
-        begin(page, server, server.tokens.judge, "ann")
-        page.click("#help")
-        listed(page)
-        assert found() == []

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rankdev.judging import page as module
-from rankdev.judging.page import Page, texts_of
+from rankdev.judging.page import texts_of
 from tests.judging.serving import ROWS, serving
 from tests.judging.test_grading import grading
 from tests.pages.test_judge import begin, press
@@ -94,11 +94,3 @@ def test_a_german_browser_is_shown_german(browser, tmp_path):
         page.press("#name", "Enter")
         page.wait_for_function("() => document.getElementById('problem').textContent.includes('unvollständig')")
     context.close()
-
-
-def test_nothing_serious_stands_between_a_person_and_the_german_page(seen, tmp_path):
-    page, found = seen
-    with serving(tmp_path, page=Page("de")) as server:
-        begin(page, server, server.tokens.judge, "ann")
-        assert page.get_attribute("html", "lang") == "de"
-        assert found() == []
