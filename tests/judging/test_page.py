@@ -6,9 +6,9 @@ from importlib.resources import files
 
 import pytest
 
-from rankdev.errors import FileFormatError, UsageError
+from rankdev.errors import FileFormatError
 from rankdev.judging.items import read_items
-from rankdev.judging.page import MARK, Page, languages, preferred, texts_of
+from rankdev.judging.page import MARK, html, languages, preferred, texts_of
 
 ASSETS = files("rankdev.judging").joinpath("assets")
 PLACE = re.compile(r"\{(\w+)\}")
@@ -57,17 +57,11 @@ def test_every_text_is_used_and_exists():
 )
 def test_the_browser_chooses_the_language(accepted, language):
     assert preferred(accepted) == language
-    sent = Page().html(accepted).decode()
+    sent = html(language).decode()
     assert f'<html lang="{language}">' in sent
     assert not MARK.search(sent)
     data = re.search(r'<script type="application/json" id="texts">(.*?)</script>', sent)[1]
     assert json.loads(data) == texts_of(language)
-
-
-def test_the_owner_chooses_the_language_for_all():
-    assert b'<html lang="de">' in Page("de").html("en")
-    with pytest.raises(UsageError, match=r"--language 'fr': expected one of de, en"):
-        Page("fr")
 
 
 ITEMS = "query,item,query_text,query_description\nq,a,Roman bridge,\nq,b,Roman bridge,Which stand?\nr,c,,\nr,d,,\n"

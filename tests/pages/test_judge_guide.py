@@ -1,7 +1,5 @@
 """What judges should know, beside what they judge: guidelines and descriptions of queries."""
 
-from rankdev.judging._markdown import parsed
-from rankdev.judging.page import Page
 from tests.judging.serving import ROWS, serving
 from tests.pages.test_judge import begin, press
 
@@ -20,7 +18,6 @@ The **better** item answers the query. <script>document.title = 'owned'</script>
 ```
 <style>body { display: none }</style>
 """
-GUIDED = Page(guidelines=parsed(HOSTILE))
 ABOUT = {
     "query_description": "Which bridges did the Romans build?",
     "query_narrative": "Roads <b>are</b> not relevant.",
@@ -28,7 +25,7 @@ ABOUT = {
 
 
 def test_guidelines_are_beside_the_pair_and_only_text(page, tmp_path):
-    with serving(tmp_path, page=GUIDED) as server:
+    with serving(tmp_path, guidelines=HOSTILE) as server:
         begin(page, server, server.tokens.judge, "ann")
         guide = page.locator("#guidelines")
         assert guide.is_visible()
@@ -54,7 +51,8 @@ def test_guidelines_are_beside_the_pair_and_only_text(page, tmp_path):
 
 def test_a_tree_that_is_not_markdown_makes_nothing_else(page, tmp_path):
     bad = [("script", {"src": "https://evil.example/x.js"}, ["x"]), ("a", {"href": "javascript:alert(1)"}, ["y"])]
-    with serving(tmp_path, page=Page(guidelines=[*bad, ("p", {"onclick": "alert(1)", "style": "x"}, ["z"])])) as server:
+    with serving(tmp_path) as server:
+        server.guidelines = [*bad, ("p", {"onclick": "alert(1)", "style": "x"}, ["z"])]
         begin(page, server, server.tokens.judge, "ann")
         assert page.evaluate("byId('guidelines').innerHTML") == "<span>x</span><a>y</a><p>z</p>"
 

@@ -36,15 +36,15 @@ def wrapped(monkeypatch):
     def mark(text):
         return f"⟦{text}⟧" if isinstance(text, str) else text
 
-    module._filled.cache_clear()
+    module.html.cache_clear()
     monkeypatch.setattr(module, "texts_of", bracketed)
     yield
-    module._filled.cache_clear()
+    module.html.cache_clear()
 
 
 def outside(page):
     """Texts of the page that are neither from the file nor from the items."""
-    content = {str(value) for row in ROWS for value in row.values()} | {"ann", "⠿", "⤢", "0", "1", "2", "3"}
+    content = {str(value) for row in ROWS for value in row.values()} | {"ann", "0", "1", "2", "3"}
     bare = []
     for text in page.evaluate(SEEN):
         rest = "".join(part.rpartition("⟧")[2] for part in text.split("⟦")) if "⟦" in text else text

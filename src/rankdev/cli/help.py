@@ -22,11 +22,8 @@ SHARED = {
     "tables": ("--columns", "--duplicates", "--collapse", "--ranks"),
     "output": ("--format", "-o", "--figure", "--safe-csv"),
     "simulation": ("--seed", "--engine", "--threads", "--permutations"),
-    "judging": ("--guidelines", "--language", "--public-url"),
-    "models": (
-        *("--parallel", "--questions", "--both-orders", "--instructions"),
-        *("--price", "--budget-cost", "--budget-tokens"),
-    ),
+    "judging": ("--guidelines", "--public-url"),
+    "models": ("--parallel", "--budget", "--budget-tokens", "--both-orders"),
     "teams": ("--judges", "--gold"),
 }
 

@@ -199,14 +199,12 @@ RANKDEV_API_KEY, and nowhere else. Run the command again to resume. Ctrl-C keeps
 all answers and waits for the calls in progress; press it again to stop at once.
 
   --parallel N           How many questions are asked at once. Default: 8.
-  --questions N          At most this many in total, spread over the queries.
+  --budget N             Questions at most, spread over the queries.
                          Default: until the goal is reached.
+  --budget-tokens N      Stop before this command uses more tokens than this.
   --both-orders          Ask each question in both orders; the two items count
                          as equally good unless both replies agree.
-  --instructions FILE    What makes an item better, as text.
-  --price SENT RECEIVED  Price of a million tokens, to report the cost.
-  --budget-cost X        Stop before this command costs more than this.
-  --budget-tokens N      Stop before this command uses more tokens than this.
+  --guidelines FILE      What makes an item better, as text.
 
 Let people check how far to trust it. rankdev judge --check NAME asks them about
 pairs that it judged. rankdev refs agreement judgments.sqlite --model NAME
@@ -226,8 +224,6 @@ rankdev refs grades judgments.sqlite -o refs.jsonl
   --query-texts FILE   A table with the column query and one or more of text,
                        description and narrative. ITEMS may have them, too, as
                        query_text, query_description and query_narrative.
-  --language CODE      Language of the page: en or de. Default: that of each
-                       browser, or English.
   --public-url URL     Address that assessors use, of a proxy in front of it.
 
 Example: rankdev judge items.jsonl --db judgments.sqlite --guidelines guide.md"""
@@ -264,7 +260,7 @@ TOPICS = {
     "simulation": ("Seeds and resampling: --seed --engine --threads --permutations.", SIMULATION),
     "ties": ("How items with equal scores are ordered.", _ties()),
     "statistics": ("Tests, power and planning: which command answers what.", STATISTICS),
-    "judging": ("The page of rankdev judge: --guidelines --query-texts --language.", JUDGING),
+    "judging": ("The page of rankdev judge: --guidelines --query-texts.", JUDGING),
     "models": ("Language models as judges: rankdev judge --model.", MODELS),
     "teams": ("Several assessors: rankdev judge --judges --gold.", TEAMS),
     "files": ("What can be read, and in which formats.", FILES),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Mapping
@@ -110,24 +109,3 @@ def content_of(found: Mapping[str, Any]) -> tuple[str, str]:
     if ended == "length":
         return text, "it was cut off: give options={'max_tokens': …} a larger number"
     return text, ""
-
-
-def probability_of(found: Mapping[str, Any]) -> float | None:
-    """Return the probability of A, and half that of equal, among the words that begin an answer."""
-    try:
-        tokens = found["choices"][0]["logprobs"]["content"]
-        place = max(k for k, token in enumerate(tokens) if _label(token["token"]))
-        mass = dict.fromkeys(("A", "B", "equal"), 0.0)
-        for token in tokens[place]["top_logprobs"]:
-            if label := _label(token["token"]):
-                mass[label] += math.exp(min(float(token["logprob"]), 0.0))
-    except (KeyError, IndexError, TypeError, ValueError):
-        return None
-    total = sum(mass.values())
-    return (mass["A"] + mass["equal"] / 2) / total if total > 0 else None
-
-
-def _label(token: str) -> str:
-    """Return the word that a token is, or begins."""
-    word = token.strip(" \n\t\"'`*()[].!").lower()
-    return WORDS.get(word) or ("equal" if len(word) > 1 and "equal".startswith(word) else "")

@@ -3,21 +3,54 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
-import polars as pl
-
 from rankdev._common.checks import check_flag, check_number, check_seed, check_whole
-from rankdev._common.ids import as_id
-from rankdev.errors import UsageError, shown
-from rankdev.judging._judges import CommentingJudge, NoAnswerError, Reply
-from rankdev.judging._prompts import FORMAT, INSTRUCTIONS, ONCE_MORE, Texts, content_of, parsed, probability_of
-from rankdev.judging.budget import Purse, Usage, prices
+from rankdev.errors import DataError, UsageError, shown
+from rankdev.judging._judges import BudgetSpentError, CommentingJudge, NoAnswerError, Reply
+from rankdev.judging._prompts import FORMAT, INSTRUCTIONS, ONCE_MORE, Texts, content_of, parsed
 
 DEFAULTS = {"temperature": 0, "max_tokens": 50}
-ALTERNATIVES = 10  # tokens whose probability is asked for
+
+
+@dataclass
+class Usage:
+    """What a :class:`ChatJudge` has used so far.
+
+    Attributes
+    ----------
+    calls : int
+        Replies of the server.
+    prompt_tokens, completion_tokens : int
+        Tokens sent and received, as the server counts them.
+    answers : int
+        Questions answered.
+    skipped : int
+        Questions without a valid answer.
+    invalid : int
+        Replies that were none of A, B and equal.
+    retried : int
+        Calls made again because the server was busy or the connection failed.
+    changed : int
+        Questions whose answer changed with the order of the items, where both orders are asked.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    answers: int = 0
+    skipped: int = 0
+    invalid: int = 0
+    retried: int = 0
+    changed: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Tokens sent and received."""
+        return self.prompt_tokens + self.completion_tokens
 
 
 class ChatJudge(CommentingJudge):
@@ -45,8 +78,6 @@ class ChatJudge(CommentingJudge):
     both_orders : bool, default False
         Ask each question in both orders. An item is better where both replies name it; otherwise the two count as
         equally good.
-    logprobs : bool, default False
-        Ask for the probabilities of the words, which are kept with the answers (``p_first``) and not used otherwise.
     options : dict, optional
         More fields of the requests, such as temperature (default 0) and max_tokens (50); None leaves a field out.
     attempts : int, default 3
@@ -58,12 +89,8 @@ class ChatJudge(CommentingJudge):
         of the server is respected as well.
     timeout : float, default 60
         Seconds to wait for a reply.
-    price : tuple of float, optional
-        Price of a million tokens sent, and of a million received.
     budget_tokens : int, optional
         Largest number of tokens; BudgetSpentError is raised before a call that is likely to exceed it.
-    budget_cost : float, optional
-        Largest cost; needs ``price``.
     name : str, optional
         Name of the judge, under which a database keeps its answers: another one for other instructions. Default: the
         model's.
@@ -93,15 +120,12 @@ class ChatJudge(CommentingJudge):
         instructions: str | None = None,
         key: str | None = None,
         both_orders: bool = False,
-        logprobs: bool = False,
         options: Mapping[str, Any] | None = None,
         attempts: int = 3,
         retries: int = 5,
         wait: float = 1.0,
         timeout: float = 60.0,
-        price: Sequence[float] | None = None,
         budget_tokens: int | None = None,
-        budget_cost: float | None = None,
         name: str | None = None,
         seed: int = 0,
     ) -> None:
@@ -115,19 +139,13 @@ class ChatJudge(CommentingJudge):
         if options is not None and not isinstance(options, Mapping):
             raise UsageError(f"options must be a dict of fields; got {shown(options)}")
         self.model, self.name = model, name
-        self.both_orders, self.logprobs = check_flag("both_orders", both_orders), check_flag("logprobs", logprobs)
+        self.both_orders = check_flag("both_orders", both_orders)
         self.attempts = check_whole("attempts", attempts, 1)
         self.seed = check_seed(seed)
         self._instructions = instructions.strip() + FORMAT
         self._options = {key: value for key, value in {**DEFAULTS, **(options or {})}.items() if value is not None}
-        if self.logprobs:
-            self._options |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
         self._texts = Texts.of(texts, query_texts)
-        self._purse = Purse(
-            prices(price),
-            None if budget_tokens is None else check_whole("budget_tokens", budget_tokens, 1),
-            None if budget_cost is None else check_number("budget_cost", budget_cost, 0),
-        )
+        self.budget_tokens = None if budget_tokens is None else check_whole("budget_tokens", budget_tokens, 1)
         self._endpoint = endpoint(
             url,
             "/chat/completions",
@@ -137,8 +155,7 @@ class ChatJudge(CommentingJudge):
             wait=check_number("wait", wait, 0, ends=True),
             seed=self.seed,
         )
-        self._counts = dict.fromkeys(("answers", "skipped", "invalid", "changed"), 0)
-        self._log: list[tuple[Any, ...]] = []
+        self._usage, self._running, self._largest = Usage(), 0, 0  # calls without a reply yet, and tokens of a call
         self._lock = Lock()
 
     def __repr__(self) -> str:
@@ -166,54 +183,27 @@ class ChatJudge(CommentingJudge):
             The answer: ``a``, ``b``, or None for equally good; and a comment.
         """
         try:
-            said, probability = self._ask(query, a, b)
-            notes = []
+            said = other = self._ask(query, a, b)
             if self.both_orders:
-                other, reverse = self._ask(query, b, a)
+                other = self._ask(query, b, a)
                 other = {"A": "B", "B": "A"}.get(other, other)
-                known = probability is not None and reverse is not None
-                probability = (probability + 1 - reverse) / 2 if known else None  # type: ignore[operator]
-                if other != said:
-                    notes.append(f"both orders: {said} and {other}")
-                    self._count("changed")
-                    said = "equal"
-        except NoAnswerError as error:
+        except NoAnswerError:
             self._count("skipped")
-            self._note(query, a, b, None, None, str(error))
             raise
         self._count("answers")
-        if probability is not None:
-            notes.append(f"p_first={probability:.3f}")
-        self._note(query, a, b, said, probability, "; ".join(notes))
-        return Reply({"A": a, "B": b}.get(said), "; ".join(notes))
+        if other == said:
+            return Reply({"A": a, "B": b}.get(said))
+        self._count("changed")
+        return Reply(None, f"both orders: {said} and {other}")
 
     @property
     def usage(self) -> Usage:
-        """Calls, tokens and cost so far."""
+        """Calls and tokens so far."""
         with self._lock:
-            return Usage(**self._purse.spent(), **self._counts, retried=self._endpoint.retried)
+            return replace(self._usage, retried=self._endpoint.retried)
 
-    def to_polars(self) -> pl.DataFrame:
-        """Tabulate the questions.
-
-        Returns
-        -------
-        polars.DataFrame
-            One row per question, in the order answered: query, first, second, winner (first, second, tie; null:
-            skipped), p_first (the probability of the first by the model's own words, half of ties included; null where
-            the server gives none), comment.
-
-        Examples
-        --------
-        >>> ChatJudge("http://127.0.0.1:8000/v1", model="small", key="").to_polars().height
-        0
-        """
-        names = dict.fromkeys(("query", "first", "second", "winner", "p_first", "comment"), pl.String)
-        with self._lock:
-            return pl.DataFrame(self._log, schema=names | {"p_first": pl.Float64}, orient="row")
-
-    def _ask(self, query: Any, a: Any, b: Any) -> tuple[str, float | None]:
-        """Ask in one order: A, B or equal, and the probability of A."""
+    def _ask(self, query: Any, a: Any, b: Any) -> str:
+        """Ask in one order: A, B or equal."""
         asked, *sides = self._texts.of_question(query, a, b)
         marker = hashlib.sha256("\0".join([str(self.seed), asked, *sides]).encode(errors="replace")).hexdigest()[:12]
         parts = [("query", asked), *zip(("item A", "item B"), sides, strict=True)]
@@ -226,7 +216,7 @@ class ChatJudge(CommentingJudge):
             if not why:
                 said, why = parsed(content)
                 if said:
-                    return said, probability_of(found) if self.logprobs else None
+                    return said
             self._count("invalid")
             messages = [*messages[:2], {"role": "assistant", "content": content or "…"}]
             messages.append({"role": "user", "content": ONCE_MORE})
@@ -236,24 +226,36 @@ class ChatJudge(CommentingJudge):
     def _call(self, messages: list[dict[str, str]], label: str) -> dict[str, Any]:
         from rankdev.judging._endpoint import RejectedError
 
-        with self._lock:
-            self._purse.reserve()
-        tokens = None
+        with self._lock:  # a call, and those under way, may be as large as the largest so far
+            expected = self._usage.tokens + (self._running + 1) * self._largest
+            if self.budget_tokens is not None and expected > self.budget_tokens:
+                raise BudgetSpentError(f"another call may exceed the budget of {self.budget_tokens:,} tokens")
+            self._running += 1
         try:
             found = self._endpoint.post({"model": self.model, "messages": messages, **self._options}, label)
-            tokens = self._purse.tokens(found)
+            prompt, completion = self._tokens(found)
+            with self._lock:
+                self._usage.calls += 1
+                self._usage.prompt_tokens += prompt
+                self._usage.completion_tokens += completion
+                self._largest = max(self._largest, prompt + completion)
         except RejectedError as error:
             raise NoAnswerError(str(error)) from None
         finally:
             with self._lock:
-                self._purse.settle(tokens)
+                self._running -= 1
         return found
+
+    def _tokens(self, found: Mapping[str, Any]) -> tuple[int, int]:
+        """Return the tokens of a reply; with a budget, a server that does not count them is refused."""
+        usage = found.get("usage")
+        counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else []
+        if len(counts) == 2 and all(isinstance(n, int) and n >= 0 for n in counts):
+            return int(counts[0] or 0), int(counts[1] or 0)
+        if self.budget_tokens is not None:
+            raise DataError("the server does not count tokens (usage), so that no budget can be kept; give none")
+        return 0, 0
 
     def _count(self, what: str) -> None:
         with self._lock:
-            self._counts[what] += 1
-
-    def _note(self, query: Any, a: Any, b: Any, said: str | None, p: float | None, comment: str) -> None:
-        winner = {"A": "first", "B": "second", "equal": "tie"}.get(said or "")
-        with self._lock:
-            self._log.append((as_id(query), as_id(a), as_id(b), winner, p, comment))
+            setattr(self._usage, what, getattr(self._usage, what) + 1)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from rankdev.errors import DataError, UsageError, shown
-from rankdev.judging._markdown import Node, parsed
+from rankdev.errors import DataError
+from rankdev.judging._markdown import parsed
 
 DEFAULT = "en"
 LONGEST_GUIDELINES = 100_000  # characters
@@ -40,38 +39,22 @@ def texts_of(language: str) -> dict[str, Any]:
     return dict(json.loads(found.read_text(encoding="utf-8")))
 
 
-def read_guidelines(path: str) -> list[Node]:
-    """Read a file of Markdown."""
+def read_guidelines(path: str) -> str:
+    """Read a file of Markdown: what makes an item better, for people and for models."""
     try:
         text = Path(path).read_text("utf-8")
     except (OSError, ValueError) as error:
         raise DataError(f"--guidelines {path}: {getattr(error, 'strerror', None) or 'expected UTF-8'}") from None
     if "\0" in text or len(text) > LONGEST_GUIDELINES:
         raise DataError(f"--guidelines {path}: expected text of at most {LONGEST_GUIDELINES:,} characters")
-    found = parsed(text)
-    if not found:
+    if not parsed(text):
         raise DataError(f"--guidelines {path}: the file is empty; write what makes an item better, as Markdown")
-    return found
-
-
-@dataclass(frozen=True)
-class Page:
-    """What the owner has set; without a ``language``, that of each browser."""
-
-    language: str | None = None
-    guidelines: list[Node] | None = None
-
-    def __post_init__(self) -> None:
-        if self.language is not None and self.language not in languages():
-            raise UsageError(f"--language {shown(self.language)}: expected one of {', '.join(languages())}")
-
-    def html(self, accepted: str) -> bytes:
-        """Return the page in the language that was set, or the first that the browser accepts."""
-        return _filled(self.language or preferred(accepted))
+    return text
 
 
 @cache
-def _filled(language: str) -> bytes:
+def html(language: str) -> bytes:
+    """Return the page in a language."""
     template = files("rankdev.judging").joinpath("assets", "judge.html").read_text(encoding="utf-8")
     texts = texts_of(language)
     places = {name: escape(text) for name, text in texts.items() if isinstance(text, str)}

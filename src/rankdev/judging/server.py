@@ -17,12 +17,13 @@ from typing import Any
 
 from rankdev.errors import RankdevError, shown
 from rankdev.judging._database import StoreError
+from rankdev.judging._markdown import parsed
 from rankdev.judging._owner import CALLS
 from rankdev.judging.addresses import Addresses
 from rankdev.judging.grading import Grading
 from rankdev.judging.items import IMAGE_TYPES
 from rankdev.judging.links import Caller, Tokens, same
-from rankdev.judging.page import PARTS, Page, part, policy
+from rankdev.judging.page import PARTS, html, part, policy, preferred
 from rankdev.judging.sessions import Session, TooSoonError
 
 LARGEST = 1 << 20
@@ -51,12 +52,12 @@ class JudgeServer(ThreadingHTTPServer):
         tokens: Tokens,
         *,
         public_url: str | None = None,
-        page: Page | None = None,
+        guidelines: str | None = None,
         grading: Grading | None = None,
         warn: Callable[[str], object] = print,
     ) -> None:
         self.session, self.tokens, self._warn, self._warned = session, tokens, warn, ""
-        self.page, self.grading = page or Page(), grading
+        self.guidelines, self.grading = None if guidelines is None else parsed(guidelines), grading
         self._changing = Lock()
         self.noticed: tuple[int, dict[str, Any]] | None = None  # what the owner was shown for a version of the answers
         self.addresses = Addresses(host, public_url)
@@ -178,7 +179,7 @@ class Handler(BaseHTTPRequestHandler):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "a request for a page has no body")
         path = self.path.partition("?")[0]
         if path == "/":
-            return self.server.page.html(self.headers.get("Accept-Language", "")), "text/html"
+            return html(preferred(self.headers.get("Accept-Language", ""))), "text/html"
         if path in PARTS:
             return part(path)
         asked = re.fullmatch(r"/image/([^/]+)/([0-9]{1,9})", path)
@@ -224,7 +225,7 @@ class Handler(BaseHTTPRequestHandler):
             return {"judge": caller.judge}
         if self.path == "/api/page":
             scale = None if grading is None else grading.scale.shown()
-            return {"guidelines": self.server.page.guidelines, "scale": scale}
+            return {"guidelines": self.server.guidelines, "scale": scale}
         judge, page = self._name(caller, asked), _page_of(asked)
         if self.path in PAST:
             return PAST[self.path](self.server.session, judge, asked)

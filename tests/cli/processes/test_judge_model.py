@@ -43,11 +43,9 @@ def asked(chat, *options):
 def test_a_model_answers_into_the_database_and_resumes(rankdev, items, folder):
     (folder / "said.txt").write_text("Prefer early letters.")
     with chatting(Chat(busy=0.2)) as chat:
-        options = ["--price", "1", "10", "--instructions", "said.txt"]
-        done = rankdev(*asked(chat, "--questions", "7", *options))
+        done = rankdev(*asked(chat, "--budget", "7", "--guidelines", "said.txt"))
         assert done.status == 0, done.err
         assert "7 answers of small in judged.db; budget spent; " in done.err
-        assert "; cost 0.00" in done.err
         assert chat.requests[0]["messages"][0]["content"].startswith("Prefer early letters. What")
         assert "what is q" in chat.requests[0]["messages"][1]["content"]
         before = [tuple(row) for row in read_answers("judged.db").select("query", "first", "second").rows()]
@@ -93,13 +91,12 @@ def test_failures_are_one_line(rankdev, items, script, said):
     [
         (["--model", "example.com", "m"], "url must be an address"),
         (["--model", "http://127.0.0.1:1/v1", "m"], "the connection failed"),
-        (["--model", "http://127.0.0.1:1/v1", "m", "--budget-cost", "1"], "--budget-cost needs --price"),
-        (["--model", "http://127.0.0.1:1/v1", "m", "--instructions", "none.txt"], "none.txt: No such file"),
+        (["--model", "http://127.0.0.1:1/v1", "m", "--guidelines", "none.txt"], "none.txt: No such file"),
         (["--model", "http://127.0.0.1:1/v1", "m", "--port", "80"], "--port is for the page"),
-        (["--model", "http://127.0.0.1:1/v1", "m", "--questions", "0"], "budget must be"),
+        (["--model", "http://127.0.0.1:1/v1", "m", "--budget", "0"], "budget must be"),
         (["--model", "http://127.0.0.1:1/v1", "m", "--parallel", "0"], "parallel must be"),
         (["--model", "http://127.0.0.1:1/v1", " m"], "a judge's name must have"),
-        (["--questions", "3"], "--questions needs --model"),
+        (["--budget", "3"], "--budget needs --model"),
         (["--both-orders"], "--both-orders needs --model"),
     ],
 )
@@ -140,7 +137,7 @@ def test_a_model_that_was_not_asked_cannot_be_checked(rankdev, folder):
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX")
 def test_people_check_the_model_on_the_page(rankdev, items, folder):
     with chatting() as chat:
-        assert rankdev(*asked(chat, "--questions", "7")).status == 0
+        assert rankdev(*asked(chat, "--budget", "7")).status == 0
     command = [sys.executable, "-m", "rankdev", "judge", "items.jsonl", "--db", "judged.db", "--check", "small"]
     process = subprocess.Popen(
         [*command, "--no-browser"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

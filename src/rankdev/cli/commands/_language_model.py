@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
@@ -13,32 +12,21 @@ import click
 
 from rankdev.cli.help import SharedOption
 from rankdev.cli.terminal import write_line, write_notes
-from rankdev.errors import DataError, counted
+from rankdev.errors import counted
 
 if TYPE_CHECKING:
-    from rankdev.judging.budget import Usage
-    from rankdev.judging.chat import ChatJudge
+    from rankdev.judging.chat import ChatJudge, Usage
     from rankdev.judging.items import Items
 
-MODEL_OPTIONS = ("parallel", "questions", "both_orders", "instructions", "price", "budget_cost", "budget_tokens")
+MODEL_OPTIONS = ("parallel", "budget", "both_orders", "budget_tokens")
 
 
 def model_options(command: Any) -> Any:
     """Add the options of --model, which ``rankdev help models`` explains."""
     for option in (
         click.option("--budget-tokens", cls=SharedOption, type=int, help="With --model: maximum number of tokens."),
-        click.option("--budget-cost", cls=SharedOption, type=float, help="With --model: maximum cost; needs --price."),
-        click.option(
-            "--price",
-            cls=SharedOption,
-            nargs=2,
-            type=float,
-            metavar="SENT RECEIVED",
-            help="With --model: price of a million tokens.",
-        ),
-        click.option("--instructions", cls=SharedOption, metavar="FILE", help="With --model: what makes items better."),
         click.option("--both-orders", cls=SharedOption, is_flag=True, help="With --model: ask in both orders."),
-        click.option("--questions", cls=SharedOption, type=int, help="With --model: maximum number of questions."),
+        click.option("--budget", cls=SharedOption, type=int, help="With --model: maximum number of questions."),
         click.option(
             "--parallel", cls=SharedOption, default=8, show_default=True, help="With --model: questions at once."
         ),
@@ -54,8 +42,8 @@ def ask_model(
     goal: dict[str, Any],
     *,
     parallel: int,
-    questions: int | None,
-    instructions: str | None,
+    budget: int | None,
+    guidelines: str | None,
     **options: Any,
 ) -> None:
     """Ask a language model, and keep its answers in the database under its name."""
@@ -64,20 +52,14 @@ def ask_model(
     from rankdev.judging.store import Store
 
     url, name = model
-    if instructions is not None:
-        try:
-            options["instructions"] = Path(instructions).read_text("utf-8")
-        except (OSError, ValueError) as error:
-            raise DataError(f"--instructions {instructions}: {getattr(error, 'strerror', 'expected UTF-8')}") from None
-    judge = ChatJudge(url, model=name, texts=shown.texts(), query_texts=shown.query_text, **options)
+    options |= {"texts": shown.texts(), "query_texts": shown.query_text}
+    judge = ChatJudge(url, model=name, instructions=guidelines, **options)
     Store(database).close()  # a database, whatever its name
     pool = shown.pool
     interrupted = None
     with _watched(judge):
         try:
-            found = collect(
-                judge, pool.grades or pool.items, budget=questions, file=database, parallel=parallel, **goal
-            )
+            found = collect(judge, pool.grades or pool.items, budget=budget, file=database, parallel=parallel, **goal)
         except KeyboardInterrupt as interrupt:
             if not hasattr(interrupt, "collected"):
                 raise
@@ -96,8 +78,7 @@ def _watched(judge: ChatJudge) -> Iterator[None]:
     def show() -> None:
         while not done.wait(0.5):
             usage = judge.usage
-            cost = "" if usage.cost is None else f", cost {usage.cost:.4f}"
-            line = f"{counted(usage.answers, 'answer')}, {counted(usage.tokens, 'token')}{cost}"
+            line = f"{counted(usage.answers, 'answer')}, {counted(usage.tokens, 'token')}"
             print(f"\r{line}", end=" ", file=sys.stderr, flush=True)
 
     watch = Thread(target=show, daemon=True)
@@ -113,10 +94,8 @@ def _watched(judge: ChatJudge) -> Iterator[None]:
 
 
 def _used(usage: Usage) -> str:
-    """Summarise calls, tokens and cost."""
+    """Summarise calls and tokens."""
     parts = [f"{counted(usage.calls, 'call')}, {counted(usage.tokens, 'token')}"]
-    if usage.cost is not None:
-        parts.append(f"cost {usage.cost:.4f}")
     if usage.invalid:
         parts.append(f"{counted(usage.invalid, 'reply', 'was')} not valid")
     if usage.changed:

@@ -22,11 +22,10 @@ from rankdev.errors import DataError, UsageError, counted
 if TYPE_CHECKING:
     from rankdev.core.ordering import Order, Ties
     from rankdev.judging.grading import Grading
-    from rankdev.judging.page import Page
     from rankdev.judging.server import JudgeServer
     from rankdev.judging.sessions import Session
 
-PAGE_OPTIONS = ("check", "host", "port", "public_url", "no_browser", "grades", "guidelines", "language")
+PAGE_OPTIONS = ("check", "host", "port", "public_url", "no_browser", "grades")
 TEAM_OPTIONS = ("judges", "gold")
 
 
@@ -34,8 +33,7 @@ def page_options(command: Any) -> Any:
     """Add the options of the page, which ``rankdev help judging`` explains."""
     for option in (
         click.option("--public-url", cls=SharedOption, metavar="URL", help="Address of a proxy in front of it."),
-        click.option("--language", cls=SharedOption, metavar="CODE", help="Language of the page: en, de."),
-        click.option("--guidelines", cls=SharedOption, metavar="FILE", help="Markdown to show next to the items."),
+        click.option("--guidelines", cls=SharedOption, metavar="FILE", help="What makes an item better."),
     ):
         command = option(command)
     return command
@@ -91,7 +89,6 @@ def judge_command(
     guidelines: str | None,
     grades: str | None,
     query_texts: str | None,
-    language: str | None,
     judges: str | None,
     gold: str | None,
     **options: Any,
@@ -108,14 +105,14 @@ def judge_command(
     from rankdev.judging.grading import Grading, Scale
     from rankdev.judging.items import read_items
     from rankdev.judging.model_check import CheckStrategy
-    from rankdev.judging.page import Page, read_guidelines
+    from rankdev.judging.page import read_guidelines
     from rankdev.judging.quality import read_gold
     from rankdev.judging.sessions import Session
     from rankdev.judging.store import Store, StoredAnswer
 
     if public_url is not None:
         check_public_url(public_url)
-    page = Page(language, None if guidelines is None else read_guidelines(guidelines))
+    guide = None if guidelines is None else read_guidelines(guidelines)
     names = _names(judges)
     scale = None if grades is None else Scale.parse(grades)
     shown = read_items(items, query_texts)
@@ -123,7 +120,7 @@ def judge_command(
     goal = _goal(**options)
     if model is not None:
         refuse_unused(*PAGE_OPTIONS, *TEAM_OPTIONS, why="is for the page, not for --model")
-        ask_model(shown, database, model, goal, **asked)
+        ask_model(shown, database, model, goal, guidelines=guide, **asked)
         return
     refuse_unused(*MODEL_OPTIONS, why="needs --model")
     known = None if gold is None else read_gold(gold, shown.pool)
@@ -142,7 +139,7 @@ def judge_command(
         count = counted(session.unmatched, "answer")
         write_line(f"{count} in {database} ignored: about other items than those in {items}")
     try:
-        server = _started(session, host, port, public_url, page, grading, names)
+        server = _started(session, host, port, public_url, guide, grading, names)
     except BaseException:
         session.close()
         store.close()
@@ -163,7 +160,7 @@ def _started(
     host: str,
     port: int,
     public_url: str | None,
-    page: Page,
+    guidelines: str | None,
     grading: Grading | None,
     names: Sequence[str],
 ) -> JudgeServer:
@@ -183,7 +180,14 @@ def _started(
 
     def start(number: int) -> JudgeServer:
         return JudgeServer(
-            session, host, number, tokens, public_url=public_url, page=page, grading=grading, warn=write_line
+            session,
+            host,
+            number,
+            tokens,
+            public_url=public_url,
+            guidelines=guidelines,
+            grading=grading,
+            warn=write_line,
         )
 
     try:
