@@ -1,4 +1,5 @@
-"""Write what the examples of README.md and docs/ print now into the pages: ``python -m tests.examples [PAGE …]``.
+"""Write what the examples of README.md and docs/ and the commands of tests/cli/approved/ print now into these pages:
+``python -m tests.examples [PAGE …]``.
 
 Code and prose are left as they are, and so is output that still matches, by an ellipsis or otherwise. An example that
 raises an exception where none is shown is reported instead. Read the difference before you commit it.
@@ -12,13 +13,13 @@ from unittest.mock import patch
 
 from sybil.example import SybilFailure
 
-from tests.pages_of_docs import PAGES, ROOT, back_home, in_demo_folder, printed, run_console
+from tests.pages_of_docs import APPROVED, PAGES, ROOT, back_home, in_demo_folder, printed, run_console
 
 
 def rerun_console(example):
     """Return a console block with what its commands print now, or None where that is what it shows."""
     commands = [line for line in example.parsed.splitlines() if line.startswith("$ ")]
-    lines = [line for command in commands for line in (command, *printed(command[2:]))]
+    lines = [line for command in commands for line in (command, *printed(command[2:], example.path))]
     same = list(filter(None, lines)) == [line.rstrip() for line in example.parsed.splitlines() if line.strip()]
     return None if same else as_text(lines)
 
@@ -73,7 +74,7 @@ def rerun(path):
 
 
 def main(names):
-    every = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+    every = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(APPROVED.glob("*.md"))]
     failed = []
     for path in [Path(name).resolve() for name in names] or every:
         text, errors = rerun(path)

@@ -1,4 +1,7 @@
-"""Examples of README.md and docs/: Python prompts, and `$ rankdev …` commands with their output."""
+"""Examples of README.md and docs/: Python prompts, and `$ rankdev …` commands with their output.
+
+Files of tests/cli/approved/ hold what each command prints in the same way, with its exit status where that is not 0.
+"""
 
 import contextlib
 import io
@@ -20,21 +23,24 @@ from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipP
 
 ROOT = Path(__file__).parents[1]
 HOME = Path.cwd()
+APPROVED = ROOT / "tests/cli/approved"
 
 
 PLAIN = re.compile(r"rankdev (?!.*--import)[^|<>;&*?$`~]*")  # nothing for a shell, and nothing that stays loaded
 
 
-def printed(command: str) -> list[str]:
+def printed(command: str, page: str) -> list[str]:
     """Run a command and return the lines it prints, without blanks at their ends."""
-    run = _in_this_process if PLAIN.fullmatch(command) else _in_a_shell
-    return [line.rstrip() for line in run(command).splitlines()]
+    text, status = (_in_this_process if PLAIN.fullmatch(command) else _in_a_shell)(command)
+    lines = [line.rstrip() for line in text.splitlines()]
+    return [*lines, f"(exit status {status})"] if status and APPROVED in Path(page).parents else lines
 
 
-def _in_this_process(command: str) -> str:
+def _in_this_process(command: str) -> tuple[str, int]:
     """Save the start of a process, most of whose time is for imports."""
     from rankdev.cli import main
 
+    status = 0
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with (
         patch.object(sys, "argv", shlex.split(command)),
@@ -42,21 +48,23 @@ def _in_this_process(command: str) -> str:
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         warnings.catch_warnings(),
-        contextlib.suppress(SystemExit),
     ):
         warnings.simplefilter("always")
-        main()
-    return "".join(stream.buffer.getvalue().decode() for stream in (out, err))  # type: ignore[attr-defined]
+        try:
+            main()
+        except SystemExit as done:
+            status = int(done.code or 0)
+    return "".join(stream.buffer.getvalue().decode() for stream in (out, err)), status  # type: ignore[attr-defined]
 
 
-def _in_a_shell(command: str) -> str:
+def _in_a_shell(command: str) -> tuple[str, int]:
     environment = {
         **os.environ,
         "COLUMNS": "80",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
     done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment, check=False)
-    return done.stdout + done.stderr
+    return done.stdout + done.stderr, done.returncode
 
 
 def run_console(example: Example) -> str | None:
@@ -65,7 +73,7 @@ def run_console(example: Example) -> str | None:
     found: list[str] = []
     for line in example.parsed.splitlines():
         if line.startswith("$ "):
-            found += filter(None, printed(line[2:]))
+            found += filter(None, printed(line[2:], example.path))
         elif line.rstrip():
             expected.append(line.rstrip())
     return None if expected == found else "\n".join(["expected:", *expected, "", "printed:", *found])
@@ -95,7 +103,7 @@ PAGES = Sybil(
         SkipParser(),
     ],
     path=str(ROOT),
-    patterns=["README.md", "docs/*.md"],
+    patterns=["README.md", "docs/*.md", "tests/cli/approved/*.md"],
     setup=in_demo_folder,
     teardown=back_home,
 )

@@ -117,7 +117,7 @@ def main() -> None:
     prepare_streams()
     forget_written()
     try:
-        status = cli.main(standalone_mode=False)  # that of ctx.exit, or what the command returned
+        status = cli.main(prog_name="rankdev", standalone_mode=False)  # that of ctx.exit, or what the command returned
         sys.stdout.flush()
         if isinstance(status, int) and status:
             sys.exit(status)
