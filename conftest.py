@@ -16,7 +16,6 @@ from tests.pages_of_docs import PAGES
 
 ROOT = Path(__file__).parent
 OPTIONAL = {  # modules that cannot be imported without a library, which may not be here
-    "src/rankdev/statistics/flips/_torch.py": "torch",
     "src/rankdev/integrations/ir_measures.py": "ir_measures",
     "src/rankdev/integrations/spark.py": "pyspark",
     "src/rankdev/integrations/_executors.py": "pyarrow",

@@ -1,6 +1,6 @@
 """Time the whole protocol of the paper's Table 2 against what the same machine needs for matrix products.
 
-python -m benchmarks.power [--engine numba|numpy|torch] [--quick] [--keep]
+python -m benchmarks.power [--engine numba|numpy] [--quick] [--keep]
 """
 
 import argparse
@@ -8,11 +8,13 @@ import sys
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
+from unittest.mock import patch
 
 import numpy as np
 
 from benchmarks.history import Row, report
 from rankdev.evaluation.scores import Scores
+from rankdev.statistics import flips
 from rankdev.statistics.power import power
 from rankdev.statistics.power.student import PAPER_SIZES
 
@@ -23,12 +25,12 @@ GOALS = {"numba": 1.5, "numpy": 12.0}
 
 def main() -> None:
     options = argparse.ArgumentParser(prog="python -m benchmarks.power")
-    options.add_argument("--engine", choices=["numba", "numpy", "torch", "all"], default="all")
+    options.add_argument("--engine", choices=["numba", "numpy", "all"], default="all")
     options.add_argument("--quick", action="store_true", help="a tenth of the subsamples, extrapolated")
     options.add_argument("--keep", action="store_true", help="add the table to the history")
     chosen = options.parse_args()
     subsamples = SUBSAMPLES // 10 if chosen.quick else SUBSAMPLES
-    names = [name for name in ("numba", "numpy", "torch") if chosen.engine in (name, "all") and find_spec(name)]
+    names = [name for name in ("numba", "numpy") if chosen.engine in (name, "all") and find_spec(name)]
     if not names:
         sys.exit(f"{chosen.engine} is not installed")
     scores = synthetic()
@@ -39,23 +41,13 @@ def main() -> None:
         unit = products()
         compiling = seconds(lambda name=name: protocol(scores, name, 1, sizes=PAPER_SIZES[:1]))
         rows.append(row(f"{name}, first call", compiling, unit))
-        taken = best(lambda name=name: protocol(scores, name, subsamples), 3 if name == "torch" else 1)
+        taken = seconds(lambda name=name: protocol(scores, name, subsamples))
         label = f"{name}, extrapolated" if chosen.quick else name
         rows.append(row(label, taken * SUBSAMPLES / subsamples, unit, GOALS.get(name)))
     agree(scores, names)
     rows.append(row("a NumPy loop per test, extrapolated", tests() * per_test(numpy_test), unit))
     rows.append(row("SciPy's permutation_test, extrapolated", tests() * per_test(scipy_test), unit))
-    gpu = graphics()
-    report(f"Power{', with a GPU' if gpu else ''}", rows, keep=chosen.keep, device=gpu)
-
-
-def graphics() -> str | None:
-    """Return the name of the GPU on which torch works, where it does."""
-    if not find_spec("torch"):
-        return None
-    import torch
-
-    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    report("Power", rows, keep=chosen.keep)
 
 
 def tests() -> int:
@@ -74,7 +66,8 @@ def synthetic() -> Scores:
 
 
 def protocol(scores: Scores, engine: str, subsamples: int, sizes=PAPER_SIZES):
-    return power(scores, sizes=sizes, subsamples=subsamples, permutations=PERMUTATIONS, engine=engine)
+    with patch.object(flips, "SMALL", 0.0 if engine == "numba" else np.inf):
+        return power(scores, sizes=sizes, subsamples=subsamples, permutations=PERMUTATIONS)
 
 
 def products() -> float:
@@ -126,10 +119,6 @@ def seconds(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
-
-
-def best(work: Callable[[], object], repeats: int) -> float:
-    return min(seconds(work) for _ in range(repeats))
 
 
 def row(engine: str, taken: float, unit: float, goal: float | None = None) -> Row:

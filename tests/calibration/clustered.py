@@ -137,10 +137,7 @@ def _powers(trials: int) -> Iterator[Finding]:
         for seed in range(2 * trials):
             values, members = clustered(rng, kind, 20, "5")
             scores, clusters = _scores(values[:, :2] + [shift, 0], members)
-            truth += (
-                rd.significance(scores, clusters=clusters, permutations=499, seed=seed, engine="numpy").columns["p"][0]
-                <= ALPHA
-            )
+            truth += rd.significance(scores, clusters=clusters, permutations=499, seed=seed).columns["p"][0] <= ALPHA
         held = np.zeros(2)
         many = -(-trials // 4)
         for seed in range(many):

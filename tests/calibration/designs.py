@@ -40,7 +40,7 @@ def clusters(trials: int) -> Iterator[Finding]:
             for i, systems in enumerate((2, 4)):
                 pairs = np.triu_indices(systems, 1)
                 one = Family(values[:, :systems], np.arange(len(values)), *pairs, clusters=members)
-                tested = TESTS["randomization"](one, Drawing(1999, ALPHA, seed, "numpy"))
+                tested = TESTS["randomization"](one, Drawing(1999, ALPHA, seed))
                 low, high = tested.interval(ALPHA / one.pairs)
                 held[2 * i] += ((low <= 0) & (high >= 0)).all()
                 held[1] += systems == 2 and tested.p[0] <= ALPHA
@@ -64,7 +64,7 @@ def sparse_clusters(trials: int) -> Iterator[Finding]:
                 hit = (rng.random(count) < 0.1)[members] & (rng.random(len(members)) < 0.8)
                 values = np.stack([hit.astype(float), np.zeros(len(hit))], axis=1)
                 one = replace(family(values), span=1.0, clusters=members)
-                tested = TESTS["randomization"](one, Drawing(1999, ALPHA, seed, "numpy"))
+                tested = TESTS["randomization"](one, Drawing(1999, ALPHA, seed))
                 low, high = widened(one.flipped, ALPHA, *tested.interval(ALPHA))
                 held += int(low[0] <= 0.08 <= high[0])
             yield Finding("`clusters`, sparse interval", f"{count} clusters of {sizes}", held / trials, trials, 0.92)
@@ -157,7 +157,7 @@ def ranked(trials: int) -> Iterator[Finding]:
                 for seed in range(many):
                     values, true = _systems(rng, kind, truth(k), n)
                     one = family(values.T)
-                    p = TESTS["randomization"](one, Drawing(flips, ALPHA, seed, "numpy")).p
+                    p = TESTS["randomization"](one, Drawing(flips, ALPHA, seed)).p
                     p = holm(np.fmax(p, skewed_p(one)))
                     pairs = zip(one.first, one.second, one.mean, p <= ALPHA, strict=True)
                     better = [(a, b) if apart > 0 else (b, a) for a, b, apart, differ in pairs if differ]

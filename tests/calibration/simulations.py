@@ -65,7 +65,7 @@ def single_tests(trials: int) -> Iterator[Finding]:
                 held = 0
                 for seed in range(trials):
                     values = np.stack([draw(rng, (n,)), np.zeros(n)], axis=1)
-                    low, high = TESTS[name](family(values), Drawing(999, ALPHA, seed, "numpy")).interval(ALPHA)
+                    low, high = TESTS[name](family(values), Drawing(999, ALPHA, seed)).interval(ALPHA)
                     held += int(low[0] <= 0 <= high[0])
                 goal = goals[kind] if name != "t" or n > 5 else 0.85
                 yield Finding(f"interval of `{name}`", f"{kind}, n = {n}", held / trials, trials, goal)
@@ -96,7 +96,7 @@ def many_measures(trials: int) -> Iterator[Finding]:
             scores = rd.Scores(
                 ("a", "b"), tuple(map(str, range(30))), tuple(f"m{i}" for i in range(10)), rng.normal(0, 1, (2, 30, 10))
             )
-            found = rd.significance(scores, family=over, permutations=999, seed=seed, engine="numpy")
+            found = rd.significance(scores, family=over, permutations=999, seed=seed)
             false += found.to_polars()["p_adjusted"].min() <= ALPHA
         yield Finding(
             "any false rejection among ten measures", f'`family="{over}"`', false / trials, trials, goal, True
@@ -189,9 +189,7 @@ def _powers(kind: str, pool: int, trials: int) -> Iterator[Finding]:
         else:
             values, measures = whole[:, rng.integers(0, whole.shape[1], pool), None], (kind,)
         scores = rd.Scores(tuple("abcd"[: len(values)]), tuple(map(str, range(pool))), measures, values)
-        found = rd.power(
-            scores, sizes=[100], subsamples=100, permutations=199, resamples=200, seed=seed, engine="numpy"
-        )
+        found = rd.power(scores, sizes=[100], subsamples=100, permutations=199, resamples=200, seed=seed)
         low, high = found.intervals.power[:, 0, :, 0]
         held[0] += ((low <= truth) & (truth <= high)).mean()
         row = found.summary(100).row(0, named=True)

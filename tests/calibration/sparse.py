@@ -221,7 +221,7 @@ def shapes(trials: int) -> Iterator[Finding]:
             for seed in range(trials):
                 values = np.stack([0.5 + draw(rng, (n,)), np.full(n, 0.5)])[:, :, None]
                 scores = rd.Scores(("a", "b"), tuple(map(str, range(n))), ("P@5",), values)
-                found = rd.significance(scores, permutations=999, seed=seed, engine="numpy")
+                found = rd.significance(scores, permutations=999, seed=seed)
                 wrong += found.significant[0]
                 silent += found.significant[0] and not found.remarks
                 remarked += bool(found.remarks)
@@ -267,7 +267,7 @@ def corrections(trials: int) -> Iterator[Finding]:
             false = better = power = 0.0
             for seed in range(trials):
                 values = draw(rng, (n, 6)) / spread
-                drawing = Drawing(1999, ALPHA, seed, "numpy", None, 15)
+                drawing = Drawing(1999, ALPHA, seed, 15)
                 equal, one = (family(values + shift * (np.arange(6) == 5)) for shift in (0.0, 3 / np.sqrt(n)))
                 none, some = (holm(TESTS["randomization"](each, drawing).p) <= ALPHA for each in (equal, one))
                 false += none[equal.second != 5].any()

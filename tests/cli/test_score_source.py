@@ -125,7 +125,6 @@ def test_json_tells_the_infinite_from_what_was_not_measured(rankdev, folder):
         (("compare", "--scores", "nearest.run"), 1, "nearest.run: expected a table"),
         (("compare", "--scores", "places.jsonl"), 1, "places.jsonl: scores: column 'system' is missing"),
         (("power", "places.jsonl", *RUNS, "--sizes", "a,b"), 2, "--sizes is 'a,b'; expected whole numbers"),
-        (("power", "places.jsonl", *RUNS, "--threads", "0"), 2, "0 is not in the range x>=1"),
         (("stability", "places.jsonl", *RUNS, "--seed", "-1"), 2, "-1 is not in the range x>=0"),
         (("agreement", "places.jsonl", *RUNS, "-m", "AP@5"), 2, "at least two measures"),
         (("plan", "places.jsonl", *RUNS, "-m", "AP@5", "-m", "RDQ@5"), 2, "plan takes one measure"),

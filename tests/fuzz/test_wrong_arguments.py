@@ -79,7 +79,7 @@ WRONG = [
     *([], ["x"], [1], [None], [[]], [{}], (), {}, {"x": 1}, {1: 2}, {"x": None}, {"q1": "a"}, {"q1": {"a": "x"}}),
     *([10**30], [float("nan")], {None: []}, {"q": [["a"], ["a"]]}, int, pl.DataFrame(), pl.DataFrame({"query": [1]})),
 ]
-OURS = {"progress", "engine", "evaluate", "item_texts"}  # what is called, and what is chosen by the machine
+OURS = {"progress", "evaluate", "item_texts"}  # what is called
 
 
 PACKAGES = (rd, judging, learning, preferences, studies)

@@ -23,7 +23,6 @@ TESTS = {  # what must notice a fault in a package; the tests of the package its
     "evaluation": ["tests/evaluation", "tests/common", "tests/core"],
     "measures": ["tests/measures", "tests/common", "tests/evaluation", "tests/peers"],
 }
-SKIPPED = {"_torch.py"}  # needs what is not installed here
 
 
 def main() -> int:
@@ -73,10 +72,9 @@ def _drawn(packages: list[str], number: int, seed: int) -> list[tuple[Path, Muta
     for package in packages:
         place = ROOT / "src/rankdev" / package
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            if path.name not in SKIPPED:
-                short = path.relative_to(ROOT / "src")
-                source = path.read_text(encoding="utf-8")
-                made += [(short, source, *place) for place in places(source)]
+            short = path.relative_to(ROOT / "src")
+            source = path.read_text(encoding="utf-8")
+            made += [(short, source, *place) for place in places(source)]
     chosen = random.Random(seed).sample(range(len(made)), min(number, len(made)))
     return [(path, mutant(*rest)) for path, *rest in (made[place] for place in sorted(chosen))]
 

@@ -127,11 +127,6 @@ def test_buckets_have_intervals_too(make_scores, rng):
     assert ((table["p50_low"] <= table["p50"]) & (table["p50"] <= table["p50_high"])).all()
 
 
-def test_no_threads_at_all_are_refused(make_scores, rng):
-    with pytest.raises(UsageError, match="threads must be a whole number of at least 1; got -1"):
-        power(make_scores(rng.random((2, 30))), sizes=[10], threads=-1)
-
-
 @pytest.mark.parametrize(("sizes", "at"), [([10, 20], 20), ([50, 100, 110], 100), ([110, 120], 110)])
 def test_buckets_are_tested_at_the_size_that_is_summed_up(make_scores, rng, sizes, at):
     scores = make_scores(rng.random((2, 250)), np.repeat([2, 9], 125))

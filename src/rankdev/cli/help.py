@@ -21,7 +21,7 @@ SHARED = {
     "runs": ("--order", "--ties", "--empty", "--like", "--name", "--by-tag", "--strict", "--import"),
     "tables": ("--columns", "--duplicates", "--collapse", "--ranks"),
     "output": ("--format", "-o", "--figure", "--safe-csv"),
-    "simulation": ("--seed", "--engine", "--threads", "--permutations"),
+    "simulation": ("--seed", "--permutations"),
     "judging": ("--guidelines", "--public-url"),
     "models": ("--parallel", "--budget", "--budget-tokens", "--both-orders"),
     "teams": ("--judges", "--gold"),

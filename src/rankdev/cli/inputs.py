@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli.designs import Found, analyse_segments, segments_option
-from rankdev.cli.help import RegisteredChoice, SharedOption
+from rankdev.cli.help import SharedOption
 from rankdev.cli.options import (
     empty_option,
     like_option,
@@ -107,20 +107,6 @@ def load_collections(
 def simulation_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what all simulations of the randomization test take; the values are passed on unchanged."""
     for add in (
-        click.option(
-            "--threads",
-            cls=SharedOption,
-            type=click.IntRange(min=1),
-            help="Default: all cores. The results do not depend on it.",
-        ),
-        click.option(
-            "--engine",
-            cls=SharedOption,
-            type=RegisteredChoice("rankdev.statistics.flips:ENGINES"),
-            default="auto",
-            show_default=True,
-            help="auto, numpy, numba or torch. The results do not depend on it.",
-        ),
         click.option("--alpha", default=0.05, show_default=True, help="Level of the test."),
         click.option("--permutations", cls=SharedOption, default=1000, show_default=True, help="Sign flips per test."),
         click.option("--subsamples", default=300, show_default=True, help="Subsamples per size."),

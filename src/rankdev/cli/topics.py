@@ -118,11 +118,9 @@ SIMULATION = """\
 Simulations and resampling draw from a seeded generator.
 
   --seed N             The same seed gives the same numbers. Default: 0.
-  --engine NAME        auto (default), numpy, numba or torch.
-  --threads N          Default: all cores.
 
-The results do not depend on engine or threads. Options that set the size of a
-simulation belong to each command:
+The results do not depend on the number of cores, nor on whether numba is
+installed. Options that set the size of a simulation belong to each command:
 
   --subsamples N       subsamples of queries per size (power, stability,
                        sensitivity)
@@ -257,7 +255,7 @@ TOPICS = {
     "references": ("Ideal orders, and how to build them.", REFERENCES),
     "measures": ("How a measure is written, and where parameters come from.", MEASURES),
     "output": ("Formats, files and figures: --format -o --figure --safe-csv.", OUTPUT),
-    "simulation": ("Seeds and resampling: --seed --engine --threads --permutations.", SIMULATION),
+    "simulation": ("Seeds and resampling: --seed --permutations.", SIMULATION),
     "ties": ("How items with equal scores are ordered.", _ties()),
     "statistics": ("Tests, power and planning: which command answers what.", STATISTICS),
     "judging": ("The page of rankdev judge: --guidelines --query-texts.", JUDGING),

@@ -128,8 +128,6 @@ class Flips:
     family: Family = field(repr=False)
     count: int
     seed: int
-    engine: str = "auto"
-    threads: int | None = None
 
     @property
     def exact(self) -> bool:
@@ -180,10 +178,10 @@ class Flips:
     def _drawn(self) -> tuple[npt.NDArray[np.int64], Floats]:
         queries, systems = self.family.values.shape
         work = float(systems) * (queries + systems) * self.count
-        engine = open_engine(self.engine, self.family.values[:, :, None], work)
+        engine = open_engine(self.family.values[:, :, None], work)
         sums = np.empty((systems, 0 if self.exact else self.kept))
         keys = stream_keys(self.seed, queries, 1)
-        counts = count_extremes(engine, Sampling(queries), keys, self.count, self.threads, sums)
+        counts = count_extremes(engine, Sampling(queries), keys, self.count, sums)
         return counts[0, :, 0], sums
 
 
@@ -202,7 +200,7 @@ def flip_p(flips: Flips, tilt: bool) -> Floats:
         p = np.where(few, p, (flips.counts + 1) / (flips.count + 1))
         if tilt:
             small = ~few & (flips.counts < ENOUGH)
-            p[small] = _tilted(family, small, flips.seed, flips.engine, flips.threads)
+            p[small] = _tilted(family, small, flips.seed)
     return p
 
 
@@ -211,17 +209,17 @@ def enumerable(family: Family) -> Bools:
     return np.asarray(family.statistics["moved"] <= ENUMERATED)
 
 
-def _tilted(family: Family, wanted: Any, seed: int, engine: str, threads: int | None) -> Floats:
+def _tilted(family: Family, wanted: Any, seed: int) -> Floats:
     queries = len(family.values)
     key = stream_keys(seed, queries, 2)[1, 1]  # the first key is for uniform flips
     parts = np.array_split(np.flatnonzero(wanted), 1 + int(wanted.sum()) * queries // TILTED)
 
     def work(part: Indices) -> Floats:
         apart = np.concatenate([rows for _, rows in family.differences(part)])
-        return tilted_p(apart, slack(queries), key, compiled=engine != "numpy")
+        return tilted_p(apart, slack(queries), key)
 
     _ = family.units  # computed once, before the threads need it
-    return np.concatenate([p for _, p in spread(work, [part for part in parts if len(part)], threads)] or [np.empty(0)])
+    return np.concatenate([p for _, p in spread(work, [part for part in parts if len(part)])] or [np.empty(0)])
 
 
 def enumerated(apart: Floats, tolerance: float) -> float:
@@ -263,7 +261,7 @@ def inverted(flips: Flips, level: float) -> tuple[Floats, Floats]:
         return np.stack([low, high])
 
     parts = np.array_split(np.arange(family.pairs), 1 + family.pairs * flips.kept // AT_ONCE)
-    limits = np.concatenate([limits for _, limits in spread(work, parts, None)], axis=1)
+    limits = np.concatenate([limits for _, limits in spread(work, parts)], axis=1)
     low, high = limits * (family.unit * sizes.mean())
     return low, high
 

@@ -29,8 +29,6 @@ class Drawing:
     permutations: int | None
     alpha: float
     seed: int
-    engine: str = "auto"
-    threads: int | None = None
     comparisons: int = 1
 
 
@@ -54,7 +52,7 @@ def randomization(family: Family, drawing: Drawing) -> Tested:
     flips = needed if drawing.permutations is None else drawing.permutations
     tilt = drawing.permutations is None and float(flips) * family.pairs > COMPARED and drawing.comparisons > 1
     rows = family.flipped
-    drawn = Flips(rows, FIRST if tilt else flips, drawing.seed, drawing.engine, drawing.threads)
+    drawn = Flips(rows, FIRST if tilt else flips, drawing.seed)
     p = flip_p(drawn, tilt)
 
     def interval(level: float) -> tuple[Floats, Floats]:

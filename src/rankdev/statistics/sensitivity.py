@@ -116,8 +116,6 @@ def sensitivity(
     p_value: PValue = "plus-one",
     clusters: Mapping[str, Any] | None = None,
     seed: int = 0,
-    engine: str = "auto",
-    threads: int | None = None,
     order: Order | None = None,
     ties: Ties | None = None,
     empty: Empty = "zero",
@@ -152,10 +150,6 @@ def sensitivity(
         n counts clusters.
     seed : int, default 0
         Seed of subsamples and flips.
-    engine : {"auto", "numpy", "numba", "torch"}
-        What counts the flips; all give the same numbers.
-    threads : int, optional
-        Default: all cores.
     order : {"score", "rank"}, optional
         What orders a run, as in :func:`rankdev.evaluate`.
     ties : str, optional
@@ -191,8 +185,6 @@ def sensitivity(
         p_value=p_value,
         clusters=clusters,
         seed=seed,
-        engine=engine,
-        threads=threads,
         progress=progress,
     )
     median = np.median(found.power[:, :, 0], axis=1)

@@ -44,8 +44,6 @@ def power_command(
     subsamples: int,
     permutations: int,
     alpha: float,
-    engine: str,
-    threads: int | None,
     form: str | None,
     output: str | None,
     figure: str | None,
@@ -72,8 +70,6 @@ def power_command(
             "resamples": resamples,
             "clusters": read_clusters(clusters),
             "seed": seed,
-            "engine": engine,
-            "threads": threads,
             "progress": progress,
         }
         found, report = analyse_segments(

@@ -3,7 +3,7 @@
 A sign flip is linear in the scores, so one set of flipped column sums serves every pair of systems: the
 flipped difference of a pair is the difference of its two columns. Scores are scaled to whole numbers first
 (:mod:`.exact`), which makes every sum exact, and the random bits come from a counter, so
-that all engines, thread counts and devices give the same numbers.
+that all engines and thread counts give the same numbers.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Words
-from rankdev._common.checks import check_choice
 from rankdev._common.work import cores
-from rankdev.errors import MissingExtraError
 from rankdev.statistics.flips.exact import scale_for
 
 
@@ -54,7 +52,6 @@ def lag_order(systems: int) -> npt.NDArray[np.int64]:
 
 Chunk = TypeVar("Chunk")
 Made = TypeVar("Made")
-ENGINES = ("auto", "numpy", "numba", "torch")
 SMALL = 2e8  # additions below which loading the compiled engine costs more than it saves
 
 
@@ -75,23 +72,12 @@ class Engine(Protocol):
         ...
 
 
-def open_engine(name: str, values: Floats, work: float) -> Engine:
-    """Return the engine of that name for ``values[query, system, measure]``; ``work`` counts additions."""
-    check_choice("engine", name, ENGINES)
-    if name == "auto":
-        name = "numba" if work > SMALL and find_spec("numba") else "numpy"
-    if name == "numba":
-        if not find_spec("numba"):
-            raise MissingExtraError("numba", "fast", "engine='numba'")
+def open_engine(values: Floats, work: float) -> Engine:
+    """Return the fastest engine for ``values[query, system, measure]``; ``work`` counts additions."""
+    if work > SMALL and find_spec("numba"):
         from rankdev.statistics.flips.compiled import NumbaEngine
 
         return NumbaEngine(values)
-    if name == "torch":
-        if not find_spec("torch"):
-            raise MissingExtraError("PyTorch", "gpu", "engine='torch'")
-        from rankdev.statistics.flips._torch import TorchEngine
-
-        return TorchEngine(values)
     from rankdev.statistics.flips._numpy import NumpyEngine
 
     return NumpyEngine(values)
@@ -102,7 +88,6 @@ def count_extremes(
     sampling: Sampling,
     keys: Words,
     permutations: int,
-    threads: int | None = None,
     sums: Floats | None = None,
 ) -> npt.NDArray[np.int64]:
     """Count the extreme flips of every key: ``[key, pair by lag, measure]``.
@@ -117,14 +102,14 @@ def count_extremes(
         return engine.extremes(sampling, scale, keys[start : start + engine.batch], first, size, kept)
 
     found: dict[int, npt.NDArray[np.int64]] = {}
-    for (start, _, _), counts in spread(work, list(_chunks(engine, len(keys), permutations)), threads):
+    for (start, _, _), counts in spread(work, list(_chunks(engine, len(keys), permutations))):
         found[start] = found[start] + counts if start in found else counts
     return np.concatenate(list(found.values()))
 
 
-def spread(work: Callable[[Chunk], Made], chunks: list[Chunk], threads: int | None) -> Iterator[tuple[Chunk, Made]]:
+def spread(work: Callable[[Chunk], Made], chunks: list[Chunk]) -> Iterator[tuple[Chunk, Made]]:
     """Do the work of all chunks on threads, and yield the results in order."""
-    workers = min(len(chunks), threads or cores())
+    workers = min(len(chunks), cores())
     if workers <= 1:
         yield from ((chunk, work(chunk)) for chunk in chunks)
         return
@@ -142,4 +127,4 @@ def _chunks(engine: Engine, keys: int, permutations: int) -> Iterator[tuple[int,
             yield start, first, min(engine.chunk, permutations - first)
 
 
-__all__ = ["ENGINES", "Engine", "Sampling", "count_extremes", "lag_order", "open_engine", "spread"]
+__all__ = ["Engine", "Sampling", "count_extremes", "lag_order", "open_engine", "spread"]

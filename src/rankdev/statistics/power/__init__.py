@@ -39,8 +39,6 @@ def power(
     resamples: int = 0,
     clusters: Mapping[str, Any] | None = None,
     seed: int = 0,
-    engine: str = "auto",
-    threads: int | None = None,
     progress: Progress | None = None,
     resume: Power | str | PathLike[str] | None = None,
 ) -> Power:
@@ -81,10 +79,6 @@ def power(
         sizes are numbers of clusters.
     seed : int, default 0
         Seed of subsamples, flips and resamples.
-    engine : {"auto", "numpy", "numba", "torch"}
-        What counts the flips; all give the same numbers.
-    threads : int, optional
-        Default: all cores.
     progress : callable, optional
         ``progress(done, total, note)``, in additions.
     resume : Power or path, optional
@@ -106,7 +100,6 @@ def power(
     subsamples, permutations = check_whole("subsamples", subsamples, 1), check_whole("permutations", permutations, 1)
     alpha, seed = check_number("alpha", alpha, 0, 1), check_seed(seed)
     resamples, replacement = check_whole("resamples", resamples, 0), check_flag("replacement", replacement)
-    threads = None if threads is None else check_whole("threads", threads, 1)
     scores = as_scores(scores, measures)
     most_extremes(permutations, alpha, p_value)  # refuses an unknown p_value
     groups = panels(scores, clusters=clusters)
@@ -129,8 +122,6 @@ def power(
         p_value=p_value,
         new=replacement,
         seed=seed,
-        engine=engine,
-        threads=threads,
         progress=progress,
         pool=pool_of(scores, clusters),
     )

@@ -40,8 +40,6 @@ class Simulation:
     p_value: PValue
     new: bool
     seed: int
-    engine: str
-    threads: int | None
     progress: Progress | None
     pool: int  # queries, or clusters of them
     something: bool = False  # whether any size is finished
@@ -71,7 +69,7 @@ class Simulation:
                 stop = start + step
                 values = panel.values[:, :, start:stop]
                 chunk = Panel(panel.measures[start:stop], panel.places[start:stop], panel.queries, values)
-                cut.append((chunk, open_engine(self.engine, values, work)))
+                cut.append((chunk, open_engine(values, work)))
         return cut
 
     def rejected(self, work: list[tuple[Panel, Engine]]) -> np.ndarray:
@@ -131,7 +129,7 @@ class Simulation:
         exact = 2 ** (n - 1) <= self.permutations
         flips = 2 ** (n - 1) if exact else self.permutations
         most = most_extremes(flips, self.alpha, "paper" if exact else self.p_value)
-        counts = count_extremes(engine, Sampling(n, replace, exact), keys, flips, self.threads)
+        counts = count_extremes(engine, Sampling(n, replace, exact), keys, flips)
         rejected: np.ndarray = (counts <= most).sum(axis=0)
         return rejected[lag_order(self.systems)].T
 

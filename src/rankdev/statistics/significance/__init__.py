@@ -36,8 +36,6 @@ def significance(
     clusters: Mapping[str, Any] | None = None,
     replicates: Mapping[str, Sequence[str]] | None = None,
     segments: Mapping[str, Any] | None = None,
-    engine: str = "auto",
-    threads: int | None = None,
 ) -> Significance:
     """Test every pair of systems, or every system against each baseline, two-sided.
 
@@ -76,10 +74,6 @@ def significance(
     segments : dict of str to str, or dict of str to list of str, optional
         The segment of each query, or the queries of each segment: test each segment too, corrected over pairs and
         segments.
-    engine : {"auto", "numpy", "numba", "torch"}
-        What counts the flips; all give the same numbers.
-    threads : int, optional
-        Default: all cores.
 
     Returns
     -------
@@ -120,8 +114,6 @@ def significance(
         None if permutations is None else check_whole("permutations", permutations, 1),
         check_number("alpha", alpha, FINEST, 1),
         check_seed(seed),
-        engine,
-        None if threads is None else check_whole("threads", threads, 1),
         len(first) * len(groups[0]) if correction != "none" else 1,
     )
 
