@@ -159,7 +159,6 @@ GROWTHS = (
     Growth("weights", "impressions", (5_000, 50_000, 500_000), lambda d, n: [data.clicks(d, n), "--resamples", "20"]),
 )
 
-FIXED = ("judge", "measures", "study", "demo", "playground", "help", "completion")  # commands without such input
 
 # run by a process of its own: a child's peak of memory is never below that of its parent, which makes the data
 LAUNCHER = """

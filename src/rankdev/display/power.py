@@ -1,4 +1,4 @@
-"""Reports and figures of power, stability and variance components."""
+"""Reports and figures of power and stability."""
 
 from __future__ import annotations
 
