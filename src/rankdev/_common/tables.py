@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from rankdev._common.checks import is_list
 from rankdev._common.columns import mixed_series, written
-from rankdev._common.ids import as_given, as_id, text_series
+from rankdev._common.ids import as_id, text_series
 from rankdev._common.lazy import pl
 from rankdev._common.names import ALIASES, known_names
 from rankdev._common.work import refuse_lost_threads
@@ -143,7 +143,7 @@ def _mixed(name: str, values: list[Any]) -> pl.Series:
     """Make a column of Python values; identifiers among them follow :func:`as_id`, and may be missing."""
     if ALIASES.get(name, name) not in IDS:
         return mixed_series(name, values)
-    return as_given(text_series(name, [None if _is_missing(value) else as_id(value) for value in values]), values)
+    return text_series(name, [None if _is_missing(value) else as_id(value) for value in values])
 
 
 def _is_missing(value: object) -> bool:

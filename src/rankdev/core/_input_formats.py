@@ -6,7 +6,7 @@ References become rows of query, item and rank or grade first.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import polars as pl
 from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.checks import is_list
 from rankdev._common.columns import column, number_column, number_series, text_column, truth_column
-from rankdev._common.ids import as_given, as_id, is_integer, text_series
+from rankdev._common.ids import as_id, text_series
 from rankdev._common.reading import caution, reading
 from rankdev._common.tables import as_frame, check_mapping, is_table, tabled
 from rankdev.core.batches import RunColumns, warn_of_repeats
@@ -116,8 +116,7 @@ def _frame(pairs: Mapping[Any, list[tuple[Any, Any]]], name: str, elsewhere: Any
     check_once(names, "query {} appears twice, as a number and as text; keep one")
     counts = [len(entries) for entries in pairs.values()]
     values = [value for entries in pairs.values() for _, value in entries]
-    query = as_given(names, pairs).gather(np.repeat(np.arange(len(names)), counts))
-    items = as_given(items, (item for entries in pairs.values() for item, _ in entries))
+    query = names.gather(np.repeat(np.arange(len(names)), counts))
     return pl.DataFrame({"query": query, "item": items, name: number_series(name, values)})
 
 
@@ -250,16 +249,8 @@ def check_agreement(graded: pl.DataFrame, frame: pl.DataFrame) -> None:
         )
 
 
-def are_integers(values: Iterable[Any]) -> bool:
-    """Tell whether all items of lists, tiers or sets are whole numbers."""
-    return all(
-        are_integers(value) if isinstance(value, Iterable) and not isinstance(value, str) else is_integer(value)
-        for value in values
-    )
-
-
-def listed_columns(lists: Any) -> tuple[RunColumns, tuple[str, ...]]:
-    """Return the columns of a run from ``{query: [item, …]}``, and which of query and item were whole numbers."""
+def listed_columns(lists: Any) -> RunColumns:
+    """Return the columns of a run from ``{query: [item, …]}``."""
     lists = check_mapping(lists, "a run", "{query: [item, …]}")
     with of_one_input():
         lists = {query: items_of(items, query) for query, items in lists.items()}
@@ -276,11 +267,6 @@ def listed_columns(lists: Any) -> tuple[RunColumns, tuple[str, ...]]:
         names = items.to_list()
     if len(set(ids)) < len(ids):
         check_once(queries, "query {} appears twice, as a number and as text; keep one")
-    integers = tuple(
-        name
-        for name, values in (("query", lists), ("item", chain.from_iterable(lists.values())))
-        if lists and all(map(is_integer, values))
-    )
     repeats, left_out = None, 0
     if any(len(set(names[begin:end])) < end - begin for begin, end in pairwise(offsets.tolist())):
         codes = np.repeat(np.arange(len(counts)), counts)
@@ -291,4 +277,4 @@ def listed_columns(lists: Any) -> tuple[RunColumns, tuple[str, ...]]:
             kept = kept_once(codes, items, -np.arange(len(items), dtype=float), duplicates)
             offsets = offsets_of(np.bincount(codes[kept], minlength=len(counts)))
             items, left_out = items.filter(pl.Series(kept)), len(kept) - int(kept.sum())
-    return RunColumns(queries, offsets, items, None, repeats, left_out=left_out), integers
+    return RunColumns(queries, offsets, items, None, repeats, left_out=left_out)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
 
 from rankdev._common.arrays import Floats, Ints, offsets_of
-from rankdev._common.ids import as_id, text_series
+from rankdev._common.ids import as_id, is_integer, text_series
 from rankdev._common.lazy import pl
 from rankdev._common.tables import Tabular
 from rankdev.errors import shown
@@ -20,15 +19,6 @@ BYTE_ORDER_MARK = "\ufeff".encode()
 
 
 Value = TypeVar("Value")
-
-
-class _Places(dict[str, int]):
-    """Places of names; a whole number is found as it is written."""
-
-    def __missing__(self, name: object) -> int:
-        if isinstance(name, Integral) and not isinstance(name, bool):
-            return self[str(int(name))]
-        raise KeyError(name)
 
 
 class ByQuery(Tabular, Mapping[str, Value]):
@@ -50,7 +40,11 @@ class ByQuery(Tabular, Mapping[str, Value]):
     @cached_property
     def places(self) -> dict[str, int]:
         """Index of each query."""
-        return _Places((name, place) for place, name in enumerate(self.queries))
+        return {name: place for place, name in enumerate(self.queries)}
+
+    def place_of(self, query: str) -> int:
+        """Return the index of a query; one that is named by a whole number is found by its text."""
+        return self.places[str(query) if is_integer(query) else query]
 
     def rows(self, query: str) -> slice:
         """Return the rows of one query.
@@ -71,7 +65,7 @@ class ByQuery(Tabular, Mapping[str, Value]):
         >>> rd.Run.from_lists({"q1": ["d1"], "q2": ["d2", "d3"]}).rows("q2")
         slice(1, 3, None)
         """
-        place = self.places[query]
+        place = self.place_of(query)
         return slice(int(self.offsets[place]), int(self.offsets[place + 1]))
 
     def __iter__(self) -> Iterator[str]:

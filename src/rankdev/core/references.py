@@ -11,7 +11,6 @@ import polars as pl
 
 from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.files_in_use import PathLike
-from rankdev._common.ids import integer_ids, with_integers
 from rankdev._common.lazy import later_step
 from rankdev._common.names import is_interactions, unrated, unrated_note
 from rankdev._common.reading import caution
@@ -27,7 +26,6 @@ from rankdev._common.tables import (
     tabled,
 )
 from rankdev.core._input_formats import (
-    are_integers,
     check_agreement,
     graded_columns,
     ranked_columns,
@@ -66,8 +64,6 @@ class References(ByQuery[Reference]):
         Grade of each item; None where the references were made from ranks.
     nonrelevant : Nonrelevant or None
         Items judged nonrelevant; None where it is not known which they are.
-    integer_ids : tuple of str
-        Which of query and item ids were integers; they are text internally, and integers again in tables.
 
     Examples
     --------
@@ -82,7 +78,6 @@ class References(ByQuery[Reference]):
     ranks: Ints
     grades: Floats | None = None
     nonrelevant: Nonrelevant | None = None
-    integer_ids: tuple[str, ...] = ()
 
     @classmethod
     def from_lists(cls, lists: Any, *, nonrelevant: Any = None) -> References:
@@ -211,7 +206,7 @@ class References(ByQuery[Reference]):
             return cls._from_ranked(frame)
         references = cls._from_graded(frame)
         if "rank" in frame.columns:
-            check_agreement(references.text_table(), frame)
+            check_agreement(references.to_polars(), frame)
         return references
 
     @classmethod
@@ -273,8 +268,7 @@ class References(ByQuery[Reference]):
             return cls.from_grades(from_ranx(value, "qrels"))
         value = check_mapping(value, "references", "References, a table, {query: [item, …]} or {query: [[item, …], …]}")
         check_no_records(value)
-        made = cls._from_each({query: Reference.of(entry, query=query) for query, entry in value.items()})
-        return replace(made, integer_ids=(*made.integer_ids, "item")) if are_integers(value.values()) else made
+        return cls._from_each({query: Reference.of(entry, query=query) for query, entry in value.items()})
 
     @classmethod
     def _from_each(cls, entries: Mapping[Any, Reference]) -> References:
@@ -289,11 +283,11 @@ class References(ByQuery[Reference]):
 
     @classmethod
     def _from_ranked(cls, frame: pl.DataFrame) -> References:
-        return cls(*ranked_columns(frame), integer_ids=integer_ids(frame))
+        return cls(*ranked_columns(frame))
 
     @classmethod
     def _from_graded(cls, frame: pl.DataFrame) -> References:
-        return cls(*graded_columns(frame), integer_ids=integer_ids(frame))
+        return cls(*graded_columns(frame))
 
     @property
     def tier_counts(self) -> Ints:
@@ -367,21 +361,6 @@ class References(ByQuery[Reference]):
         >>> References.from_lists({"q1": ["d1", "d2"]}).to_polars().rows()
         [('q1', 'd1', 1), ('q1', 'd2', 2)]
         """
-        return with_integers(self.text_table(nonrelevant=nonrelevant), self.integer_ids)
-
-    def text_table(self, *, nonrelevant: bool = False) -> pl.DataFrame:
-        """Return what :meth:`to_polars` does, with all ids as text.
-
-        Parameters
-        ----------
-        nonrelevant : bool, default False
-            Whether to add the items known to be nonrelevant.
-
-        Returns
-        -------
-        polars.DataFrame
-            Columns query, item, rank, and grade where there are grades.
-        """
         columns = {
             "query": self.queries.gather(self.codes),
             "item": self.item_ids,
@@ -397,7 +376,7 @@ class References(ByQuery[Reference]):
     def __getitem__(self, query: str) -> Reference:
         rows = self.rows(query)
         items = self.item_ids[rows].to_list()
-        nonrelevant = None if self.nonrelevant is None else self.nonrelevant.of_query(self.places[query])
+        nonrelevant = None if self.nonrelevant is None else self.nonrelevant.of_query(self.place_of(query))
         if self.grades is not None:
             grades = dict(zip(items, self.grades[rows].tolist(), strict=True))
             reference = Reference.from_grades({**grades, **(nonrelevant or {})}, query=query)
@@ -418,9 +397,9 @@ class References(ByQuery[Reference]):
         Returns
         -------
         polars.DataFrame
-            The columns of :meth:`to_polars`; ids are text.
+            The columns of :meth:`to_polars`.
         """
-        return self.text_table(nonrelevant=True).sort("query", "rank", "item", nulls_last=True)
+        return self.to_polars(nonrelevant=True).sort("query", "rank", "item", nulls_last=True)
 
     def __repr__(self) -> str:
         graded = ", graded" if self.grades is not None else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +12,7 @@ import polars as pl
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.columns import check_one_system, number_column, number_series, text_column
 from rankdev._common.files_in_use import PathLike
-from rankdev._common.ids import as_given, as_id, integer_ids, text_series, with_integers
+from rankdev._common.ids import as_id, text_series
 from rankdev._common.names import ranked_names
 from rankdev._common.reading import Duplicates, Ranks, reading, reading_with
 from rankdev._common.tables import OfRanx, TableLike, as_frame, as_polars, check_mapping, from_ranx, is_table, tabled
@@ -56,8 +55,6 @@ class Run(ByQuery[list[str]]):
         Number of positions kept, if the run was truncated.
     left_out : int
         Rows left out because another of the same item counts; see ``duplicates`` of :func:`rankdev.read_run`.
-    integer_ids : tuple of str
-        Which of query and item ids were integers; they are text internally, and integers again in tables.
 
     Examples
     --------
@@ -74,7 +71,6 @@ class Run(ByQuery[list[str]]):
     ordering: Ordering = TREC_EVAL
     depth: int | None = None
     left_out: int = 0
-    integer_ids: tuple[str, ...] = ()
 
     @classmethod
     def from_lists(cls, lists: Any) -> Run:
@@ -95,8 +91,7 @@ class Run(ByQuery[list[str]]):
         >>> Run.from_lists({"q1": ["d2", "d1"]})["q1"]
         ['d2', 'd1']
         """
-        columns, integers = listed_columns(lists)
-        return cls(*columns, integer_ids=integers)
+        return cls(*listed_columns(lists))
 
     @classmethod
     def from_scores(cls, scores: Any, *, ties: Ties = "trec_eval") -> Run:
@@ -125,8 +120,8 @@ class Run(ByQuery[list[str]]):
         queries = text_series("query", [as_id(query) for query, values in scores.items() for _ in values])
         frame = pl.DataFrame(
             {
-                "query": as_given(queries, scores),
-                "item": as_given(item_series(scores), chain.from_iterable(scores.values())),
+                "query": queries,
+                "item": item_series(scores),
                 "score": number_series("score", [value for values in scores.values() for value in values.values()]),
             }
         )
@@ -176,7 +171,7 @@ class Run(ByQuery[list[str]]):
             order, value, rank = "score", -value, None
         builder = RunBuilder(Ordering(order, ties))
         builder.add(text_column(frame, "query", "a run"), text_column(frame, "item", "a run"), value, rank)
-        return cls(*builder.finish(), integer_ids=integer_ids(frame))
+        return cls(*builder.finish())
 
     @classmethod
     def of(
@@ -330,16 +325,6 @@ class Run(ByQuery[list[str]]):
         >>> Run.from_lists({"q1": ["d2", "d1"]}).to_polars().rows()
         [('q1', 'd2', 1), ('q1', 'd1', 2)]
         """
-        return with_integers(self.text_table(), self.integer_ids)
-
-    def text_table(self) -> pl.DataFrame:
-        """Return what :meth:`to_polars` does, with all ids as text.
-
-        Returns
-        -------
-        polars.DataFrame
-            Columns query, item, rank, and score where there are scores.
-        """
         columns = {
             "query": self.queries.gather(self.codes),
             "item": self.item_ids,
@@ -357,7 +342,7 @@ class Run(ByQuery[list[str]]):
         if not isinstance(other, Run):
             return NotImplemented
         columns = ["query", "rank", "item"]
-        mine, theirs = (run.text_table().select(columns).sort("query", "rank") for run in (self, other))
+        mine, theirs = (run.to_polars().select(columns).sort("query", "rank") for run in (self, other))
         return mine.equals(theirs)
 
     __hash__ = None  # type: ignore[assignment]

@@ -11,7 +11,7 @@ import numpy as np
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import is_list
 from rankdev._common.columns import text_column
-from rankdev._common.ids import as_integers, integer_ids, places_in
+from rankdev._common.ids import places_in
 from rankdev._common.lazy import pl
 from rankdev.errors import DataError, UsageError, shown, suggestion
 from rankdev.measures.base import MeasureInfo
@@ -45,8 +45,8 @@ def places_of(known: Names, queries: Any) -> Ints:
         ) from None
 
 
-def values_of(frame: pl.DataFrame) -> tuple[Names, Names, Names, Floats, bool]:
-    """Return systems, queries, measures, ``values[system, query, measure]``, and whether queries are whole numbers."""
+def values_of(frame: pl.DataFrame) -> tuple[Names, Names, Names, Floats]:
+    """Return systems, queries, measures, and ``values[system, query, measure]``."""
     if frame.is_empty():
         raise DataError("a table of scores needs at least one row")
     if "system" not in frame.columns and "name" in frame.columns:
@@ -73,15 +73,14 @@ def values_of(frame: pl.DataFrame) -> tuple[Names, Names, Names, Floats, bool]:
     values = np.full(shape, np.nan)
     values.ravel()[cells] = value.fill_null(np.nan).to_numpy()
     systems, queries, measures = (tuple(known.to_list()) for known in names)
-    return systems, queries, measures, values, "query" in integer_ids(frame)
+    return systems, queries, measures, values
 
 
-def table_of(systems: Names, queries: Names, measures: Names, values: Floats, integers: bool) -> pl.DataFrame:
-    """Return one row per value; queries that were whole numbers are so again."""
+def table_of(systems: Names, queries: Names, measures: Names, values: Floats) -> pl.DataFrame:
+    """Return one row per value."""
     _, many, kinds = values.shape
     row = pl.int_range(values.size, dtype=pl.UInt32 if values.size < 2**32 else pl.UInt64, eager=True)
     names = [pl.Series(list(names), dtype=pl.String) for names in (systems, queries, measures)]
-    names[1] = as_integers(names[1]) if integers else names[1]
     return pl.DataFrame(
         {
             "system": names[0].gather(row // (many * kinds)),

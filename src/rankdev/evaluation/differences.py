@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rankdev._common.arrays import Floats
-from rankdev._common.ids import with_integers
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev.errors import UsageError
@@ -35,8 +34,6 @@ class QueryDifferences(Result):
         Notes on the scores.
     lower_is_better : tuple of str
         Measures for which lower is better.
-    integer_queries : bool
-        Whether queries were whole numbers, as they are in the table then.
 
     See Also
     --------
@@ -53,7 +50,6 @@ class QueryDifferences(Result):
     values: Floats = field(repr=False)
     remarks: tuple[str, ...] = ()
     lower_is_better: tuple[str, ...] = field(default=(), repr=False)
-    integer_queries: bool = field(default=False, repr=False)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the differences as a table.
@@ -71,8 +67,7 @@ class QueryDifferences(Result):
             columns = {"a": a[order], "b": b[order], "difference": (a - b)[order]}
             names = pl.DataFrame({"measure": measure, "query": [self.queries[i] for i in order]})
             tables.append(names.with_columns(**{name: pl.Series(values) for name, values in columns.items()}))
-        table = pl.concat(tables).fill_nan(None)
-        return with_integers(table, ["query"]) if self.integer_queries else table
+        return pl.concat(tables).fill_nan(None)
 
 
 def differences_of(scores: Scores, a: str | None, b: str | None, measures: Sequence[str] | None) -> QueryDifferences:
@@ -90,5 +85,4 @@ def differences_of(scores: Scores, a: str | None, b: str | None, measures: Seque
         pair.values,
         pair.remarks,
         pair.lower_is_better,
-        pair.integer_queries,
     )

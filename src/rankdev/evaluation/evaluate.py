@@ -217,7 +217,6 @@ class _Evaluation:
             empty=self._choices.empty,
             notes=order_notes(known, self._wanted),
             kinds=tuple(info_of(measure) for measure in self._wanted),
-            integer_queries="query" in known.integer_ids,
         )
 
     def _prepare(self) -> _Prepared:

@@ -92,7 +92,7 @@ def references_digest(references: References) -> str:
 
 def lists_digest(run: Run, queries: tuple[str, ...], depth: int | None) -> str:
     """Return a text that is the same only for equal lists of these queries, as deep as this."""
-    rows = run.text_table().select("query", "rank", "item").filter(pl.col("query").is_in(list(queries)))
+    rows = run.to_polars().select("query", "rank", "item").filter(pl.col("query").is_in(list(queries)))
     return _digest((rows if depth is None else rows.filter(pl.col("rank") <= depth)).sort("query", "rank"))
 
 

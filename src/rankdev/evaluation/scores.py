@@ -58,8 +58,6 @@ class Scores(Result):
         kept in pickles and score files, so that they are not needed there.
     origin : Origin, optional
         Digests of the references and lists they were made from, where they are kept as a baseline.
-    integer_queries : bool
-        Whether query ids were integers; they are text internally, and integers again in tables.
 
     See Also
     --------
@@ -86,7 +84,6 @@ class Scores(Result):
     notes: tuple[str, ...] = field(default=(), repr=False)
     kinds: tuple[MeasureInfo, ...] = field(default=(), repr=False)
     origin: Origin | None = field(default=None, repr=False)
-    integer_queries: bool = field(default=False, repr=False)
 
     def __repr__(self) -> str:
         systems, queries = counted(len(self.systems), "system"), counted(len(self.queries), "query")
@@ -138,9 +135,9 @@ class Scores(Result):
         >>> Scores.from_table(table).means.tolist()
         [[1.0], [0.0]]
         """
-        systems, queries, measures, values, integers = values_of(as_frame(table))
+        systems, queries, measures, values = values_of(as_frame(table))
         sizes = None if reference_sizes is None else np.array([reference_sizes[query] for query in queries], np.int64)
-        return cls(systems, queries, measures, values, sizes, integer_queries=integers)
+        return cls(systems, queries, measures, values, sizes)
 
     @classmethod
     def pooled(cls, collections: Mapping[str, Scores]) -> Scores:
@@ -376,7 +373,7 @@ class Scores(Result):
         polars.DataFrame
             One row per value: system, query, measure, value; null where a measure is not available.
         """
-        return table_of(self.systems, self.queries, self.measures, self.values, self.integer_queries)
+        return table_of(self.systems, self.queries, self.measures, self.values)
 
     def _measure(self, text: str) -> int:
         """Find a measure by its label, or by any text that means the same."""

@@ -256,7 +256,7 @@ def _json(references: References) -> bytes:
 def _qrels(references: References) -> bytes:
     if references.grades is None:
         raise DataError("TREC qrels hold grades, but these references have ranks; write them as .jsonl or .csv")
-    frame = references.text_table(nonrelevant=True)
+    frame = references.to_polars(nonrelevant=True)
     grade = frame["grade"]
     if ((grade == grade.floor()) & (grade.abs() < 2**53)).all():
         grade = grade.cast(pl.Int64)

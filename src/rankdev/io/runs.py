@@ -15,7 +15,7 @@ import polars as pl
 
 from rankdev._common.checks import check_kind, check_path, check_whole
 from rankdev._common.columns import by_system, check_one_system, number_column, number_series, text_column
-from rankdev._common.ids import as_id, integer_ids, text_series
+from rankdev._common.ids import as_id, text_series
 from rankdev._common.names import POSITIONS, SYSTEMS, ranked_names
 from rankdev._common.reading import Duplicates, Ranks, reading, reading_with
 from rankdev._common.work import Progress
@@ -162,7 +162,6 @@ def _run_of(
     """Make a run of its batches; where there is a ``builder``, columns are known to hold ids and finite numbers."""
     checked = builder is not None
     systems: dict[str, str] = {}
-    integers: set[str] = {"query", "item"}
     for table in tables:
         if not checked:
             table = replace(table, frame=ranked_names(table.frame))  # noqa: PLW2901 (the same, by our names)
@@ -176,7 +175,6 @@ def _run_of(
         try:
             check_one_system(table.frame, systems)
             frame = table.frame if checked else _columns(table.frame, ordering.order)
-            integers &= {*integer_ids(table.frame)}
             rank = table.frame["rank"] if "rank" in names else None
             value = frame[ordering.order].to_numpy()
             tied = _by_ties(ordering) != ordering
@@ -184,8 +182,7 @@ def _run_of(
         except DataError as error:
             table.fail(error)
     try:
-        run = Run(*(builder or RunBuilder(ordering, depth, name)).finish())
-        return replace(run, integer_ids=tuple(sorted(integers)))
+        return Run(*(builder or RunBuilder(ordering, depth, name)).finish())
     except DataError as error:
         raise FileFormatError(name, str(error)) from None
 

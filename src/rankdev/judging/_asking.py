@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from rankdev._common.ids import is_integer
 from rankdev.errors import DataError, RankdevError, counted, shown
 from rankdev.judging._answer_files import AnswerDatabase, AnswerFile
 from rankdev.judging._judges import Asker, BudgetSpentError, NoAnswerError, Reply, finishing
@@ -60,11 +60,10 @@ class QuestionLoop:
         Whatever happens to one of them, the answers to the others count.
         """
         asked = [self._presented(*pair, self.asked + k) for k, pair in enumerate(pairs)]
-        given = self.pool.given
         found: dict[int, Answer | Exception] = {}
         with finishing() if len(pairs) > 1 else nullcontext():
             try:
-                for k, reply in self.asker.ask([(given[q,], given[q, a], given[q, b]) for q, a, b in asked]):
+                for k, reply in self.asker.ask(asked):
                     found[k] = self._kept(asked[k], self._read(asked[k], reply))
             finally:
                 for k in sorted(found):
@@ -102,14 +101,13 @@ class QuestionLoop:
             failed.__cause__ = reply
             return failed
         answer, comment = (reply.answer, reply.comment) if isinstance(reply, Reply) else (reply, "")
-        asked = self.pool.given[query, first], self.pool.given[query, second]
-        valid = isinstance(answer, str | Integral) and not isinstance(answer, bool) and answer in asked
-        if not (answer is None or valid):
+        answer = str(answer) if is_integer(answer) else answer
+        if not (answer is None or (isinstance(answer, str) and answer in (first, second))):
             return InvalidReplyError(
-                f"query {query!r}: the judge returned {shown(answer)}; expected {shown(asked[0])}, {shown(asked[1])} or"
+                f"query {query!r}: the judge returned {shown(answer)}; expected {shown(first)}, {shown(second)} or"
                 " None for equally good"
             )
-        winner, loser = (second, first) if answer is not None and answer == asked[1] else (first, second)
+        winner, loser = (second, first) if answer == second else (first, second)
         return Answer(query, winner, loser, answer is None, first, comment)
 
     def _kept(self, question: Pair, found: Answer | Exception) -> Answer | Exception:

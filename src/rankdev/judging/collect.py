@@ -55,10 +55,10 @@ def collect(
     Parameters
     ----------
     judge : callable
-        ``judge(query, a, b)`` returns a, b, or None for equally good; ``a`` is shown first. It may be a coroutine
-        function. A judge with a method ``batch([(query, a, b), …])``, which returns a list of answers, is asked the
-        ``parallel`` questions of a round in one call. :class:`rankdev.judging.ChatJudge` is a language model. A judge
-        that raises :class:`rankdev.judging.NoAnswerError` skips the pair, and one that raises
+        ``judge(query, a, b)`` takes ids as text and returns a, b, or None for equally good; ``a`` is shown first. It
+        may be a coroutine function. A judge with a method ``batch([(query, a, b), …])``, which returns a list of
+        answers, is asked the ``parallel`` questions of a round in one call. :class:`rankdev.judging.ChatJudge` is a
+        language model. A judge that raises :class:`rankdev.judging.NoAnswerError` skips the pair, and one that raises
         :class:`rankdev.judging.BudgetSpentError` ends the loop.
     items : dict or table
         ``{query: [item, …]}``, or grades ``{query: {item: grade}}`` to start from; or a table with the columns query,

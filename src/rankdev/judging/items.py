@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,11 +31,10 @@ def sorted_pair(pair: Pair) -> Pair:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Items of every query by name; ``given`` maps names to the objects that the caller uses."""
+    """Items of every query by name."""
 
     items: dict[str, list[str]]
     grades: dict[str, dict[str, float]] | None = None
-    given: dict[tuple[str, ...], Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, value: Any) -> Pool:
@@ -46,16 +45,13 @@ class Pool:
             raise UsageError(f"items must be {{query: [item, …]}} or {{query: {{item: grade}}}}; got {shown(value)}")
         items: dict[str, list[str]] = {}
         grades: dict[str, dict[str, float]] = {}
-        given: dict[tuple[str, ...], Any] = {}
         for query, listing in value.items():
             entries = getattr(listing, "grades", None) or listing
             if isinstance(entries, str | bytes) or not isinstance(entries, Iterable):
                 raise UsageError(f"query {shown(query)}: expected a list of items; got {shown(entries)}")
-            name, listed = as_id(query), list(entries)
-            items[name] = [as_id(item) for item in listed]
-            given[name,] = query
-            given |= {(name, as_id(item)): item for item in listed}
-            if len(set(items[name])) < len(listed):
+            name = as_id(query)
+            items[name] = [as_id(item) for item in entries]
+            if len(set(items[name])) < len(items[name]):
                 twice = next(item for item in items[name] if items[name].count(item) > 1)
                 raise DataError(f"query {name!r}: item {twice!r} appears twice; list it once")
             if isinstance(entries, Mapping):
@@ -65,7 +61,7 @@ class Pool:
             raise DataError(f"query {bare!r} has no grades, but others have; grade all queries or none")
         if all(len(listed) < 2 for listed in items.values()):
             raise DataError("no pairs to ask: no query has two items")
-        return cls(items, grades or None, given)
+        return cls(items, grades or None)
 
     def start(self) -> Preferences:
         """Return the judgments before the first question: none, or those that grades imply."""

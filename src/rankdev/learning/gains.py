@@ -153,7 +153,7 @@ def training_labels(references: ReferencesLike, queries: Any, items: Any) -> Flo
     frame = pl.DataFrame({"query": queries, "item": items}, strict=False)
     rows = frame.with_columns(text_column(frame, name, "training rows") for name in ("query", "item"))
     references = load_references(references)
-    known = references.text_table().select("query", "item", "rank")
+    known = references.to_polars().select("query", "item", "rank")
     tiers = pl.col("rank").max().over("query") + 1 - pl.col("rank")
     labels = rows.join(known.with_columns(label=tiers), on=["query", "item"], how="left", maintain_order="left")
     unknown = rows.filter(~pl.col("query").is_in(references.queries.implode()))

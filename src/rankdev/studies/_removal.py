@@ -30,7 +30,7 @@ class Rescoring:
     def __init__(self, references: References, runs: Mapping[str, Run], texts: Sequence[str], weights: Floats) -> None:
         self.runs, self.texts, self.weights, self.systems = dict(runs), texts, weights, list(runs)
         self.graded = references.grades is not None
-        judged = references.text_table(nonrelevant=True)
+        judged = references.to_polars(nonrelevant=True)
         self.judged = judged.drop("rank") if self.graded else judged  # ranks follow from grades
         self.queries = references.queries
         self.remarks: list[str] = []
@@ -82,7 +82,7 @@ def of_teams(work: Rescoring, teams: Mapping[str, tuple[str, ...]], depth: int) 
     """Yield the judgments that each team alone contributed; teams without any are noted."""
     team_of = {system: team for team, systems in teams.items() for system in systems}
     parts = [
-        run.text_table().filter(pl.col("rank") <= depth).select("query", "item", team=pl.lit(team_of[name]))
+        run.to_polars().filter(pl.col("rank") <= depth).select("query", "item", team=pl.lit(team_of[name]))
         for name, run in work.runs.items()
     ]
     contributed = pl.concat(parts).unique()
