@@ -67,10 +67,10 @@ test-newest: setup
 mutate: setup
 	$(BIN)/python -m tests.mutants -n $(or $(N),100) --seed $(or $(SEED),0) $(PACKAGES)
 
-# what needs PyTorch or PyTerrier: the TREC Deep Learning pipeline with its real libraries, experiments
+# what needs PyTorch or PyTerrier: integrations, and cross-encoders of the experiments
 test-extras: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-extras.txt
-	$(BIN)/python -m pytest $(BY_FILE) -m "" tests/studies/test_trec_dl_pipeline.py tests/studies/test_city_cross_encoder.py tests/integrations docs/integrations.md
+	$(BIN)/python -m pytest $(BY_FILE) -m "" tests/studies/test_experiments.py tests/integrations docs/integrations.md
 
 # the Spark integration on real Spark, which needs Java 17; make test-rest uses Sail, which needs none
 SPARK ?= 3.5 4
@@ -95,8 +95,8 @@ calibrate: setup
 
 # the code and the text of this repository, without what it computes
 check: setup
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks experiments
+	$(BIN)/ruff format --check src tests benchmarks experiments
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.pages.scripts

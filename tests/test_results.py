@@ -11,7 +11,7 @@ import pytest
 
 import rankdev as rd
 import rankdev.results as result_classes
-from rankdev import judging, preferences, studies
+from rankdev import judging, preferences
 from rankdev._common.result import Result
 from rankdev.display.dispatch import report_of
 from rankdev.display.encodings import FORMATS
@@ -35,10 +35,6 @@ SEEDED = {
     "leaderboard of tasks",
     "agreement",
     "power",
-    "leave_out",
-    "power_map",
-    "place_runs",
-    "power_maps",
     "stability",
     "sensitivity",
     "plan",
@@ -88,10 +84,6 @@ def made():
             resamples=20,
             seed=7,
         ),
-        "leave_out": studies.leave_out(REFERENCES, RUNS, ["RDQ@3", "AP@3"], resamples=20, seed=7),
-        "place_runs": studies.place_runs(REFERENCES, RUNS, ["RDQ@3", "AP@3"], n=6, quick=True, resamples=20, seed=7),
-        "power_maps": studies.power_maps(["RDQ@5"], ties=[0.5], quick=True, n=20, seed=7),
-        "power_map": studies.power_map(["RDQ@5", "RBP@5"], quick=True, n=20, seed=7),
         "bounds": rd.bounds(rd.References.from_lists(REFERENCES, nonrelevant={}), RUNS, ["RDQ@3", "RBP@3"]),
         "losses": rd.losses(REFERENCES, RUNS, "RDQ@3"),
         "judge_agreement": preferences.judge_agreement(judged, seed=7),

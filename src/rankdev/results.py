@@ -39,8 +39,5 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.statistics.side_by_side": "AgreementWithPeople",
         "rankdev.statistics.stability": "Stability",
         "rankdev.statistics.topic_set_size": "TopicSetSize",
-        "rankdev.studies.missing_judgments": "LeaveOut",
-        "rankdev.studies.maps.result": "PowerMap PowerMaps",
-        "rankdev.studies.maps.real_pairs": "RealPairs",
     },
 )  # type checkers read the same names in results.pyi

@@ -34,7 +34,3 @@ from rankdev.statistics.significance.discrimination import DiscriminativePower a
 from rankdev.statistics.significance.result import Significance as Significance
 from rankdev.statistics.stability import Stability as Stability
 from rankdev.statistics.topic_set_size import TopicSetSize as TopicSetSize
-from rankdev.studies.maps.real_pairs import RealPairs as RealPairs
-from rankdev.studies.maps.result import PowerMap as PowerMap
-from rankdev.studies.maps.result import PowerMaps as PowerMaps
-from rankdev.studies.missing_judgments import LeaveOut as LeaveOut

@@ -31,10 +31,7 @@ def commands(command=cli, context=None):
 COMMANDS = {" ".join(words): command for words, command in commands()}
 ELSEWHERE = {
     "study poi",
-    "study map",
-    "study trec",
-    "study leave-out",
-    "study trec-dl",
+    "study track",
     "refs grades",
     "judge",
     "ppi",

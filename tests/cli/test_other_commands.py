@@ -180,17 +180,3 @@ def test_measures_lists_every_measure(rankdev):
     out = rankdev("measures").out
     assert set(REGISTRY) <= {line.split()[0] for line in out.splitlines()}
     assert max(map(len, out.splitlines())) <= 80
-
-
-def test_files_by_year_are_named_as_their_options(rankdev):
-    from rankdev.cli.commands.tracks import _pipeline
-
-    files = {"qrels": ("2019=q.txt",), "runs": (), "queries": ("2019=t.tsv",), "texts": ("all.tsv",)}
-    pipeline, years = _pipeline(years=(), models=(), device=None, cache=None, **files)
-    assert (years, dict(pipeline.texts), dict(pipeline.queries)) == (["2019"], {"": "all.tsv"}, {"2019": "t.tsv"})
-    for option in ("--query-texts", "--qrels"):
-        done = rankdev("study", "trec-dl", "--tiers", option, "x.tsv")
-        assert (done.status, done.err) == (
-            2,
-            f"rankdev: {option} x.tsv: expected YEAR=FILE, such as {option} 2019=FILE\n",
-        )

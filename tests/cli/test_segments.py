@@ -127,13 +127,3 @@ def test_agreement_with_people_from_files(rankdev, folder):
     done = rankdev(*call)
     said = "rankdev: said.csv:2: preferences: this row has winner 'neither of them'"
     assert (done.status, done.err) == (1, f"{said}; expected 'nearest', 'blended' or tie\n")
-
-
-def test_a_wrong_line_of_teams_is_named(rankdev, folder):
-    (folder / "runs").mkdir()
-    for name in ("nearest.run", "popular.run"):
-        (folder / "runs" / name).write_text((folder / name).read_text())
-    (folder / "teams.csv").write_text("system,team\nnearest,x\npopular,\n")
-    done = rankdev("study", "leave-out", "runs", "places.jsonl", "--teams", "teams.csv", "--quick", "-m", "RDQ@5")
-    assert done.status == 1
-    assert done.err.startswith("rankdev: teams.csv:3: ")

@@ -26,7 +26,6 @@ FILES = {
     "scores.csv": "system,query,measure,value\nx,q,P@1,0.5\n",
 }
 FITTED = rd.strengths(TIED)
-PLACED = studies.simulate(6, models={"x": 1.0, "y": 1.5, "z": 2.0}, settings={"s": 1.0})
 FEW = {"sizes": [2], "subsamples": 2, "permutations": 9}
 CLICKS = {"query": ["q"] * 40, "item": list("ab") * 20, "position": [1, 2, 2, 1] * 10, "clicked": [1, 0, 0, 1, 1] * 8}
 CALLS = {
@@ -51,10 +50,6 @@ CALLS = {
     "plan": ((MANY, "x", "y", "P@1"), {}),
     "position_bias": ((SHOWN,), {}),
     "power": ((SCORES,), FEW),
-    "leave_out": ((REFERENCES, RUNS, "RDQ@5"), {"shares": [0.5], "resamples": 20}),
-    "place_runs": ((PLACED.references, PLACED.runs, "RDQ@5"), {"n": 6, "quick": True, "resamples": 20}),
-    "power_map": ((["RDQ@5"],), {"quick": True, "n": 20}),
-    "power_maps": ((["RDQ@5"],), {"ties": [0.5], "quick": True, "n": 20}),
     "read_preferences": (("preferences.csv",), {}),
     "read_references": (("references.csv",), {}),
     "read_run": (("run.csv",), {}),
@@ -91,8 +86,8 @@ FUNCTIONS = {
 }
 
 
-STEPS = dict.fromkeys(("collect", "leave_out", "plan", "power", "sensitivity"), 9)  # one value in so many
-STEPS |= dict.fromkeys(("evaluate_with_uncertainty", "place_runs", "power_map", "power_maps", "report"), 27)
+STEPS = dict.fromkeys(("collect", "plan", "power", "sensitivity"), 9)  # one value in so many
+STEPS |= dict.fromkeys(("evaluate_with_uncertainty", "report"), 27)
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -11,13 +11,11 @@ from rankdev.cli import cli
 from rankdev.io.tables import runs_in
 from rankdev.measures import parse_all
 from rankdev.studies._published import published
-from rankdev.studies.maps import simulated as map_study
 from rankdev.studies.poi import study as poi
 from rankdev.studies.poi.output import _extreme, poi_report, power_table, save_poi_figures, system_grid
 from rankdev.studies.poi.study import Protocol, run_poi
 from rankdev.studies.simulation import simulate
 
-SMALL_MAP = map_study.Protocol((0.0, 0.1, 0.3), 3, 100, 10, 60)
 TINY = Protocol(300, (25, 50, 100), 10, 60)
 
 
@@ -25,7 +23,6 @@ TINY = Protocol(300, (25, 50, 100), 10, 60)
 def study():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(poi, "QUICK", TINY)
-        patch.setattr(map_study, "QUICK", SMALL_MAP)
         return run_poi(quick=True, seed=3)
 
 
@@ -41,24 +38,23 @@ def test_the_published_tables_are_whole_and_name_the_measures_of_the_study():
 
 def test_the_same_seed_gives_the_same_tables(study, monkeypatch):
     monkeypatch.setattr(poi, "QUICK", TINY)
-    monkeypatch.setattr(map_study, "QUICK", SMALL_MAP)
     told = []
     again = run_poi(quick=True, seed=3, progress=lambda done, total, note: told.append((done / total, note)))
     assert again.to_polars().equals(study.to_polars())
     assert not run_poi(quick=True, seed=4).to_polars().equals(study.to_polars())
     assert told == sorted(told, key=lambda call: call[0])
-    assert told[-1] == (1.0, "the map, seed 3 of 3")
+    assert told[-1][0] == 1.0
 
 
 def test_every_cell_of_the_paper_stands_beside_ours(study):
     frame = study.to_polars()
     counts = dict(frame.group_by("part").len().iter_rows())
-    assert counts == {"Table 2": 13 * 8, "Table 3": 13 * 5, "Figure 1": 25 + 5, "pairs": 5, "map": 13 + 4}
+    assert counts == {"Table 2": 13 * 8, "Table 3": 13 * 5, "Figure 1": 25 + 5, "pairs": 5}
     assert frame.filter(pl.col("part").is_in(["Table 2", "Table 3", "pairs"]))["published"].null_count() == 0
 
 
 def test_figure_1_and_table_2_agree_where_they_show_the_same_measure(study):
-    frame = study.to_polars().filter(pl.col("statistic") == "p50", pl.col("part") != "map")
+    frame = study.to_polars().filter(pl.col("statistic") == "p50")
     for measure in ("RDQ@5", "RDQ(alpha=4)@5"):
         values = frame.filter(pl.col("measure") == measure)["value"].to_list()
         assert len(values) == 2
@@ -72,7 +68,7 @@ def test_table_2_is_the_summary_of_the_power_simulation(study):
 
 
 def test_statements_compare_with_the_paper(study):
-    statements = {row[0]: row for row in poi_report(study).tables[-2].shown.iter_rows()}
+    statements = {row[0]: row for row in poi_report(study).tables[-1].shown.iter_rows()}
     assert statements["highest median power"][1] == "RDQ@5 0.353"
     assert statements["power grows with reference size"][1] == "13 of 13"
     assert {row[3] for row in statements.values()} <= {"yes", "no", "tied"}
@@ -102,7 +98,6 @@ def test_names_that_form_a_grid_are_models_and_settings():
 
 def test_ones_own_data_through_the_command_line(tmp_path, monkeypatch):
     monkeypatch.setattr(poi, "QUICK", TINY)
-    monkeypatch.setattr(map_study, "QUICK", SMALL_MAP)
     simulate(120, seed=1, models={"a": 1.0, "b": 1.5}, settings={"x": 1.0}).save(tmp_path)
     files = ["--references", str(tmp_path / "references.jsonl"), "--runs", str(tmp_path / "runs")]
     done = CliRunner().invoke(cli, ["study", "poi", "--quick", *files])
@@ -141,7 +136,6 @@ def test_references_without_runs_are_refused():
 
 def test_quick_runs_from_the_command_line(monkeypatch):
     monkeypatch.setattr(poi, "QUICK", TINY)
-    monkeypatch.setattr(map_study, "QUICK", SMALL_MAP)
     done = CliRunner().invoke(cli, ["study", "poi", "--quick", "--format", "json", "--seed", "3"])
     assert done.exit_code == 0
-    assert {record["part"] for record in json.loads(done.stdout)} == {"Table 2", "Table 3", "Figure 1", "pairs", "map"}
+    assert {record["part"] for record in json.loads(done.stdout)} == {"Table 2", "Table 3", "Figure 1", "pairs"}

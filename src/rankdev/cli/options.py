@@ -300,14 +300,6 @@ def whole_numbers(text: str | None, what: str) -> list[int] | None:
         raise UsageError(f"{what} is {text!r}; expected whole numbers such as 25,50,100") from None
 
 
-def fractions(text: str, option: str) -> list[float]:
-    """Read a list such as 0.1,0.5."""
-    try:
-        return [float(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        raise UsageError(f"{option} is {text!r}; expected numbers between 0 and 1 such as 0.1,0.5") from None
-
-
 def names_and_values(text: str | None, option: str, *, may_be_empty: bool = False) -> dict[str, str]:
     """Read NAME=VALUE,...; a value may be missing only where that has a meaning."""
     entries = [[part.strip() for part in entry.partition("=")] for entry in text.split(",")] if text else []

@@ -5,9 +5,6 @@ from rankdev._common.lazy import names_on_use
 __getattr__, __dir__, __all__ = names_on_use(
     __name__,
     {
-        "rankdev.studies.missing_judgments": "leave_out",
-        "rankdev.studies.maps.simulated": "power_map power_maps",
-        "rankdev.studies.maps.real_pairs": "place_runs",
         "rankdev.studies.simulation": "simulate",
     },
 )  # type checkers read the same names in __init__.pyi

@@ -10,12 +10,10 @@ from typing import Any
 import polars as pl
 
 from rankdev.display.agreement import plot_sensitivity
-from rankdev.display.cells import interval
 from rankdev.display.power import plot_power, plot_stability
 from rankdev.display.report import Report, Table
 from rankdev.display.style import save
 from rankdev.studies._published import Comparison, fact, facts, published, rows_of
-from rankdev.studies.maps.real_pairs import PaperPlace
 from rankdev.studies.poi.study import Poi
 
 REPORTED = [(1, 0.2), (4, 0.2)]  # (α, λ) of the main experiments, in red frames
@@ -24,7 +22,7 @@ WHY = (
     "Why simulated values differ: errors of the built-in rankers are normal and alike at all ranks. How far apart the"
     " systems are was chosen from four tried sets of factors for being near the paper's pair counts; the other"
     " parameters were not varied. Levels are therefore of little use; orders of measures show how they react to rankers"
-    " of this kind. docs/studies.md lists the four sets."
+    " of this kind."
 )
 
 
@@ -67,9 +65,6 @@ def poi_report(study: Poi) -> Report:
         *([WHY] if study.simulated else []),
     ]
     reports = [_systems_report(study), power.report(), stability.report(), grid, pairs, statements]
-    if study.place is not None:
-        reports.append(_place_report(study.place))
-        records += reports[-1].rows.to_dicts()
     return Report.joined(facts(records), reports, notes)
 
 
@@ -151,32 +146,6 @@ def _pairs_report(study: Poi, paper: dict[str, Any]) -> Report:
     display = pl.DataFrame({**columns, "paper": [paper["pairs"][name] for name in labels]})
     title = "Pairs with a significant difference on all queries (p ≤ .05, uncorrected)"
     return Report(facts(records), [Table(display, title)])
-
-
-def _place_report(place: PaperPlace) -> Report:
-    """Report where on the map the paper's systems would lie, and the power of each measure there."""
-    rows = [
-        (name, paper, here, interval(low, high, 3))
-        for name, paper, here, low, high in zip(
-            place.measures, place.published.tolist(), place.power.tolist(), *place.power_limits.tolist(), strict=True
-        )
-    ]
-    (low, left), (high, right) = place.limits.tolist()
-    best, best_in_paper = (place.measures[int(part.argmax())] for part in (place.power, place.published))
-    notes = (
-        f"The map (rankdev study map) is nearest to the paper's powers where one system is better by"
-        f" {place.retrieval:.2f}"
-        f" {interval(low, high, 2)} in retrieval and by {place.order:.2f} {interval(left, right, 2)} in order.",
-        f"There {best} has the most power (paper: {best_in_paper}); the orders of measures agree with"
-        f" τ = {place.tau:.2f}, powers are {place.apart:.3f} apart (root mean square). Two coordinates were"
-        " fitted to 13 numbers.",
-    )
-    names = ["measure", "paper", "map", "95%"]
-    frame = pl.DataFrame(rows, schema=names, orient="row").sort("paper", descending=True, maintain_order=True)
-    records = [fact("map", name, "p50", here, paper) for name, paper, here, _ in rows]
-    records += [fact("map", "place", name, getattr(place, name)) for name in ("retrieval", "order", "apart", "tau")]
-    title = "Where the paper's systems would lie: power at 100 queries there"
-    return Report(facts(records), [Table(frame, title, notes, digits=3, right=("95%",))])
 
 
 def statements_of(study: Poi) -> list[Statement]:

@@ -16,9 +16,7 @@ from rankdev.statistics.power.result import Power
 from rankdev.statistics.power.student import PAPER_SIZES
 from rankdev.statistics.sensitivity import Sensitivity, sensitivity
 from rankdev.statistics.stability import Stability, stability
-from rankdev.studies._published import published, warnings_into
-from rankdev.studies.maps.real_pairs import PaperPlace, place_of
-from rankdev.studies.maps.simulated import power_map
+from rankdev.studies._published import warnings_into
 from rankdev.studies.simulation import simulate
 
 if TYPE_CHECKING:
@@ -57,7 +55,6 @@ class Poi(Tabular):
     protocol: Protocol
     seed: int
     notes: tuple[str, ...] = field(repr=False)
-    place: PaperPlace | None = field(default=None, repr=False)
 
     def to_polars(self) -> pl.DataFrame:
         """One row per fact: part, measure, statistic, value, published."""
@@ -97,10 +94,9 @@ def run_poi(
         if not found.complete:
             raise KeyboardInterrupt
         stable = stability(scores, sizes=protocol.sizes, **drawing)
-        grid = sensitivity(known, loaded, progress=part_of(progress, 0.75, 0.8 if simulated else 1), **testing)
+        grid = sensitivity(known, loaded, progress=part_of(progress, 0.75, 1), **testing)
     kind = "simulated" if simulated else "given"
     source = f"{kind}: {len(scores.queries):,} queries, {len(scores.systems)} systems, seed {seed}"
-    place = _paper_place(quick, seed, part_of(progress, 0.8, 1, name="the map")) if simulated else None
     return Poi(
         source=source,
         simulated=simulated,
@@ -111,14 +107,4 @@ def run_poi(
         protocol=protocol,
         seed=seed,
         notes=tuple(notes),
-        place=place,
     )
-
-
-def _paper_place(quick: bool, seed: int, progress: Progress | None) -> PaperPlace:
-    """Find the place of the paper's median powers on the map."""
-    paper = published("poi")
-    at = paper["power_columns"].index("p50")
-    with warnings_into([]):
-        found = power_map(MEASURES, n=LEAST, quick=quick, seed=seed, progress=progress)
-        return place_of(found, {measure: row[at] for measure, row in paper["power"].items()})

@@ -28,7 +28,7 @@ PAPER = 100  # queries at which the paper reports power
 STABLE = (25, 50, 100, 200)
 
 
-def trec_report(study: Track) -> Report:
+def track_report(study: Track) -> Report:
     """Show power, whole and in buckets, the advice on M1 and M2, stability, Figure 1 and Figure 2."""
     parts = [_power(study), *_by_kind(study), _advice(study)]
     later = ((_stability, study.stability), (_grid, study.grid), (_agreement, study.agreement))
@@ -55,7 +55,7 @@ def trec_report(study: Track) -> Report:
         opening=opening,
         closing=closing,
         remarks=study.notes,
-        command="study trec",
+        command="study track",
         parameters=parameters,
     )
 
@@ -210,7 +210,7 @@ def _limits(row: Mapping[str, Any], name: str) -> tuple[float | None, float | No
 REPORTED = [(1, 0.2), (4, 0.2)]  # (α, λ) of the paper's experiments, in red frames
 
 
-def save_trec_figures(study: Track, folder: str | Path) -> list[Path]:
+def save_track_figures(study: Track, folder: str | Path) -> list[Path]:
     """Write the figures of what is finished; return their paths."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)

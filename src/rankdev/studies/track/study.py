@@ -26,7 +26,6 @@ from rankdev.statistics.power.student import PAPER_SIZES
 from rankdev.statistics.sensitivity import PAPER_GRID, grid_measures
 from rankdev.statistics.stability import Stability, stability
 from rankdev.studies._published import warnings_into
-from rankdev.studies.trec_dl.study import TierStatistics, tier_statistics
 
 FEWEST = 5  # queries of a bucket; with fewer there is nothing to draw from
 SMALL = (10, 15, 20)  # a track has few queries and systems far apart: the paper's grid begins too late
@@ -45,6 +44,16 @@ class Protocol:
 
 FULL = Protocol()
 QUICK = Protocol(40, 200, 50, 10)
+
+
+@dataclass(frozen=True)
+class TierStatistics:
+    """How many reference items a query has, and how large its tiers are."""
+
+    queries: int
+    relevant: float
+    median_tier: float
+    mean_tier: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +92,12 @@ class Track(Tabular):
 
     def to_polars(self) -> pl.DataFrame:
         """One row per fact: part, measure, statistic, value, low, high."""
-        from rankdev.studies.track.output import trec_report
+        from rankdev.studies.track.output import track_report
 
-        return trec_report(self).rows
+        return track_report(self).rows
 
 
-def run_trec(
+def run_track(
     runs: Mapping[str, Any],
     references: Any,
     *,
@@ -131,7 +140,7 @@ def run_trec(
         if f"{kind} {label}" in found
     ]
     return Track(
-        tiers=tier_statistics("all", [known]),
+        tiers=tier_statistics(known),
         scores=scores,
         n=n,
         power=found["power"],
@@ -145,6 +154,23 @@ def run_trec(
         complete=not missing,
         notes=tuple(notes),
     )
+
+
+def tier_statistics(*references: rd.References) -> TierStatistics:
+    """Count over all queries of some references.
+
+    >>> tier_statistics(rd.References.from_grades({"q": {"a": 2, "b": 1, "c": 1, "d": 0}}))
+    TierStatistics(queries=1, relevant=3.0, median_tier=1.5, mean_tier=1.5)
+    """
+    sizes = np.concatenate([entry.sizes for entry in references])
+    tiers = np.concatenate([_tier_sizes(entry) for entry in references])
+    return TierStatistics(len(sizes), float(sizes.mean()), float(np.median(tiers)), float(tiers.mean()))
+
+
+def _tier_sizes(references: rd.References) -> Any:
+    ends = np.flatnonzero(np.diff(references.ranks, append=0) != 0)
+    last = references.offsets[1:][references.sizes > 0] - 1  # a query may have none
+    return np.diff(np.union1d(ends, last), prepend=-1)
 
 
 def _check_enough(systems: int, queries: int, n: int) -> None:

@@ -1,17 +1,17 @@
-"""Where do the paper's statements hold? `python -m benchmarks.statements ../shared/data docs/data/poi-worlds.csv`.
+"""Where do the paper's statements hold? ``python -m experiments.statements DATA docs/data/poi-worlds.csv -o FILE``.
 
-Reads what `rankdev study poi --real` wrote, runs the simulated study with three seeds and the study of TREC Deep
-Learning on public runs (2019 and 2020 pooled, 2021), and writes docs/data/statements.json: a verdict, what was found.
-A statement about worlds or simulated data holds, or does not, where all seeds agree and no measures tie. One about TREC
-holds, or does not, where 95% intervals over queries show it: that of the difference of two powers, otherwise intervals
-that do not overlap. Power is at 25 queries there, and measures are at 10.
+Reads what ``experiments.city`` wrote, runs the simulated study with three seeds and the study of TREC Deep Learning on
+public runs (2019 and 2020 pooled, 2021), and writes docs/data/statements.json: a verdict, what was found. A statement
+about worlds or simulated data holds, or does not, where all seeds agree and no measures tie. One about TREC holds, or
+does not, where 95% intervals over queries show it: that of the difference of two powers, otherwise intervals that do
+not overlap. Power is at 25 queries there, and measures are at 10.
 """
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -21,11 +21,9 @@ import polars as pl
 
 from rankdev.io.tables import runs_in
 from rankdev.studies._published import published
-from rankdev.studies.city.output import verdict
 from rankdev.studies.poi.output import statements_of
 from rankdev.studies.poi.study import run_poi
-from rankdev.studies.simulation import simulate
-from rankdev.studies.track.study import Track, run_trec
+from rankdev.studies.track.study import Track, run_track
 
 SEEDS = (0, 1, 2)
 STRONGEST = {
@@ -38,12 +36,11 @@ NATIVE, M1 = "nDCG(dcg=exp-log2)@10", "RDQ(penalty=m1)@10"
 Found = dict[str, tuple[str, str]]  # statement: verdict, and what was found
 
 
-def simulated() -> Found:
+def simulated(quick: bool) -> Found:
     """Return the verdicts on the simulated data."""
     rows: list[tuple[str, str, bool | None]] = []
     for seed in SEEDS:
-        made = simulate(seed=seed)
-        study = run_poi(made.references, made.runs, seed=seed)  # as without them, but for the map
+        study = run_poi(quick=quick, seed=seed)
         rows += [(text, ours, holds) for text, _, ours, holds in statements_of(study)]
     return _by_seed(rows)
 
@@ -58,7 +55,9 @@ def _by_seed(rows: Sequence[tuple[str, str, bool | None]]) -> Found:
     found = {}
     for text in dict.fromkeys(row[0] for row in rows):
         mine = [row for row in rows if row[0] == text]
-        found[text] = (verdict([row[2] for row in mine]), "; ".join(dict.fromkeys(row[1] for row in mine)))
+        holds = [row[2] for row in mine]  # None where measures tie
+        verdict = "holds" if all(holds) else "cannot tell" if any(one is not False for one in holds) else "fails"
+        found[text] = (verdict, "; ".join(dict.fromkeys(row[1] for row in mine)))
     return found
 
 
@@ -153,7 +152,7 @@ def _beaten(study: Track, names: Sequence[str]) -> tuple[str, str]:
     return (state, f"{len(above)} of {len(found)} pairs of measures")
 
 
-def tracks(data: Path) -> Iterator[tuple[str, Track]]:
+def tracks(data: Path, quick: bool) -> Iterator[tuple[str, Track]]:
     """Run the study of both sets of public runs."""
     folder = data / "trec-dl/passage"
     with tempfile.TemporaryDirectory() as kept:
@@ -164,18 +163,24 @@ def tracks(data: Path) -> Iterator[tuple[str, Track]]:
         for path in sorted((folder / "dl19").glob("*.gz")):
             parts = [gzip.decompress((folder / f"dl{year}" / path.name).read_bytes()) for year in (19, 20)]
             (both / "runs" / path.name.removesuffix(".gz")).write_bytes(b"".join(parts))
-        yield "DL19–20", run_trec(runs_in(both / "runs"), str(qrels))
+        yield "DL19–20", run_track(runs_in(both / "runs"), str(qrels), quick=quick)
     newest = folder / "dl21"
-    yield "DL21", run_trec(runs_in(newest / "runs"), str(newest / "qrels.dl21-passage.txt"))
+    yield "DL21", run_track(runs_in(newest / "runs"), str(newest / "qrels.dl21-passage.txt"), quick=quick)
 
 
-def main(data: Path, worlds: Path, output: Path) -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Write the verdicts of all sets of data."""
-    facts = pl.read_csv(worlds, infer_schema_length=None)
-    columns = {"simulated": simulated()}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("worlds", type=Path)
+    parser.add_argument("-o", "--output", type=Path, default=Path("docs/data/statements.json"))
+    parser.add_argument("--quick", action="store_true", help="fewer subsamples and flips")
+    given = parser.parse_args(arguments)
+    facts = pl.read_csv(given.worlds, infer_schema_length=None)
+    columns = {"simulated": simulated(given.quick)}
     columns |= {f"real {name}": world(facts, name) for name in facts["world"].unique(maintain_order=True)}
-    columns |= {name: track(study) for name, study in tracks(data)}
-    texts = list(dict.fromkeys(text for found in columns.values() for text in found))
+    columns |= {name: track(study) for name, study in tracks(given.data, given.quick)}
+    texts = dict.fromkeys(text for found in columns.values() for text in found)
     table = {
         text: {
             name: dict(zip(("verdict", "found"), found[text], strict=True))
@@ -184,9 +189,9 @@ def main(data: Path, worlds: Path, output: Path) -> None:
         }
         for text in texts
     }
-    content = {"source": "python -m benchmarks.statements", "paper": published("poi")["source"], "statements": table}
-    output.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    content = {"source": "python -m experiments.statements", "paper": published("poi")["source"], "statements": table}
+    given.output.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), Path("docs/data/statements.json"))
+    main()

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rankdev._common.arrays import Floats
-from rankdev.errors import DataError, MissingExtraError, UsageError
-from rankdev.io.streams import PathLike
-from rankdev.studies.city._places import Places
-from rankdev.studies.city._queries import Query
-from rankdev.studies.city._rerankers import BINS, Score, model_seed, training_sample
-from rankdev.studies.city._search import Part
+from experiments.places import Floats, Places
+from experiments.queries import Query
+from experiments.rerankers import BINS, Score, model_seed, training_sample
+from experiments.search import Part
 
 FAR = ("very near", "near", "not far", "far", "very far")  # the bins of distance
 LEARNING_RATE = 2e-5
@@ -25,46 +21,21 @@ BATCH = 64  # pairs scored at once
 LONGEST = 96  # tokens of a query and a place
 
 
-class TextReranker:
+class CrossEncoders:
     """A cross-encoder over a query and one line about a place."""
 
-    def __init__(self, folder: PathLike, places: Places, epochs: int) -> None:
-        self.folder, self.places, self.epochs = Path(folder), places, epochs
+    def __init__(self, folder: str, places: Places, epochs: int) -> None:
+        self.folder, self.places, self.epochs = folder, places, epochs
         self._scale = places.scale
-        encoder = self._load(0)
-        self._check_words(encoder)
-        device = encoder.device.type
-        certain = "" if device == "cpu" else "; on this device the same seed may give slightly other numbers"
-        self.note = f"rerankers: cross-encoders trained from {self.folder} on {device}{certain}"
 
     def _load(self, seed: int) -> Any:
         """Load the model in single precision; a head that it lacks is drawn from the seed."""
-        try:
-            from sentence_transformers import CrossEncoder
-        except ImportError:
-            package = "sentence-transformers"
-            raise MissingExtraError(package, package, "training cross-encoders") from None
-        expected = "expected a folder of a language model, or of a cross-encoder with one output, by save_pretrained"
-        if not any((self.folder / name).is_file() for name in ("config.json", "modules.json")):
-            raise UsageError(f"{self.folder}: no model there; {expected}")
-        try:
-            with _quietly(), _seeded(seed):
-                encoder = CrossEncoder(str(self.folder), num_labels=1, local_files_only=True)
-        except Exception as error:  # anything may be raised for a folder that cannot be read
-            reason = str(error).strip().partition("\n")[0]
-            raise UsageError(f"{self.folder}: this model cannot be loaded ({reason}); {expected}") from None
+        from sentence_transformers import CrossEncoder
+
+        with _seeded(seed):
+            encoder = CrossEncoder(self.folder, num_labels=1, local_files_only=True)
         encoder.max_seq_length = min(LONGEST, encoder.max_seq_length or LONGEST)
         return encoder.float()
-
-    def _check_words(self, encoder: Any) -> None:
-        """Refuse a model to which most places look the same: its tokenizer is missing, or for another script."""
-        names = list({names[0] for names in self.places.names[:200]})
-        seen = encoder.preprocess([("", name) for name in names])["input_ids"].tolist()
-        if len(set(map(tuple, seen))) < len(names) / 2:
-            raise UsageError(
-                f"{self.folder}: the model's tokenizer reads most names of places as the same; take a folder with its"
-                " tokenizer, and a model for this language"
-            )
 
     def train(self, part: Part, model: str, *, queries: int, dropout: bool, seed: int) -> Score:
         """Train by LambdaLoss; what a setting hides is left out of the line, with and without dropout."""
@@ -87,8 +58,6 @@ class TextReranker:
         def score(asked: Part, setting: str) -> Floats:
             texts = self.texts(asked, range(asked.candidates.size), model, setting)
             found = encoder.predict(texts, batch_size=BATCH, activation_fn=torch.nn.Identity(), show_progress_bar=False)
-            if not np.isfinite(found).all():
-                raise DataError(f"{self.folder}: training {model} did not converge: scores are not finite numbers")
             return np.asarray(found, float).reshape(asked.candidates.shape)
 
         return score
@@ -120,22 +89,6 @@ def _seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(seed)
         yield
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Load without progress bars, and without a warning about the new head, which is trained next."""
-    from transformers.utils import logging
-
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
 
 
 def query_text(query: Query) -> str:

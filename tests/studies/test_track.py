@@ -7,19 +7,19 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.studies.track import study as trec
-from rankdev.studies.track.output import save_trec_figures, trec_report
-from rankdev.studies.track.study import run_trec
+from rankdev.studies.track import study as track_study
+from rankdev.studies.track.output import save_track_figures, track_report
+from rankdev.studies.track.study import run_track
 
 QUERIES = 40
-SMALL = trec.Protocol(12, 99, 20, 3)
+SMALL = track_study.Protocol(12, 99, 20, 3)
 
 
 @pytest.fixture(autouse=True, scope="module")
 def small():
     """Less work than --quick."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trec, "QUICK", SMALL)
+        patch.setattr(track_study, "QUICK", SMALL)
         yield
 
 
@@ -41,7 +41,7 @@ def track(grades=True, seed=0, levels=4):
 @pytest.fixture(scope="module")
 def study(small):
     references, runs = track()
-    return run_trec(runs, references, quick=True)
+    return run_track(runs, references, quick=True)
 
 
 def value(study, part, measure, statistic):
@@ -58,6 +58,13 @@ def test_power_is_that_of_the_same_scores(study):
         assert (found["value"], found["low"], found["high"]) == (row["p50"], row["p50_low"], row["p50_high"])
 
 
+def test_tiers_are_counted_over_the_queries_that_have_reference_items():
+    one = rd.References.from_grades({"q": {"a": 1, "b": 1}, "none": {"c": 0}})
+    other = rd.References.from_grades({"q": {"a": 3, "b": 1}})
+    assert track_study.tier_statistics(one) == track_study.TierStatistics(2, 1.0, 2.0, 2.0)
+    assert track_study.tier_statistics(one, other) == track_study.TierStatistics(3, 4 / 3, 1.0, 4 / 3)
+
+
 def test_every_query_is_in_one_bucket_of_each_kind(study):
     for kind in ("reference size", "tier size"):
         parts = [part for part in study.buckets if part.kind == kind]
@@ -67,7 +74,7 @@ def test_every_query_is_in_one_bucket_of_each_kind(study):
 
 def test_a_bucket_holds_the_queries_its_label_names():
     references, runs = track()
-    study = run_trec(runs, references, quick=True, reference_sizes=[12], tier_sizes=[100])
+    study = run_track(runs, references, quick=True, reference_sizes=[12], tier_sizes=[100])
     sizes = references.sizes
     assert [(part.label, part.queries) for part in study.buckets] == [
         ("≤12", int((sizes <= 12).sum())),
@@ -97,14 +104,14 @@ def test_the_grid_agrees_with_the_main_table_where_they_meet(study):
 
 def test_references_without_grades_have_no_native_ndcg():
     references, runs = track(grades=False)
-    study = run_trec(runs, references, quick=True, cutoff=5)
+    study = run_track(runs, references, quick=True, cutoff=5)
     assert "nDCG(dcg=exp-log2)@5" not in study.scores.measures
     assert {part.kind for part in study.buckets} == {"reference size"}
 
 
 def test_the_same_seed_gives_the_same_facts(study):
     references, runs = track()
-    assert run_trec(runs, references, quick=True).to_polars().equals(study.to_polars())
+    assert run_track(runs, references, quick=True).to_polars().equals(study.to_polars())
 
 
 def test_an_interruption_gives_what_is_finished():
@@ -114,16 +121,16 @@ def test_an_interruption_gives_what_is_finished():
         if note.startswith("stability"):
             raise KeyboardInterrupt
 
-    study = run_trec(runs, references, quick=True, progress=interrupt)
+    study = run_track(runs, references, quick=True, progress=interrupt)
     assert not study.complete
     assert study.stability is None
     assert study.buckets
     assert "left out: stability, agreement, Figure 1" in study.notes[-1]
-    assert "Table 3" not in trec_report(study).text()
+    assert "Table 3" not in track_report(study).text()
 
 
 def test_pictures_are_written(study, tmp_path):
-    names = {path.name for path in save_trec_figures(study, tmp_path / "new")}
+    names = {path.name for path in save_track_figures(study, tmp_path / "new")}
     assert names == {"power.png", "figure1.png", "figure2.png", "stability.png", "buckets.png"}
 
 
@@ -134,10 +141,10 @@ def test_from_the_command_line(tmp_path):
         rd.write_run(run, tmp_path / "runs" / f"{name}.run")
     rd.write_references(references, tmp_path / "refs.jsonl")
     files = [str(tmp_path / "refs.jsonl"), str(tmp_path / "runs")]
-    done = CliRunner().invoke(cli, ["study", "trec", *files, "--quick", "--format", "json"])
+    done = CliRunner().invoke(cli, ["study", "track", *files, "--quick", "--format", "json"])
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
-    assert found["command"] == "study trec"
+    assert found["command"] == "study track"
     assert {row["part"] for row in found["rows"]} >= {"power", "stability", "Figure 1", "Figure 2"}
 
 
@@ -153,4 +160,4 @@ def test_wrong_arguments_are_named(keywords, message):
     references, runs = track()
     kept = dict(list(runs.items())[: keywords.pop("runs", 3)])
     with pytest.raises(rd.RankdevError, match=message):
-        run_trec(kept, references, quick=True, **keywords)
+        run_track(kept, references, quick=True, **keywords)

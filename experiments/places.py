@@ -1,31 +1,35 @@
-"""Places of a city: what is known of each, and a built-in city."""
+"""Places of a city: a table with the columns of OpenStreetMap, or a built-in city."""
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 
-from rankdev._common.arrays import Floats
+Floats = npt.NDArray[np.float64]
 
 TAGS = (
     *("amenity", "shop", "tourism", "leisure", "office", "railway", "public_transport"),
     *("historic", "craft", "healthcare"),
 )
 COLUMNS = {
-    "name": ("name", "names.primary", "title"),
-    "category": ("category", "categories.primary", "basic_category", *TAGS),
-    "cuisine": ("cuisine", "categories.alternate"),
-    "street": ("street", "addr:street", "addr_street", "addresses.freeform", "address"),
-    "postcode": ("postcode", "addr:postcode", "addr_postcode", "addresses.postcode", "postal_code", "zip"),
-    "lat": ("lat", "@lat", "latitude", "y"),
-    "lon": ("lon", "@lon", "longitude", "lng", "x"),
+    "name": ("name",),
+    "category": ("category", *TAGS),
+    "cuisine": ("cuisine",),
+    "street": ("street", "addr:street"),
+    "postcode": ("postcode", "addr:postcode"),
+    "lat": ("lat", "@lat"),
+    "lon": ("lon", "@lon"),
 }
-OTHER_NAMES = re.compile(r"(name[:_]\w{2,3}|alt_name|official_name|short_name|names\.common\..+)$")
+OTHER_NAMES = re.compile(r"(name[:_]\w{2,3}|alt_name|official_name|short_name)$")
 GROUPS = {
     "food": "restaurant cafe fast_food ice_cream food_court bakery deli confectionery pastry coffee tea bistro"
     " diner pizza",
@@ -44,6 +48,7 @@ GROUPS = {
     "leisure": "park sports_centre fitness_centre gym playground garden dance sports outdoor bicycle toys books music"
     " video_games games",
 }
+FEWEST, MOST = 200, 4000  # with fewer, references repeat each other
 _GROUP_OF = {word: group for group, words in GROUPS.items() for word in words.split()}
 
 
@@ -65,7 +70,6 @@ class Places:
     further categories or cuisines, its group and the kind of its category; ``cuisines`` are the second of these alone.
     """
 
-    source: str
     names: Sequence[Sequence[str]] = field(repr=False)
     labels: Sequence[Sequence[str]] = field(repr=False)
     cuisines: Sequence[Sequence[str]] = field(repr=False)
@@ -75,7 +79,6 @@ class Places:
     filled: Sequence[int] = field(repr=False)  # fields that have a value: well-known places have more
     x: Floats = field(repr=False)
     y: Floats = field(repr=False)
-    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """Return the number of places."""
@@ -93,9 +96,22 @@ def first_of(record: Mapping[str, Any], what: str) -> str:
     return next((str(record[name]).strip() for name in COLUMNS[what] if record.get(name) not in (None, "")), "")
 
 
-def places_of(
-    source: str, records: Sequence[Mapping[str, Any]], x: Floats, y: Floats, notes: Sequence[str] = ()
-) -> Places:
+def read_places(path: Path) -> Places:
+    """Read the places of a CSV file that have name, category and position; of many, those nearest to the centre."""
+    records = pl.read_csv(path, infer_schema=False).to_dicts()
+    wanted = ("name", "category", "lat", "lon")
+    kept = [record for record in records if all(first_of(record, what) for what in wanted)]
+    if len(kept) < FEWEST:
+        raise SystemExit(f"{path}: {len(kept)} places with name, category, lat and lon; {FEWEST} are needed")
+    lat, lon = (np.array([float(first_of(record, what)) for record in kept]) for what in ("lat", "lon"))
+    middle = np.median(lat), np.median(lon)
+    x = (lon - middle[1]) * 111_320 * math.cos(math.radians(float(middle[0])))
+    y = (lat - middle[0]) * 111_320
+    near = np.sort(np.argsort(np.hypot(x, y), kind="stable")[:MOST])
+    return places_of([kept[i] for i in near], x[near], y[near])
+
+
+def places_of(records: Sequence[Mapping[str, Any]], x: Floats, y: Floats) -> Places:
     """Make places from records with known columns."""
     names, tops, cuisines, kinds = [], [], [], []
     for record in records:
@@ -114,7 +130,6 @@ def places_of(
         for top, more, group, kind in zip(tops, cuisines, groups, kinds, strict=True)
     ]
     return Places(
-        source=source,
         names=names,
         labels=labels,
         cuisines=cuisines,
@@ -124,7 +139,6 @@ def places_of(
         filled=[sum(value not in (None, "") for value in record.values()) for record in records],
         x=x,
         y=y,
-        notes=tuple(notes),
     )
 
 
@@ -208,4 +222,4 @@ def built_in_city(count: int = 1500) -> Places:
         record |= {key: value for key, (share, value) in optional.items() if rng.random() < share}
         records.append(record)
     x, y = np.array(places).T
-    return places_of("built-in city", records, x, y)
+    return places_of(records, x, y)

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from rankdev.studies.city._places import Places, plain
+from experiments.places import Places, plain
 
 # how often each kind is asked; kinds that a city has nothing for (no cuisines, no second names) are left out
 KINDS = {

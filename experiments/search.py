@@ -14,17 +14,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev.studies.city._places import Places
-from rankdev.studies.city._queries import OTHER_WORDS, Asking, Query
+from experiments.places import Floats, Places
+from experiments.queries import OTHER_WORDS, Asking, Query
 
 BUCKETS = ((3, 100), (10, 762), (20, 2397), (10**9, 1741))  # largest reference size, the paper's number of queries
 LONGEST = 50
-POOL = 100  # best items of a query whose utility is kept, for noisy references
+POOL = 100  # best items of a query whose utility is kept
 TIED = 0.0005  # utilities so close share a rank
 TRAINING_POOL = 1.5  # queries to draw training queries from, for each one drawn
 CHUNK = 400
-Singles = npt.NDArray[np.float32]
+Singles, Ints, Bools = npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -69,11 +68,6 @@ class Part:
             found[i] = [place.get(item, 0) for item in self.candidates[i].tolist()]
         return found
 
-    @property
-    def recall(self) -> float:
-        """Mean fraction of a reference that is among the candidates."""
-        return float(((self.ranks > 0).sum(axis=1) / self.sizes).mean())
-
 
 def joined(parts: Sequence[Part]) -> Part:
     """Put parts together."""
@@ -84,8 +78,8 @@ def joined(parts: Sequence[Part]) -> Part:
 
 def collect(
     places: Places, weights: Weights, seed: int, queries: int, candidates: int, training: int
-) -> tuple[Part, Part, list[str]]:
-    """Return queries to train on, queries to test on in the paper's ranges of reference sizes, and notes."""
+) -> tuple[Part, Part]:
+    """Return queries to train on, and queries to test on in the paper's ranges of reference sizes."""
     rng = np.random.default_rng([seed, 25])
     search = _Search(places, weights, rng, candidates)
     pool = round(training * TRAINING_POOL)
@@ -103,12 +97,9 @@ def collect(
         tests.append(part.take(np.array(kept, np.int64)))
         if not any(wanted):
             break
-    missing = search.asking.missing
-    notes = [f"kinds of queries that the places give nothing for: {', '.join(missing)}"] if missing else []
-    short = [f"{short} of at most {most}" for short, (most, _) in zip(wanted, BUCKETS, strict=True) if short]
-    if short:
-        notes.append(f"queries that this city did not give, by reference size: {', '.join(short)}")
-    return train, joined(tests), notes
+    if any(wanted):
+        print(f"queries that this city did not give, by reference size: {wanted}")
+    return train, joined(tests)
 
 
 def wanted_sizes(queries: int) -> list[int]:

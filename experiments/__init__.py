@@ -1,0 +1,1 @@
+"""Experiments behind numbers of the documentation; see README.md here."""

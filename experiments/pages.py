@@ -1,0 +1,126 @@
+"""Tables of docs/studies.md and docs/answers.md from the files in docs/data: ``python -m experiments.pages``.
+
+Each follows a comment such as ``<!-- table: leads -->``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from experiments.city import PAIR_KINDS, RDQ
+from rankdev.studies._published import published
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = (DOCS / "studies.md", DOCS / "answers.md")
+SHORT = {"nDCG(gains=inverse,dcg=exp-log2)@5": "nDCG inverse", "nDCG(gains=linear,dcg=exp-log2)@5": "nDCG linear"}
+SHORT |= {"nDCG(gains=binary)@5": "nDCG binary"}
+
+
+def powers() -> Iterator[Sequence[str]]:
+    """Median power at 100 queries: the paper's, each world's, and that of cross-encoders."""
+    paper = published("poi")
+    at = paper["power_columns"].index("p50")
+    columns = {"paper": {measure: row[at] for measure, row in paper["power"].items()}}
+    for name, kind in (("poi-worlds.csv", ""), ("poi-cross-encoders.csv", " (texts)")):
+        facts = _read(name).filter(part="Table 2", statistic="p50")
+        for world in facts["world"].unique(maintain_order=True):
+            means = facts.filter(world=world).group_by("measure").agg(pl.col("value").mean())
+            columns[f"{world}{kind}"] = dict(means.iter_rows())
+    yield "measure", *columns
+    for measure in paper["power"]:
+        cells = [(column[measure], max(column.values())) for column in columns.values()]
+        marked = [f"**{_number(a)}**" if round(a, 3) == round(most, 3) else _number(a) for a, most in cells]
+        yield SHORT.get(measure, measure), *marked
+
+
+def leads() -> Iterator[Sequence[str]]:
+    """By how much RDQ@5 leads the best measure of another family, or is behind it."""
+    facts = _read("poi-worlds.csv")
+    head = ("best other at 25", "lead of RDQ@5", "best other at 100", "lead of RDQ@5", "auc of RDQ@5", "best other")
+    yield "world", *head
+    other = pl.col("measure").str.starts_with("RDQ").not_()
+    for world in facts["world"].unique(maintain_order=True):
+        cells: list[str] = []
+        for n in (25, 100):
+            part = facts.filter(other, world=world, part=f"lead of {RDQ} at {n}")
+            table = part.group_by("measure").agg(pl.col("value").mean(), pl.col("low").min(), pl.col("high").max())
+            name, lead, low, high = table.sort("value", "measure").row(0)
+            cells += [SHORT.get(name, name), f"{_number(lead)} [{_number(low, 2)}, {_number(high, 2)}]"]
+        part = facts.filter(world=world, part="Table 3", statistic="auc")
+        table = part.group_by("measure").agg(pl.col("value").mean()).sort("value", "measure", descending=True)
+        name, value = table.filter(other).row(0)
+        own = table.filter(measure=RDQ)["value"].item()
+        yield world, *cells, _number(own), f"{SHORT.get(name, name)} {_number(value)}"
+
+
+def kinds() -> Iterator[Sequence[str]]:
+    """Which measure separates two systems best, by kind of pair and world; its power, and that of RDQ@5."""
+    table = _read("poi-pairs.csv")
+    measures = [name.removeprefix("effect ") for name in table.columns if name.startswith("effect ")]
+    worlds = table["world"].unique(maintain_order=True).to_list()
+    yield "pair", *worlds
+    for kind in PAIR_KINDS:
+        cells = []
+        for world in worlds:
+            medians = _medians(table.filter(world=world, kind=kind))
+            best = max(measures, key=lambda m, medians=medians: medians[f"effect {m}"])
+            ends = [_number(medians[f"power {m}"], 2) for m in (best, RDQ)]
+            cells.append(f"{SHORT.get(best, best)} {', '.join(ends)}")
+        yield kind, *cells
+
+
+def _medians(pairs: pl.DataFrame) -> dict[str, float]:
+    """Return the median absolute value of every column, mean over seeds."""
+    seeds = [pairs.filter(seed=seed) for seed in pairs["seed"].unique(maintain_order=True)]
+    names = pairs.drop("world", "seed", "a", "b", "kind").columns
+    return {name: float(np.mean([np.median(np.abs(part[name])) for part in seeds])) for name in names}
+
+
+def statements() -> Iterator[Sequence[str]]:
+    """Every statement, and whether it holds on each set of data."""
+    content = json.loads((DOCS / "data/statements.json").read_text("utf-8"))["statements"]
+    columns = list(dict.fromkeys(name for row in content.values() for name in row))
+    yield "statement", *columns
+    for text, row in content.items():
+        yield text, *(row[name]["verdict"] if name in row else "–" for name in columns)
+
+
+TABLES: dict[str, Callable[[], Iterator[Sequence[str]]]] = {
+    "powers": powers,
+    "leads": leads,
+    "kinds": kinds,
+    "statements": statements,
+}
+
+
+def page(text: str) -> str:
+    """Return a page with its tables brought up to date."""
+    for name, make in TABLES.items():
+        marked = re.compile(rf"(<!-- table: {name} -->\n\n)((\|.*\n)+\n)?")
+        if marked.search(text):
+            head, *rows = make()
+            lines = "".join(f"| {' | '.join(cells)} |\n" for cells in (head, ["---"] * len(head), *rows))
+            text = marked.sub(lambda found, lines=lines: f"{found[1]}{lines}\n", text)
+    return text
+
+
+def _read(name: str) -> pl.DataFrame:
+    return pl.read_csv(DOCS / "data" / name, infer_schema_length=None)
+
+
+def _number(value: float, digits: int = 3) -> str:
+    """Write a number as these pages do: .123, −.50, 1.000."""
+    text = f"{abs(value):.{digits}f}"
+    sign = "−" if value < 0 and float(text) else ""
+    return sign + (text[1:] if text.startswith("0.") else text)
+
+
+if __name__ == "__main__":
+    for path in PAGES:
+        path.write_text(page(path.read_text("utf-8")), "utf-8")
