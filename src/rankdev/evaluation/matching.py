@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
 from unicodedata import normalize
@@ -16,7 +16,6 @@ from rankdev._common.arrays import Bools, Ints
 from rankdev._common.reading import caution
 from rankdev.core.batches import LONGEST_TIE
 from rankdev.core.columns import folded
-from rankdev.core.ordering import Ties
 from rankdev.core.references import References
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, counted, shown
@@ -64,11 +63,6 @@ class Matcher:
             0.0 if known.grades is None else float(known.grades.max(initial=self.highest_grade)),
         )
 
-    def coverage(self, ties: Ties, *, missing: int, unreferenced: int) -> Coverage:
-        """Return how a run, whose name comes later, and the references match; its ties are counted later."""
-        empty = len(self.skipped) or self.references.empty
-        return Coverage("", len(self.references), missing, unreferenced, 0, ties, empty)
-
     def match(self, run: Run, depth: int | None, measures: Sequence[object] = ()) -> tuple[MatchedRuns, Coverage]:
         """Join on (query, item): first occurrences in the first ``depth`` positions, and what is tied with them.
 
@@ -101,12 +95,15 @@ class Matcher:
         relevant = place[found] < relevant_items
         good, poor = hits(found[relevant], 0), hits(found[~relevant], relevant_items)
         matched = MatchedRuns.of(self.ideals, good, poor, lengths, depth)
-        coverage = self.coverage(
-            run.ordering.ties,
+        coverage = Coverage(
+            "",  # the name comes later
+            len(self.references),
             missing=len(self.references) - int((known >= 0).sum()),
             unreferenced=self._unreferenced(run, known),
+            ties=run.ordering.ties,
+            empty=len(self.skipped) or self.references.empty,
+            left_out=run.left_out,
         )
-        coverage = replace(coverage, left_out=run.left_out)
         return matched, with_ties(coverage, self._mixed_ties(query, position, place, tie), matched, measures)
 
     def _unreferenced(self, run: Run, known: Ints) -> int:

@@ -147,9 +147,9 @@ def _by_system(name: str, tables: Iterable[Table]) -> dict[str, pl.DataFrame]:
         raise error if isinstance(error, FileFormatError) else FileFormatError(name, str(error)) from None
 
 
-def run_from_table(table: Table, ordering: Ordering = TREC_EVAL) -> Run:
+def run_from_table(table: Table) -> Run:
     """Make a run of a table that was read from a file."""
-    return _run_of(table.name, [table], ordering)
+    return _run_of(table.name, [table], TREC_EVAL)
 
 
 def _run_of(
