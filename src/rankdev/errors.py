@@ -132,7 +132,7 @@ class MeasureError(UsageError):
     >>> import rankdev as rd
     >>> rd.parse("RPB@10")
     Traceback (most recent call last):
-    rankdev.errors.MeasureError: unknown measure 'RPB'; did you mean RBP?
+    rankdev.errors.MeasureError: unknown measure 'RPB'; did you mean RBP? (see rankdev measures)
     """
 
 

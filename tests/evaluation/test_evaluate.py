@@ -151,15 +151,12 @@ def test_what_is_no_set_of_runs(runs):
 
 @pytest.mark.parametrize("text", ["nDCG@5", "nDCG(dcg=exp-log2)", "ERR@5", "P(rel=2)@5"])
 def test_native_grades_where_there_are_none(text):
-    with pytest.raises(MeasureError) as caught:
+    with raises("no-grades", MeasureError, measure=text):
         rd.evaluate(REFS, {"a": REFS}, ["RDQ@5", text])
-    message = str(caught.value)
-    assert message.startswith(f"{text}: the references have ranks and no grades")
-    assert all(f"nDCG(gains={gains})" in message for gains in ("binary", "inverse", "linear"))
 
 
 def test_unknown_measures_and_policies():
-    with pytest.raises(MeasureError, match="unknown measure 'RPB'; did you mean RBP"):
+    with raises("unknown-measure", MeasureError, name="RPB", near="RBP"):
         rd.evaluate(REFS, {"a": REFS}, ["RPB@5"])
     with pytest.raises(UsageError, match=r"unknown ties 'acending'.*did you mean ascending"):
         rd.evaluate(REFS, {"a": {"q1": {"d1": 1}}}, "RDQ@5", ties="acending")
@@ -208,7 +205,7 @@ def test_measures_see_which_returned_items_are_nonrelevant(query):
 
 
 def test_nonrelevant_items_must_be_known_to_be_asked_for():
-    with pytest.raises(rd.MeasureError, match="do not state which items were judged nonrelevant"):
+    with raises("no-nonrelevant", MeasureError):
         match_one(rd.Reference.from_list(["d1"]), ["d1"]).nonrelevant(5)
 
 

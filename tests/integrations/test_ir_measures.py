@@ -119,7 +119,7 @@ def test_measures_take_what_numpy_makes_and_pickle():
     [
         (lambda: RDQ(alfa=1) @ 5, r"RDQ: unknown parameter 'alfa'; it has .*; did you mean alpha\?"),
         (lambda: [Compat(normalize=False) @ 5], "is always normalised; leave normalize=False out"),
-        (lambda: [RDQ @ 0], "RDQ: the cutoff is 0"),
+        (lambda: [RDQ @ 0], "RDQ: cutoff is 0"),
     ],
 )
 def test_what_we_cannot_compute_is_refused(call, message):

@@ -17,6 +17,7 @@ from rankdev.judging._systems import SystemScores
 from rankdev.judging.items import Pool
 from rankdev.judging.progress import Rule
 from rankdev.preferences import strengths
+from tests.raising import raises
 
 LETTERS = list("hcafbgde")
 
@@ -333,7 +334,7 @@ def test_scores_of_orders_are_those_of_evaluate(measure):
 
 
 def test_a_measure_of_grades_cannot_be_decided_by():
-    with pytest.raises(rd.MeasureError, match="no grades"):
+    with raises("no-grades", rd.MeasureError):
         rd.collect(
             alphabetical,
             {"q": ["x", "y"]},

@@ -9,6 +9,7 @@ import rankdev as rd
 from rankdev import MeasureError
 from rankdev.measures import REGISTRY, Measure, load_file, load_installed
 from rankdev.measures import base as plugins
+from tests.raising import raises
 
 FOUND = '''
 from dataclasses import dataclass
@@ -56,24 +57,20 @@ def test_an_installed_package(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "kind", "fields"),
     [
-        (
-            FOUND.replace('    name = "Found"\n', ""),
-            ":6: the measure Found needs a name, such as name = 'Found'",
-        ),
-        (FOUND.replace('"Found"', '"AP"'), "mine.py:6: the name 'AP' of the measure Found is taken by rankdev"),
-        (FOUND.replace('"Found"', '"a b"'), "needs a name, such as name = 'Found'; got 'a b'"),
-        ("x = 1 / 0\n", "mine.py:1: ZeroDivisionError"),
-        ("def f(:\n", "mine.py:1: SyntaxError"),
-        ("x = 1\n", "mine.py: defines no measure"),
+        (FOUND.replace('    name = "Found"\n', ""), "nameless-measure", {"line": 6, "cls": "Found", "name": None}),
+        (FOUND.replace('"Found"', '"a b"'), "nameless-measure", {"name": "a b"}),
+        (FOUND.replace('"Found"', '"AP"'), "name-taken", {"line": 6, "name": "AP", "cls": "Found"}),
+        ("x = 1 / 0\n", "broken-code", {"line": 1, "error": "ZeroDivisionError"}),
+        ("def f(:\n", "broken-code", {"line": 1, "error": "SyntaxError"}),
+        ("x = 1\n", "defines-no-measure", {}),
     ],
 )
-def test_files_that_are_wrong(tmp_path, text, message):
-    with pytest.raises(MeasureError) as caught:
-        load_file(written(tmp_path, text))
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
+def test_files_that_are_wrong(tmp_path, text, kind, fields):
+    path = written(tmp_path, text)
+    with raises(kind, MeasureError, path=str(path), **fields):
+        load_file(path)
 
 
 def test_a_forgotten_decorator():
@@ -83,5 +80,5 @@ def test_a_forgotten_decorator():
         def score(self, match):
             return match.lengths
 
-    with pytest.raises(MeasureError, match=r"Plain: put @dataclass\(frozen=True, kw_only=True\) above class Plain"):
+    with raises("not-a-dataclass", MeasureError, cls="Plain"):
         rd.parse("Plain@5")

@@ -21,7 +21,6 @@ from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import load_inputs
 from rankdev.measures import Measure, parse_all
 from rankdev.measures.base import MeasureLike
-from rankdev.measures.match import NOT_STATED
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -116,7 +115,7 @@ def bounds(
     wanted = parse_all(measures)
     known, loaded = load_inputs(references, runs, order, ties)
     if known.nonrelevant is None:
-        raise DataError(NOT_STATED)
+        raise DataError("no-nonrelevant")
     for run in loaded.values():
         check_one_order(run.ordering.ties, "a bound")
     scores = _evaluated(known, loaded, wanted)

@@ -100,7 +100,7 @@ def _score(measure: Scorer, block: Match) -> Any:
     try:
         return measure.score(block)
     except MeasureError as error:
-        raise MeasureError(str(error) if str(measure) in str(error) else f"{measure}: {error}") from None
+        raise error.at(measure=str(measure)) from None
 
 
 def score(reference: Any, ranking: Iterable[Any], measure: str | Measure = "RDQ@10") -> float:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev._common.checks import is_number
 from rankdev.errors import MeasureError
 from rankdev.measures.base import POSITIVE, Measure, parameter
 from rankdev.measures.match import Match, scaled
@@ -29,12 +30,9 @@ class GainMap(Mapping[float, float]):
     def __init__(self, gains: Mapping[Any, Any]) -> None:
         pairs = []
         for grade, gain in gains.items():
-            if any(isinstance(value, bool) or not isinstance(value, int | float) for value in (grade, gain)):
-                raise MeasureError(f"a gain map has numbers; got {grade!r}: {gain!r}")
-            if not (math.isfinite(grade) and 0 <= gain < math.inf):
-                raise MeasureError(f"the gain of grade {grade:g} is {gain:g}; gains are finite and at least 0")
-            if grade <= 0 < gain:
-                raise MeasureError(f"grade {grade:g} gains {gain:g}; items of grade 0 or below are nonrelevant here")
+            numbers = is_number(grade) and is_number(gain)
+            if not (numbers and math.isfinite(grade) and 0 <= gain < math.inf) or grade <= 0 < gain:
+                raise MeasureError("bad-gain", grade=grade, gain=gain)
             pairs.append((float(grade), float(gain)))
         self._pairs = tuple(sorted((grade, gain) for grade, gain in pairs if grade > 0 and grade != gain))
         self._gains = dict(self._pairs)
@@ -121,7 +119,7 @@ class Relevance(Measure, abstract=True):
     def needs_cutoff(self) -> None:
         """Refuse to be without a cutoff."""
         if self.cutoff is None:
-            raise MeasureError(f"{self.name} needs a cutoff, such as {self.name}@10")
+            raise MeasureError("needs-cutoff", measure=self.name, what="cutoff", example=f"{self.name}@10")
 
 
 @dataclass(frozen=True, kw_only=True)

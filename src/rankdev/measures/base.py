@@ -14,7 +14,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
-from rankdev.errors import MeasureError, RankdevError, UsageError, shown, suggestion
+from rankdev.errors import MeasureError, RankdevError, UsageError, nearest
 
 if TYPE_CHECKING:
     from rankdev._common.arrays import Bools, Floats
@@ -148,9 +148,9 @@ class Measure(ABC):
     def __post_init__(self) -> None:
         if self.cutoff is not None:
             if self.at != "cutoff":
-                raise MeasureError(f"{self.name} has no cutoff; got {shown(self.cutoff)}")
+                raise MeasureError("no-cutoff", measure=self.name, cutoff=self.cutoff)
             if COUNT.read(self.cutoff) is None or not isinstance(self.cutoff, Integral):
-                raise MeasureError(f"{self.name}: the cutoff is {shown(self.cutoff)}; expected {COUNT.text}")
+                raise bad_parameter("cutoff", self.cutoff, COUNT.text, measure=self.name)
             object.__setattr__(self, "cutoff", int(self.cutoff))
         for entry in _parameters(type(self)):
             value = getattr(self, entry.name)
@@ -206,18 +206,17 @@ class Measure(ABC):
 def _register(kind: type[Measure]) -> None:
     name = getattr(kind, "name", None)
     if not isinstance(name, str) or not name.isidentifier():
-        got = "" if name is None else f"; got {name!r}"
-        raise MeasureError(f"the measure {kind.__name__} needs a name, such as name = {kind.__name__!r}{got}")
+        raise MeasureError("nameless-measure", cls=kind.__name__, name=name)
     known = REGISTRY.get(name)
     if known and (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
         where = f"{known.__module__}.{known.__qualname__}"
-        raise MeasureError(f"the name {name!r} of the measure {kind.__name__} is taken by {where}; choose another")
+        raise MeasureError("name-taken", name=name, cls=kind.__name__, by=where)
     REGISTRY[name] = kind
 
 
 def _parameters(kind: type[Measure]) -> list[Field[Any]]:
     if "__dataclass_fields__" not in vars(kind):
-        raise MeasureError(f"{kind.name}: put @dataclass(frozen=True, kw_only=True) above class {kind.__name__}")
+        raise MeasureError("not-a-dataclass", measure=kind.name, cls=kind.__name__)
     entries = [entry for entry in fields(kind) if entry.name != "cutoff"]
     return sorted(entries, key=lambda entry: entry.name not in vars(kind).get("__annotations__", {}))
 
@@ -227,22 +226,28 @@ def _checked(name: str, entry: Field[Any], value: Any) -> Any:
     rule = {"choices": (), "number": None, "convert": None, **entry.metadata}
     if isinstance(entry.default, bool):
         if not isinstance(value, bool):
-            raise MeasureError(f"{name}: {entry.name} is {shown(value)}; expected True or False")
+            raise bad_parameter(entry.name, value, "True or False", measure=name)
         return value
     if rule["convert"] and not isinstance(value, str):
         converted = rule["convert"](value)
         if converted is not None:
             return converted
     if rule["choices"] and value not in rule["choices"]:
-        choices = ", ".join(rule["choices"])
-        near = suggestion(str(value), rule["choices"])
-        raise MeasureError(f"{name}: {entry.name} is {shown(value)}; choose from {choices}{near}")
+        known = rule["choices"]
+        raise MeasureError(
+            "not-a-choice", measure=name, name=entry.name, value=value, near=nearest(value, known), known=known
+        )
     if rule["number"] is None or (value is None and entry.default is None):
         return value
     read = rule["number"].read(value)
     if read is None:
-        raise MeasureError(f"{name}: {entry.name} is {shown(value)}; expected {rule['number'].text}")
+        raise bad_parameter(entry.name, value, rule["number"].text, measure=name)
     return read
+
+
+def bad_parameter(name: str, value: object, expected: str, **where: str) -> MeasureError:
+    """Return the error about a value that a parameter of a measure cannot have."""
+    return MeasureError("bad-parameter", name=name, value=value, expected=expected, **where)
 
 
 class OfIrMeasures(Protocol):
@@ -267,38 +272,41 @@ def load_installed() -> None:
         try:
             entry.load()
         except Exception as error:
-            raise MeasureError(f"the measures of {entry.value} cannot be loaded: {_said(error)}") from error
+            raise _broken(error).at(path=entry.value) from error
 
 
 def load_file(path: str | Path) -> None:
     """Run a Python file that defines measures, so that texts can name them."""
     file = Path(path).absolute()
     if not file.is_file():
-        raise UsageError(f"{path}: there is no such file to import measures from")
+        raise UsageError("no-file", path=path)
     name = f"rankdev_measures_{file.stem}"
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise UsageError(f"{path}: expected a Python file, which ends in .py")
+        raise UsageError("not-python", path=path)
     module = module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look up the module of a class there
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise MeasureError(f"{path}{_line(error, str(file))}: {_said(error)}") from error
+        raise _broken(error).at(path=path, line=_line(error, str(file))) from error
     if not any(kind.__module__ == name for kind in REGISTRY.values()):
-        raise MeasureError(f"{path}: defines no measure; derive a class from rankdev.measures.Measure")
+        raise MeasureError("defines-no-measure", path=path)
 
 
-def _said(error: Exception) -> str:
-    return str(error) if isinstance(error, RankdevError) else f"{type(error).__name__}: {error}"
+def _broken(error: Exception) -> RankdevError:
+    """Return what to raise for an error in somebody's code."""
+    if isinstance(error, RankdevError):
+        return error
+    return MeasureError("broken-code", error=type(error).__name__, text=str(error))
 
 
-def _line(error: Exception, file: str) -> str:
-    """Return the last line of the file that the error went through, as ``:7``."""
+def _line(error: Exception, file: str) -> int | None:
+    """Return the last line of the file that the error went through."""
     lines = [error.lineno] if isinstance(error, SyntaxError) else []
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == file:
             lines.append(trace.tb_lineno)
         trace = trace.tb_next
-    return f":{lines[-1]}" if lines else ""
+    return lines[-1] if lines else None

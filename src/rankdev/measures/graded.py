@@ -147,10 +147,7 @@ class NERR(Measure):
 def _check_grades(match: Match, measure: ERR | NERR) -> None:
     highest = float(match.native_grades.max(initial=0.0))
     if highest > measure.max_grade:
-        name = measure.name
-        raise MeasureError(
-            f"{name}: grade {highest:g} is above max_grade={measure.max_grade:g}; use {name}(max_grade={highest:g})"
-        )
+        raise MeasureError("high-grade", measure=measure.name, grade=highest, max_grade=measure.max_grade)
 
 
 def _expected(satisfied: Floats) -> Floats:
@@ -181,7 +178,7 @@ class RBP(JudgedRelevance):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.gains != "graded" and self.max_grade is not None:
-            raise MeasureError("RBP: max_grade is for gains=graded only")
+            raise MeasureError("not-needed", measure=self.name, name="max_grade", use="gains=graded")
 
     def differ(self, ties: MixedTies, match: Match) -> Bools:
         """Tell which ties hold items of different gain."""
@@ -195,7 +192,7 @@ class RBP(JudgedRelevance):
     def _graded_gains(self, match: Match) -> Floats:
         highest = match.highest_grade
         if self.max_grade is not None and highest > self.max_grade:
-            raise MeasureError(f"RBP: grade {highest:g} is above max_grade={self.max_grade:g}")
+            raise MeasureError("high-grade", measure=self.name, grade=highest, max_grade=self.max_grade)
         grades = match.native_grades[match.place]
         unit = match.native_grades[match.ideals.offsets[match.query]] if self.gains == "relative" else highest or 1.0
         gains = np.where(grades >= (self.rel or 0.0), grades, 0.0) / (self.max_grade or unit)

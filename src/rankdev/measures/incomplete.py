@@ -61,7 +61,7 @@ class Unjudged(_RejectsToo):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.cutoff is None:
-            raise MeasureError("Unjudged needs a cutoff, such as Unjudged@10")
+            raise MeasureError("needs-cutoff", measure=self.name, what="cutoff", example="Unjudged@10")
 
     def score(self, match: Match) -> Floats:
         """Score every query."""

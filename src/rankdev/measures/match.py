@@ -14,10 +14,6 @@ from rankdev.core.columns import last_of_each
 from rankdev.errors import MeasureError
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-NOT_STATED = (
-    "the references do not state which items were judged nonrelevant; give grades (0 for such items), or name them as"
-    ' "nonrelevant" next to the tiers: a key in JSONL, a column in tables, a parameter in Python'
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +78,7 @@ class Ideals:
     def check_judged(self) -> None:
         """Refuse references that do not state which items were judged nonrelevant."""
         if self.nonrelevant_offsets is None:
-            raise MeasureError(NOT_STATED)
+            raise MeasureError("no-nonrelevant")
 
     def spread(self, values: npt.NDArray[Scalar], depth: int) -> npt.NDArray[Scalar]:
         """Lay per-item values out as [query, position]; positions past the reference hold anything."""
@@ -213,10 +209,7 @@ class Match:
     def native_grades(self) -> Floats:
         """Grades of the reference items; raises an error with a remedy where there are none."""
         if self.ideals.grades is None:
-            raise MeasureError(
-                "the references have ranks and no grades; give graded references, or ask for a measure that needs none,"
-                " such as nDCG(gains=binary), nDCG(gains=inverse) or nDCG(gains=linear)"
-            )
+            raise MeasureError("no-grades")
         return self.ideals.grades
 
     def relevant(self, at_least: float | None) -> Ints:

@@ -116,9 +116,7 @@ class Compat(Measure):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.cutoff is None and self.depth is None:
-            raise MeasureError(
-                "Compat needs a cutoff or a depth, such as Compat(p=0.95)@10 or Compat(p=0.95,depth=1000)"
-            )
+            raise MeasureError("needs-cutoff", measure=self.name, what="cutoff or depth", example="Compat(p=0.95)@10")
 
     @property
     def reach(self) -> int | None:

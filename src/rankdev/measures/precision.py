@@ -113,7 +113,7 @@ class IPrec(InterpolatedPrecision):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.recall is None:
-            raise MeasureError("IPrec needs a recall, such as IPrec@0.1")
+            raise MeasureError("needs-cutoff", measure=self.name, what="recall", example="IPrec@0.1")
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""

@@ -11,9 +11,9 @@ from typing import ClassVar
 import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev.errors import MeasureError, shown, suggestion
+from rankdev.errors import MeasureError, nearest
 from rankdev.measures._relevance import JUDGED_ONLY, considered
-from rankdev.measures.base import POSITIVE, UNIT_RANGE, Measure, Number, parameter
+from rankdev.measures.base import POSITIVE, UNIT_RANGE, Measure, Number, bad_parameter, parameter
 from rankdev.measures.match import Match, scaled, total
 from rankdev.measures.ties import TiedMatch
 
@@ -32,24 +32,19 @@ class PositionWeights:
     def __post_init__(self) -> None:
         values = [*self.head, *([] if self.tail is None else [self.tail])]
         if not self.head:
-            raise MeasureError("weights are empty; give at least one weight")
+            raise bad_parameter("weights", (), "at least one weight")
         for i, value in enumerate(values):
-            where = f"weight {i + 1}" if i < len(self.head) else "the tail"
+            name = f"weight {i + 1}" if i < len(self.head) else "tail"
             if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf:
-                raise MeasureError(f"{where} is {shown(value)}; weights are positive numbers")
+                raise bad_parameter(name, value, POSITIVE.text)
             if i and value > values[i - 1]:
-                raise MeasureError(
-                    f"{where} is {value:g}, more than {values[i - 1]:g} before it; weights never increase"
-                )
+                raise MeasureError("rising-weights", name=name, value=value, before=values[i - 1])
         object.__setattr__(self, "head", tuple(float(value) for value in self.head))
 
     def check_reach(self, count: int) -> None:
         """Refuse weights that end before position ``count``."""
         if count > len(self.head) and self.tail is None:
-            raise MeasureError(
-                f"{len(self.head)} weights do not reach position {count}; give more, or a tail for the rest"
-                f" (tail={self.head[-1]:g})"
-            )
+            raise MeasureError("short-weights", count=len(self.head), position=count, last=self.head[-1])
 
     def first(self, count: int) -> Floats:
         """Return the weights of the first ``count`` positions."""
@@ -73,16 +68,14 @@ PRESETS = {
 def position_weights(weights: str | Sequence[float], tail: float | None) -> PositionWeights:
     """Find a preset by name, or make weights of a list."""
     if not isinstance(weights, str | Iterable):
-        raise MeasureError(f"weights is {shown(weights)}; expected the name of a preset or a list of numbers")
+        raise bad_parameter("weights", weights, "the name of a preset or a list of numbers")
     if not isinstance(weights, str):
         return PositionWeights(tuple(weights), tail)
     if weights not in PRESETS:
-        raise MeasureError(
-            f"unknown weights {shown(weights)}; choose from {', '.join(PRESETS)}, or give a list"
-            f"{suggestion(weights, PRESETS)}"
-        )
+        near, known = nearest(weights, PRESETS), [*PRESETS, "a list"]
+        raise MeasureError("not-a-choice", name="weights", value=weights, near=near, known=known)
     if tail is not None:
-        raise MeasureError(f"weights={weights} has its own tail; tail belongs to a list of weights")
+        raise MeasureError("not-needed", name="tail", use="a list of weights")
     return PRESETS[weights]
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from rankdev._common.checks import is_list
-from rankdev.errors import MeasureError, shown, suggestion
-from rankdev.measures.base import COUNT, REGISTRY, Measure, MeasureInfo, load_installed
+from rankdev.errors import MeasureError, nearest
+from rankdev.measures.base import COUNT, REGISTRY, Measure, MeasureInfo, bad_parameter, load_installed
 
 ALIASES = {
     # ir_measures
@@ -114,7 +114,7 @@ def translated(text: str) -> str:
     if found := _AT.fullmatch(text):
         return f"{found[1]}@{found[2]}"
     if found := _OF_RANX.fullmatch(text):
-        raise MeasureError(f"{text.strip()} is ranx's; write RBP(p=0.{found[1]}){found[2] or ''}")
+        raise MeasureError("not-computed", name=text.strip(), instead=f"write RBP(p=0.{found[1]}){found[2] or ''}")
     return re.sub(r"^\s*r-precision\b", "Rprec", text)
 
 
@@ -163,9 +163,7 @@ def parse(text: Any) -> Measure:
     text = _text(text)
     found = _MEASURE.fullmatch(translated(text)) if isinstance(text, str) else None
     if not found:
-        raise MeasureError(
-            f"cannot read the measure {shown(text)}; expected Name(parameter=value, …)@cutoff, such as RDQ@5"
-        )
+        raise MeasureError("not-a-measure", value=text)
     name, fixed = found["name"], {}
     if name in ALIASES:
         alias = _MEASURE.fullmatch(ALIASES[name])
@@ -176,9 +174,9 @@ def parse(text: Any) -> Measure:
     parameters = {**fixed, **_read_parameters(kind, found["parameters"] or "")}
     if found["at"] is not None:
         if kind.at is None:
-            raise MeasureError(f"{name} has no cutoff; write {name} without @{found['at']}")
+            raise MeasureError("no-cutoff", measure=name, cutoff=found["at"])
         if kind.at in parameters:
-            raise MeasureError(f"{name}: the {kind.at} is given twice; keep one")
+            raise MeasureError("given-twice", measure=name, name=kind.at)
         parameters[kind.at] = _read_at(kind, found["at"])
     return kind(**parameters)
 
@@ -190,7 +188,7 @@ def parse_all(texts: Any) -> list[Measure]:
     """
     measures = dict.fromkeys(map(parse, each_text(texts)))
     if not measures:
-        raise MeasureError("no measure was asked for; name at least one, such as RDQ@5")
+        raise MeasureError("no-measure")
     return list(measures)
 
 
@@ -198,7 +196,7 @@ def each_text(texts: Any) -> Iterator[Any]:
     """Yield each measure that was asked for, as it was given: lists are split, and sets replaced by what they hold."""
     alone = isinstance(_text(texts), str | Measure)
     if not alone and not is_list(texts):
-        raise MeasureError(f"measures must be texts such as RDQ@5; got {shown(texts)}")
+        raise MeasureError("not-a-measure", value=texts)
     for entry in [texts] if alone else list(texts):
         for part in _split(entry) if isinstance(entry, str) else [entry]:
             paper = re.fullmatch(r"\s*paper\s*(@.*)?", part) if isinstance(part, str) else None
@@ -257,19 +255,14 @@ def _text(value: Any) -> Any:
 def _kind(name: str) -> type[Measure]:
     if name not in REGISTRY:
         load_installed()
-    if name == "paper":
-        raise MeasureError("paper@k denotes the paper's 13 measures; use it for a list of measures, as in evaluate")
-    if name in SETS:
-        raise MeasureError(f"{name} denotes {len(SETS[name])} measures; use it for a list of measures, as in evaluate")
-    if name in ABSENT and name not in REGISTRY:
-        raise MeasureError(f"trec_eval's {name} is not computed here; {ABSENT[name]}")
-    if name in REFUSED and name not in REGISTRY:
-        raise MeasureError(f"{name} is not computed here: {REFUSED[name]}")
-    if name not in REGISTRY:
-        near = suggestion(name, (known for known in (*REGISTRY, *ALIASES) if _may_be(name, known)))
-        known = f"; choose from {', '.join(REGISTRY)}"
-        raise MeasureError(f"unknown measure {name!r}{near or known}")
-    return REGISTRY[name]
+    if name == "paper" or name in SETS:
+        raise MeasureError("several-measures", name=name, count=len(SETS.get(name, PAPER)))
+    if name in REGISTRY:
+        return REGISTRY[name]
+    if instead := ABSENT.get(name) or REFUSED.get(name):
+        raise MeasureError("not-computed", name=name, instead=instead)
+    near = nearest(name, (known for known in (*REGISTRY, *ALIASES) if _may_be(name, known)))
+    raise MeasureError("unknown-measure", name=name, near=near)
 
 
 def _may_be(name: str, known: str) -> bool:
@@ -281,19 +274,21 @@ def _may_be(name: str, known: str) -> bool:
 
 
 def _read_parameters(kind: type[Measure], text: str) -> dict[str, Any]:
-    known = [entry.name for entry in kind.parameters()]
+    known = [*(entry.name for entry in kind.parameters()), *([kind.at] if kind.at else [])]
     values: dict[str, Any] = {}
     end = 0
     while end < len(text.rstrip()):
         found = _PARAMETER.match(text, end)
         if not found:
-            raise MeasureError(f"{kind.name}: cannot read {text[end:].strip()!r}; expected parameter=value, …")
+            raise MeasureError("not-parameters", measure=kind.name, value=text[end:].strip())
         name = found["name"]
-        if name not in known and name != kind.at:
-            names = f"{kind.name} has {', '.join(known) or 'no parameters'}"
-            raise MeasureError(f"{kind.name}: unknown parameter {name!r}; {names}{suggestion(name, known)}")
+        if name not in known:
+            near = nearest(name, known)
+            raise MeasureError(
+                "not-a-choice", measure=kind.name, name="parameter", value=name, near=near, known=known or ["none"]
+            )
         if name in values:
-            raise MeasureError(f"{kind.name}: {name} is given twice; keep one")
+            raise MeasureError("given-twice", measure=kind.name, name=name)
         value = found["value"]
         values[name] = _read_at(kind, value) if name == kind.at else _read_value(kind.name, name, value)
         end = found.end()
@@ -311,7 +306,7 @@ def _read_value(measure: str, name: str, text: str) -> Any:
             return {float(grade): float(gain) for grade, gain in pairs}
     except ValueError:
         expected = "a list of numbers" if text.startswith("[") else "a gain for each grade, such as {1:1,2:10}"
-        raise MeasureError(f"{measure}: {name} is {text}; expected {expected}") from None
+        raise bad_parameter(name, text, expected, measure=measure) from None
     try:
         return float(text)
     except ValueError:
@@ -323,7 +318,7 @@ def _read_at(kind: type[Measure], text: str) -> Any:
     if kind.at != "cutoff":
         return _read_value(kind.name, str(kind.at), text)
     if not re.fullmatch(r"[0-9]{1,12}", text):
-        raise MeasureError(f"{kind.name}: the cutoff is {shown(text)}; expected {COUNT.text}")
+        raise bad_parameter("cutoff", text, COUNT.text, measure=kind.name)
     return int(text)
 
 
