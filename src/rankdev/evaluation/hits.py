@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankdev._common.arrays import Ints
+from rankdev._common.arrays import Bools, Ints
 from rankdev.evaluation.coverage import Coverage
 from rankdev.measures.base import Measure
 from rankdev.measures.match import Ideals, Match
@@ -24,6 +24,10 @@ class Hits:
     position: Ints
     place: Ints
     tied: TieGroups | None = None  # where ties are not broken
+
+    def take(self, rows: Bools) -> Hits:
+        """Keep some of the hits, without their ties."""
+        return Hits(self.query[rows], self.position[rows], self.place[rows])
 
     def between(self, begin: int, end: int) -> Hits:
         """Return those of some queries, counted from the first."""
