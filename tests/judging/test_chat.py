@@ -200,10 +200,11 @@ def test_the_key_is_from_the_environment_and_nowhere_else(monkeypatch, tmp_path)
     monkeypatch.setenv("RANKDEV_API_KEY", KEY)
     with chatting(key=KEY) as chat:
         judge = judge_of(chat)
-        rd.collect(judge, {"q": ["x", "y", "z"]}, file=tmp_path / "answers.jsonl")
+        rd.collect(judge, {"q": ["x", "y", "z"]}, file=tmp_path / "answers.sqlite")
         judge.reply("q", "x", "y")
-    seen = f"{judge!r} {vars(judge)} {judge._endpoint!r} {judge.usage}" + (tmp_path / "answers.jsonl").read_text()
+    seen = f"{judge!r} {vars(judge)} {judge._endpoint!r} {judge.usage}"
     assert KEY not in seen
+    assert KEY.encode() not in (tmp_path / "answers.sqlite").read_bytes()
     assert KEY.encode() not in pickle.dumps(judge)
     assert KEY not in json.dumps(chat.requests)
 

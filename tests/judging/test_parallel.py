@@ -1,13 +1,11 @@
 """Several questions at once: the same answers however long each takes, nothing lost, nothing asked twice."""
 
-import asyncio
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from threading import Lock
 
@@ -16,8 +14,8 @@ import pytest
 
 import rankdev as rd
 from rankdev.judging import BudgetSpentError, ChatJudge, JudgeError, NoAnswerError
+from rankdev.judging._asking import Reply
 from rankdev.judging._database import StoreError
-from rankdev.judging._judges import CommentingJudge, Reply
 from rankdev.judging.store import Store
 from tests.judging.chat_server import Chat, chatting
 
@@ -34,29 +32,9 @@ def slow(query, a, b):
     return min(a, b)
 
 
-async def awaited(query, a, b):
-    await asyncio.sleep(random.SystemRandom().random() / 200)
-    return min(a, b)
-
-
-class Batches:
-    def __init__(self):
-        self.sizes = []
-
-    def __call__(self, query, a, b):
-        raise AssertionError
-
-    def batch(self, questions):
-        self.sizes.append(len(questions))
-        return [min(a, b) for _, a, b in questions]
-
-
 def test_answers_do_not_depend_on_how_long_they_take():
     found = rd.collect(alphabetical, ITEMS, budget=21, parallel=4)
-    batches = Batches()
-    for judge in (slow, slow, awaited, batches):
-        assert rd.collect(judge, ITEMS, budget=21, parallel=4).to_polars().equals(found.to_polars())
-    assert batches.sizes == [4] * 5 + [1]
+    assert rd.collect(slow, ITEMS, budget=21, parallel=4).to_polars().equals(found.to_polars())
     pairs = [(row[0], *sorted(row[1:3])) for row in found.to_polars().rows()]
     assert len(set(pairs)) == len(pairs) == 21
 
@@ -70,12 +48,9 @@ def test_a_round_is_spread_over_the_queries():
 
 
 def test_repeats_show_the_other_order_and_no_pair_is_twice_in_a_round():
-    rounds = Batches()
-    rounds.batch = lambda questions: seen.append([frozenset(q[1:]) for q in questions]) or [None] * len(questions)
-    seen = []
-    found = rd.collect(rounds, {"q": ["x", "y", "z"]}, repeats=2, budget=10, parallel=4)
-    assert all(len(set(pairs)) == len(pairs) for pairs in seen)
+    found = rd.collect(lambda query, a, b: None, {"q": ["x", "y", "z"]}, repeats=2, budget=10, parallel=3)
     shown = found.to_polars().select("first", "second").rows()
+    assert len({frozenset(pair) for pair in shown[:3]}) == 3
     assert sorted(shown) == sorted((a, b) for a in "xyz" for b in "xyz" if a != b)
 
 
@@ -88,20 +63,6 @@ def test_systems_are_decided_between_with_several_at_once():
     ]
     assert found[0].verdict.system == "good"
     assert found[0].to_polars().equals(found[1].to_polars())
-
-
-def test_one_at_a_time_is_as_without():
-    plain = rd.collect(alphabetical, ITEMS).to_polars()
-    for judge in (awaited, Batches()):
-        assert rd.collect(judge, ITEMS, parallel=1).to_polars().equals(plain)
-
-
-def test_an_async_judge_where_a_loop_runs_already():
-    async def notebook():
-        return rd.collect(awaited, ITEMS, budget=8, parallel=4).asked
-
-    with ThreadPoolExecutor(1) as pool:  # the browser of another test may have a loop in this thread
-        assert pool.submit(asyncio.run, notebook()).result() == 8
 
 
 def test_several_are_asked_at_once():
@@ -123,7 +84,7 @@ def test_several_are_asked_at_once():
     assert most == 3
 
 
-@pytest.mark.parametrize("file", [None, "answers.jsonl", "answers.sqlite"])
+@pytest.mark.parametrize("file", [None, "answers.sqlite"])
 @pytest.mark.parametrize("failure", [TimeoutError("too late"), "nonsense"])
 def test_a_failure_loses_none_of_the_other_answers(failure, file, tmp_path):
     asked, lock, path = [], Lock(), file and tmp_path / file
@@ -195,43 +156,32 @@ def test_a_judge_that_may_answer_no_more_ends_the_loop():
     assert (found.asked, found.stopped) == (5, "5 tokens are used")
 
 
-def test_a_batch_has_an_answer_for_every_question():
-    judge = Batches()
-    judge.batch = lambda questions: ["a"]
-    with pytest.raises(JudgeError, match="batch must return a list of 4 answers; got"):
-        rd.collect(judge, ITEMS, parallel=4)
-
-
-@pytest.mark.parametrize("file", ["answers.jsonl", "answers.sqlite"])
-def test_a_disk_that_is_full_is_named_and_the_rest_is_kept(file, tmp_path, monkeypatch):
+def test_a_disk_that_is_full_is_named_and_the_rest_is_kept(tmp_path, monkeypatch):
     def full(*_):
         if len(written) == 5:
-            raise (
-                OSError(28, "No space left on device")
-                if file.endswith("jsonl")
-                else StoreError("answers.sqlite: the disk is full")
-            )
+            raise StoreError("answers.sqlite: the disk is full")
         written.append(1)
         return real(*_)
 
-    written = []
-    holder, name = (os, "fsync") if file.endswith("jsonl") else (Store, "add")
-    real = getattr(holder, name)
-    monkeypatch.setattr(holder, name, full)
-    with pytest.raises(JudgeError, match=rf"{file}: the (answer|disk) .*; 5 answers are in") as caught:
-        rd.collect(alphabetical, ITEMS, parallel=3, file=tmp_path / file)
+    written, real = [], Store.add
+    monkeypatch.setattr(Store, "add", full)
+    with pytest.raises(JudgeError, match=r"answers.sqlite: the disk .*; 5 answers are in") as caught:
+        rd.collect(alphabetical, ITEMS, parallel=3, file=tmp_path / "answers.sqlite")
     assert caught.value.collected.asked == 5
 
 
 def test_comments_are_kept_and_read_again(tmp_path):
-    class Commenting(CommentingJudge):
+    class Commenting:
+        def __call__(self, query, a, b):
+            raise AssertionError
+
         def reply(self, query, a, b):
             return Reply(min(a, b), "sure" if a < b else "")
 
-    for file in ("answers.jsonl", "answers.sqlite"):
-        found = [rd.collect(Commenting(), ITEMS, budget=n, file=tmp_path / file) for n in (6, 6)][1]
-        assert {answer.comment for answer in found.answers} == {"sure", ""}
-        assert len(rd.read_preferences(tmp_path / file)) == 6
+    path = tmp_path / "answers.sqlite"
+    found = [rd.collect(Commenting(), ITEMS, budget=n, file=path) for n in (6, 6)][1]
+    assert {answer.comment for answer in found.answers} == {"sure", ""}
+    assert len(rd.read_preferences(path)) == 6
 
 
 @pytest.fixture
@@ -259,8 +209,9 @@ def test_an_interruption_waits_for_what_was_asked(tmp_path):
 
 
 @posix
-@pytest.mark.parametrize("file", ["answers.jsonl", "answers.sqlite"])
-def test_one_writer(file, tmp_path):
+def test_one_writer(tmp_path):
+    file = "answers.sqlite"
+
     def judge(query, a, b):
         with pytest.raises(rd.DataError, match="another process"):
             rd.collect(alphabetical, ITEMS, file=tmp_path / file)

@@ -1,6 +1,6 @@
 """Collect pairwise judgments from an assessor or a program, with as few questions as the goal needs."""
 
-from rankdev.judging._judges import BudgetSpentError, NoAnswerError
+from rankdev.judging._asking import BudgetSpentError, NoAnswerError
 from rankdev.judging.chat import ChatJudge
 from rankdev.judging.collect import collect
 from rankdev.judging.model_check import check_model

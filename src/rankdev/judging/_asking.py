@@ -1,22 +1,156 @@
-"""Ask a judge the questions that a strategy chooses, and keep every answer."""
+"""Ask a judge the questions that a strategy chooses, and keep every answer.
+
+A judge is a function of a query and two items; its answers may be kept in a database of ``rankdev judge``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread, current_thread, main_thread
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
 from rankdev._common.ids import is_integer
 from rankdev.errors import DataError, RankdevError, counted, shown
-from rankdev.judging._answer_files import AnswerDatabase, AnswerFile
-from rankdev.judging._judges import Asker, BudgetSpentError, NoAnswerError, Reply, finishing
 from rankdev.judging._strategies import Strategy
 from rankdev.judging.items import Pair, Pool, sorted_pair
 from rankdev.judging.result import Answer
+from rankdev.judging.store import Store, StoredAnswer, check_name
 
 MOST_SILENT = 10  # pairs that a judge may skip in a row
+Question = tuple[Any, Any, Any]  # query, the item shown first, the other
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer, None for equally good, with a comment that is kept with it; what a judge's ``reply`` returns."""
+
+    answer: Any
+    comment: str = ""
+
+
+class NoAnswerError(DataError):
+    """Raised by a judge that cannot answer a question: the pair is skipped, and the loop continues.
+
+    Parameters
+    ----------
+    message : str
+        Why there is no answer.
+
+    See Also
+    --------
+    collect : Skips such pairs.
+    """
+
+
+class BudgetSpentError(DataError):
+    """Raised by a judge that may answer no more questions: the loop stops, and returns all that was collected.
+
+    Parameters
+    ----------
+    message : str
+        What was spent.
+
+    See Also
+    --------
+    collect : Stops.
+    """
+
+
+@contextmanager
+def finishing() -> Iterator[None]:
+    """Finish what is under way before a KeyboardInterrupt is raised, unless there is a second one."""
+    usual = signal.default_int_handler
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not usual:
+        yield
+        return
+    interrupts: list[int] = []
+
+    def wait(number: int, _: object) -> None:
+        interrupts.append(number)
+        if len(interrupts) > 1:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, wait)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if interrupts:
+        raise KeyboardInterrupt
+
+
+def replies(judge: Callable[..., Any], questions: Sequence[Question]) -> Iterator[tuple[int, Any]]:
+    """Ask all questions at once, each in a thread; yield the number of each and the reply, or an exception."""
+    call: Callable[..., Any] = getattr(judge, "reply", judge)
+
+    def one(question: Question) -> Any:
+        try:
+            return call(*question)
+        except Exception as error:
+            return error
+
+    if len(questions) == 1:
+        yield 0, one(questions[0])
+        return
+    done: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+    for number, question in enumerate(questions):
+        Thread(target=lambda k=number, asked=question: done.put((k, one(asked))), daemon=True).start()
+    for _ in questions:
+        yield done.get()
+
+
+class AnswerFile:
+    """The answers of one judge in a database of ``rankdev judge``, next to those of others, which are left alone.
+
+    ``unmatched`` counts this judge's answers about other items, which are ignored.
+    """
+
+    def __init__(self, path: str, pool: Pool, judge: Any) -> None:
+        name = str(getattr(judge, "name", None) or getattr(judge, "__name__", type(judge).__name__))
+        check_name(name)
+        self.path, self.name = Path(path), name
+        self._store = Store(path)
+        try:
+            mine = [a for row in self._store.answers().iter_rows() if (a := StoredAnswer(*row)).worker == name]
+        except BaseException:
+            self._store.close()
+            raise
+        known = [answer for answer in mine if pool.knows(*answer.pair)]
+        self.unmatched = len(mine) - len(known)
+        self.before = [
+            Answer(a.query, *_order(a), a.outcome == "tie", a.first, a.comment) for a in known if a.outcome != "skip"
+        ]
+        self.skipped = [answer.pair for answer in known if answer.outcome == "skip"]
+
+    def add(self, answer: Answer) -> None:
+        """Write an answer through to disk."""
+        outcome = "tie" if answer.tie else "first" if answer.winner == answer.first else "second"
+        self._write(answer.query, answer.first, answer.second, outcome, answer.comment)
+
+    def skip(self, query: str, first: str, second: str, reason: str) -> None:
+        """Record that a pair was asked but not answered."""
+        self._write(query, first, second, "skip", reason)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._store.close()
+
+    def _write(self, query: str, first: str, second: str, outcome: str, comment: str) -> None:
+        answer = StoredAnswer(query, first, second, outcome, self.name, comment=comment, program=1)
+        self._store.add(uuid4().hex, answer)
+
+
+def _order(answer: StoredAnswer) -> tuple[str, str]:
+    """Return winner and loser."""
+    return (answer.second, answer.first) if answer.outcome == "second" else (answer.first, answer.second)
 
 
 class InvalidReplyError(Exception):
@@ -27,9 +161,9 @@ class QuestionLoop:
     """Asks the judge; the order of presentation depends on the seed and the number of the question."""
 
     def __init__(
-        self, asker: Asker, pool: Pool, strategy: Strategy, file: AnswerFile | AnswerDatabase | None, seed: int
+        self, judge: Callable[..., Any], pool: Pool, strategy: Strategy, file: AnswerFile | None, seed: int
     ) -> None:
-        self.asker, self.pool, self.strategy, self.file, self.seed = asker, pool, strategy, file, seed
+        self.judge, self.pool, self.strategy, self.file, self.seed = judge, pool, strategy, file, seed
         self.answers: list[Answer] = []
         self.shown: dict[tuple[str, frozenset[str]], str] = {}  # which of the two was shown first when last asked
         self.skipped = [sorted_pair(pair) for pair in file.skipped] if file else []
@@ -63,7 +197,7 @@ class QuestionLoop:
         found: dict[int, Answer | Exception] = {}
         with finishing() if len(pairs) > 1 else nullcontext():
             try:
-                for k, reply in self.asker.ask(asked):
+                for k, reply in replies(self.judge, asked):
                     found[k] = self._kept(asked[k], self._read(asked[k], reply))
             finally:
                 for k in sorted(found):

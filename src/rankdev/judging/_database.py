@@ -24,17 +24,6 @@ PRIVATE = 0o600  # answers and names are for the owner's eyes, unless the owner 
 PATIENCE = 2.0  # seconds to wait for a lock of another program
 
 
-def claimed(handle: IO[bytes]) -> bool:
-    """Lock a file for this process until it is closed; False where another has it."""
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
 class StoreError(DataError):
     """The database cannot be used: what is wrong with it, and what to do."""
 
@@ -160,7 +149,10 @@ class Database:
     def _claim(self, path: Path) -> None:
         """Reject a second process, which would not see the answers of this one."""
         handle = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE), "r+b")
-        if not claimed(handle):
+        try:
+            if fcntl is not None:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
             handle.close()
-            raise StoreError(f"{self.path}: another process has it open; end it first, or use its page")
+            raise StoreError(f"{self.path}: another process has it open; end it first, or use its page") from None
         self._own = handle

@@ -10,7 +10,7 @@ from typing import Any
 
 from rankdev._common.checks import check_flag, check_number, check_seed, check_whole
 from rankdev.errors import DataError, UsageError, shown
-from rankdev.judging._judges import BudgetSpentError, CommentingJudge, NoAnswerError, Reply
+from rankdev.judging._asking import BudgetSpentError, NoAnswerError, Reply
 from rankdev.judging._prompts import FORMAT, INSTRUCTIONS, ONCE_MORE, Texts, content_of, parsed
 
 DEFAULTS = {"temperature": 0, "max_tokens": 50}
@@ -53,7 +53,7 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
 
-class ChatJudge(CommentingJudge):
+class ChatJudge:
     """A language model that compares two items, for :func:`rankdev.collect`.
 
     Call it with a query and two items: it returns one of the two, or None for equally good. The model sees the items in
@@ -166,6 +166,23 @@ class ChatJudge(CommentingJudge):
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update({**state, "_lock": Lock()})
+
+    def __call__(self, query: Any, a: Any, b: Any) -> Any:
+        """Ask which of two items is better.
+
+        Parameters
+        ----------
+        query : object
+            The query.
+        a, b : object
+            The items, ``a`` shown first.
+
+        Returns
+        -------
+        object
+            ``a``, ``b``, or None for equally good.
+        """
+        return self.reply(query, a, b).answer
 
     def reply(self, query: Any, a: Any, b: Any) -> Reply:
         """Ask which of two items is better; return the answer with what is kept about it.

@@ -12,9 +12,7 @@ import numpy as np
 
 from rankdev._common.checks import check_choice, check_number, check_path, check_seed, check_whole
 from rankdev.errors import UsageError, counted, shown
-from rankdev.judging._answer_files import kept_in
-from rankdev.judging._asking import InvalidReplyError, QuestionLoop
-from rankdev.judging._judges import Asker, BudgetSpentError
+from rankdev.judging._asking import AnswerFile, BudgetSpentError, InvalidReplyError, QuestionLoop
 from rankdev.judging._strategies import DecisionStrategy, OrderStrategy, Strategy
 from rankdev.judging._systems import NEEDS_RUNS, SystemScores
 from rankdev.judging.items import Pool
@@ -55,10 +53,9 @@ def collect(
     Parameters
     ----------
     judge : callable
-        ``judge(query, a, b)`` takes ids as text and returns a, b, or None for equally good; ``a`` is shown first. It
-        may be a coroutine function. A judge with a method ``batch([(query, a, b), …])``, which returns a list of
-        answers, is asked the ``parallel`` questions of a round in one call. :class:`rankdev.judging.ChatJudge` is a
-        language model. A judge that raises :class:`rankdev.judging.NoAnswerError` skips the pair, and one that raises
+        ``judge(query, a, b)`` takes ids as text and returns a, b, or None for equally good; ``a`` is shown first.
+        :class:`rankdev.judging.ChatJudge` is a language model. A judge that raises
+        :class:`rankdev.judging.NoAnswerError` skips the pair, and one that raises
         :class:`rankdev.judging.BudgetSpentError` ends the loop.
     items : dict or table
         ``{query: [item, …]}``, or grades ``{query: {item: grade}}`` to start from; or a table with the columns query,
@@ -84,9 +81,8 @@ def collect(
         Continue until the fraction that is wrong is at most ``error`` with this probability, in each query; from .5 to
         1. Default: until it is so on average.
     file : path, optional
-        Where answers are kept: every answer is on disk before it counts. Call again with the same file to resume.
-        A name that ends in .sqlite or .db is a database of ``rankdev judge``, which has the answers of other judges
-        too; any other is a JSONL file.
+        A database of ``rankdev judge`` where answers are kept, next to those of other judges: every answer is on disk
+        before it counts. Call again with the same file to resume.
     parallel : int, default 1
         Questions asked at once, in threads; the judge must allow it. They are chosen together, before the first of them
         is answered, so that the answers do not depend on how long each takes.
@@ -120,9 +116,8 @@ def collect(
         pool, goal, rule, top=top, runs=runs, measure=measure, repeats=repeats, seed=seed, spread=budget is not None
     )
     parallel = check_whole("parallel", parallel, 1, MOST_AT_ONCE)
-    kept = kept_in(check_path(file), pool, judge) if file is not None else None
-    asker = Asker(judge)
-    loop = QuestionLoop(asker, pool, strategy, kept, seed)
+    kept = AnswerFile(check_path(file), pool, judge) if file is not None else None
+    loop = QuestionLoop(judge, pool, strategy, kept, seed)
 
     def result(stopped: str) -> Collected:
         given_up = {} if budget is not None and stopped != OUT_OF_REACH else strategy.given_up()
@@ -163,7 +158,6 @@ def collect(
             interrupt.collected = result("interrupted")  # type: ignore[attr-defined]
         raise
     finally:
-        asker.close()
         if kept is not None:
             kept.close()
 
