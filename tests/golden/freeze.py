@@ -19,7 +19,7 @@ import rankdev as rd
 from rankdev.studies.controlled import run_controlled
 from rankdev.studies.poi.study import Protocol, run_poi
 from rankdev.studies.simulation import simulate
-from rankdev.studies.track.study import run_trec
+from rankdev.studies.track.study import run_track
 from tests.common.claims import CLAIMS
 from tests.golden import inputs
 from tests.golden.inputs import demo, demo_references, demo_runs, demo_scores, groups, random_scores
@@ -438,7 +438,7 @@ def study_poi():
 def study_track():
     made = simulate(60, seed=4)
     runs = dict(list(made.runs.items())[:3])
-    found = run_trec(runs, made.references, cutoff=5, quick=True, seed=1)
+    found = run_track(runs, made.references, cutoff=5, quick=True, seed=1)
     yield "scores", values(found.scores)
     yield "power", columns(found.power.summary(25), "measure p10 p50 p90 n80")
     yield "stability", columns(found.stability, "measure n tau")
