@@ -133,7 +133,7 @@ class Family:
         return (self.statistics["deviation"] == 0) & (self.mean != 0)
 
 
-def symmetric(family: Family, critical: Floats | float, alpha: float) -> tuple[Floats, Floats]:
+def symmetric(family: Family, critical: float, alpha: float) -> tuple[Floats, Floats]:
     """Return the mean ± ``critical`` standard errors; where all differences are equal, the sign-flip interval.
 
     2 of the 2^n flips of n equal differences are as extreme as they are.

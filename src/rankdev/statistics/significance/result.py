@@ -57,6 +57,8 @@ class Significance(PairTests):
     ----------
     columns : dict
         Columns of the table, one entry per pair and measure.
+    needed : ndarray
+        For each row of the table, the difference that would just be significant.
     test : str
         Name of the test.
     correction : str
@@ -81,8 +83,6 @@ class Significance(PairTests):
         Notes on the tests and the scores.
     lower_is_better : tuple of str
         Measures of which a lower value is better: there, a query is won by the lower one.
-    needed : ndarray, optional
-        For each row of the table, the difference that would just be significant.
     effect_limits : ndarray, optional
         Limits of each row's effect size and of the fraction of queries that a wins, ``[limit, row]``.
     conclusion : str
@@ -99,6 +99,7 @@ class Significance(PairTests):
     display: ClassVar = "rankdev.display.significance"
 
     columns: dict[str, Any] = field(repr=False)
+    needed: Floats = field(repr=False)
     test: str
     correction: str
     family: Literal["measure", "all"]
@@ -111,7 +112,6 @@ class Significance(PairTests):
     replicates: dict[str, int] | None = None
     remarks: tuple[str, ...] = ()
     lower_is_better: tuple[str, ...] = field(default=(), repr=False)
-    needed: Floats | None = field(default=None, repr=False)
     effect_limits: Floats | None = field(default=None, repr=False)
     conclusion: str = ""
     segments: dict[str, Significance] = field(default_factory=dict, repr=False)
@@ -232,8 +232,7 @@ class Significance(PairTests):
         """
         if self.segments:
             return self.parts[ALL].discriminative_power()
-        half = (self.columns["high"] - self.columns["low"]) / 2
-        rows = self.to_polars().with_columns(needed=pl.Series(half if self.needed is None else self.needed))
+        rows = self.to_polars().with_columns(needed=pl.Series(self.needed))
         ordered = rows.sort("p_adjusted", maintain_order=True)
         frame = pl.concat([ordered.filter(measure=name) for name in rows["measure"].unique(maintain_order=True)])
         frame = frame.select(
