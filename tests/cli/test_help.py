@@ -261,4 +261,4 @@ def test_the_demo_fits_eighty_columns(rankdev):
 def test_the_package_is_a_command_too():
     said = subprocess.run([sys.executable, "-m", "rankdev", "eval"], capture_output=True, text=True, check=False)
     assert (said.returncode, said.stdout) == (2, "")
-    assert said.stderr == "rankdev: Missing argument 'REFERENCES'. (see python -m rankdev eval --help)\n"
+    assert said.stderr == "rankdev: Missing argument 'REFERENCES'. (see rankdev eval --help)\n"
