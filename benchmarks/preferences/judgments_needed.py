@@ -17,8 +17,7 @@ import numpy as np
 from benchmarks.history import Row, report
 from scipy.stats import kendalltau
 
-from rankdev.judging._strategies import DecisionStrategy, OrderStrategy
-from rankdev.judging._systems import SystemScores
+from rankdev.judging._strategies import DecisionStrategy, OrderStrategy, SystemScores
 from rankdev.judging.items import Pool
 from rankdev.judging.progress import Rule
 

@@ -10,8 +10,7 @@ import pytest
 
 import rankdev as rd
 from rankdev import judging
-from rankdev.judging._strategies import OrderStrategy
-from rankdev.judging._systems import SystemScores
+from rankdev.judging._strategies import OrderStrategy, SystemScores
 from rankdev.judging.items import Pool
 from rankdev.judging.progress import Rule
 from rankdev.preferences import strengths

@@ -6,9 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankdev.judging._strategies import OrderStrategy
-from rankdev.judging._usefulness import about_the_statement, expected_information
 from rankdev.judging.items import Pool
-from rankdev.judging.progress import SCATTER, WAIT, Rule, _by_part, _discordant, foreseen
+from rankdev.judging.progress import (
+    SCATTER,
+    WAIT,
+    Rule,
+    _by_part,
+    _discordant,
+    about_the_statement,
+    expected_information,
+    foreseen,
+)
 from rankdev.preferences.expectation_propagation import chances
 from rankdev.preferences.posterior import Posteriors
 

@@ -20,8 +20,7 @@ import rankdev as rd
 from rankdev.cli import cli
 from rankdev.judging._owner import EXPORTS, results
 from rankdev.judging._screens import AWAY, LOOKING
-from rankdev.judging._strategies import DecisionStrategy
-from rankdev.judging._systems import SystemScores
+from rankdev.judging._strategies import DecisionStrategy, SystemScores
 from rankdev.judging.collect import strategy_for
 from rankdev.judging.items import Pool, read_items
 from rankdev.judging.progress import Rule

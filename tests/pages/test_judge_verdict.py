@@ -1,7 +1,6 @@
 """The owner sees the verdict as it forms; judges do not."""
 
-from rankdev.judging._strategies import DecisionStrategy
-from rankdev.judging._systems import SystemScores
+from rankdev.judging._strategies import DecisionStrategy, SystemScores
 from rankdev.judging.items import read_items
 from rankdev.judging.sessions import Session
 from rankdev.judging.store import Store

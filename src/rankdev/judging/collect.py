@@ -13,8 +13,7 @@ import numpy as np
 from rankdev._common.checks import check_choice, check_number, check_path, check_seed, check_whole
 from rankdev.errors import UsageError, counted, shown
 from rankdev.judging._asking import AnswerFile, BudgetSpentError, InvalidReplyError, QuestionLoop
-from rankdev.judging._strategies import DecisionStrategy, OrderStrategy, Strategy
-from rankdev.judging._systems import NEEDS_RUNS, SystemScores
+from rankdev.judging._strategies import NEEDS_RUNS, DecisionStrategy, OrderStrategy, Strategy, SystemScores
 from rankdev.judging.items import Pool
 from rankdev.judging.progress import Rule
 from rankdev.judging.result import Answer, Better, Collected, JudgeError

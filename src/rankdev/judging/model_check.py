@@ -18,26 +18,18 @@ from rankdev.display.dispatch import report_of, reports
 from rankdev.display.report import Report, Table
 from rankdev.errors import DataError, UsageError, counted, shown, suggestion
 from rankdev.io.judgment_database import as_judgments, is_database, read_answers
-from rankdev.judging._agreement import (
-    CHANCE,
-    agreement_table,
-    between_people,
-    first_wins,
-    mean_agreement,
-    more_answers,
-    shared_answers,
-)
-from rankdev.judging._scores import decision_line, decision_table, estimated_scores
 from rankdev.judging._strategies import Left
 from rankdev.judging.items import Pair, Pool, sorted_pair
 from rankdev.judging.store import StoredAnswer
-from rankdev.preferences import Preferences
+from rankdev.preferences import Preferences, references_from_preferences
 from rankdev.preferences.tiers import as_preferences
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # loaded on use otherwise: collecting needs none of these
+    from rankdev.evaluation.scores import Scores
     from rankdev.statistics.prediction_powered import PredictionPowered
 
 FEW = 5  # queries that are shown
+CHANCE = 0.5
 
 
 class CheckStrategy:
@@ -120,9 +112,6 @@ class ModelCheck(Result):
         Mean agreement of these answers with the model, and its confidence interval over queries.
     verdict : {"better than chance", "worse than chance", "undecided"}
         Whether the interval excludes chance.
-    more : int or None
-        Further answers that could change the conclusion: a decided one, if all contradict it; an undecided one, about
-        how many decide it if the agreement stays. None where there is no such number.
     between_people : float or None
         Mean agreement of two people on the same pair; None where no pair was judged by two.
     judges : polars.DataFrame
@@ -134,10 +123,6 @@ class ModelCheck(Result):
         position has no influence, where the order was random. None where it is unknown which item was shown first.
     scores : PredictionPowered or None
         Scores of the runs by people's judgments, estimated from both, where runs were given.
-    decisions : polars.DataFrame
-        One row per measure and pair of systems: measure, a, b, difference, low, high, ``verdict``, more (further
-        queries of people that could change the conclusion: a decided one, if they see the opposite difference; null
-        where there is no such number), more_answers.
     alpha : float
         Intervals are at level 1 − ``alpha``.
     remarks : tuple of str
@@ -155,13 +140,11 @@ class ModelCheck(Result):
     low: float
     high: float
     verdict: str
-    more: int | None
     between_people: float | None
     judges: pl.DataFrame = field(repr=False)
     by_query: pl.DataFrame = field(repr=False)
     first_wins: tuple[float, float, float] | None = field(repr=False)
     scores: PredictionPowered | None = field(repr=False)
-    decisions: pl.DataFrame = field(repr=False)
     alpha: float
     remarks: tuple[str, ...] = ()
 
@@ -240,17 +223,17 @@ def check_model(
             )
     mine = frame.filter(pl.col("worker") == model)
     theirs = frame.filter(~pl.col("worker").is_in([model, *names]))
-    both = shared_answers(mine, theirs)
+    both = _shared_answers(mine, theirs)
     if both.is_empty():
         raise DataError(
             f"no pair was judged by {shown(model)} and a person; ask people what it was asked (rankdev judge --check)"
         )
-    agreement, low, high = mean_agreement(both, alpha, "query")
+    agreement, low, high = _mean_agreement(both, alpha, "query")
     verdict = "better than chance" if low > CHANCE else "worse than chance" if high < CHANCE else "undecided"
-    scores, decisions, remarks = (
-        (None, decision_table([]), [])
+    scores, remarks = (
+        (None, [])
         if runs is None or measures is None
-        else estimated_scores(mine, theirs, skipped, runs, measures, alpha)
+        else _estimated_scores(mine, theirs, skipped, runs, measures, alpha)
     )
     return ModelCheck(
         model=model,
@@ -260,13 +243,11 @@ def check_model(
         low=low,
         high=high,
         verdict=verdict,
-        more=more_answers(both, (agreement, low, high), verdict, alpha),
-        between_people=between_people(theirs),
-        judges=agreement_table(both, "worker", "query", alpha, "judge"),
-        by_query=agreement_table(both, "query", None, alpha, "query"),
-        first_wins=first_wins(mine, alpha) if "first" in mine.columns else None,
+        between_people=_between_people(theirs),
+        judges=_agreement_table(both, "worker", "query", alpha, "judge"),
+        by_query=_agreement_table(both, "query", None, alpha, "query"),
+        first_wins=_first_wins(mine, alpha) if "first" in mine.columns else None,
         scores=scores,
-        decisions=decisions,
         alpha=alpha,
         remarks=(*judged.remarks, *remarks),
     )
@@ -293,6 +274,102 @@ def _read(judgments: Any) -> tuple[Preferences, set[tuple[str, str, str]]]:
     return found, skipped
 
 
+def _sided(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return pairs with sorted items, and the score of the first of them: 1 won, ½ tied, 0 lost."""
+    first = pl.min_horizontal("winner", "loser")
+    score = pl.when("tie").then(0.5).when(pl.col("winner") == first).then(1.0).otherwise(0.0)
+    weight = pl.col("weight") if "weight" in frame.columns else pl.lit(1.0)
+    return frame.select(
+        "query", a=first, b=pl.max_horizontal("winner", "loser"), score=score, worker="worker", weight=weight
+    )
+
+
+def _shared_answers(mine: pl.DataFrame, theirs: pl.DataFrame) -> pl.DataFrame:
+    """Return people's answers to the model's pairs, with how far each agrees."""
+    model = _sided(mine).group_by("query", "a", "b").agg(pl.col("score").mean().alias("by_model"))
+    joined = _sided(theirs).join(model, on=["query", "a", "b"], maintain_order="left")
+    return joined.with_columns(agrees=1 - (pl.col("score") - pl.col("by_model")).abs())
+
+
+def _mean_agreement(both: pl.DataFrame, alpha: float, unit: str | None) -> tuple[float, float, float]:
+    """Return the mean agreement and its limits; answers of one ``unit`` vary together."""
+    weighted = both.select(*([unit] if unit else []), hits=pl.col("agrees") * pl.col("weight"), counts="weight")
+    sums = weighted.group_by(unit, maintain_order=True).sum() if unit else weighted
+    hits, counts = sums["hits"].to_numpy(), sums["counts"].to_numpy()
+    return agreement_limits(hits, counts, alpha)
+
+
+def agreement_limits(hits: Floats, counts: Floats, alpha: float) -> tuple[float, float, float]:
+    """Return the mean and its limits from the hits and answers of each unit."""
+    from rankdev.statistics.bounded_values import fraction_limits
+
+    low, high = fraction_limits(hits[:, None], counts, alpha)
+    return float(hits.sum() / counts.sum()), float(low[0]), float(high[0])
+
+
+def _first_wins(mine: pl.DataFrame, alpha: float) -> tuple[float, float, float]:
+    """Return how often the item shown first won, with limits."""
+    won = pl.when("tie").then(0.5).otherwise((pl.col("first") == pl.col("winner")).cast(pl.Float64))
+    return _mean_agreement(mine.select("query", agrees=won, weight=pl.lit(1.0)), alpha, "query")
+
+
+def _agreement_table(both: pl.DataFrame, by: str, unit: str | None, alpha: float, name: str) -> pl.DataFrame:
+    rows = [
+        (key[0], part.height, *_mean_agreement(part, alpha, unit))
+        for key, part in both.group_by(by, maintain_order=True)
+    ]
+    kinds = {name: pl.String, "answers": pl.Int64, **dict.fromkeys(("agreement", "low", "high"), pl.Float64)}
+    return pl.DataFrame(rows, schema=kinds, orient="row")
+
+
+def _between_people(theirs: pl.DataFrame) -> float | None:
+    """Return the mean agreement of two people who judged the same pair."""
+    mine = _sided(theirs)
+    pairs = mine.join(mine, on=["query", "a", "b"], suffix="_other").filter(pl.col("worker") < pl.col("worker_other"))
+    if pairs.is_empty():
+        return None
+    return float((1 - (pairs["score"] - pairs["score_other"]).abs()).mean())  # type: ignore[arg-type]
+
+
+def _estimated_scores(
+    mine: pl.DataFrame,
+    theirs: pl.DataFrame,
+    skipped: Collection[tuple[str, str, str]],
+    runs: Mapping[str, Any],
+    measures: str | Sequence[str],
+    alpha: float,
+) -> tuple[PredictionPowered, list[str]]:
+    """Score the runs by references of people and of the model, and join the two."""
+    from rankdev.statistics.prediction_powered import FEWEST, prediction_powered
+
+    pair = ["query", "a", "b"]
+    asked = _sided(mine).select(pair).unique()
+    sides = {"a": pl.min_horizontal("winner", "loser"), "b": pl.max_horizontal("winner", "loser")}
+    given = theirs.with_columns(**sides).join(asked, on=pair, how="semi")
+    passed = pl.DataFrame(sorted(skipped), schema=dict.fromkeys(pair, pl.String), orient="row")
+    known = pl.concat([given.select(pair), passed.join(asked, on=pair, how="semi")]).unique()
+    begun, open_ = set(known["query"]), set(asked.join(known, on=pair, how="anti")["query"])
+    finished = sorted((begun - open_) & set(given["query"]))
+    if len(finished) < FEWEST:
+        raise DataError(
+            f"people have finished {counted(len(finished), 'query')} that the model judged; scores need at least"
+            f" {FEWEST}: in each, an answer to every pair that the model answered"
+        )
+    left = len(begun) - len(finished)
+    remarks = [f"{counted(left, 'query', 'is')} left out of the scores: people have not finished."] if left else []
+    judged = given.filter(pl.col("query").is_in(finished))
+    human, model = (scored(part.select("query", "winner", "loser", "tie"), runs, measures) for part in (judged, mine))
+    return prediction_powered(human, model, alpha=alpha), remarks
+
+
+def scored(judged: pl.DataFrame, runs: Mapping[str, Any], measures: str | Sequence[str]) -> Scores:
+    """Score runs by references that depend on their own query only, so that people's queries are a sample."""
+    from rankdev.evaluation.evaluate import evaluate
+
+    references = references_from_preferences(judged, rule="strict", disconnected="largest")
+    return evaluate(references, runs, measures)
+
+
 @reports(ModelCheck)
 def model_check_report(found: ModelCheck) -> Report:
     """State how far the model can be trusted; a table of judges, and of scores where there are runs."""
@@ -304,21 +381,21 @@ def model_check_report(found: ModelCheck) -> Report:
     closing = []
     if found.scores is not None:
         tables += report_of(found.scores).tables
-        rest = found.scores.model_only
-        closing = [decision_line(row, rest) for row in found.decisions.iter_rows(named=True)]
+        closing = [_conclusion(row) for row in found.scores.to_polars().drop_nulls("b").iter_rows(named=True)]
     return Report(found.to_polars(), tables, opening=_opening(found), closing=closing, remarks=found.remarks)
+
+
+def _conclusion(row: Mapping[str, Any]) -> str:
+    better = row["a"] if row["low"] > 0 else row["b"] if row["high"] < 0 else ""
+    return f"{row['measure']}, {row['a']} and {row['b']}: {f'{better} is better' if better else 'undecided'}."
 
 
 def _opening(found: ModelCheck) -> list[str]:
     where = f"{counted(found.answers, 'answer')} about {counted(found.queries, 'query')}"
     between = f"{percent(1 - found.alpha)} interval {found.low:.0%} to {found.high:.0%}"
     lines = [f"{found.model} agrees with people on {found.agreement:.0%} of {where}; {between}."]
-    if found.verdict == "undecided":
-        more = "no number of answers in reach" if found.more is None else f"about {counted(found.more, 'more answer')}"
-        lines.append(f"Whether that is better than chance is undecided; {more} would decide it at this rate.")
-    else:
-        more = "no number of further answers" if found.more is None else counted(found.more, "further answer")
-        lines.append(f"It is {found.verdict}; {more} to the contrary would change that.")
+    undecided = "Whether that is better than chance is undecided: ask people about more queries."
+    lines.append(undecided if found.verdict == "undecided" else f"It is {found.verdict}.")
     if found.between_people is not None:
         lines.append(f"Two people agree on {found.between_people:.0%} of the pairs that both judged.")
     if found.first_wins is not None:
