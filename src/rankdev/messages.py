@@ -30,9 +30,34 @@ WHERE = ("path", "role", "collection", "system", "segment", "query", "measure", 
 SENTENCES = {
     # coverage of runs
     "missing": "{system}: {count:query is of {queries}} not in the run; {count:it scores|they score} 0",
+    # learning
+    "bad-counts": "shown is {shown:g} and clicked {clicked:g}; expected whole numbers, clicked at most shown",
+    "counts-of-sessions": "a log with the column shown holds counts, without session and propensity; drop shown where"
+    " each row is one impression",
+    "diverged": "a prediction is not a finite number; lower the learning rate",
+    "few-clicks": "{clicks:click is} few: the interval at position {position} is {low:.2f} to {high:.2f}",
+    "log-without-queries": "the log has no column query: an item counts as the same item wherever it was shown",
+    "log-without-sessions": "the log has no column session: impressions are taken as independent",
+    "no-clicks": "the log has no clicks; weights need some",
+    "no-groups": "the data set has no groups; pass the number of rows of each query (group=[…])",
+    "not-trainable": "training is for RDQ, such as RDQ@10; got {measure}",
+    "one-position": "the log has position {position} only; weights compare positions",
+    "one-session": "all impressions belong to session {session!r}; intervals need several",
+    "poor-fit": "click rates do not factor into positions and items (p = {p:.3f}): users may stop after a click, or"
+    " trust the top results; try `method='cascade'` too",
+    "rates-as-weights": "rates are position weights only where positions were randomised, or where views were counted",
+    "rising-attention": "position {position} drew {times:.2f} times the attention of the first, as far as clicks show;"
+    " RDQ's weights never increase",
+    "skipped-positions": "the log has no impressions at some positions: it has {positions:list}",
+    "trust-bias": "users seem to trust the top results (p = {p:.2g}): these weights mix trust with attention, and their"
+    " intervals do not hold; count views instead of clicks (`method='rates'`)",
+    "two-impressions": "a session has two impressions at one position of a query; a cascade needs one list per query",
+    "unfit-labels": "group {group} (from 0): its labels do not fit its reference; make them with training_labels",
+    "unlinked-positions": "positions fall into {groups:group} without a clicked item in common, such as {one:list} and"
+    " {other:list}, so that their effect cannot be told from that of items; shuffle some results, use logs of several"
+    " rankers, or add features of the items (`method='regression-em'`)",
     # measures
     "bad-gain": "grade {grade!r} gains {gain!r}; gains are numbers of at least 0, and 0 for grades of 0 or less",
-    "bad-parameter": "{name} is {value!r}; expected {expected}",
     "broken-code": "{error}: {text}",
     "defines-no-measure": "the file defines no measure; derive a class from rankdev.measures.Measure",
     "given-twice": "{name} is given twice; keep one",
@@ -48,14 +73,20 @@ SENTENCES = {
     "not-a-dataclass": "put @dataclass(frozen=True, kw_only=True) above class {cls}",
     "not-a-measure": "cannot read the measure {value!r}; expected Name(parameter=value, …)@cutoff, such as RDQ@5",
     "not-computed": "{name} is not computed here; {instead}",
-    "not-needed": "{name} is for {use} only; leave it out",
     "not-parameters": "cannot read {value!r}; expected parameter=value, …",
     "not-python": "expected a Python file, which ends in .py",
     "rising-weights": "{name} is {value:g}, more than {before:g} before it; weights never increase",
     "several-measures": "{name} denotes {count:measure}; use it in a list of measures, as in evaluate",
     "short-weights": "{count:weight does} not reach position {position}; give more, or tail={last:g} for the rest",
     "unknown-measure": "unknown measure {name!r}{near:hint} (see rankdev measures)",
-    # any argument
+    # any argument, table or file
+    "bad-value": "{name} is {value!r}; expected {expected}",
+    "needed": "`{name}` is needed for `{use}`",
+    "no-column": "column {name!r} is missing; found {known:list}",
+    "no-reference": "query {query!r} has no reference; leave it out",
+    "no-value": "no {name}; every row needs one",
+    "not-needed": "`{name}` is for `{use}` only; leave it out",
+    "unequal": "{names:and} must be equally many; got {counts:and}",
     "not-a-separator": "`collapse` is {value!r}; expected what separates document and chunk: '#'",
     "not-columns": "`columns` must be {{our name: name in the table}}; got {value!r}",
     "unknown-column": "`columns` names {name!r}{near:hint} (one of {known:list})",

@@ -22,7 +22,7 @@ def test_numpy_numbers_are_numbers():
 
 @pytest.mark.parametrize("weights", [5, ["a"], [True, True], [float("nan")], [float("inf")]])
 def test_weights_are_numbers(weights):
-    with raises("bad-parameter", MeasureError):
+    with raises("bad-value", MeasureError):
         rdq(["d1"], ["d1"], weights=weights)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from rankdev._common.arrays import Floats
-from rankdev.errors import DataError
+from rankdev.errors import DataError, Note
 from rankdev.learning._examination import groups_of_positions
 from rankdev.learning._log import ClickLog, sums
 
@@ -79,52 +79,28 @@ def check_connected(won: Floats, positions: Sequence[int]) -> None:
     labels = groups_of_positions(won)
     if labels.max() == 0:
         return
-    groups = [[positions[i] for i in np.flatnonzero(labels == label).tolist()] for label in np.unique(labels)]
-    raise DataError(
-        "no clicked item was shown at positions of different groups, so that the effect of positions cannot be"
-        f" separated from that of items: {'; '.join(map(listed_positions, groups[:6]))}"
-        f"{' …' if len(groups) > 6 else ''}."
-        " Shuffle some of the results, use logs of several rankers, or add features of the items (regression-em)"
-    )
-
-
-def listed_positions(positions: Sequence[int]) -> str:
-    """List the first positions, for a message."""
-    names = ", ".join(map(str, positions[:8]))
-    return f"{names}, …" if len(positions) > 8 else names
+    one, other = ([positions[i] for i in np.flatnonzero(labels == label).tolist()] for label in np.unique(labels)[:2])
+    raise DataError("unlinked-positions", groups=len(np.unique(labels)), one=one, other=other)
 
 
 def remarks_on_log(
     counted: ClickLog, raw: Floats, low: Floats, high: Floats, fit: float | None, trust: float, method: str
-) -> Iterator[str]:
+) -> Iterator[Note]:
     """Note what the weights cannot tell, and why."""
     if "query" not in counted.keys:
-        yield "the log has no column query: an item counts as the same item wherever it was shown"
+        yield Note("log-without-queries")
     if counted.sessions is None:
-        yield "the log has no column session: impressions are taken as independent"
+        yield Note("log-without-sessions")
     wide = np.flatnonzero(high - low > 0.5)
     if len(wide):
-        at = counted.positions[wide[0]]
-        yield (
-            f"{counted.clicks:,} clicks are few: the interval at position {at} is"
-            f" {low[wide[0]]:.2f} to {high[wide[0]]:.2f}"
-        )
+        at = wide[0]
+        yield Note("few-clicks", clicks=counted.clicks, position=counted.positions[at], low=low[at], high=high[at])
     if counted.grid is None and raw.max() > 1.2:
-        at = int(np.argmax(raw))
-        yield (
-            f"position {counted.positions[at]} drew {raw[at]:.2f} times the attention of the first, as far as clicks"
-            " show; RDQ's weights never increase"
-        )
+        at = np.argmax(raw)
+        yield Note("rising-attention", position=counted.positions[at], times=raw[at])
     if trust < 0.01:
-        yield (
-            f"unattractive items lose more clicks further down than attractive ones (p = {trust:.2g}): users seem to"
-            " trust the top results (trust bias), so that these weights mix trust with attention, and their intervals"
-            " do not hold; count views instead of clicks, by eye-tracking or what is on screen (method='rates')"
-        )
+        yield Note("trust-bias", p=trust)
     if fit is not None and fit < 0.01:
-        yield (
-            f"click rates do not factor into positions and items (p = {fit:.3f}): users may stop after a click, or"
-            " trust the top results; try method='cascade' too"
-        )
+        yield Note("poor-fit", p=fit)
     if method == "rates" and not counted.weighted:
-        yield "rates are position weights only where positions were randomised, or where views were counted"
+        yield Note("rates-as-weights")

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Floats, Ints
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.columns import column, number_column
 from rankdev._common.tables import as_frame, check_mapping
-from rankdev.errors import DataError, UsageError, shown
+from rankdev.errors import DataError, UsageError
 
 BAGS = 400  # sessions are resampled in so many bags at most: enough for an interval, for logs of any size
 MOST = 2**53  # larger floats may not be exact counts
@@ -92,10 +92,7 @@ class ClickLog:
     ) -> ClickLog:
         """Read counts: shown, and how many of them clicked (or viewed); impressions are divided into bags."""
         if "session" in frame.columns or "propensity" in frame.columns:
-            raise DataError(
-                "a click log with the column shown holds counts, which have no session and no propensity; drop shown"
-                " where each row is one impression"
-            )
+            raise DataError("counts-of-sessions")
         if views and "item" not in frame.columns:
             frame = frame.with_columns(item=pl.lit("any"))
         units = _units(frame)
@@ -183,22 +180,20 @@ class ClickLog:
     def lists(self) -> pl.DataFrame:
         """Return the impressions with the list that each belongs to: one per session and query."""
         if self.sessions is None:
-            raise DataError("a cascade needs the impressions of each session; add a column session")
+            raise DataError("no-column", role="a click log", name="session", known=self.rows.columns)
         keys = ["session", *(["query"] if "query" in self.keys else [])]
         rows = self.impressions_with_units().with_columns(list=pl.struct(keys).rank("dense") - 1)
         if rows.select("list", "place").is_duplicated().any():
-            raise DataError(
-                "a session has two impressions at one position of a query; a cascade needs one list per query"
-            )
+            raise DataError("two-impressions")
         return rows.select("list", "unit", "place", "bag", clicked=pl.col("c"))
 
     def features(self, names: Sequence[str]) -> Floats:
         """Return some columns of each unit, ``[unit, feature]``, by its first impression."""
         if not names:
-            raise UsageError("regression-em predicts attractiveness from features; name their columns in features")
+            raise UsageError("needed", name="features", use="method='regression-em'")
         unknown = [name for name in names if name not in self.rows.columns]
         if unknown:
-            raise UsageError(f"features: there is no column {unknown[0]!r}; found {', '.join(self.rows.columns)}")
+            raise UsageError("no-column", role="features", name=unknown[0], known=self.rows.columns)
         first = self.rows.group_by(self.keys).agg(pl.col(name).first() for name in names).sort(*self.keys)
         return np.column_stack([number_column(first, name, "a click log").to_numpy() for name in names])
 
@@ -210,9 +205,9 @@ class ClickLog:
 
 def _named_columns(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
     """Rename the columns of a log to the usual names; ``columns`` has the names in the log."""
-    for name, theirs in columns.items():
+    for theirs in columns.values():
         if theirs not in frame.columns:
-            raise UsageError(f"columns: there is no column {theirs!r} for {name!r}; found {', '.join(frame.columns)}")
+            raise UsageError("no-column", role="columns", name=theirs, known=frame.columns)
     renamed = {theirs: name for name, theirs in columns.items()}
     for theirs, name in NAMES.items():
         if theirs in frame.columns and name not in {*frame.columns, *renamed.values()}:
@@ -238,29 +233,28 @@ def _positions_of(frame: pl.DataFrame) -> Ints:
 
 def _whole(frame: pl.DataFrame, name: str) -> Ints:
     values = number_column(frame, name, "a click log").to_numpy()
-    wrong = (values != np.floor(values)) | (values < 1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise DataError(f"a click log: row {row} has {name} {values[row]:g}; expected whole numbers from 1", row)
+    _refuse((values != np.floor(values)) | (values < 1), name, values, "a whole number from 1")
     return values.astype(np.int64)
 
 
 def _click_column(frame: pl.DataFrame) -> Floats:
     """Return which impressions were clicked: 0 or 1."""
     values = number_column(frame, "clicked", "a click log").to_numpy()
-    wrong = (values != 0) & (values != 1)
+    _refuse((values != 0) & (values != 1), "clicked", values, "0 or 1, one row per impression")
+    return values
+
+
+def _refuse(wrong: Bools, name: str, values: Floats, expected: str) -> None:
+    """Refuse a log with a wrong value."""
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise DataError(
-            f"a click log: row {row} has clicked {values[row]:g}; expected 0 or 1, one row per impression", row
-        )
-    return values
+        raise DataError("bad-value", role="a click log", row=row, name=name, value=values[row], expected=expected)
 
 
 def _units(frame: pl.DataFrame) -> list[str]:
     units: list[str] = [name for name in ("query", "item") if name in frame.columns]
     if "item" not in units:
-        raise DataError(f"a click log needs the column 'item'; found {', '.join(frame.columns)}")
+        raise DataError("no-column", role="a click log", name="item", known=frame.columns)
     for name in units:
         _without_gaps(frame, name)
     return units
@@ -270,7 +264,7 @@ def _without_gaps(frame: pl.DataFrame, name: str) -> pl.Series:
     values = column(frame, name, "a click log")
     if values.null_count():
         row = int(values.is_null().arg_max() or 0)
-        raise DataError(f"a click log: row {row} has no {name}; every row needs one", row)
+        raise DataError("no-value", role="a click log", row=row, name=name)
     return values
 
 
@@ -281,17 +275,13 @@ def _counts(frame: pl.DataFrame) -> tuple[Ints, Ints]:
     wrong = ~whole | (clicked < 0) | (shown < clicked) | (shown > MOST)
     if wrong.any():
         row = int(np.argmax(wrong))
-        found = f"shown {shown[row]:g} and clicked {clicked[row]:g}"
-        raise DataError(f"a click log: row {row} has {found}; expected whole numbers, clicked at most shown", row)
+        raise DataError("bad-counts", role="a click log", row=row, shown=shown[row], clicked=clicked[row])
     return shown.astype(np.int64), clicked.astype(np.int64)
 
 
 def _inverse_propensities(frame: pl.DataFrame) -> Floats:
     values = number_column(frame, "propensity", "a click log").to_numpy()
-    wrong = (values <= 0) | (values > 1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise DataError(f"a click log: row {row} has propensity {values[row]:g}; expected more than 0, at most 1", row)
+    _refuse((values <= 0) | (values > 1), "propensity", values, "a number above 0 and at most 1")
     return np.mean(values) / values
 
 
@@ -304,5 +294,5 @@ def _bags(frame: pl.DataFrame, seed: int) -> tuple[Ints, int | None]:
     codes = session.rank("dense").to_numpy().astype(np.int64) - 1
     count = int(codes.max()) + 1
     if count < 2:
-        raise DataError(f"a click log: all impressions belong to session {shown(session[0])}; intervals need several")
+        raise DataError("one-session", role="a click log", session=session[0])
     return rng.permutation(np.arange(count) % BAGS)[codes], count

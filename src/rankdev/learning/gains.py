@@ -12,7 +12,7 @@ import polars as pl
 from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.columns import text_column
 from rankdev.core.references import References, ReferencesLike
-from rankdev.errors import DataError, MeasureError, UsageError, counted
+from rankdev.errors import DataError, MeasureError, UsageError
 from rankdev.io.loading import load_references
 from rankdev.measures import Measure, parse
 from rankdev.measures.match import Ideals
@@ -149,7 +149,7 @@ def training_labels(references: ReferencesLike, queries: Any, items: Any) -> Flo
     [1.0, 2.0, 0.0]
     """
     if len(queries) != len(items):
-        raise DataError(f"rows need a query and an item each; got {len(queries):,} queries and {len(items):,} items")
+        raise DataError("unequal", names=("queries", "items"), counts=(len(queries), len(items)))
     frame = pl.DataFrame({"query": queries, "item": items}, strict=False)
     rows = frame.with_columns(text_column(frame, name, "training rows") for name in ("query", "item"))
     references = load_references(references)
@@ -158,7 +158,7 @@ def training_labels(references: ReferencesLike, queries: Any, items: Any) -> Flo
     labels = rows.join(known.with_columns(label=tiers), on=["query", "item"], how="left", maintain_order="left")
     unknown = rows.filter(~pl.col("query").is_in(references.queries.implode()))
     if unknown.height:
-        raise DataError(f"query {unknown['query'][0]!r} has no reference; leave its rows out")
+        raise DataError("no-reference", query=unknown["query"][0])
     return labels["label"].fill_null(0).cast(pl.Float64).to_numpy()
 
 
@@ -182,23 +182,25 @@ def trainable(measure: str | Measure) -> RDQ:
     """
     parsed = parse(measure)
     if not isinstance(parsed, RDQ) or parsed.judged_only:
-        raise MeasureError(f"training is for RDQ, such as RDQ@10; got {parsed}")
+        raise MeasureError("not-trainable", measure=str(parsed))
     if parsed.cutoff is None:
-        raise MeasureError(f"training needs a cutoff, such as {parsed}@10")
+        raise MeasureError("needs-cutoff", measure=str(parsed), what="cutoff", example=f"{parsed}@10")
     return parsed
 
 
 def _checked(labels: Any, sizes: Any) -> tuple[Floats, Ints]:
     if sizes is None or not len(sizes):
-        raise UsageError("the data set has no groups; pass the number of rows of each query (group=[…])")
+        raise UsageError("no-groups")
     grades, given = np.asarray(labels, np.float64), np.asarray(sizes)
     counts = given.astype(np.int64)
-    if (counts != given).any() or counts.min() < 0:
-        raise DataError("groups are the number of rows of each query: whole numbers of 0 or more")
+    wrong = (counts != given) | (counts < 0)
+    if wrong.any():
+        raise DataError("bad-value", name="a group", value=given[wrong][0], expected="the number of rows of a query")
     if counts.sum() != len(grades):
-        raise DataError(f"the groups have {counted(int(counts.sum()), 'row')}, the data set {len(grades):,}")
+        raise DataError("unequal", names=("rows of groups", "rows"), counts=(int(counts.sum()), len(grades)))
     if not np.isfinite(grades).all():
-        raise DataError(f"row {np.flatnonzero(~np.isfinite(grades))[0]} (from 0) has a label that is not a number")
+        row = int(np.argmin(np.isfinite(grades)))
+        raise DataError("bad-value", row=row, name="the label", value=grades[row], expected="a finite number")
     return grades, offsets_of(counts)
 
 
@@ -216,10 +218,7 @@ def _by_labels(grades: Floats, owner: Ints, queries: int) -> tuple[Ints, Ideals]
 
 def _of_references(references: References, queries: int) -> Ideals:
     if len(references) != queries:
-        raise DataError(
-            f"the data set has {counted(queries, 'group')}, and there {'is' if len(references) == 1 else 'are'}"
-            f" {counted(len(references), 'reference')}; each group needs one"
-        )
+        raise DataError("unequal", names=("groups", "references"), counts=(queries, len(references)))
     return Ideals(references.offsets, references.ranks)
 
 
@@ -235,9 +234,7 @@ def _within(grades: Floats, owner: Ints, ideals: Ideals) -> Ints:
     there = np.bincount(sorted_owner * wide + ideals.ranks, minlength=len(ideals.tiers) * wide)
     wrong = np.union1d(owner[unfit], np.flatnonzero(found > there) // wide)
     if len(wrong):
-        raise DataError(
-            f"group {wrong[0]} (from 0): its labels do not fit its reference; make them with training_labels"
-        )
+        raise DataError("unfit-labels", group=wrong[0])
     return np.where(inside, ranks, OUTSIDE)
 
 

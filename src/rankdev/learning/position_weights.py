@@ -28,7 +28,6 @@ from rankdev.learning._examination import (
 )
 from rankdev.learning._goodness_of_fit import (
     check_connected,
-    listed_positions,
     model_fits,
     remarks_on_log,
     trust_in_the_top,
@@ -147,7 +146,7 @@ class ClickWeights(Result):
         'RDQ(weights=[1,0.7525],tail=0.7525)@5'
         """
         if self.positions != tuple(range(1, len(self.positions) + 1)):
-            raise UsageError(f"the log has no impressions at some positions: it has {listed_positions(self.positions)}")
+            raise UsageError("skipped-positions", positions=self.positions)
         head = np.maximum(never_increasing(self.weight, np.ones(len(self.weight))), SMALLEST).round(digits)
         weights = PositionWeights(tuple(head.tolist()), float(head[-1]))
         text = ",".join(f"{value:g}" for value in weights.head)
@@ -206,14 +205,14 @@ def weights_from_clicks(
     check_choice("method", method, METHODS)
     features = check_names("features", features)
     if features and method != "regression-em":
-        raise UsageError(f"features are for method='regression-em'; leave them out for {method!r}")
+        raise UsageError("not-needed", name="features", use="method='regression-em'")
     resamples, seed = check_whole("resamples", resamples, 1), check_seed(seed)
     alpha = check_number("alpha", alpha, 0, 1)
     counted = ClickLog.from_table(log, columns=columns, weighted=method == "rates", seed=seed)
     if not counted.clicks:
-        raise DataError("the log has no clicks; weights need some")
+        raise DataError("no-clicks")
     if len(counted.positions) < 2:
-        raise DataError(f"the log has position {counted.positions[0]} only; weights compare positions")
+        raise DataError("one-position", position=counted.positions[0])
     estimate = _estimator(counted, method, features)
     raw = estimate(None)
     shown, clicked = counted.totals()
@@ -247,7 +246,8 @@ def weights_from_clicks(
 def _estimator(counted: ClickLog, method: str, features: Sequence[str]) -> Callable[[Floats | None], Floats]:
     """Return a function from weights of bags (None: all once) to the examination of each position."""
     if counted.grid is not None and method not in ("harvesting", "rates"):
-        raise UsageError(f"a grid of rows and columns is for harvesting or rates, not {method!r}")
+        known = ("harvesting", "rates")
+        raise UsageError("not-a-choice", name="method for a grid", value=method, near=None, known=known)
     if method == "rates":
         return lambda weights: _rates(*counted.totals(weights))
     if method == "cascade":

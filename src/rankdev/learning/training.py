@@ -11,7 +11,7 @@ from scipy.special import expit
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_flag, check_number, check_seed
 from rankdev.core.references import ReferencesLike
-from rankdev.errors import DataError, counted
+from rankdev.errors import DataError
 from rankdev.io.loading import load_references
 from rankdev.learning.gains import PositionGains, trainable
 from rankdev.measures import Measure
@@ -309,11 +309,10 @@ def row_weights(weights: Any, sizes: Ints) -> Floats:
     """
     weight = np.asarray(weights, np.float64)
     if len(weight) not in (len(sizes), sizes.sum()):
-        raise DataError(
-            f"{counted(len(weight), 'weight')} for {counted(int(sizes.sum()), 'row')} in {counted(len(sizes), 'group')}"
-        )
+        raise DataError("unequal", names=("weights", "rows"), counts=(len(weight), int(sizes.sum())))
     if not (np.isfinite(weight) & (weight >= 0)).all() or not weight.any():
-        raise DataError("weights must be finite numbers of 0 or more, and not all 0")
+        expected = "finite numbers of 0 or more, not all 0"
+        raise DataError("bad-value", name="weights", value=weight, expected=expected)
     return weight if len(weight) == sizes.sum() else np.repeat(weight, sizes)
 
 
@@ -339,7 +338,7 @@ def checked_predictions(predictions: Any, rows: int) -> Floats:
     """
     values = np.asarray(predictions, np.float64)
     if values.shape != (rows,):
-        raise DataError(f"{counted(values.size, 'prediction')} for {counted(rows, 'row')}")
+        raise DataError("unequal", names=("predictions", "rows"), counts=(values.size, rows))
     if not np.isfinite(values).all():
-        raise DataError("a prediction is not a finite number; lower the learning rate")
+        raise DataError("diverged")
     return values

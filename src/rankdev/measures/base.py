@@ -247,7 +247,7 @@ def _checked(name: str, entry: Field[Any], value: Any) -> Any:
 
 def bad_parameter(name: str, value: object, expected: str, **where: str) -> MeasureError:
     """Return the error about a value that a parameter of a measure cannot have."""
-    return MeasureError("bad-parameter", name=name, value=value, expected=expected, **where)
+    return MeasureError("bad-value", name=name, value=value, expected=expected, **where)
 
 
 class OfIrMeasures(Protocol):
