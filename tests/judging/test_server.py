@@ -292,11 +292,6 @@ def test_the_page_can_ask_what_decides(tmp_path):
         ("good is better than poor with probability 0.9", "good is better than poor with probability more")
     )
     assert "after every answer" in seen
-    formed = results(session, None)["decision"]
-    assert (formed["decided"], formed["needed"]) == (True, 0.95)
-    assert [answers for answers, _, _ in formed["trail"]] == sorted(answers for answers, _, _ in formed["trail"])
-    assert formed["trail"][-1][1] == "good"
-    assert formed["trail"][-1][2] == strategy.verdict().probability
     assert session.question("ann")["progress"]["decided"] is True
     assert "good" not in json.dumps(session.question("ann"))  # which system leads might sway a judge
     session.close()

@@ -54,7 +54,6 @@ def results(session: Session, query: object) -> dict[str, Any]:
         "tiers": _tiers(session, judgments, chosen),
         "left_out": left_out,
         "verdict": None if session.questions.verdict is None else f"{session.questions.verdict} {AT_ANY_TIME}",
-        "decision": session.questions.decision,
         **session.questions.state,
     }
 

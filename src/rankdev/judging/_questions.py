@@ -46,7 +46,6 @@ class Questions:
         self._total = 0
         self._state: dict[str, Any] = {}
         self._verdict: Better | None = None
-        self._trail: list[tuple[int, str, float]] = []
         self._unsettled: frozenset[str] = frozenset()
         self._closed = False
         self._recall(before)
@@ -64,16 +63,6 @@ class Questions:
     def verdict(self) -> Better | None:
         """The system that leads, where the goal is to decide between systems; not for judges, whom it might sway."""
         return self._verdict
-
-    @property
-    def decision(self) -> dict[str, Any] | None:
-        """How the conclusion developed: the leading system and its probability after each number of answers."""
-        if self._verdict is None:
-            return None
-        with self._lock:
-            trail = list(self._trail)
-        needed = 1 - getattr(self.strategy, "error", 0.05)
-        return {"decided": self._verdict.probability >= needed, "needed": needed, "trail": trail}
 
     @property
     def unsettled(self) -> frozenset[str]:
@@ -271,10 +260,6 @@ class Questions:
                 state["decided"] = not unsettled
             with self._lock:
                 self._state, self._verdict, self._unsettled = state, verdict, frozenset(unsettled)
-                if verdict is not None:
-                    self._trail.append((self._total, verdict.system, verdict.probability))
-                    if len(self._trail) > MANY:
-                        self._trail = [*self._trail[:-1:2], self._trail[-1]]
                 for screen in self._screens.values():
                     screen.ready = [pair for pair in screen.ready if pair[0] in unsettled]
 

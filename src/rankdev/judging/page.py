@@ -18,7 +18,7 @@ DEFAULT = "en"
 LONGEST_GUIDELINES = 100_000  # characters
 MARK = re.compile(r"\{\{(\w+)\}\}")  # a text in the template
 TYPES = {".js": "text/javascript", ".css": "text/css"}
-OWN = ("texts.js", "guide.js", "verdict.js", "grade.js", "keys.js", "judge.js", "history.js", "owner.js")
+OWN = ("texts.js", "guide.js", "grade.js", "keys.js", "judge.js", "history.js", "owner.js")
 PARTS = {
     **{f"/{name}": ("rankdev.judging", name) for name in (*OWN, "judge.css")},
     **{f"/{name}": ("rankdev.html_report", name) for name in ("page.js", "page.css")},
