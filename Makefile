@@ -89,7 +89,7 @@ fuzz: setup
 conformance: setup
 	$(BIN)/python -m tests.conformance $(if $(TREC_EVAL),--trec-eval "$(TREC_EVAL)")
 
-# every statistical claim at length; writes docs/calibration.md and docs/calibration/
+# every statistical claim at length; writes docs/calibration.csv and its worst rows in docs/calibration.md
 calibrate: setup
 	$(BIN)/python -m tests.calibration
 

@@ -1,37 +1,29 @@
-"""Simulate every claim at length and write docs/calibration: python -m tests.calibration [SECTION...]"""
+"""Simulate every claim at length; write docs/calibration.csv and .md: python -m tests.calibration [SECTION...]"""
 
 import sys
+from collections.abc import Iterator
 
-from tests.calibration import pages
-from tests.calibration.claims import CLAIMS
-from tests.calibration.headlines import rewrite
 from tests.calibration.simulations import Finding
+from tests.calibration.table import CLAIMS, read, write
 
 
 def main() -> None:
-    fine = True
     unknown = [name for name in sys.argv[1:] if name not in CLAIMS]
     if unknown:
         sys.exit(f"no section {unknown[0]!r}; there are: {', '.join(CLAIMS)}")
-    for name in sys.argv[1:] or CLAIMS:
-        rows = show(name)
-        fine &= all(row.fine for row in rows)
-        pages.write(name, rows)
-        pages.FRONT.write_text(pages.front(pages.found()), encoding="utf-8")
-    rewrite()
-    sys.exit(0 if fine else 1)
+    found = read()
+    names = sys.argv[1:] or CLAIMS
+    for name in names:
+        found[name] = list(show(name))
+        write(found)
+    sys.exit(0 if all(row.fine for name in names for row in found[name]) else 1)
 
 
-def show(name: str) -> list[Finding]:
-    simulate, trials = CLAIMS[name]
-    found = []
-    for finding in simulate(trials):
-        print(
-            f"{finding.claim}: {finding.setting}: {finding.held:.3f}{'' if finding.fine else '  FALLS SHORT'}",
-            flush=True,
-        )
-        found.append(finding)
-    return found
+def show(name: str) -> Iterator[Finding]:
+    simulate, trials, _ = CLAIMS[name]
+    for row in simulate(trials):
+        print(f"{row.claim}: {row.setting}: {row.held:.3f}{'' if row.fine else '  FALLS SHORT'}", flush=True)
+        yield row
 
 
 if __name__ == "__main__":

@@ -1,7 +1,4 @@
-"""Claims about clusters of queries beyond tests: gates, effect sizes, meta-analyses, plans, power, agreement.
-
-Each is given beside what comes out where queries are taken one by one (*plain*).
-"""
+"""Claims about clusters of queries beyond tests: gates, effect sizes, meta-analyses, plans, power, agreement."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ DESIGNS = [
 @patch("rankdev.statistics.equivalence.USUAL", 4000)  # flips; to save time
 @patch("rankdev.statistics.side_by_side.USUAL", 4000)
 def elsewhere(trials: int) -> Iterator[Finding]:
-    """Clusters whose queries share 30% of their variance, compared with the same methods on single queries (*plain*).
+    """Clusters whose queries share 30% of their variance.
 
     Gates at the margin, effect sizes, meta-analyses of five collections, plans from pilots of 20 clusters, power at 20
     clusters, agreement between measures and with people.
@@ -37,27 +34,19 @@ def elsewhere(trials: int) -> Iterator[Finding]:
         yield from simulate(trials)
 
 
-def _both(
-    claim: str, setting: str, held: np.ndarray, trials: float, goal: float, at_most: bool = False
-) -> Iterator[Finding]:
-    """Give what held with clusters, and what held without, of which nothing is asked."""
-    yield Finding(f"{claim} with `clusters`", setting, held[0] / trials, int(trials), goal, at_most)
-    yield Finding(f"{claim}, plain", setting, held[1] / trials, int(trials), float(at_most), at_most)
+def _finding(claim: str, setting: str, held: float, trials: int, goal: float, at_most: bool = False) -> Finding:
+    return Finding(f"{claim} with `clusters`", setting, held / trials, trials, goal, at_most)
 
 
-def _ways(values: np.ndarray, members: np.ndarray) -> list[Family]:
-    one = Family(values[:, :2], np.arange(len(values)), np.array([0]), np.array([1]), clusters=members)
-    return [one, replace(one, clusters=None)]
+def _pair(values: np.ndarray, members: np.ndarray) -> Family:
+    return Family(values[:, :2], np.arange(len(values)), np.array([0]), np.array([1]), clusters=members)
 
 
 def _gates(trials: int) -> Iterator[Finding]:
     for kind, count, sizes in DESIGNS:
         rng = np.random.default_rng([count, len(kind), 61])
-        wrong = np.zeros(2)
-        for _ in range(trials):
-            wrong += [interval(one, 2 * ALPHA)[0][0] > 0 for one in _ways(*clustered(rng, kind, count, sizes))]
-        setting = f"{kind}, {count} clusters of {sizes}"
-        yield from _both("`gate`, wrong pass", setting, wrong, trials, 0.07, at_most=True)
+        wrong = sum(interval(_pair(*clustered(rng, kind, count, sizes)), 2 * ALPHA)[0][0] > 0 for _ in range(trials))
+        yield _finding("`gate`, wrong pass", f"{kind}, {count} clusters of {sizes}", wrong, trials, 0.07, at_most=True)
 
 
 def _effects(trials: int) -> Iterator[Finding]:
@@ -68,18 +57,17 @@ def _effects(trials: int) -> Iterator[Finding]:
             apart = many[:, 0] - many[:, 1]
             shift = effect * apart.std()
             won = ((apart + shift) > 0).sum() / ((apart + shift) != 0).sum()
-            held, share = np.zeros(2), np.zeros(2)
+            held = share = 0
             for _ in range(trials):
                 values, members = clustered(rng, kind, count, sizes)
                 values[:, 0] += shift
-                for i, one in enumerate(_ways(values, members)):
-                    low, high = effect_limits(one, ALPHA)
-                    held[i] += not low[0] > effect and not high[0] < effect
-                    low, high = fraction_won(one, ALPHA)
-                    share[i] += low[0] <= won <= high[0]
+                low, high = effect_limits(_pair(values, members), ALPHA)
+                held += not low[0] > effect and not high[0] < effect
+                low, high = fraction_won(_pair(values, members), ALPHA)
+                share += low[0] <= won <= high[0]
             setting = f"{kind}, {count} clusters of {sizes}, effect {effect:g}"
-            yield from _both("`effect_sizes`, interval of d_z", setting, held, trials, 0.9)
-            yield from _both("`effect_sizes`, interval of won", setting, share, trials, 0.9)
+            yield _finding("`effect_sizes`, interval of d_z", setting, held, trials, 0.9)
+            yield _finding("`effect_sizes`, interval of won", setting, share, trials, 0.9)
 
 
 def _scores(
@@ -92,90 +80,83 @@ def _scores(
 
 
 def _collections(trials: int) -> Iterator[Finding]:
+    trials //= 2
     for kind, count, sizes in DESIGNS:
         rng = np.random.default_rng([count, len(kind), 63])
-        wrong, apart = np.zeros(2), np.zeros(2)
-        for _ in range(trials // 2):
+        wrong = apart = 0
+        for _ in range(trials):
             parts, clusters = {}, {}
             for part in range(5):
                 values, members = clustered(rng, kind, count, sizes)
                 scores, own = _scores(values[:, :2], members)
                 parts[str(part)] = replace(scores, queries=tuple(f"{part}-{query}" for query in scores.queries))
                 clusters |= {f"{part}-{query}": name for query, name in own.items()}
-            for i, given in enumerate((clusters, None)):
-                found = rd.meta_analysis(parts, clusters=given).columns
-                wrong[i] += found["p"][0] <= ALPHA
-                apart[i] += found["q_p"][0] <= ALPHA
+            found = rd.meta_analysis(parts, clusters=clusters).columns
+            wrong += found["p"][0] <= ALPHA
+            apart += found["q_p"][0] <= ALPHA
         setting = f"{kind}, five collections of {count} clusters of {sizes}"
-        yield from _both("`meta_analysis`, false rejection", setting, wrong, trials // 2, 0.07, at_most=True)
-        yield from _both("`meta_analysis`, collections falsely differ", setting, apart, trials // 2, 0.1, at_most=True)
+        yield _finding("`meta_analysis`, false rejection", setting, wrong, trials, 0.07, at_most=True)
+        yield _finding("`meta_analysis`, collections falsely differ", setting, apart, trials, 0.1, at_most=True)
 
 
 def _plans(trials: int) -> Iterator[Finding]:
+    trials //= 2
     for kind in ("normal", "discrete"):
         for sizes in ("5", "1–20"):
             rng = np.random.default_rng([len(kind), len(sizes), 64])
-            one, plain = _ways(*clustered(rng, kind, 50_000, sizes))
-            spread = float(one.flipped.statistics["deviation"][0])
-            each = len(plain.values) / 50_000
+            spread = float(_pair(*clustered(rng, kind, 50_000, sizes)).flipped.statistics["deviation"][0])
             needed = queries_for(0.4, 0.8, ALPHA)
-            held = np.zeros(2)
-            for _ in range(trials // 2):
+            held = 0
+            for _ in range(trials):
                 scores, clusters = _scores(*clustered(rng, kind, 20, sizes))
-                for i, (given, scale) in enumerate(((clusters, 1.0), (None, each))):
-                    found = rd.plan(scores, "0", "1", "m", difference=0.4 * spread, clusters=given)
-                    held[i] += found.low <= needed * scale <= found.high
-            yield from _both("`plan`, interval", f"{kind}, pilot of 20 clusters of {sizes}", held, trials // 2, 0.9)
+                found = rd.plan(scores, "0", "1", "m", difference=0.4 * spread, clusters=clusters)
+                held += found.low <= needed <= found.high
+            yield _finding("`plan`, interval", f"{kind}, pilot of 20 clusters of {sizes}", held, trials, 0.9)
 
 
 def _powers(trials: int) -> Iterator[Finding]:
     for kind in ("normal", "discrete"):
         rng = np.random.default_rng([len(kind), 65])
-        spread = _ways(*clustered(rng, kind, 20_000, "5"))[0].flipped.statistics["deviation"][0]
+        spread = _pair(*clustered(rng, kind, 20_000, "5")).flipped.statistics["deviation"][0]
         shift = 0.45 * float(spread)
         truth = 0
         for seed in range(2 * trials):
             values, members = clustered(rng, kind, 20, "5")
             scores, clusters = _scores(values[:, :2] + [shift, 0], members)
             truth += rd.significance(scores, clusters=clusters, permutations=499, seed=seed).columns["p"][0] <= ALPHA
-        held = np.zeros(2)
-        many = -(-trials // 4)
+        held, many = 0, -(-trials // 4)
         for seed in range(many):
             values, members = clustered(rng, kind, 40, "5")
             scores, clusters = _scores(values[:, :2] + [shift, 0], members)
-            for i, (given, n) in enumerate(((clusters, 20), (None, 100))):
-                found = rd.power(
-                    scores, sizes=[n], subsamples=50, permutations=199, resamples=100, clusters=given, seed=seed
-                )
-                low, high = found.intervals.power[:, 0, 0, 0]
-                held[i] += low <= truth / (2 * trials) <= high
-        yield from _both("`power`, interval at 20 clusters", f"{kind}, 40 clusters of 5", held, many, 0.9)
+            options = {"subsamples": 50, "permutations": 199, "resamples": 100, "seed": seed}
+            low, high = rd.power(scores, sizes=[20], clusters=clusters, **options).intervals.power[:, 0, 0, 0]
+            held += low <= truth / (2 * trials) <= high
+        yield _finding("`power`, interval at 20 clusters", f"{kind}, 40 clusters of 5", held, many, 0.9)
 
 
 def _agreements(trials: int) -> Iterator[Finding]:
+    trials //= 2
     for count, sizes in ((15, "1–20"), (40, "5")):
         rng = np.random.default_rng([count, 66])
-        held = np.zeros(2)
-        for seed in range(trials // 2):
+        held = 0
+        for seed in range(trials):
             members = clustered(rng, "normal", count, sizes)[1]
             true = rng.normal(0, 0.4, (2, 10)) + rng.normal(0, 0.4, 10)
             values = (
                 true.T[None] + rng.normal(0, 0.55, (count, 10, 2))[members] + rng.normal(0, 0.84, (len(members), 10, 2))
             )
             scores, clusters = _scores(values, members, ("x", "y"))
-            for i, given in enumerate((clusters, None)):
-                found = rd.agreement(scores, resamples=400, clusters=given, seed=seed).summary().row(0, named=True)
-                held[i] += found["low"] <= tau_b(true[0], true[1]) <= found["high"]
-        yield from _both(
-            "`agreement`, interval of τ", f"10 systems, {count} clusters of {sizes}", held, trials // 2, 0.9
-        )
+            found = rd.agreement(scores, resamples=400, clusters=clusters, seed=seed).summary().row(0, named=True)
+            held += found["low"] <= tau_b(true[0], true[1]) <= found["high"]
+        yield _finding("`agreement`, interval of τ", f"10 systems, {count} clusters of {sizes}", held, trials, 0.9)
 
 
 def _people(trials: int) -> Iterator[Finding]:
+    trials //= 2
     for count, sizes in ((15, "1–20"), (40, "5")):
         rng = np.random.default_rng([count, 67])
-        held, equal = np.zeros(2), np.zeros(2)
-        for seed in range(trials // 2):
+        held = equal = 0
+        for seed in range(trials):
             members = clustered(rng, "normal", count, sizes)[1]
             # each cluster's people agree with a measure in its own share of preferences, .7 on average
             share = rng.beta(3.5, 1.5, (count, 4))[members]
@@ -184,16 +165,13 @@ def _people(trials: int) -> Iterator[Finding]:
                 np.stack([np.where(agrees, 1.0, 0.0), np.where(agrees, 0.0, 1.0)], axis=1), members, tuple("abcd")
             )
             said = [{"query": query, "a": "0", "b": "1", "winner": "0"} for query in scores.queries]
-            for i, given in enumerate((clusters, None)):
-                found = rd.agreement_with_people(scores, said, clusters=given, seed=seed)
-                row = found.to_polars().row(0, named=True)
-                held[i] += row["low"] <= 0.7 <= row["high"]
-                equal[i] += any(found.significant)
+            found = rd.agreement_with_people(scores, said, clusters=clusters, seed=seed)
+            row = found.to_polars().row(0, named=True)
+            held += row["low"] <= 0.7 <= row["high"]
+            equal += any(found.significant)
         setting = f"four measures, {count} clusters of {sizes}"
-        yield from _both("`agreement_with_people`, interval", setting, held, trials // 2, 0.9)
-        yield from _both(
-            "`agreement_with_people`, any false difference", setting, equal, trials // 2, 0.07, at_most=True
-        )
+        yield _finding("`agreement_with_people`, interval", setting, held, trials, 0.9)
+        yield _finding("`agreement_with_people`, any false difference", setting, equal, trials, 0.07, at_most=True)
 
 
-CLAIMS = {"clusters elsewhere": (elsewhere, 300)}
+CLAIMS = {"clusters elsewhere": (elsewhere, 300, 8)}

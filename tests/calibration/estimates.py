@@ -237,11 +237,11 @@ def _judged(
 
 
 CLAIMS = {
-    "uncertain judgments": (uncertain_judgments, 200),
-    "humans and a model": (humans_and_model, 2000),
-    "collections": (collections, 4000),
-    "unequal collections": (unequal_collections, 4000),
-    "topic set sizes": (topic_set_sizes, 500),
-    "power of topic set sizes": (planned_power, 10_000),
-    "equivalence": (margins, 10_000),
+    "uncertain judgments": (uncertain_judgments, 200, 2),
+    "humans and a model": (humans_and_model, 2000, 300),
+    "collections": (collections, 4000, 500),
+    "unequal collections": (unequal_collections, 4000, 300),
+    "topic set sizes": (topic_set_sizes, 500, 25),
+    "power of topic set sizes": (planned_power, 10_000, 400),
+    "equivalence": (margins, 10_000, 400),
 }

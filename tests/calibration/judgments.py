@@ -194,10 +194,10 @@ POSITIONS = (
 
 
 CLAIMS: dict[str, tuple[Callable[[int], Iterator[Finding]], int]] = {
-    "ties": (ties, 600),
-    "tastes": (tastes, 400),
-    "one tier": (one_tier, 400),
-    "crowds": (crowds, 100),
-    "more judgments": (more_judgments, 400),
-    "position bias": (position, 200),
+    "ties": (ties, 600, 30),
+    "tastes": (tastes, 400, 20),
+    "one tier": (one_tier, 400, 24),
+    "crowds": (crowds, 100, 4),
+    "more judgments": (more_judgments, 400, 24),
+    "position bias": (position, 200, 3),
 }

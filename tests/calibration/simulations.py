@@ -275,12 +275,12 @@ def agreements(trials: int) -> Iterator[Finding]:
 
 
 CLAIMS = {
-    "single tests": (single_tests, 400),
-    "families": (families, 300),
-    "many measures": (many_measures, 300),
-    "plans": (plans, 1500),
-    "power": (powers, 150),
-    "stability": (stabilities, 200),
-    "pools": (pools, 200),
-    "agreement": (agreements, 200),
+    "single tests": (single_tests, 400, 30),
+    "families": (families, 300, 20),
+    "many measures": (many_measures, 300, 40),
+    "plans": (plans, 1500, 150),
+    "power": (powers, 150, 4),
+    "stability": (stabilities, 200, 25),
+    "pools": (pools, 200, 5),
+    "agreement": (agreements, 200, 8),
 }

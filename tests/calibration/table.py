@@ -1,0 +1,84 @@
+"""All rows of the calibration, docs/calibration.csv, and the table of the worst ones in docs/calibration.md."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+from tests.calibration import clustered, collected, designs, estimates, judgments, others, simulations, sparse
+from tests.calibration.simulations import ALPHA, Finding
+
+Found: TypeAlias = Mapping[str, Sequence[Finding]]
+
+PARTS = (simulations, sparse, estimates, others, designs, clustered, judgments, collected)
+# by section: what simulates it, and how many trials long and short runs have
+CLAIMS = {name: claim for part in PARTS for name, claim in part.CLAIMS.items()}
+PAGE = Path(__file__).parents[2] / "docs/calibration.md"
+ROWS = PAGE.with_suffix(".csv")
+MARK = "<!-- written by make calibrate -->\n"
+# what is stated where it is neither 95% nor α, nor the goal itself
+STATED = {"`plan`, enough with 90% certainty": 0.9, "power of .8 by `plan`": 0.8, "`collect`, probability .9": 0.9}
+
+
+def read() -> dict[str, list[Finding]]:
+    """Return all rows by section."""
+    found: dict[str, list[Finding]] = {}
+    with ROWS.open(encoding="utf-8", newline="") as file:
+        for section, claim, setting, held, goal, trials in list(csv.reader(file))[1:]:
+            row = Finding(claim, setting, float(held), int(trials), float(goal[2:] or 0), goal[:1] == "≤")
+            found.setdefault(section, []).append(row)
+    return found
+
+
+def write(found: Found) -> None:
+    """Write all rows, and the page's table."""
+    with ROWS.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(("section", "claim", "setting", "held", "goal", "trials"))
+        for section, rows in found.items():
+            for row in rows:
+                lines.writerow((section, row.claim, row.setting, f"{row.held:.3f}", _goal(row), row.trials))
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+
+
+def page(text: str, found: Found) -> str:
+    """Return the page with the table of these rows."""
+    before, _, rest = text.partition(MARK)
+    return before + MARK + table(found) + "\n" + rest.partition("\n\n")[2]
+
+
+def table(found: Found) -> str:
+    """Return the worst row of every section: of its intervals, and of its errors."""
+    lines = ["claim | stated | worst | trials | setting | rows that miss it", "---|---|---|---|---|---"]
+    for rows in found.values():
+        for at_most in (False, True):
+            beside = sorted((row for row in stated(rows) if row.at_most == at_most), key=reserve)
+            if beside:
+                worst, missing = beside[0], sum(reserve(row) < -3 * row.error for row in beside)
+                setting = worst.setting.partition(";")[0]
+                cells = (worst.claim, _goal(worst), f"{worst.held:.3f}", f"{worst.trials:,}", setting)
+                lines.append(" | ".join((*cells, f"**{missing} of {len(beside)}**" if missing else "0")))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def stated(rows: Sequence[Finding]) -> Iterator[Finding]:
+    """Give the rows with a claim, each with what is stated in place of a goal that allows for hard settings."""
+    for row in rows:
+        goals = [each.goal for each in rows if each.claim == row.claim and _goal(each)]
+        if row.claim in STATED and _goal(row):
+            yield replace(row, goal=STATED[row.claim])
+        elif row.at_most and _goal(row):
+            yield replace(row, goal=ALPHA if ALPHA <= min(goals) < 2 * ALPHA else row.goal)
+        elif _goal(row):
+            yield replace(row, goal=1 - ALPHA if min(goals) > 0.75 else row.goal)
+
+
+def reserve(row: Finding) -> float:
+    return row.goal - row.held if row.at_most else row.held - row.goal
+
+
+def _goal(row: Finding) -> str:
+    return f"{'≤' if row.at_most else '≥'} {row.goal:.3g}" if row.goal != float(row.at_most) else ""
