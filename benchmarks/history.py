@@ -106,9 +106,8 @@ def page(text: str) -> str:
         if found[2] not in tables and not found[3]:
             return found[0]
         entry = tables[found[2]]
-        versions = ", ".join(f"{name} {number}" for name, number in entry["versions"].items())
         where = f" and {entry['device']}" if "device" in entry else ""
-        caption = f"{entry['date']}, {entry['cores']} cores{where}, load {entry['load']} at the end, {versions}."
+        caption = f"{entry['date']}, {entry['cores']} cores{where}, load {entry['load']}."
         return f"{found[1]}\n{markdown(entry['rows'])}\n*{caption}*\n\n{found[4]}"
 
     def measured(found: re.Match[str]) -> str:
