@@ -169,7 +169,6 @@ def main() -> None:
     keep, words = "--keep" in sys.argv, [word for word in sys.argv[1:] if word != "--keep"]
     worlds, fewer = (*map(int, words[1:3]), *(40, 10)[len(words[1:3]) :])
     rows: dict[int, dict[str, Any]] = {count: {"judgments": f"{count:,}"} for count in (150, 300, 600, 1000)}
-    items: dict[int, dict[str, Any]] = {count: {"judgments": f"{count:,}"} for count in rows}
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     with ProcessPoolExecutor(2) as pool:
         seeds = range(100, 100 + worlds)
@@ -182,11 +181,10 @@ def main() -> None:
             for k, count in enumerate(STEPS.tolist()):
                 if count in rows:
                     shown = [f"{m:.2f} ± {w:.2f}" for m, w in zip(mean[k], error[k], strict=True)]
-                    rows[count][GOALS.get(strategy, strategy)], items[count][GOALS.get(strategy, strategy)] = shown[::2]
+                    rows[count][GOALS.get(strategy, strategy)] = shown[0]
             print(strategy, flush=True)
         grades = np.array(list(pool.map(graded, seeds)), float)
         report("Judgments and the order of systems", list(rows.values()), keep=keep)
-        report("Judgments and the order of items", list(items.values()), keep=keep)
         whole = [f"{m:.2f} ± {w:.2f}" for m, w in zip(grades.mean(axis=0), half_width(grades), strict=True)]
         report("Grades of all items", [dict(zip(("τ of systems", "best found"), whole, strict=True))], keep=keep)
         for axis, values, title in zip(axes, grades.T, ("order of eight systems", "best system found"), strict=True):

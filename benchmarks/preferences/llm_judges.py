@@ -123,19 +123,6 @@ def worst(rows: pl.DataFrame) -> list[Row]:
     return found.to_dicts()
 
 
-def decided(rows: pl.DataFrame) -> list[Row]:
-    """Return how often a good model leads to a conclusion where one system is better, in percent."""
-    return [
-        {
-            "queries judged by people": f"{row['queries']}",
-            "true difference": row["difference"],
-            "conclusions, from both, %": 100 * row["joined decides"],
-            "from people alone, %": 100 * row["people decide"],
-        }
-        for row in rows.filter(pl.col("better") > 0, model=MODELS[0].name).iter_rows(named=True)
-    ]
-
-
 def main() -> None:
     """Print a row per model and number of queries that people judged, and the worst of each model."""
     parser = argparse.ArgumentParser()
@@ -155,7 +142,6 @@ def main() -> None:
     with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_width_chars=200, fmt_str_lengths=30):
         print(table)
     report("Models and people", worst(table), keep=options.keep)
-    report("Models and people, conclusions", decided(table), keep=options.keep)
 
 
 if __name__ == "__main__":
