@@ -42,6 +42,11 @@ def main() -> int:
         for number in range(options.jobs):
             copies.put(Path(shutil.copytree(ROOT / "src", Path(folder, str(number), "src"))))
 
+        for path in {one.parts[1]: one for one, _ in drawn}.values():  # where tests fail by themselves, all would die
+            same = Mutant(0, "", "", (ROOT / "src" / path).read_text(encoding="utf-8"))
+            if not _lives(Path(folder, "0", "src"), path, same, 3600):
+                sys.exit(f"the tests of {path.parts[1]} fail without any mutant; mend them first")
+
         def lives(one: tuple[Path, Mutant]) -> bool:
             path, changed = one
             source = copies.get()
