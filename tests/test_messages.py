@@ -61,9 +61,9 @@ def test_errors_and_notes_survive_pickling() -> None:
     for error in (one, both, MissingExtraError("torch", "torch", "RDQ of tensors")):
         again = pickle.loads(pickle.dumps(error))
         assert (type(again), again.kind, str(again)) == (type(error), error.kind, str(error))
-    note = pickle.loads(pickle.dumps(Note("missing", system="bm25", count=2, queries=40)))
+    note = pickle.loads(pickle.dumps(Note("missing", runs=[("bm25", 2), ("dense", 1)], count=2, queries=40)))
     assert (note, note.kind, note.fields["count"]) == (
-        "bm25: 2 of 40 queries are not in the run; they score 0",
+        "bm25 2, dense 1: up to 2 of 40 queries are not in the run; they score 0",
         "missing",
         2,
     )

@@ -178,7 +178,7 @@ class Note(_Told, str):
 
     Examples
     --------
-    >>> Note("missing", system="bm25", count=1, queries=40)
+    >>> Note("missing", runs=[("bm25", 1)], count=1, queries=40)
     'bm25: 1 of 40 queries is not in the run; it scores 0'
     """
 

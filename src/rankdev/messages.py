@@ -4,11 +4,13 @@ Fields stand in braces, and a format says how they are written:
 
 | written | shown |
 |---|---|
-| ``{item!r}`` | as Python writes it, on one line, cut where it is long |
+| ``{item!r}``, ``{item!a}`` | as Python writes it, on one line, cut where it is long; in ASCII |
 | ``{queries:query}`` | ``1 query``, ``1,200 queries`` |
 | ``{queries:query has}`` | ``1 query has``, ``2 queries have`` |
 | ``{missing:query has of {queries}}`` | ``1 of 40 queries has`` |
 | ``{queries:it scores|they score}`` | ``it scores`` of 1, else ``they score`` |
+| ``{counts:counts}`` | ``a 3, b 40``; those after the fifth are counted |
+| ``{runs:runs}`` | ``a:`` of one, else ``a 3, b 40: up to`` |
 | ``{names:list}``, ``{names:and}`` | ``a, b, c``; ``a, b and c`` |
 | ``{near:hint}`` | ``; did you mean RBP?``, or nothing where nothing is near |
 
@@ -19,7 +21,7 @@ Python, and as ``--ties given`` on a command line that has this option.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
@@ -28,8 +30,64 @@ from rankdev.errors import counted, listed, printable, shown
 WHERE = ("path", "role", "collection", "system", "segment", "query", "measure", "row")  # they stand before a sentence
 
 SENTENCES = {
-    # coverage of runs
-    "missing": "{system}: {count:query is of {queries}} not in the run; {count:it scores|they score} 0",
+    # evaluation
+    "all-empty": "no query has a reference item; nothing is left once empty queries are skipped",
+    "appears-twice": "the {what} {value!r} appears twice; keep one",
+    "bad-provenance": "provenance is not what rankdev wrote ({error}); remove it, or score again",
+    "bad-shape": "scores must have the shape systems × queries × measures {expected}; got {shape}",
+    "contradicts-like": "`like={like!r}` means {name}={means!r}; leave `{name}={value!r}` or `like={like!r}` out",
+    "fractional-grade": "the references have the grade {grade:g}, and {program} accepts integer grades only; round the"
+    " grades, or leave `like` out",
+    "items-differ": "{count:item differs} from the references by {by} only, such as {one!a} and {other!a} for query"
+    " {query!r}; use the same ids",
+    "lacks-measure": "it has no scores by {measure}, only by {known:list}",
+    "means-only": "there are means only; write the values of queries with rankdev eval -q",
+    "moves-items": "{measure} moves items to other positions; leave judged_only out",
+    "no-collections": "there are no scores; give those of at least one collection",
+    "no-mean-of-ties": "{measure} has no mean over all orders of ties here; `ties='expected'` is for {known:list}",
+    "no-rows": "the {what} has no rows",
+    "no-score-table": "expected a table with the columns system, query, measure, value",
+    "no-shared-item": "no item that was read of the run is in the references: the run has {one!r} …, the references"
+    " have {other!r} …; check that both use the same ids",
+    "no-shared-query": "the run shares no query with the references: the run has {one!r} …, the references have"
+    " {other!r} …",
+    "not-a-ranking": "a ranking is a list of items, best first, or a mapping item → score; got {value!r}",
+    "not-a-sum": "{measure} is not a sum of gains over positions; use RDQ, nDCG, AP, RBP, P or RR",
+    "not-best-first": "{measure} can score more than with the best items first; set cumulative = False",
+    "not-finite": "the {name} is {value!r}; expected a finite number",
+    "not-one-system": "it has {count:system} ({names:list}); expected scores of one",
+    "not-queries": "queries must be names, indices below {count:,} or a mask; got {value!r}",
+    "not-records": "this is not a list of JSON records ({error})",
+    "not-scores": "scores are numbers, [system, query, measure]; got {value!r}",
+    "not-two-systems": "differences are between two systems; got {count}: name two as a and b",
+    "nothing-to-explain": "this query has no reference item, so every list scores 0; there is nothing to explain",
+    "other-definition": "it was computed with another definition of {measure}",
+    "other-queries": "it was computed with other queries: {count:query was} {how} since, such as {example!r}",
+    "other-references": "it was computed with other references: their items, ranks or grades differ",
+    "other-setting": "it was computed with `{name}={before!r}`, not {now!r}",
+    "queries-differ": "{count:query differs} from the references by {by} only, such as {one!a} and {other!a}; use the"
+    " same ids",
+    "same-metric": "two means would both be called {name!r}; select() one of them, or rename the systems",
+    "tied-repeat": "query {query!r} returns {item!r} twice with one score; keep one to take the mean over all orders",
+    "truncated-run": "the run was truncated at {depth}; read all of it to score {measure}",
+    "two-orders": "{program} orders equal scores by {one!r} for {first} and by {other!r} for {second}; evaluate them"
+    " separately",
+    "two-scores": "there are two values of {measure}; keep one",
+    "unlike-collection": "it differs from the first in systems or measures; keep common ones",
+    # evaluation: notes
+    "empty-skipped": "{count:query has of {queries}} no reference item; {count:it is|they are} left out",
+    "empty-zero": "{count:query has of {queries}} no reference item; every system scores 0 there",
+    "ideal-below-one": "ideal lists score {ideal:.4f} in {measure}, so score and losses add up to that",
+    "left-out": "{runs:runs} {count:row is} left out, because another row of the same query and item counts",
+    "little-order": "the references have little order: {one:query is of {several}} one tier; a reversed ranking would"
+    " score {reversed_score:.2f} ({measure})",
+    "missing": "{runs:runs} {count:query is of {queries}} not in the run; {count:it scores|they score} 0",
+    "pooled": "queries are pooled, so large collections dominate: {counts:counts}",
+    "tied": "{runs:runs} {count:query is of {queries}} affected by tied scores; ties are broken by {rules:list}",
+    "tied-means": "{runs:runs} {count:query has of {queries}} tied items; {count:its value is the mean|their values are"
+    " means} over all orders",
+    "unavailable": "{runs:runs} {count:query has of {queries}} no value of {measure}",
+    "unreferenced": "{runs:runs} {count:query has} no reference; {count:it is|they are} skipped",
     # learning
     "bad-counts": "shown is {shown:g} and clicked {clicked:g}; expected whole numbers, clicked at most shown",
     "counts-of-sessions": "a log with the column shown holds counts, without session and propensity; drop shown where"
@@ -99,6 +157,7 @@ SENTENCES = {
     "not-a-path": "expected the name of a file; got {value!r}",
     "not-a-type": "`{name}` must be {expected}; got {value}; {remedy}",
     "not-names": "`{name}` must be a list of names; got {value!r}",
+    "not-together": "`{name}` cannot be combined with `{other}`; give one of them",
     "not-whole": "`{name}` must be a whole number of at least {low}; got {value!r}",
     "too-large": "`{name}` must be at most {high:,}; got {value!r}",
 }
@@ -154,14 +213,14 @@ class _Sentence(Formatter):
 
     def convert_field(self, value: Any, conversion: str | None) -> Any:
         """Show a value as Python writes it."""
+        if conversion == "a":
+            return shown(value).encode("ascii", "backslashreplace").decode()
         return shown(value) if conversion == "r" else super().convert_field(value, conversion)
 
     def format_field(self, value: Any, spec: str) -> str:
         """Write a value in one of the formats."""
-        if spec == "list":
-            return printable(", ".join(map(str, value)))
-        if spec == "and":
-            return printable(listed([str(entry) for entry in value]))
+        if spec in _SEVERAL:
+            return printable(_SEVERAL[spec](value))
         if spec == "hint":
             return f"; did you mean {value}?" if value else ""
         if "|" in spec:
@@ -174,4 +233,15 @@ class _Sentence(Formatter):
         return printable(format(value, spec))
 
 
+def _counts(counts: Sequence[tuple[str, int]]) -> str:
+    named = ", ".join(f"{name} {count:,}" for name, count in counts[:5])
+    return named + (f" and {len(counts) - 5} more" if len(counts) > 5 else "")
+
+
+_SEVERAL: dict[str, Callable[[Sequence[Any]], str]] = {
+    "list": lambda names: ", ".join(map(str, names)),
+    "and": lambda names: listed([str(name) for name in names]),
+    "counts": _counts,
+    "runs": lambda counts: f"{_counts(counts)}: up to" if len(counts) > 1 else f"{counts[0][0]}:",
+}
 _FORMAT = _Sentence()

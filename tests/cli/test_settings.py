@@ -37,7 +37,7 @@ def test_the_command_line_wins(rankdev, folder):
     runs = rankdev("gate", "places.jsonl", "blended.run", "nearest.run", "--format", "json")
     assert json.loads(runs.out)["parameters"]["baseline"] == "blended"
     (folder / "few.jsonl").write_text((folder / "places.jsonl").read_text().splitlines(keepends=True)[0])
-    assert "base.json: it was computed differently" in rankdev("gate", "few.jsonl", "nearest.run").err
+    assert "base.json: it was computed with" in rankdev("gate", "few.jsonl", "nearest.run").err
     assert rankdev("gate", "nearest.run", "popular.run", "blended.run").status == 1  # the first one is no reference
 
 

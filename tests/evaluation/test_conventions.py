@@ -5,6 +5,7 @@ import pytest
 import rankdev as rd
 from rankdev.errors import DataError, FileFormatError, UsageError
 from rankdev.evaluation.conventions import CONVENTIONS
+from tests.raising import raises
 
 GRADES = rd.References.from_grades({"q1": {"d1": 2, "d2": 1, "d3": 1}, "q2": {"d4": 0}})
 RUN = {"q1": {"d1": 5.0, "x": 4.0, "y": 3.0, "d2": 2.0}}
@@ -78,19 +79,19 @@ def test_ties():
 )
 def test_contradictions_are_refused(option):
     ((name, value),) = option.items()
-    with pytest.raises(UsageError, match=f"leave {name}='{value}' or like='trec_eval-10' out"):
+    with raises("contradicts-like", UsageError, name=name, value=value, like="trec_eval-10"):
         rd.evaluate(GRADES, {"a": RUN}, "AP", like="trec_eval-10", **option)
 
 
 def test_an_unknown_program():
-    with pytest.raises(UsageError, match="did you mean trec_eval-10"):
+    with raises("not-a-choice", UsageError, name="like", near="trec_eval-10"):
         rd.evaluate(GRADES, {"a": RUN}, "AP", like="trec_eval")
 
 
 def test_fractional_grades_are_refused():
     fractional = rd.References.from_grades({"q1": {"d1": 1.7}})
     assert rd.evaluate(fractional, {"a": RUN}, "nDCG").means.item() == 1.0
-    with pytest.raises(DataError, match=r"the grade 1.7, and trec_eval 9.0.8 accepts integer grades only"):
+    with raises("fractional-grade", DataError, grade=1.7, program="trec_eval 9.0.8"):
         rd.evaluate(fractional, {"a": RUN}, "nDCG", like="trec_eval-9")
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import rankdev as rd
 from rankdev import DataError, UsageError
+from tests.raising import raises
 
 REFS = {"q1": ["d1", "d2"], "q2": ["d3", "d4"]}
 RUNS = {"a": {"q1": ["d1", "d2"], "q2": ["d4", "x"]}, "b": {"q1": ["x"], "q2": ["d3", "d4"]}}
@@ -53,22 +54,25 @@ def test_pandas_holds_the_same(scores):
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("columns", "kind", "fields"),
     [
-        ({"system": ["a"], "query": ["q"], "measure": ["P@1"]}, "column 'value' is missing"),
-        ({"system": ["a"], "query": ["q"], "value": [1.0]}, "column 'measure' is missing"),
-        ({"system": ["a"], "query": ["q"], "measure": ["P@1"], "value": ["high"]}, "row 0 has 'high' as value"),
-        ({"system": ["a"], "query": ["q"], "measure": ["P@1"], "value": [float("inf")]}, "expected a finite number"),
-        (
-            {"system": ["a", "a"], "query": ["q", "q"], "measure": ["P@1", "P@1"], "value": [0.0, 1.0]},
-            "system 'a' has two values of P@1 for query 'q'; keep one",
-        ),
-        ({"system": [], "query": [], "measure": [], "value": []}, "at least one row"),
+        ({"value": ["high"]}, "not-finite", {"row": 0, "name": "value", "value": "high"}),
+        ({"value": [float("inf")]}, "not-finite", {"row": 0}),
+        ({"value": [0.0, 1.0]}, "two-scores", {"system": "a", "query": "q", "measure": "P@1"}),
+        ({"value": []}, "no-rows", {}),
     ],
 )
-def test_bad_tables(columns, message):
-    with pytest.raises(DataError, match=message):
-        rd.Scores.from_table(pl.DataFrame(columns))
+def test_bad_tables(columns, kind, fields):
+    table = pl.DataFrame(columns).with_columns(system=pl.lit("a"), query=pl.lit("q"), measure=pl.lit("P@1"))
+    with raises(kind, DataError, **fields):
+        rd.Scores.from_table(table)
+
+
+@pytest.mark.parametrize("name", ["value", "measure"])
+def test_a_column_is_missing(name):
+    table = pl.DataFrame({"system": ["a"], "query": ["q"], "measure": ["P@1"], "value": [1.0]})
+    with pytest.raises(DataError, match=f"column '{name}' is missing"):
+        rd.Scores.from_table(table.drop(name))
 
 
 def test_select(scores):
@@ -86,12 +90,10 @@ def test_select(scores):
 def test_queries_are_selected_by_name_too(scores):
     assert scores.select(queries=["q2"]).queries == ("q2",)
     np.testing.assert_array_equal(scores.select(queries=pd.Index(["q2", "q1"])).values, scores.values[:, ::-1])
-    for wrong, message in [
-        (["q3"], "no scores for query 'q3'"),
-        ("q1", "must be names"),
-        ([7], "indices below 2"),
-    ]:
-        with pytest.raises(UsageError, match=message):
+    with raises("not-a-choice", UsageError, name="query", value="q3"):
+        scores.select(queries=["q3"])
+    for wrong in ("q1", [7]):
+        with raises("not-queries", UsageError, count=2):
             scores.select(queries=wrong)
 
 
@@ -108,14 +110,14 @@ def test_counts_are_added_up_and_labels_from_elsewhere_averaged():
 
 
 def test_unknown_names_get_a_suggestion(scores):
-    with pytest.raises(UsageError, match="unknown measure 'P@11'; did you mean P@1"):
+    with raises("not-a-choice", UsageError, name="measure", near="P@1"):
         scores.of("P@11")
-    with pytest.raises(UsageError, match="unknown system 'c'"):
+    with raises("not-a-choice", UsageError, name="system", value="c"):
         scores.select(systems=["c"])
 
 
 def test_a_shape_that_does_not_fit():
-    with pytest.raises(DataError, match="systems × queries × measures"):
+    with raises("bad-shape", DataError, expected=(1, 1, 1), shape=(1, 2, 1)):
         rd.Scores(("a",), ("q",), ("P@1",), np.zeros((1, 2, 1)))
 
 

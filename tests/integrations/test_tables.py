@@ -142,7 +142,7 @@ def test_the_index_of_a_pandas_frame_may_hold_columns():
         (pd.concat([FRAME, FRAME[["score"]]], axis=1), "the column 'score' appears twice"),
         (pl.DataFrame({"query": ["q"]}).lazy().select("item"), "this LazyFrame cannot be used as a table"),
         (pl.scan_parquet("nowhere.parquet"), "this LazyFrame cannot be used as a table"),
-        (FRAME[:0], "the run is empty: it has no rows"),
+        (FRAME[:0], "the run has no rows"),
     ],
 )
 def test_what_is_no_table_is_refused(table, message):

@@ -12,6 +12,7 @@ from rankdev.core.batches import RunBuilder
 from rankdev.core.ordering import Ordering
 from rankdev.core.runs import Run
 from tests.common import draws
+from tests.raising import noted
 
 RUN = "q1 Q0 d1 1 0.9 t\nq1 Q0 d2 2 0.8 t\nq1 Q0 d1 3 0.4 t\nq1 Q0 d2 4 0.95 t\nq2 Q0 d1 1 1 t\nq2 Q0 d3 2 0 t\n"
 LEFT = {
@@ -86,9 +87,9 @@ def test_evaluate_counts_and_notes(tmp_path):
     scores = rd.evaluate({"q1": ["d2"], "q2": ["d1"]}, {"a": path}, "RR", duplicates="first")
     assert scores.means.item() == pytest.approx((1 / 2 + 1) / 2)
     assert scores.coverage[0].left_out == 2
-    assert "a: 2 rows are left out, because another row of the same query and item counts" in scores.remarks
+    noted(scores.remarks, "left-out", runs=(("a", 2),), count=2)
     both = rd.evaluate({"q1": ["d2"]}, {"a": path, "b": path}, "RR", duplicates="best", strict=False)
-    assert any("2 of 2 runs have rows that are left out" in line for line in both.remarks)
+    noted(both.remarks, "left-out", runs=(("a", 2), ("b", 2)))
 
 
 def test_all_faults_of_all_files(tmp_path):

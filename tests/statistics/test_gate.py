@@ -130,7 +130,7 @@ def test_a_baseline_with_scores_of_its_own():
     assert both.decisive[0].startswith("AP@5 against release old: worse")
     with pytest.raises(rd.DataError, match="baseline: it has 2 systems"):
         rd.gate(new, baseline=known)
-    with pytest.raises(rd.DataError, match="release: it was computed differently: 1 query was removed since"):
+    with pytest.raises(rd.DataError, match="release: it was computed with other queries: 1 query was removed since"):
         rd.gate(new.select(queries=new.queries[1:]), baseline=new.select(queries=new.queries[1:]), release=old)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev.core.references import References
 from rankdev.core.runs import Run
-from rankdev.errors import counted
+from rankdev.errors import Note
 from rankdev.evaluation.matching import Matcher
 from rankdev.evaluation.measuring import Scorer, score_run
 from rankdev.measures.syntax import info_of
@@ -30,17 +30,11 @@ class LittleOrder:
     several: int
     reversed_score: float
 
-    def __str__(self) -> str:
-        """State it in a sentence."""
-        tiers = f"{counted(self.one, 'query', 'is', of=self.several)} one tier; " if self.one else ""
-        wrong = f"a reversed ranking would score {self.reversed_score:.2f} ({self.measure})"
-        return f"The references have little order: {tiers}{wrong}."
 
-
-def order_notes(references: References, measures: Sequence[Scorer]) -> tuple[str, ...]:
+def order_notes(references: References, measures: Sequence[Scorer]) -> tuple[Note, ...]:
     """Note where references have little order."""
     found = little_order(references, measures)
-    return () if found is None else (str(found),)
+    return () if found is None else (Note("little-order", **vars(found)),)
 
 
 def little_order(references: References, measures: Sequence[Scorer]) -> LittleOrder | None:

@@ -10,10 +10,10 @@ import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import is_list
-from rankdev._common.columns import text_column
+from rankdev._common.columns import column, text_column
 from rankdev._common.ids import places_in
 from rankdev._common.lazy import pl
-from rankdev.errors import DataError, UsageError, shown, suggestion
+from rankdev.errors import DataError, UsageError, nearest
 from rankdev.measures.base import MeasureInfo
 
 NAMED = 8  # names that a message lists
@@ -24,8 +24,8 @@ Names = tuple[str, ...]
 def place_of(name: str, known: Names, what: str) -> int:
     """Find a system or a measure by its name."""
     if not isinstance(name, str) or name not in known:
-        listed = f"the scores have {', '.join(known[:NAMED])}{', …' if len(known) > NAMED else ''}"
-        raise UsageError(f"unknown {what} {shown(name)}{suggestion(name, known)}; {listed}")
+        some = known if len(known) <= NAMED else (*known[:NAMED], "…")
+        raise UsageError("not-a-choice", name=what, value=name, near=nearest(name, known), known=some)
     return known.index(name)
 
 
@@ -35,41 +35,35 @@ def places_of(known: Names, queries: Any) -> Ints:
     if any(isinstance(query, str) for query in named):
         place = {query: i for i, query in enumerate(known)}
         if unknown := [query for query in named if not isinstance(query, str) or query not in place]:
-            raise UsageError(f"there are no scores for query {shown(unknown[0])}")
+            place_of(unknown[0], known, "query")
         return np.array([place[query] for query in named])
     try:
         return np.atleast_1d(np.arange(len(known))[queries])
     except IndexError:
-        raise UsageError(
-            f"queries must be names, indices below {len(known):,} or a mask; got {shown(queries)}"
-        ) from None
+        raise UsageError("not-queries", count=len(known), value=queries) from None
 
 
 def values_of(frame: pl.DataFrame) -> tuple[Names, Names, Names, Floats]:
     """Return systems, queries, measures, and ``values[system, query, measure]``."""
     if frame.is_empty():
-        raise DataError("a table of scores needs at least one row")
+        raise DataError("no-rows", what="table of scores")
     if "system" not in frame.columns and "name" in frame.columns:
         frame = frame.rename({"name": "system"})
     axes = [text_column(frame, name, "scores") for name in ("system", "query", "measure")]
-    if "value" not in frame.columns:
-        raise DataError("scores: column 'value' is missing")
-    value = frame["value"].cast(pl.Float64, strict=False)
+    value = column(frame, "value", "scores").cast(pl.Float64, strict=False)
     infinite = value.is_infinite().fill_null(False)
     if infinite.any() or value.null_count() > frame["value"].null_count():
         row = int((infinite | (value.is_null() & frame["value"].is_not_null())).arg_max() or 0)
-        raise DataError(f"scores: row {row} has {frame['value'][row]!r} as value; expected a finite number")
+        raise DataError("not-finite", row=row, name="value", value=frame["value"][row])
     names = [axis.unique(maintain_order=True) for axis in axes]
     codes = [places_in(known, axis) for axis, known in zip(axes, names, strict=True)]
     shape = tuple(len(known) for known in names)
     cells = np.ravel_multi_index(codes, shape)
     if len(np.unique(cells)) < len(cells):
         order = np.sort(cells)
-        system, query, measure = np.unravel_index(order[1:][order[1:] == order[:-1]][0], shape)
-        raise DataError(
-            f"scores: system {names[0][int(system)]!r} has two values of {names[2][int(measure)]}"
-            f" for query {names[1][int(query)]!r}; keep one"
-        )
+        places = np.unravel_index(order[1:][order[1:] == order[:-1]][0], shape)
+        system, query, measure = (known[int(place)] for known, place in zip(names, places, strict=True))
+        raise DataError("two-scores", system=system, query=query, measure=measure)
     values = np.full(shape, np.nan)
     values.ravel()[cells] = value.fill_null(np.nan).to_numpy()
     systems, queries, measures = (tuple(known.to_list()) for known in names)
@@ -98,7 +92,7 @@ def metric_names(systems: Sequence[str], measures: Sequence[str]) -> list[str]:
     plain = ["/".join(part for part in name if part not in ("", ".", "..")) for name in parts]
     if len(set(plain)) < len(plain):
         twice = next(name for i, name in enumerate(plain) if name in plain[:i])
-        raise UsageError(f"two means would both be called {twice!r}; select() one of them, or rename the systems")
+        raise UsageError("same-metric", name=twice)
     return plain
 
 

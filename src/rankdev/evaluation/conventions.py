@@ -50,7 +50,7 @@ class Convention:
         """Parse measures as the program means them; their labels state what was computed."""
         found = dict.fromkeys(self._measure(text) for text in each_text(texts))
         if not found:
-            raise MeasureError("no measure was asked for; name at least one, such as RDQ@5")
+            raise MeasureError("no-measure")
         return list(found)
 
     def _measure(self, text: Any) -> Measure:
@@ -72,10 +72,8 @@ class Convention:
             rules.setdefault(own[0] if own else self.ties, measure)
         if len(rules) > 1:
             (one, first), (other, second) = list(rules.items())[:2]
-            raise UsageError(
-                f"{self.program} orders equal scores in one way for {first} ({one!r}) and in another for {second}"
-                f" ({other!r}); evaluate them separately"
-            )
+            names = {"first": str(first), "second": str(second)}
+            raise UsageError("two-orders", program=self.program, one=one, other=other, **names)
         return next(iter(rules))
 
 
@@ -166,11 +164,7 @@ class Choices:
             return
         fractional = references.grades[references.grades % 1 != 0]
         if len(fractional):
-            program = CONVENTIONS[self.like].program
-            raise DataError(
-                f"the references have the grade {fractional[0]:g}, and {program} accepts integer grades only;"
-                f" round the grades, or leave like={self.like!r} out"
-            )
+            raise DataError("fractional-grade", grade=fractional[0], program=CONVENTIONS[self.like].program)
 
 
 def choose(
@@ -189,6 +183,5 @@ def choose(
     chosen = Choices("score", convention.ties_for(wanted), convention.empty, convention.dialect, like)
     for name, given in (("order", order), ("ties", ties), ("empty", empty)):
         if given is not None and given != getattr(chosen, name):
-            means = f"{name}={getattr(chosen, name)!r}"
-            raise UsageError(f"like={like!r} means {means}; leave {name}={given!r} or like={like!r} out")
+            raise UsageError("contradicts-like", like=like, name=name, means=getattr(chosen, name), value=given)
     return wanted, chosen

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankdev._common.reading import is_strict
-from rankdev.errors import DataError, counted
+from rankdev.errors import DataError, Note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rankdev._common.arrays import Bools, Ints
-
-
-NAMED = 5  # systems that a note names; more are counted
 
 
 @dataclass(frozen=True)
@@ -81,84 +77,41 @@ def for_measures(coverage: Coverage, measures: Sequence[str]) -> Coverage:
 def check_coverage(coverage: Sequence[Coverage]) -> None:
     """Refuse, in strict calls, runs that lack queries of the references, or have more."""
     if is_strict():
-        for remark in coverage_remarks([replace(entry, tied=0, left_out=0) for entry in coverage]):
-            raise DataError(remark)
+        for note in coverage_remarks([replace(entry, tied=0, left_out=0) for entry in coverage]):
+            raise DataError(note.kind, **note.fields)
 
 
-def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[str]:
-    """Yield notes on what the runs lack, what they have in excess, and where ties decide; one line for all systems."""
-    repeating = {entry.system: entry.left_out for entry in coverage if entry.left_out}
-    if len(repeating) == 1:
-        system, count = next(iter(repeating.items()))
-        rows = counted(count, "row", "is")
-        yield f"{system}: {rows} left out, because another row of the same query and item counts"
-    elif repeating:
-        runs, counts = counted(len(repeating), "run", of=len(coverage)), named_counts(repeating)
-        yield f"{runs} have rows that are left out, because other rows of the same query and item count: {counts}"
-    for kind, verb, one, several, many in (
-        (
-            "missing",
-            "is",
-            "not in the run; it scores 0",
-            "not in the run; they score 0",
-            "are missing queries, which score 0",
-        ),
-        (
-            "unreferenced",
-            "has",
-            "no reference; it is skipped",
-            "no reference; they are skipped",
-            "hold queries without a reference, which are skipped",
-        ),
-        (
-            "decided",
-            "is",
-            "affected by tied scores",
-            "affected by tied scores",
-            "have queries affected by tied scores",
-        ),
-        (
-            "averaged",
-            "has",
-            "tied items; its value is the mean over all orders",
-            "tied items; their values are means over all orders",
-            "have queries with tied items, whose values are means over all orders",
-        ),
+def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[Note]:
+    """Yield notes on what the runs lack, what they have in excess, and where ties decide; one for all systems."""
+    for kind, counted in (
+        ("left-out", "left_out"),
+        ("missing", "missing"),
+        ("unreferenced", "unreferenced"),
+        ("tied", "decided"),
+        ("tied-means", "averaged"),
     ):
-        concerned = [entry for entry in coverage if getattr(entry, kind)]
-        rules = ", ".join(sorted({repr(entry.ties) for entry in concerned}))
-        rule = f"; ties are broken by {rules}" if kind == "decided" else ""
-        if len(concerned) == 1:
-            entry, count = concerned[0], getattr(concerned[0], kind)
-            if kind == "unreferenced":
-                queries = f"{counted(count, 'query')} of the run {verb if count == 1 else 'have'}"
-            else:
-                queries = counted(count, "query", verb, of=entry.queries)
-            yield f"{entry.system}: {queries} {one if count == 1 else several}{rule}"
-        elif concerned:
-            counts = named_counts({entry.system: getattr(entry, kind) for entry in concerned})
-            yield f"{counted(len(concerned), 'run', of=len(coverage))} {many}{rule}: {counts}"
+        concerned = [entry for entry in coverage if getattr(entry, counted)]
+        rules = sorted({entry.ties for entry in concerned})
+        counts = {entry.system: getattr(entry, counted) for entry in concerned}
+        yield from _of_runs(kind, counts, coverage[0].queries if coverage else 0, rules=rules)
 
 
-def gap_remarks(systems: Sequence[str], available: Mapping[str, Bools]) -> Iterator[str]:
+def gap_remarks(systems: Sequence[str], available: Mapping[str, Bools]) -> Iterator[Note]:
     """Name the measures that are not available for every query; ``available[measure]`` is by system and query."""
     for measure, known in available.items():
-        queries = known.shape[1]
-        counts = {name: n for name, n in zip(systems, known.sum(axis=1).tolist(), strict=True) if n < queries}
-        if counts:
-            yield f"{measure} is available for some of {counted(queries, 'query')} only: {named_counts(counts)}"
+        lacking = zip(systems, (~known).sum(axis=1).tolist(), strict=True)
+        yield from _of_runs("unavailable", {name: n for name, n in lacking if n}, known.shape[1], measure=measure)
 
 
-def empty_remarks(coverage: Sequence[Coverage], empty: str | None, sizes: Ints | None) -> Iterator[str]:
+def _of_runs(kind: str, counts: Mapping[str, int], queries: int, **fields: Any) -> Iterator[Note]:
+    """Yield a note on the runs that it concerns, if any; it states the highest of their counts."""
+    if counts:
+        yield Note(kind, runs=list(counts.items()), count=max(counts.values()), queries=queries, **fields)
+
+
+def empty_remarks(coverage: Sequence[Coverage], empty: str | None, sizes: Ints | None) -> Iterator[Note]:
     """Count the queries without any reference item; ``sizes`` counts those of each query."""
     if empty == "skip" and (left := max((entry.empty for entry in coverage), default=0)):
-        without = counted(left, "query", "has", of=coverage[0].queries + left)
-        yield f"{without} no reference item; {'it is' if left == 1 else 'they are'} left out"
+        yield Note("empty-skipped", count=left, queries=coverage[0].queries + left)
     elif sizes is not None and (kept := int((sizes == 0).sum())):
-        yield f"{counted(kept, 'query', 'has', of=len(sizes))} no reference item; every system scores 0 there"
-
-
-def named_counts(counts: Mapping[str, int]) -> str:
-    """Name a few systems with their counts, and count the rest."""
-    named = ", ".join(f"{name} {count}" for name, count in islice(counts.items(), NAMED))
-    return named + (f" and {len(counts) - NAMED} more" if len(counts) > NAMED else "")
+        yield Note("empty-zero", count=kept, queries=len(sizes))

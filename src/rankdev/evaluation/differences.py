@@ -73,11 +73,9 @@ class QueryDifferences(Result):
 def differences_of(scores: Scores, a: str | None, b: str | None, measures: Sequence[str] | None) -> QueryDifferences:
     """Compare two systems, or the only two, query by query."""
     names = [name for name in (a, b) if name is not None] or list(scores.systems)
-    if len(names) != 2:
-        raise UsageError(f"differences are between two systems; got {len(names)}: name two as a and b")
     pair = scores.select(systems=names, measures=measures)
     if len(pair.systems) != 2:
-        raise UsageError(f"a and b are both {names[0]!r}; name two systems")
+        raise UsageError("not-two-systems", count=len(pair.systems))
     return QueryDifferences(
         *pair.systems,
         pair.queries,

@@ -15,7 +15,6 @@ from rankdev.core.single import Reference
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.measuring import items_of, match_one, rdq_with
 from rankdev.evaluation.placings import (
-    NOT_CUMULATIVE,
     ROUNDING,
     BestPlacing,
     IdealScore,
@@ -197,12 +196,12 @@ def explain(
     [('x', 'not in the reference'), ('d1', 'displaced')]
     """
     if measure is not None and (k is not None or parameters):
-        raise UsageError("give either a measure or k and RDQ's parameters, not both")
+        raise UsageError("not-together", name="measure", other=next(iter(parameters), "k"))
     chosen = rdq_with(k, parameters) if measure is None else parse(measure)
     check_cumulative(chosen)
     known = Reference.of(reference)
     if not known:
-        raise DataError("this query has no reference item, so every list scores 0; there is nothing to explain")
+        raise DataError("nothing-to-explain")
     return _Explained(known, items_of(ranking), chosen).found()
 
 
@@ -268,7 +267,7 @@ class _Explained:
             [float(self.measure.score(match_one(self.reference, ranking[:end]))[0]) for end in range(len(ranking) + 1)]
         )
         if not np.isfinite(totals).all() or totals[0]:
-            raise UsageError(f"{self.measure} {NOT_CUMULATIVE}")
+            raise UsageError("not-a-sum", measure=str(self.measure))
         return np.diff(totals)
 
     def _positions(

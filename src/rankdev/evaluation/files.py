@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from rankdev import __version__
-from rankdev.errors import DataError, FileFormatError
+from rankdev.errors import DataError, Note
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.origin import USUAL, Origin
 from rankdev.evaluation.scores import Scores
@@ -57,7 +57,7 @@ def read_scores(path: PathLike) -> Scores:
     with Source(path) as source:
         kind = source.kind
         if kind == "trec":
-            raise FileFormatError(source.name, "expected a table with the columns system, query, measure, value")
+            raise DataError("no-score-table", path=source.name)
         table, provenance = _parquet(source) if kind == "parquet" else (_text(source, kind), None)
     frame = table.frame
     if PROVENANCE in frame.columns:
@@ -66,7 +66,7 @@ def read_scores(path: PathLike) -> Scores:
     if "query" in frame.columns:
         of_queries = frame.filter(pl.col("query").is_not_null() & (pl.col("query").cast(pl.String) != ""))
         if len(frame) and not len(of_queries):
-            raise FileFormatError(table.name, "there are means only; write the values of queries with rankdev eval -q")
+            raise DataError("means-only", path=table.name)
         frame = of_queries
     if "value" in frame.columns and frame["value"].dtype == pl.String:  # CSV writes what is missing as nothing
         frame = frame.with_columns(pl.col("value").replace("", None))
@@ -74,7 +74,7 @@ def read_scores(path: PathLike) -> Scores:
         scores = Scores.from_table(frame)
         return scores if provenance is None else _with_provenance(scores, provenance)
     except DataError as error:
-        raise FileFormatError(table.name, str(error)) from None
+        raise error.at(path=table.name) from None
 
 
 def provenance_of(scores: Scores) -> str:
@@ -86,7 +86,7 @@ def provenance_of(scores: Scores) -> str:
         "measures": [{**asdict(kind), "range": [_written(limit) for limit in kind.range]} for kind in scores.kinds],
         "coverage": [asdict(entry) for entry in scores.coverage],
         "reference_sizes": None if sizes is None else dict(zip(scores.queries, sizes.tolist(), strict=True)),
-        "notes": list(scores.notes),
+        "notes": [(note.kind, note.fields) for note in scores.notes],
         "origin": None if scores.origin is None else _origin(scores.origin, scores.systems),
     }
     return json.dumps(content, ensure_ascii=False, allow_nan=False)
@@ -123,13 +123,13 @@ def _with_provenance(scores: Scores, text: str) -> Scores:
             scores,
             reference_sizes=None if sizes is None else np.array([sizes[name] for name in scores.queries], np.int64),
             coverage=tuple(Coverage(**entry) for entry in content["coverage"] if entry["system"] in scores.systems),
-            notes=tuple(content["notes"]),
+            notes=tuple(Note(kind, **fields) for kind, fields in content["notes"]),
             kinds=tuple(kinds.get(kind.label, kind) for kind in scores.kinds),
             origin=None if content.get("origin") is None else Origin(**content["origin"]),
             **{name: content[name] for name in USUAL},
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DataError(f"{PROVENANCE} is not what rankdev wrote ({error}); remove it, or score again") from None
+        raise DataError("bad-provenance", error=str(error)) from None
 
 
 def _kind(entry: dict[str, Any]) -> MeasureInfo:
@@ -150,9 +150,9 @@ def _text(source: Source, kind: str) -> Table:
         return read_table(source, kind)
     try:
         records = json.loads(source.read())
-        if isinstance(records, dict) and "command" in records:
-            raise ValueError(f"it is the output of rankdev {records['command']}")
+        if not isinstance(records, list):
+            raise TypeError(type(records).__name__)
         frame: pl.DataFrame = pl.DataFrame(records, infer_schema_length=None)
     except (ValueError, TypeError, RecursionError, pl.exceptions.PolarsError) as error:
-        raise FileFormatError(source.name, f"this is not a list of JSON records ({error})") from None
+        raise DataError("not-records", path=source.name, error=str(error)) from None
     return Table(source.name, frame, lambda row: None)

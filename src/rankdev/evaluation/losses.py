@@ -16,6 +16,7 @@ from rankdev._common.work import Progress
 from rankdev.core.ordering import Order, Ties, check_one_order
 from rankdev.core.references import ReferencesLike
 from rankdev.core.runs import RunLike
+from rankdev.errors import Note
 from rankdev.evaluation.evaluate import Empty, evaluate_all
 from rankdev.evaluation.placings import ROUNDING, BestPlacing, IdealScore, check_cumulative
 from rankdev.evaluation.scores import Scores
@@ -155,7 +156,7 @@ def losses(
     return replace(found, remarks=(*found.remarks, *_ideals_below_one(found)))
 
 
-def _ideals_below_one(found: Losses) -> Iterator[str]:
+def _ideals_below_one(found: Losses) -> Iterator[Note]:
     ideal = float(np.nanmin(found._means[:, 3], initial=1.0))
     if found.scores.kinds[0].range[1] == 1 and ideal < 1 - ROUNDING:
-        yield f"ideal lists score {ideal:.4f} in {found.measure}, so score and losses add up to that"
+        yield Note("ideal-below-one", ideal=ideal, measure=found.measure)

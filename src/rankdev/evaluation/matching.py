@@ -18,7 +18,7 @@ from rankdev.core.batches import LONGEST_TIE
 from rankdev.core.columns import folded
 from rankdev.core.references import References
 from rankdev.core.runs import Run
-from rankdev.errors import DataError, counted, shown
+from rankdev.errors import DataError
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.hits import Hits, MatchedRuns, with_ties
 from rankdev.measures.match import Ideals
@@ -47,7 +47,7 @@ class Matcher:
         if not skip_empty or not references.empty:
             return cls(references)
         if references.empty == len(references):
-            raise DataError("no query has a reference item; nothing is left once empty queries are skipped")
+            raise DataError("all-empty")
         return cls(references.without_empty(), references.queries.gather(np.flatnonzero(references.sizes == 0)))
 
     @cached_property
@@ -122,31 +122,24 @@ class Matcher:
         if not len(pairs):
             return False
         code, _, one, like = pairs.row(0)
-        where = f" for query {shown(self.references.queries[code])}"
-        caution(_alike(len(pairs.unique(["query", "item"])), "item", one, like, where))
+        count, query = len(pairs.unique(["query", "item"])), self.references.queries[code]
+        caution("items-differ", count=count, by=_difference(one, like), one=one, other=like, query=query)
         return True
 
     def _warn_of_disjoint_items(self, run: Run) -> None:
         """Warn where a run and the references have no item in common: one of them may have ids of another kind."""
         items = self._columns[1]
         if not run.item_ids.is_in(items.implode()).any():
-            where = "of the run" if run.depth is None else f"in the first {run.depth} positions of the run"
-            caution(
-                f"no item {where} is in the references: the run has {shown(run.item_ids[0])} …, the references have"
-                f" {shown(items[0])} …; check that both use the same ids"
-            )
+            caution("no-shared-item", one=run.item_ids[0], other=items[0])
 
     def _known_queries(self, run: Run) -> Ints:
         """Return the index of each of the run's queries among the references; -1 where there is none."""
         places = map(self.references.places.get, run.queries.to_list(), repeat(-1))
         known = np.fromiter(places, np.int64, len(run))
         if not len(run):
-            raise DataError("the run is empty: it has no rows")
+            raise DataError("no-rows", what="run")
         if not (known >= 0).any():
-            raise DataError(
-                f"the run shares no query with the references: the run has {shown(run.queries[0])} …,"
-                f" the references have {shown(self.references.queries[0])} …"
-            )
+            raise DataError("no-shared-query", one=run.queries[0], other=self.references.queries[0])
         self._warn_of_similar_queries(run, known)
         return known
 
@@ -160,7 +153,8 @@ class Matcher:
         pairs = own.join(pl.DataFrame({"name": folded(lost), "lost": lost}), on="name", maintain_order="left")
         if len(pairs):
             _, one, other = pairs.row(0)
-            caution(_alike(pairs["own"].n_unique(), "query", one, other))
+            count = pairs["own"].n_unique()
+            caution("queries-differ", count=count, by=_difference(one, other), one=one, other=other)
 
     @cached_property
     def _columns(self) -> tuple[Ints, pl.Series]:
@@ -230,27 +224,20 @@ class Matcher:
         return MixedTies.among(query, position, rank, tie, LONGEST_TIE)
 
 
-def _alike(count: int, noun: str, one: str, other: str, where: str = "") -> str:
-    """Describe names of a run that differ from names in the references by what may be an accident."""
+def _difference(one: str, other: str) -> str:
+    """Name by what a name of a run differs from one in the references, which may be an accident."""
     if normalize("NFC", one) == normalize("NFC", other):
-        kind = "Unicode form"
-    elif one.lower() == other.lower():
-        kind = "case"
-    else:
-        kind = "blanks" if "".join(one.split()) == "".join(other.split()) else "case, blanks or Unicode form"
-    names = [shown(name) if kind == "case" else ascii(shown(name)[1:-1]) for name in (one, other)]
-    differ = counted(count, noun, "differs")
-    return f"{differ} from the references by {kind} only, such as {names[0]} and {names[1]}{where}; use the same ids"
+        return "Unicode form"
+    if one.lower() == other.lower():
+        return "case"
+    return "blanks" if "".join(one.split()) == "".join(other.split()) else "case, blanks or Unicode form"
 
 
 def _ties(run: Run, position: Ints, tie: Ints) -> tuple[Ints, Ints]:
     """Return the first position and the size of each row's tie."""
     if run.repeats is not None and run.scores is not None:
         row = int(np.argmax(run.repeats))
-        raise DataError(
-            f"query {shown(run.queries[int(run.codes[row])])} returns {shown(run.item_ids[row])} twice with one score;"
-            " keep one to take the mean over all orders of ties"
-        )
+        raise DataError("tied-repeat", query=run.queries[int(run.codes[row])], item=run.item_ids[row])
     begins = np.flatnonzero(np.diff(tie, prepend=-1))
     sizes = np.diff(np.append(begins, len(tie)))
     return np.repeat(position[begins], sizes), np.repeat(sizes, sizes)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import is_list
+from rankdev._common.checks import check_choice, is_list
 from rankdev._common.ids import as_id
 from rankdev._common.work import cores
 from rankdev.core.single import Reference
-from rankdev.errors import DataError, MeasureError, UsageError, shown, suggestion
+from rankdev.errors import DataError, MeasureError, UsageError
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.hits import MatchedRuns
 from rankdev.measures import REGISTRY, Measure, parse
@@ -58,7 +58,7 @@ def match_run(matcher: Matcher, run: Run, measures: Sequence[Scorer]) -> tuple[M
     """Match a run as deep as the measures look."""
     for measure in measures:
         if run.depth is not None and (measure.reach is None or measure.reach > run.depth):
-            raise UsageError(f"the run was truncated at {run.depth}; read all of it to score {measure}")
+            raise UsageError("truncated-run", depth=run.depth, measure=str(measure))
     if run.ordering.leaves_ties_open:
         check_averages(measures)
     return matcher.match(run, deepest(measures), measures)
@@ -92,8 +92,8 @@ def check_averages(measures: Iterable[Scorer]) -> None:
     """Refuse measures that cannot be averaged over all orders of ties."""
     for measure in measures:
         if not getattr(measure, "averages_ties", False):
-            known = ", ".join(name for name, kind in REGISTRY.items() if kind.averages_ties)
-            raise MeasureError(f"{measure} has no mean over all orders of ties here; ties='expected' is for {known}")
+            known = [name for name, kind in REGISTRY.items() if kind.averages_ties]
+            raise MeasureError("no-mean-of-ties", measure=str(measure), known=known)
 
 
 def _score(measure: Scorer, block: Match) -> Any:
@@ -162,7 +162,7 @@ def items_of(ranking: Iterable[Any]) -> list[str]:
 
         return Run.from_scores({"ranking": ranking}).get("ranking", [])
     if isinstance(ranking, Set) or not is_list(ranking):
-        raise DataError(f"a ranking is a list of items, best first, or a mapping item → score; got {shown(ranking)}")
+        raise DataError("not-a-ranking", value=ranking)
     return [as_id(item) for item in ranking]
 
 
@@ -170,6 +170,5 @@ def rdq_with(k: int | None, parameters: dict[str, Any]) -> RDQ:
     """Make RDQ@k; refuse parameters that it does not have."""
     known = [entry.name for entry in RDQ.parameters()]
     for name in parameters:
-        if name not in known:
-            raise UsageError(f"unknown parameter {name!r}; RDQ has {', '.join(known)}{suggestion(name, known)}")
+        check_choice("parameter", name, known)
     return RDQ(cutoff=k, **parameters)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ import polars as pl
 
 from rankdev._common.reading import reading
 from rankdev.core.ordering import TREC_EVAL
-from rankdev.errors import DataError, counted, shown
+from rankdev.errors import DataError
 from rankdev.evaluation.scores import Scores
 from rankdev.io.trec import PLAIN, Dialect
 
@@ -137,56 +138,42 @@ def _with_lists(origin: Origin | None, other: Origin | None, system: str, name: 
 def _alike(scores: Scores, other: Scores) -> Scores:
     """Return another system's scores by the same measures on the same queries."""
     if len(other.systems) != 1:
-        known = ", ".join(other.systems[:8])
-        raise DataError(f"it has {counted(len(other.systems), 'system')} ({known}); expected scores of one")
+        raise DataError("not-one-system", count=len(other.systems), names=other.systems[:8])
     for measure in scores.measures:
         if measure not in other.measures:
-            raise DataError(f"it has no scores by {measure}, only by {', '.join(other.measures)}")
-    changed = [*_changed_references(scores, other), *_changed_parameters(scores, other)]
-    if changed:
-        raise DataError(f"it was computed differently: {'; '.join(changed)}")
+            raise DataError("lacks-measure", measure=measure, known=other.measures)
+    for difference in chain(_changed_references(scores, other), _changed_settings(scores, other)):
+        raise difference
     return other.select(measures=scores.measures, queries=list(scores.queries))
 
 
-def _changed_references(scores: Scores, other: Scores) -> list[str]:
+def _changed_references(scores: Scores, other: Scores) -> Iterator[DataError]:
     """Name what changed in the references, as far as it is known."""
-    then, now = set(other.queries), set(scores.queries)
-    new = [query for query in scores.queries if query not in then]
-    gone = [query for query in other.queries if query not in now]
-    found = [
-        f"{counted(len(queries), 'query', 'was')} {how} since, such as {shown(queries[0])}"
-        for queries, how in ((new, "added"), (gone, "removed"))
-        if queries
-    ]
-    known = scores.reference_sizes, other.reference_sizes
-    if not found and known[0] is not None and known[1] is not None:
-        sizes = dict(zip(other.queries, known[1].tolist(), strict=True))
-        here = zip(scores.queries, known[0].tolist(), strict=True)
-        resized = [query for query, size in here if sizes[query] != size]
+    then, now = ({name: i for i, name in enumerate(known.queries)} for known in (other, scores))
+    for how, queries in (("added", now.keys() - then.keys()), ("removed", then.keys() - now.keys())):
+        if queries:
+            yield DataError("other-queries", count=len(queries), how=how, example=min(queries))
+    sizes = other.reference_sizes, scores.reference_sizes
+    if sizes[0] is not None and sizes[1] is not None:
+        resized = [name for name, i in now.items() if sizes[1][i] != sizes[0][then[name]]]
         if resized:
-            some = counted(len(resized), "query", "has", of=len(sizes))
-            found.append(f"{some} another number of reference items, such as {shown(resized[0])}")
-    both = scores.origin, other.origin
-    if not found and both[0] is not None and both[1] is not None and both[0].references != both[1].references:
-        found.append("the references of some queries have other items, ranks or grades")
-    return found
-
-
-def _changed_parameters(scores: Scores, other: Scores) -> list[str]:
-    found = []
-    for name, usual in USUAL.items():
-        then, now = getattr(other, name) or usual, getattr(scores, name) or usual
-        if then != now:
-            found.append(f"{name} was {then!r} and is {now!r}")
-    kinds = {kind.label: kind for kind in other.kinds}
-    found += [f"{kind.label} was defined differently" for kind in scores.kinds if kinds[kind.label] != kind]
+            yield DataError("other-references", query=resized[0])
     before, after = other.origin, scores.origin
-    if before is None or after is None:
-        return found
-    if before.collapse != after.collapse:
-        found.append(f"collapse was {shown(before.collapse)} and is {shown(after.collapse)}")
-    if before.duplicates and after.duplicates and before.duplicates != after.duplicates:  # without, there were none
-        found.append(f"duplicates was {before.duplicates!r} and is {after.duplicates!r}")
-    if before.conventions != after.conventions:
-        found.append("that version of rankdev defined measures differently")
-    return found
+    if before is not None and after is not None and before.references != after.references:
+        yield DataError("other-references")
+
+
+def _changed_settings(scores: Scores, other: Scores) -> Iterator[DataError]:
+    changes = [(name, *(getattr(known, name) or usual for known in (other, scores))) for name, usual in USUAL.items()]
+    before, after = other.origin, scores.origin
+    if before is not None and after is not None:
+        changes += [(name, getattr(before, name), getattr(after, name)) for name in ("collapse", "conventions")]
+        if before.duplicates and after.duplicates:  # without, there were none
+            changes.append(("duplicates", before.duplicates, after.duplicates))
+    for name, was, now in changes:
+        if was != now:
+            yield DataError("other-setting", name=name, before=was, now=now)
+    kinds = {kind.label: kind for kind in other.kinds}
+    for kind in scores.kinds:
+        if kinds[kind.label] != kind:
+            yield DataError("other-definition", measure=kind.label)

@@ -13,20 +13,16 @@ from rankdev.measures.base import Measure
 from rankdev.measures.match import Match
 from rankdev.measures.rdq import RDQ
 
-INSTEAD = "use RDQ, nDCG, AP, RBP, P or RR"
-NOT_CUMULATIVE = f"is not a sum over positions; {INSTEAD}"
 ROUNDING = 1e-12  # a loss below this counts as 0
 CELLS = 1_000_000  # gains of items at positions that are held at once
 
 
 def check_cumulative(measure: Measure) -> None:
     """Refuse a measure whose losses cannot be assigned to positions."""
-    if not measure.cumulative:
-        raise UsageError(f"{measure} {NOT_CUMULATIVE}")
-    if measure.higher_is_better is False:
-        raise UsageError(f"{measure} is better if it is lower, so no item gains anything; {INSTEAD}")
+    if not measure.cumulative or measure.higher_is_better is False:
+        raise UsageError("not-a-sum", measure=str(measure))
     if getattr(measure, "judged_only", False):
-        raise UsageError(f"{measure} moves items to other positions; leave judged_only out")
+        raise UsageError("moves-items", measure=str(measure))
 
 
 @dataclass(frozen=True)
@@ -61,10 +57,7 @@ class BestPlacing:
             return known
         best = measure.score(best_first(match, measure, reach))
         if not isinstance(measure, RDQ) and (known > best + ROUNDING).any():
-            raise MeasureError(
-                f"{measure} can score more than with the best items first, so that the best order of the returned items"
-                " is not known; set cumulative = False"
-            )
+            raise MeasureError("not-best-first", measure=str(measure))
         best = np.maximum(best, known)
         if isinstance(measure, RDQ):
             new = match.position >= (0 if self.cut else measure.reach or 0)

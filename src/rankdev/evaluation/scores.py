@@ -14,7 +14,7 @@ from rankdev._common.checks import check_kind, check_names
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev._common.tables import as_frame, check_mapping
-from rankdev.errors import DataError, UsageError, counted, shown
+from rankdev.errors import DataError, Note, UsageError, counted, shown
 from rankdev.evaluation._tabulated import aggregate, metric_names, place_of, places_of, table_of, values_of
 from rankdev.evaluation.coverage import Coverage, coverage_remarks, empty_remarks, for_measures, gap_remarks
 from rankdev.evaluation.differences import QueryDifferences, differences_of
@@ -51,7 +51,7 @@ class Scores(Result):
         How each run matched the references.
     order, ties, empty : str, optional
         Options of :func:`evaluate`; None if they were not set.
-    notes : tuple of str
+    notes : tuple of Note
         Further notes on how the scores were computed.
     kinds : tuple of MeasureInfo
         How each measure is aggregated over queries, whether higher is better, and its range. Taken from the measures;
@@ -81,7 +81,7 @@ class Scores(Result):
     order: str | None = None
     ties: str | None = None
     empty: str | None = None
-    notes: tuple[str, ...] = field(default=(), repr=False)
+    notes: tuple[Note, ...] = field(default=(), repr=False)
     kinds: tuple[MeasureInfo, ...] = field(default=(), repr=False)
     origin: Origin | None = field(default=None, repr=False)
 
@@ -105,10 +105,10 @@ class Scores(Result):
         for what, names in (("system", self.systems), ("query", self.queries), ("measure", self.measures)):
             if len(set(names)) < len(names):
                 twice = next(name for i, name in enumerate(names) if name in names[:i])
-                raise DataError(f"scores: {what} {shown(twice)} appears twice; name each once")
+                raise DataError("appears-twice", what=what, value=twice)
         shape = (len(self.systems), len(self.queries), len(self.measures))
         if self.values.shape != shape:
-            raise DataError(f"scores must have the shape systems × queries × measures {shape}; got {self.values.shape}")
+            raise DataError("bad-shape", expected=shape, shape=self.values.shape)
 
     @classmethod
     def from_table(cls, table: TableLike, reference_sizes: Any = None) -> Scores:
@@ -162,22 +162,22 @@ class Scores(Result):
         """
         parts = check_mapping(collections, "collections", "{name: scores}")
         if not parts:
-            raise UsageError("there are no scores; give those of at least one collection")
+            raise UsageError("no-collections")
         first = check_kind("scores", next(iter(parts.values())), cls, "make them with evaluate or from_table")
         for name, part in parts.items():
             check_kind(f"collection {shown(name)}", part, cls, "make it with evaluate or from_table")
             if set(part.systems) != set(first.systems) or set(part.kinds) != set(first.kinds):
-                raise DataError(f"collection {name!r} differs from the first in systems or measures; keep common ones")
+                raise DataError("unlike-collection", collection=name)
         aligned = [part.select(systems=first.systems, measures=first.measures) for part in parts.values()]
-        sizes = ", ".join(f"{name} {len(part.queries)}" for name, part in parts.items())
+        sizes = [(name, len(part.queries)) for name, part in parts.items()]
         return cls(
             first.systems,
             tuple(f"{name}/{query}" for name, part in parts.items() for query in part.queries),
             first.measures,
             np.concatenate([part.values for part in aligned], axis=1),
             notes=(
-                f"queries are pooled, so large collections dominate: {sizes}",
-                *(f"{name}: {remark}" for name, part in parts.items() for remark in part.remarks),
+                Note("pooled", counts=sizes),
+                *(note.at(collection=name) for name, part in parts.items() for note in part.remarks),
             ),
             kinds=first.kinds,
         )
@@ -262,7 +262,7 @@ class Scores(Result):
         return self.mean()
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[Note, ...]:
         """What was missing on either side, and which queries ties affect: one line each, for all systems together."""
         known = zip(self.measures, np.moveaxis(np.isfinite(self.values), 2, 0), strict=True)
         gaps = gap_remarks(self.systems, dict(known))
@@ -387,4 +387,4 @@ def _as_floats(values: Any) -> Floats:
     try:
         return np.asarray(values, np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise DataError(f"scores are numbers, [system, query, measure]; got {shown(values)}") from None
+        raise DataError("not-scores", value=values) from None
