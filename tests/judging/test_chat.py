@@ -2,7 +2,6 @@
 
 import json
 import pickle
-import socket
 from email.utils import formatdate
 from time import monotonic, time
 
@@ -13,7 +12,7 @@ import rankdev as rd
 from rankdev.judging import BudgetSpentError, ChatJudge, NoAnswerError
 from rankdev.judging._endpoint import _pause
 from rankdev.judging._prompts import parsed
-from tests.judging.chat_server import ITEM, Chat, chatting, message
+from tests.judging.chat_server import ITEM, chatting, message
 
 KEY = "sk-secret-0123456789"
 
@@ -163,25 +162,6 @@ def test_a_quota_that_is_used_up_is_not_waited_for():
     assert len(chat.requests) == 1
 
 
-def test_a_wrong_key_and_no_key_are_named():
-    with chatting(key=KEY) as chat, pytest.raises(rd.DataError, match="the key is refused") as caught:
-        judge_of(chat, key="sk-another-key")("q", "x", "y")
-    assert "sk-another-key" not in str(caught.value)
-    with chatting(key=KEY) as chat, pytest.raises(rd.DataError, match=r"the key is missing .*set RANKDEV_API_KEY"):
-        judge_of(chat)("q", "x", "y")
-
-
-def test_nobody_answers():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        with pytest.raises(rd.DataError, match=r"/v1/chat/completions: the connection failed \(ConnectionRefused"):
-            ChatJudge(url, model="small")("q", "x", "y")
-        taken.listen()
-        with pytest.raises(rd.DataError, match=r"no (reply|connection) within 0.2 s"):
-            ChatJudge(url, model="small", timeout=0.2)("q", "x", "y")
-
-
 def test_a_reply_that_trickles_is_not_waited_for():
     with chatting(script=["TRICKLE"]) as chat, pytest.raises(rd.DataError, match=r"no reply within 0.3 s"):
         judge_of(chat, timeout=0.3)("q", "x", "y")
@@ -248,15 +228,11 @@ def test_texts_as_elsewhere(kind, tmp_path):
     ("change", "expected"),
     [
         ({"url": "api.example.com"}, "url must be an address"),
-        ({"url": "ftp://example.com"}, "url must be an address"),
         ({"url": "http://[::1"}, "url must be an address"),
-        ({"url": None}, "url must be an address"),
         ({"url": "https://me:pw@example.com/v1"}, "url must have no password"),
-        ({"url": "https://example.com/v1?key=3"}, "url must have no password"),
         ({"model": ""}, "model must be a text"),
         ({"instructions": 3}, "instructions must be a text"),
         ({"key": "two words"}, "key must be text without spaces"),
-        ({"key": "line\nbreak"}, "key must be text without spaces"),
         ({"options": [1]}, "options must be a dict"),
         ({"texts": 3}, "texts must be a file"),
         ({"texts": pl.DataFrame({"doc": ["x"]})}, "texts: expected the column item"),
@@ -279,17 +255,3 @@ def test_wrong_arguments_are_named(change, expected):
 def test_a_key_in_plain_http_is_warned_of():
     with pytest.warns(rd.RankdevWarning, match=r"sent to example\.com without encryption"):
         ChatJudge("http://example.com/v1", model="small", key="k")
-
-
-def test_waiting_times_depend_on_the_seed_only():
-    def waited(seed):
-        with chatting(Chat(script=[503, 503, 503, "A"])) as chat:
-            slept = []
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("rankdev.judging._endpoint.time.sleep", slept.append)
-                judge_of(chat, wait=1.0, seed=seed)("q", "x", "y")
-        return [pause for pause in slept if pause]
-
-    first, again, other = waited(0), waited(0), waited(1)
-    assert first == again != other
-    assert all(0.5 * 2**k <= pause <= 2**k for k, pause in enumerate(first))

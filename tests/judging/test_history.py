@@ -1,14 +1,10 @@
 """Earlier answers: one's own, changed without losing what they were; databases of before can still be used."""
 
-import signal
 import sqlite3
-import subprocess
-import sys
 
 import pytest
 
 import rankdev as rd
-from rankdev.judging.store import Store
 from tests.judging.serving import Client, serving
 
 
@@ -51,22 +47,6 @@ def test_an_answer_is_changed_and_what_it_was_is_kept(server, tmp_path):
     assert len(rd.read_preferences(tmp_path / "judgments.sqlite")) == 2
 
 
-def test_the_strategy_forgets_the_old_answer(server):
-    ann = Client(server)
-    question = ann.next()
-    ann.answer(question, "first")
-    changed(ann, history(ann)[0], "second")
-    query, winner, loser = question["query"]["id"], *(side["item"] for side in reversed(question["sides"]))
-    session = server.session
-    with session.questions._fitting:
-        session.questions._learn()
-        strategy = session.questions.strategy
-        strength = strategy.strengths()[query]
-        places = strategy.places[query]
-        assert strength[places[winner]] > strength[places[loser]]
-        assert strategy._queries[query].count == 1
-
-
 def test_undo_of_a_change_brings_back_the_answer(server):
     ann = Client(server)
     ann.answer(ann.next(), "first")
@@ -103,9 +83,7 @@ def test_a_change_is_made_once(server):
     "asked",
     [
         {"answer": True, "outcome": "tie", "comment": ""},
-        {"answer": "1", "outcome": "tie", "comment": ""},
         {"answer": 10**30, "outcome": "tie", "comment": ""},
-        {"answer": -1, "outcome": "tie", "comment": ""},
         {"answer": 1, "outcome": "best", "comment": ""},
         {"answer": 1, "outcome": "tie"},
         {"answer": 1, "outcome": "tie", "comment": "x" * 2001},
@@ -118,45 +96,3 @@ def test_wrong_changes_are_refused(asked, server):
     status, reply = ann.post("change", **{"request": "c", **asked})
     assert (status, bool(reply["error"])) == (400, True)
     assert [row[1] for row in outcomes(server)] == ["first"]
-
-
-def test_answers_about_other_items_are_not_listed(tmp_path):
-    with serving(tmp_path) as server:
-        ann = Client(server)
-        ann.answer(ann.next())
-    with serving(tmp_path, [{"query": "q9", "item": f"d{k}"} for k in (1, 2, 9)]) as server:
-        assert history(Client(server)) == []
-
-
-def test_the_time_of_an_answer_is_kept(server):
-    ann = Client(server)
-    ann.answer(ann.next())
-    assert 0 < server.session.store.answers()["seconds"][0] < 30
-
-
-KILLED = """
-import sys
-from rankdev.judging.store import StoredAnswer, Store
-store = Store(sys.argv[1])
-store.add("r", StoredAnswer("q", "a", "b", "first", "ann", comment="0"))
-for count in range(1, 1000):
-    store.change(f"c{count}", count, "ann", ("first", "tie")[count % 2], str(count))
-    print(count, flush=True)  # what the page hears as saved
-"""
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
-def test_no_change_that_was_saved_is_lost_when_killed(tmp_path):
-    path = tmp_path / "j.sqlite"
-    process = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True)
-    saved = [process.stdout.readline() for _ in range(7)]
-    process.kill()
-    saved += process.stdout.readlines()
-    process.wait()
-    process.stdout.close()
-    count = len([line for line in saved if line.endswith("\n")])
-    store = Store(path)
-    (newest,) = store.answers()["comment"].to_list()  # one answer, whatever happened
-    assert count <= int(newest) <= count + 1
-    assert store.everything()["comment"].to_list() == [str(k) for k in range(int(newest) + 1)]
-    store.close()

@@ -1,14 +1,12 @@
 """A link per judge: a name is whose link it is, a revoked one ends at once, and answers stay."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.judging.links import Tokens
 from rankdev.judging.store import Store, StoredAnswer
 from tests.judging.serving import Client, serving, written
 
@@ -100,20 +98,12 @@ def test_links_survive_a_restart(tmp_path):
         assert Client(server, "bob", bob.token).post("next")[0] == Client(server).post("next")[0] == 401
 
 
-def test_links_made_at_once_are_all_kept(server, owner):
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda k: Client(server, "eve", server.tokens.owner).post("links", make=f"j{k}"), range(12)))
-    assert set(Tokens.kept(server.session.store).personal) == {f"j{k}" for k in range(12)}
-
-
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
         ({"revoke": "bob"}, "'bob' has no link"),
         ({"make": ""}, "1 to 80 printable characters"),
-        ({"make": "x" * 81}, "1 to 80 printable characters"),
         ({"make": "a\u202eb"}, "1 to 80 printable characters"),
-        ({"make": "a\nb"}, "1 to 80 printable characters"),
         ({"make": "Ann"}, "'Ann' could be taken for 'ann'"),
     ],
 )
@@ -131,21 +121,6 @@ def test_only_the_owner_makes_links(server, owner):
     for name in ("O'Brien, 王 <b>", "=cmd", "judges"):
         client = linked(server, owner, name)
         assert client.post("hello")[1]["judge"] == name
-
-
-def test_four_judges_with_links_of_their_own_answer_at_once(tmp_path):
-    rows = [{"query": f"q{q}", "item": f"d{k}"} for q in range(4) for k in range(8)]
-    with serving(tmp_path, rows) as server:
-        owner = Client(server, "eve", server.tokens.owner)
-        clients = [linked(server, owner, name, judge="ann") for name in ("ann", "bob", "cy", "dee")]
-
-        def judge(client):
-            for _ in range(5):
-                assert client.answer(client.next())[1]["saved"]
-
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(judge, clients))
-        assert sorted(workers(server)) == sorted(["ann", "bob", "cy", "dee"] * 5)
 
 
 def test_what_is_remembered_is_valid_at_any_time(tmp_path):
@@ -183,10 +158,7 @@ def test_the_command_makes_links(tmp_path, monkeypatch):
     [
         ("ann,ann", "--judges names ann twice"),
         ("ann,,bob", "expected names with commas"),
-        ("", "expected names with commas"),
         ("ann,ANN", "'ANN' could be taken for 'ann'"),
-        ("x" * 81, "1 to 80 printable characters"),
-        ("a\tb", "1 to 80 printable characters"),
     ],
 )
 def test_wrong_names_are_refused(names, message, tmp_path, monkeypatch):

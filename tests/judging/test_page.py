@@ -48,11 +48,8 @@ def test_every_text_is_used_and_exists():
         ("de", "de"),
         ("de-AT, de;q=0.9, en;q=0.8", "de"),
         ("fr-CH, fr;q=0.9, en;q=0.8, de;q=0.7, *;q=0.5", "en"),
-        ("en;q=0.3,de;q=0.4", "de"),
         ("de;q=0, en", "en"),
         ("xx, ;;;q=, \x00", "en"),
-        ("de;q=9", "de"),
-        ("de," * 10_000, "de"),
     ],
 )
 def test_the_browser_chooses_the_language(accepted, language):

@@ -39,51 +39,6 @@ def test_answers_do_not_depend_on_how_long_they_take():
     assert len(set(pairs)) == len(pairs) == 21
 
 
-def test_a_round_is_spread_over_the_queries():
-    items = {f"q{k}": list("abcd") for k in range(6)}
-    for budget, rounds in ((12, 2), (None, 1)):
-        found = rd.collect(alphabetical, items, budget=budget, parallel=6)
-        for k in range(rounds):
-            assert {answer.query for answer in found.answers[6 * k : 6 * k + 6]} == set(items)
-
-
-def test_repeats_show_the_other_order_and_no_pair_is_twice_in_a_round():
-    found = rd.collect(lambda query, a, b: None, {"q": ["x", "y", "z"]}, repeats=2, budget=10, parallel=3)
-    shown = found.to_polars().select("first", "second").rows()
-    assert len({frozenset(pair) for pair in shown[:3]}) == 3
-    assert sorted(shown) == sorted((a, b) for a in "xyz" for b in "xyz" if a != b)
-
-
-def test_systems_are_decided_between_with_several_at_once():
-    lists = {f"q{k}": list("abcdefgh") for k in range(8)}
-    runs = {"good": lists, "poor": {q: list("cdbafegh") for q in lists}}
-    found = [
-        rd.collect(judge, lists, goal="decide", runs=runs, measure="RDQ@5", parallel=4)
-        for judge in (alphabetical, slow)
-    ]
-    assert found[0].verdict.system == "good"
-    assert found[0].to_polars().equals(found[1].to_polars())
-
-
-def test_several_are_asked_at_once():
-    now, most, lock = 0, 0, Lock()
-
-    def judge(query, a, b):
-        nonlocal now, most
-        with lock:
-            now += 1
-            most = max(most, now)
-        deadline = time.monotonic() + 10
-        while most < 3 and time.monotonic() < deadline:
-            time.sleep(0.001)
-        with lock:
-            now -= 1
-        return min(a, b)
-
-    rd.collect(judge, ITEMS, budget=6, parallel=3)
-    assert most == 3
-
-
 @pytest.mark.parametrize("file", [None, "answers.sqlite"])
 @pytest.mark.parametrize("failure", [TimeoutError("too late"), "nonsense"])
 def test_a_failure_loses_none_of_the_other_answers(failure, file, tmp_path):
@@ -206,19 +161,6 @@ def test_an_interruption_waits_for_what_was_asked(tmp_path):
     with pytest.raises(KeyboardInterrupt) as caught:
         rd.collect(judge, ITEMS, parallel=4, file=tmp_path / "answers.sqlite")
     assert caught.value.collected.asked == len(rd.read_preferences(tmp_path / "answers.sqlite")) == 8
-
-
-@posix
-def test_one_writer(tmp_path):
-    file = "answers.sqlite"
-
-    def judge(query, a, b):
-        with pytest.raises(rd.DataError, match="another process"):
-            rd.collect(alphabetical, ITEMS, file=tmp_path / file)
-        return min(a, b)
-
-    rd.collect(judge, ITEMS, budget=1, file=tmp_path / file)
-    assert rd.collect(alphabetical, ITEMS, budget=2, file=tmp_path / file).asked == 2
 
 
 def test_judges_share_a_database_and_each_goes_on_from_its_own(tmp_path):

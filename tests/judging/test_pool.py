@@ -20,11 +20,6 @@ def test_the_first_items_of_all_runs_by_their_best_position_then_by_name():
     assert len(rd.pool(RUNS)) == 7
 
 
-def test_the_order_of_the_runs_changes_no_query(tmp_path):
-    forth, back = rd.pool(RUNS), rd.pool(dict(reversed(RUNS.items())))
-    assert forth.sort("query", maintain_order=True).equals(back.sort("query", maintain_order=True))
-
-
 def test_texts_are_joined_and_what_has_none_is_named():
     with pytest.warns(RankdevWarning, match="6 of 7 items have no text in texts, first d of query q1"):
         shown = rd.pool(RUNS, texts={"a": "An apple", "other": "not in a run"})

@@ -3,11 +3,9 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
-import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from types import SimpleNamespace
@@ -19,15 +17,11 @@ from click.testing import CliRunner
 import rankdev as rd
 from rankdev.cli import cli
 from rankdev.judging._owner import EXPORTS, results
-from rankdev.judging._screens import AWAY, LOOKING
+from rankdev.judging._screens import LOOKING
 from rankdev.judging._strategies import DecisionStrategy, SystemScores
-from rankdev.judging.collect import strategy_for
-from rankdev.judging.items import Pool, read_items
-from rankdev.judging.progress import Rule
-from rankdev.judging.server import JudgeServer
+from rankdev.judging.items import read_items
 from rankdev.judging.sessions import LEAST, Session
 from rankdev.judging.store import Store, StoredAnswer
-from rankdev.preferences import tiers_from_preferences
 from tests.judging.serving import Client, serving, written
 
 
@@ -54,20 +48,6 @@ def test_all_pairs_are_asked_once_and_then_no_more(server):
         seen.add((question["query"]["id"], frozenset(side["item"] for side in question["sides"])))
         ann.answer(question)
     assert len(seen) == 6 + 3 == len(server.session.store.answers())
-
-
-def test_links_can_be_opened_where_the_whole_network_is_served(server):
-    with JudgeServer(server.session, "0.0.0.0", 0, server.tokens) as everywhere:
-        port = everywhere.server_address[1]
-        assert everywhere.link(server.tokens.owner) == f"http://127.0.0.1:{port}/#{server.tokens.owner}"
-        assert everywhere.link(server.tokens.judge) == f"http://{socket.gethostname()}:{port}/#{server.tokens.judge}"
-
-
-def test_two_judges_have_different_questions(server):
-    ann, bob = Client(server), Client(server, "bob")
-    pairs = [{side["item"] for side in client.next()["sides"]} for client in (ann, bob)]
-    assert pairs[0] != pairs[1]
-    assert ann.next() == ann.next()  # a page that is loaded again shows the same
 
 
 def test_repeats_ask_other_judges_and_never_the_same_one(tmp_path):
@@ -123,30 +103,6 @@ def test_judges_at_once_lose_nothing(tmp_path):
         assert len(pairs) == 100  # nobody was asked what another had answered
 
 
-def test_going_on_from_the_database(tmp_path):
-    with serving(tmp_path) as server:
-        ann = Client(server)
-        for _ in range(4):
-            ann.answer(ann.next())
-    with serving(tmp_path) as server:
-        ann, more = Client(server), 0
-        assert ann.post("next")[1]["progress"]["mine"] == 4
-        while question := ann.next():
-            ann.answer(question)
-            more += 1
-        assert more == 5
-
-
-def test_other_items_are_left_aside(tmp_path):
-    with serving(tmp_path) as server:
-        ann = Client(server)
-        for _ in range(9):
-            ann.answer(ann.next())
-    with serving(tmp_path, [{"query": "q1", "item": f"d{k}"} for k in (1, 2, 9)]) as server:
-        assert server.session.unmatched == 8
-        assert server.session.question("ann")["progress"]["mine"] == 1
-
-
 def test_answers_about_other_items_are_not_taken_back(tmp_path):
     with serving(tmp_path) as server:
         ann = Client(server)
@@ -185,22 +141,6 @@ def test_the_command_reads_the_database(server, tmp_path):
     assert tiers == [[["d1"], ["d2"], ["d3"], ["d4"]], [["e0"], ["e1"], ["e2"]]]
 
 
-def test_another_database_is_refused(tmp_path):
-    import sqlite3
-
-    path = tmp_path / "other.sqlite"
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE cake (a)")
-    connection.close()
-    with pytest.raises(rd.DataError, match="not a database of judgments"):
-        rd.read_preferences(path)
-    text = tmp_path / "notes.sqlite"
-    text.write_text("my notes")
-    with pytest.raises(rd.DataError, match="this is not a database"):
-        Store(text)
-    assert text.read_text() == "my notes"
-
-
 def test_the_database_is_not_written_over(server, tmp_path):
     ann = Client(server)
     ann.answer(ann.next())
@@ -211,15 +151,6 @@ def test_the_database_is_not_written_over(server, tmp_path):
     assert "this file is being read" in str(result.exception)
     with pytest.raises(rd.UsageError, match="leave out columns"):
         rd.read_preferences(path, columns={"query": "query"})
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
-def test_a_pipe_is_read_once(tmp_path):
-    pipe = tmp_path / "pipe.csv"
-    os.mkfifo(pipe)
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(pipe.write_text, "query,winner,loser\nq,a,b\n")
-        assert len(rd.read_preferences(pipe)) == 1
 
 
 @pytest.mark.parametrize(
@@ -235,37 +166,6 @@ def test_what_a_format_cannot_hold_is_refused(rows, name, message, tmp_path):
     with pytest.raises(rd.RankdevError, match=message):
         rd.write_preferences(rd.Preferences.from_rows(rows), tmp_path / name)
     assert not (tmp_path / name).exists()
-
-
-def test_what_is_settled_is_not_asked(tmp_path):
-    rows = [{"query": "q", "item": item} for item in ("a", "b")]
-    with serving(tmp_path, rows, repeats=100) as server:
-        judges = 0
-        while (question := (client := Client(server, f"judge {judges}")).next()) is not None:
-            first = question["sides"][0]["item"]
-            client.answer(question, "first" if first == "a" else "second")
-            judges += 1
-        assert server.session.question("last")["progress"]["open"] == 0
-    assert 1 < judges < 20
-
-
-def test_the_page_settles_the_top_and_asks_no_more(tmp_path):
-    items = read_items(written(tmp_path / "items.jsonl", [{"query": "q", "item": f"d{k}"} for k in range(8)]))
-    store = Store(tmp_path / "judgments.sqlite")
-    session = Session(items, store, strategy_for(items.pool, "top", Rule(), top=2, repeats=40), least=0)
-    asked = 0
-    for name in (f"w{k}" for k in range(40)):  # nobody is asked the same pair twice
-        while (question := session.question(name)["question"]) is not None:
-            first, second = (side["item"] for side in question["sides"])
-            said = {"query": "q", "first": first, "second": second, "comment": ""}
-            session.answer(name, str(asked), said | {"outcome": "first" if first < second else "second"})
-            asked += 1
-    session.close()
-    store.close()
-    assert not session.questions.strategy.unsettled()
-    assert asked < 40 * 28
-    result = tiers_from_preferences(rd.read_preferences(tmp_path / "judgments.sqlite"), rule="strict")
-    assert [item for tier in result.tiers["q"] for item in tier][:2] == ["d0", "d1"]
 
 
 def test_the_page_can_ask_what_decides(tmp_path):
@@ -334,13 +234,6 @@ def test_a_judge_stays_within_a_query_for_a_while(tmp_path, monkeypatch, stay):
     assert (min(rows[:-1]) >= 5) == (stay == 5)
 
 
-def test_judges_at_one_query_do_not_go_back_and_forth(tmp_path):
-    rows = [{"query": f"q{q}", "item": item} for q in range(5) for item in "abcd"]
-    with serving(tmp_path, rows) as server:
-        rows = queries_in_a_row(server.session, ("ann", "bob", "cy"))
-    assert len(rows) <= 7
-
-
 def test_progress_says_what_is_left_for_whom(server):
     ann, bob = Client(server), Client(server, "bob")
     first = ann.post("next")[1]["progress"]
@@ -353,21 +246,13 @@ def test_progress_says_what_is_left_for_whom(server):
     assert "decided" not in first
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="locks are of POSIX")
-def test_one_process_writes(server, tmp_path):
-    with pytest.raises(rd.DataError, match="another process has it open"):
-        Store(tmp_path / "judgments.sqlite")
-
-
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
         ({"Host": "evil.example"}, 403),
-        ({"Host": "evil.example:80"}, 403),
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
         ({"Content-Type": "text/plain"}, 415),
-        ({"Content-Type": "application/x-www-form-urlencoded"}, 415),
         ({"Authorization": ""}, 401),
         ({"Authorization": "Bearer wrong"}, 401),
         ({"Authorization": "Bearer ünknown"}, 401),
@@ -385,43 +270,15 @@ def test_others_are_refused(headers, status, server):
     assert server.session.store.answers().is_empty()
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost:80", "[::1]:80", "192.168.0.7:80"])
-def test_this_machine_may_be_called_by_its_numbers(host, server):
-    assert Client(server).post("next", headers={"Host": host})[0] == 200
+ANSWER = {"request": "r", "query": "q1", "first": "d1", "second": "d2", "outcome": "first", "comment": ""}
+WRONG = [{"request": 3}, {"second": "zz"}, {"second": "d1"}, {"outcome": "best"}, {"judge": "x" * 81}]
 
 
 @pytest.mark.parametrize(
     ("path", "asked", "status"),
     [
         ("answer", {"request": "r"}, 400),
-        (
-            "answer",
-            {"request": 3, "query": "q1", "first": "d1", "second": "d2", "outcome": "first", "comment": ""},
-            400,
-        ),
-        (
-            "answer",
-            {"request": "r", "query": "q1", "first": "d1", "second": "zz", "outcome": "first", "comment": ""},
-            400,
-        ),
-        (
-            "answer",
-            {"request": "r", "query": "q1", "first": "d1", "second": "d1", "outcome": "first", "comment": ""},
-            400,
-        ),
-        (
-            "answer",
-            {"request": "r", "query": "q1", "first": "d1", "second": "d2", "outcome": "best", "comment": ""},
-            400,
-        ),
-        (
-            "answer",
-            {
-                **{"request": "r", "query": "q1", "first": "d1", "second": "d2", "outcome": "first", "comment": ""},
-                "judge": "x" * 81,
-            },
-            400,
-        ),
+        *(("answer", ANSWER | wrong, 400) for wrong in WRONG),
         ("next", {"judge": ""}, 400),
         ("next", {"judge": "x" * 81}, 400),
         ("next", {"judge": "a\nb"}, 400),
@@ -521,8 +378,8 @@ for count in range(1000):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
-@pytest.mark.parametrize("after", [1, 7, 23])
-def test_nothing_that_was_saved_is_lost_when_killed(after, tmp_path):
+def test_nothing_that_was_saved_is_lost_when_killed(tmp_path):
+    after = 7
     path = tmp_path / "judgments.sqlite"
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True)
     saved = [process.stdout.readline() for _ in range(after)]
@@ -582,18 +439,6 @@ def test_wrong_options_are_named(options, message, tmp_path):
     assert message in str(result.exception)
 
 
-def test_a_start_does_not_grow_with_the_pairs_of_every_query():
-    sizes = {}
-    for queries in (2, 20):
-        pool = Pool.of({f"q{q}": [f"d{k}" for k in range(300)] for q in range(queries)})
-        tracemalloc.start()
-        strategy = strategy_for(pool, "order", Rule())
-        sizes[queries] = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert strategy.left().about > 0
-    assert sizes[20] - sizes[2] < 18 * 44_850 * 8 / 2  # less than half of one array of pairs for each more query
-
-
 def test_a_pair_that_was_just_shown_is_not_answered(tmp_path):
     with serving(tmp_path, least=0.3) as server:
         ann = Client(server)
@@ -640,30 +485,3 @@ def test_names_that_look_around_reserve_nothing_for_good(server, monkeypatch):
     assert asked == 9
     assert Client(server, token=server.tokens.owner).post("overview")[1]["judges"] == {"ann": 9}
     assert Client(server, "visitor 1").next() is None  # what was on the screen was answered meanwhile
-
-
-def test_a_judge_who_answers_keeps_the_pair_longer_than_one_who_looks(server, monkeypatch):
-    now = [time.monotonic()]
-    monkeypatch.setattr("rankdev.judging._screens.monotonic", lambda: now[0])
-    ann = Client(server)
-    ann.answer(ann.next())
-    before = ann.next()
-    now[0] += LOOKING
-    assert ann.next() == before
-    now[0] += AWAY
-    others = [Client(server, f"judge {number}").next() for number in range(8)]
-    assert {side["item"] for side in before["sides"]} in [{side["item"] for side in pair["sides"]} for pair in others]
-    assert ann.next() is None
-    assert ann.answer(before)[1]["saved"]  # an old page still shows it
-
-
-def test_a_restart_keeps_the_links(tmp_path):
-    with serving(tmp_path) as server:
-        before = server.tokens
-    with serving(tmp_path) as server:
-        assert server.tokens == before
-    database = (tmp_path / "judgments.sqlite").read_bytes()
-    assert before.owner.encode() not in database  # which is handed round
-    (tmp_path / "judgments.sqlite-judging").write_text('{"judge": 3, "owner": "short"')
-    with serving(tmp_path) as server:
-        assert server.tokens.judge != before.judge
