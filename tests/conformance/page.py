@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rankdev.core.ordering import TIE_RULES
 from rankdev.evaluation.conventions import CONVENTIONS, Convention
 from rankdev.measures.precision import InterpolatedPrecision
-from rankdev.measures.syntax import ABSENT, ALIASES, CUT, SETS
+from rankdev.measures.syntax import ALIASES, CUT, SETS
 from tests.conformance.comparisons import Row
 
 HEAD = """# Conformance
 
 Evaluation programs differ in details: how tied scores are ordered, how a recall level is rounded, which queries count.
-`like` follows the conventions of another program. This page lists them, and compares values with each program.
+`like` follows the conventions of another program.
 
 ```python
 >>> import rankdev as rd
@@ -27,49 +28,36 @@ Evaluation programs differ in details: how tied scores are ordered, how a recall
 
 ```
 
-On the command line, write `rankdev eval qrels.txt bm25.run --like trec_eval-10 -m official`; `compare`, `power` and the
-other commands that score runs take `--like` too. The label of a measure states what was computed. An option that
-contradicts `like` is refused, and so are fractional grades, which these programs refuse or read as other numbers.
+On the command line: `rankdev eval qrels.txt bm25.run --like trec_eval-10 -m official`. An option that contradicts
+`--like` is refused, and so are fractional grades.
 
 ## What differs
 
 """
 QUERIES = """
-A query that is missing from a run always scores 0 here and is reported, as with `trec_eval -c`, so that systems are
-compared on the same queries. `trec_eval -M 100` is a cutoff: write `AP@100`, or truncate the run.
+A query that is missing from a run always scores 0 here and is reported, as with `trec_eval -c`. `trec_eval -M 100` is a
+cutoff: write `AP@100`. Earlier versions of trec_eval than 9.0.8 compare scores in single precision.
 
-Where a program is wrong, rankdev does not follow it:
-
-- **trec_eval sorts gains as integers.** With `-m ndcg.1=0.5,2=0.9` it finds the ideal order by differences truncated to
-  integers. Gains less than 1 apart then count as equal, and nDCG is wrong, often 0.
-- **trec_eval 10 accepts comments in qrels**, but refuses two in a row and crashes if the last line is one.
-- **trec_eval 10 without `-c`** stops with an error at the first query that is missing from the run.
-- **trec_eval 10's `rbp`** reads two uninitialised variables; its values were right in all files below.
-- **trec_eval's `num_rel`**, summed with `-c`, ignores `-l`.
-- **trec_eval's `bpref`** does not terminate if all grades of a query are below 0; the random files have no such query.
-- **ranx** leaves the order of equal scores to its sort, multiplies RBP by the grade and divides by 0 in `bpref`.
-
-trec_eval 9.0.8 compares scores in double precision. Earlier versions and pytrec_eval use single precision, and so do
-the published values of TREC Deep Learning 2021 below.
+Where a program is wrong, rankdev does not follow it: see the reasons below the last table. Besides, trec_eval 10 crashes
+if the last line of qrels is a comment, trec_eval's `bpref` hangs if all grades of a query are below 0, and ranx multiplies
+RBP by the grade.
 
 ## Names
 
-The names of trec_eval and ir_measures work with or without `like`:
+The names of trec_eval and ir_measures work with or without `like`; k may follow a point, too (`ndcg_cut.10`):
 
 """
 RESULTS = """
 ## What was compared
 
-`make conformance` builds trec_eval 9 and 10 from the source archives in `--trec-eval DIR` (which are not part of this
-repository), replays NIST's test files, public leaderboards and {files} random qrels and runs, and rewrites this
-page. The random files contain ties, scores that are equal only in single precision, negative grades, unjudged items,
-missing queries, lists of up to 2,500 items and ids of up to 300 characters. Two values count as different if they are
-further apart than the other program's rounding: half of its last printed digit, or 10⁻¹¹ if it prints all digits.
+`make conformance` builds trec_eval from source archives (`--trec-eval DIR`), replays NIST's test files, public
+leaderboards and {files} random qrels and runs, and rewrites this page. The random files contain ties, scores that are
+equal only in single precision, negative grades, unjudged items, missing queries, long lists and long ids. Two values
+differ if they are further apart than the other program's rounding.
 
 """
 COMMAND = """
-The authors' code for RBO was not available, so the published algorithms were transcribed as simple loops. gdeval
-is the copy in ir_measures. A short version of these comparisons is part of `make test-rest`.
+The authors' code for RBO was not available: we transcribed the published algorithms.
 
 ## Compare your own program
 
@@ -77,11 +65,9 @@ is the copy in ir_measures. A short version of these comparisons is part of `mak
 python -m tests.conformance --command './my_eval {qrels} {run}' --like trec_eval-10
 ```
 
-This runs a command on the random files and compares its output with rankdev. The output has lines of three columns:
-`measure query value`, as trec_eval prints them, or `query measure value`; the query `all` is the mean. A value may be
-off by half of its last digit. Names are those of trec_eval, ir_measures or rankdev; other lines are ignored.
-`--files N` and `--seed N` choose the files, which stay in `build/conformance/files`. The exit status is 1 if a value
-differs or the command fails.
+This runs a command on the random files and compares what it prints, `measure query value` or `query measure value`,
+with rankdev; the query `all` is the mean. `--files N` and `--seed N` choose the files, which stay in
+`build/conformance/files`. The exit status is 1 if a value differs or the command fails.
 """
 
 
@@ -97,8 +83,6 @@ def conventions() -> str:
         "program": lambda one: one.program,
         "equal scores": _ties,
         "recall level of IPrec": _rounding,
-        "comment lines (`#`)": lambda one: "skipped" if one.dialect.comments else "refused",
-        "columns after the tag": lambda one: "ignored" if one.dialect.further_columns else "refused",
         "queries that count": lambda one: one.queries,
         "queries without a relevant item": lambda one: "score 0" if one.empty == "zero" else "left out",
         "grades": lambda one: one.grades,
@@ -125,29 +109,35 @@ def _rounding(one: Convention) -> str:
 
 def names() -> str:
     """What other programs' names are here, and which are not computed."""
-    aliases = [[f"`{name}`", f"`{text}`"] for name, text in ALIASES.items()]
-    cut = [[f"`{name}_k`, `{name}.k`", f"`{text}@k`"] for name, text in CUT.items()]
-    sets = [[f"`{name}`", f"{len(members)} measures: {', '.join(members)}"] for name, members in SETS.items()]
-    own = [
-        [f'`{name}` (`like="{like}"`)', f"`{text}`"]
-        for like, one in CONVENTIONS.items()
-        for name, text in one.names.items()
-    ]
-    absent = [[f"`{name}`", f"not computed here; {instead}"] for name, instead in ABSENT.items()]
-    return _table([["name", "measure"], *aliases, *cut, *sets, *own, *absent])
+    others: dict[str, list[str]] = {}
+    for name, text in ALIASES.items():
+        others.setdefault(text, []).append(f"`{name}`")
+    for name, text in CUT.items():
+        others.setdefault(f"{text}@k", []).append(f"`{name}_k`")
+    for like, one in CONVENTIONS.items():
+        for name, text in one.names.items():
+            if ALIASES.get(name) != text:
+                others.setdefault(text, []).append(f"`{name}` (`{like}`)")
+    sets = [[f"`{name}`", f"{len(members)} measures"] for name, members in SETS.items()]
+    lines = [["name", "measure"], *([", ".join(names), f"`{text}`"] for text, names in others.items()), *sets]
+    return _table(lines) + "\nOther names of trec_eval are refused with a remedy.\n"
 
 
 def results(rows: Iterable[Row]) -> str:
-    """One row a comparison; reasons by number below."""
+    """One row a program; reasons by number below."""
     reasons: dict[str, int] = {}
-    lines = [["what", "compared with", "values", "differ", "who is right"]]
-    values = differ = 0
+    programs: dict[str, list[Row]] = {}
     for row in rows:
-        right = [f"{count:,} see {reasons.setdefault(reason, len(reasons) + 1)}" for reason, count in row.why.items()]
-        right += [f"**{len(row.unexplained)} not explained**"] if row.unexplained else []
-        lines.append([row.what, row.program, f"{row.values:,}", f"{row.differ:,}", ", ".join(right)])
-        values, differ = values + row.values, differ + row.differ
-    lines.append(["**together**", "", f"{values:,}", f"{differ:,}", ""])
+        programs.setdefault(row.program, []).append(row)
+    lines = [["compared with", "values", "differ", "who is right"]]
+    for program, own in programs.items():
+        why = Counter[str]()
+        for row in own:
+            why.update(row.why)
+        right = [f"{count:,} see {reasons.setdefault(reason, len(reasons) + 1)}" for reason, count in why.items()]
+        right += [f"**{len(row.unexplained)} not explained**" for row in own if row.unexplained]
+        counts = (sum(row.values for row in own), sum(row.differ for row in own))
+        lines.append([program, *(f"{count:,}" for count in counts), ", ".join(right)])
     listed = "".join(f"{number}. {reason}.\n" for reason, number in reasons.items())
     return _table(lines) + (f"\n{listed}" if listed else "")
 
