@@ -38,9 +38,9 @@ QUERIES = """
 A query that is missing from a run always scores 0 here and is reported, as with `trec_eval -c`. `trec_eval -M 100` is a
 cutoff: write `AP@100`. Earlier versions of trec_eval than 9.0.8 compare scores in single precision.
 
-Where a program is wrong, rankdev does not follow it: see the reasons below the last table. Besides, trec_eval 10 crashes
-if the last line of qrels is a comment, trec_eval's `bpref` hangs if all grades of a query are below 0, and ranx multiplies
-RBP by the grade.
+Where a program is wrong, rankdev does not follow it: see the reasons below the last table. trec_eval 10 also crashes if
+the last line of qrels is a comment, its `bpref` hangs if all grades of a query are below 0, and ranx multiplies RBP by
+the grade.
 
 ## Names
 
