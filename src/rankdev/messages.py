@@ -88,6 +88,14 @@ SENTENCES = {
     " means} over all orders",
     "unavailable": "{runs:runs} {count:query has of {queries}} no value of {measure}",
     "unreferenced": "{runs:runs} {count:query has} no reference; {count:it is|they are} skipped",
+    # html report
+    "first-items": "of longer references, the first {items} items are shown",
+    "many-lists": "{systems:system} × {queries:query} are more lists than one page can show ({most:,}); use fewer systems,"
+    " or a sample of the queries",
+    "many-systems": "{systems:system} are more than one page can show ({most}); use fewer",
+    "means-over-runs": "scores and losses are means over runs; lists are those of each system's first run",
+    "same-scores": "{systems} have the same {measure} on every query",
+    "sampled": "the page lists {count:query of {queries}}, sampled with seed {seed}; all else is of all queries",
     # learning
     "bad-counts": "shown is {shown:g} and clicked {clicked:g}; expected whole numbers, clicked at most shown",
     "counts-of-sessions": "a log with the column shown holds counts, without session and propensity; drop shown where"
@@ -143,6 +151,7 @@ SENTENCES = {
     "no-column": "column {name!r} is missing; found {known:list}",
     "no-reference": "query {query!r} has no reference; leave it out",
     "no-value": "no {name}; every row needs one",
+    "not-together": "`{name}` cannot be combined with `{other}`; give one of them",
     "not-needed": "`{name}` is for `{use}` only; leave it out",
     "unequal": "{names:and} must be equally many; got {counts:and}",
     "not-a-separator": "`collapse` is {value!r}; expected what separates document and chunk: '#'",

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import rankdev as rd
 from rankdev.cli import cli
 from rankdev.html_report._html import packed
+from tests.raising import raises
 
 DEMO = ("nearest", "popular", "blended")
 MEASURES = ["RDQ@5", "AP@5", "Compat(p=0.95)@5"]
@@ -443,8 +444,8 @@ def test_scores_have_the_uncertainty_of_judgments(show, tmp_path):
     assert page.inner_text("#beats") == f"{better} beats {other} in {fraction:.0%} of the draws."
     assert set(uncertain.remarks) <= set(header_of(pages[0])["notes"])
     assert not show(rd.report(lists, runs, "RDQ@3").html).is_visible("#uncertain")
-    for wrong, why in ((5, "expected rows"), ("none.csv", "no such file"), ([("q9", "a", "b")], "shares no query")):
-        with pytest.raises(rd.RankdevError, match=why):
+    for wrong in (5, "none.csv", [("q9", "a", "b")]):
+        with pytest.raises(rd.RankdevError):
             rd.report(lists, runs, "RDQ@3", judgments=wrong)
 
 
@@ -468,11 +469,11 @@ def test_segments_are_tested(show):
 
 
 def test_what_no_page_can_hold_is_refused():
-    with pytest.raises(rd.UsageError, match="151 systems are more than one page can show"):
+    with raises("many-systems", rd.UsageError, systems=151):
         rd.report({"q": ["a"]}, {f"s{i}": {"q": ["a"]} for i in range(151)})
     references = {f"q{i}": ["a"] for i in range(20_001)}
     runs = {f"s{i}": {"q0": ["a"]} for i in range(100)}
-    with pytest.raises(rd.UsageError, match=r"100 systems × 20,001 queries are more lists than one page can show"):
+    with raises("many-lists", rd.UsageError, systems=100, queries=20_001):
         rd.report(references, runs)
 
 

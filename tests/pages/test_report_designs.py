@@ -11,6 +11,7 @@ import rankdev as rd
 from rankdev.errors import UsageError
 from rankdev.html_report._findings import compare
 from tests.common.examples import examples
+from tests.raising import raises
 
 ITEMS = list("abcdef")
 REFERENCES = {f"q{i}": ITEMS[:3] for i in range(24)}
@@ -55,7 +56,7 @@ def test_clusters_are_in_every_number():
 
 def test_one_system_is_a_page_too():
     assert rd.report(REFERENCES, {"x-1": RUNS["x-1"]}, "RDQ@3", clusters=CLUSTERS).html
-    with pytest.raises(UsageError, match="cannot be combined"):
+    with raises("not-together", UsageError, name="clusters", other="replicates"):
         rd.report(REFERENCES, RUNS, "RDQ@3", clusters=CLUSTERS, replicates={"x": list(RUNS)})
 
 

@@ -147,12 +147,9 @@ def compare(
     known = load_references(references)
     systems = named_systems(runs, order)
     if len(systems) > MOST_SYSTEMS:
-        raise UsageError(f"{len(systems):,} systems are more than one page can show ({MOST_SYSTEMS}); use fewer")
+        raise UsageError("many-systems", systems=len(systems), most=MOST_SYSTEMS)
     if len(systems) * len(known) > MOST_LISTS:
-        raise UsageError(
-            f"{len(systems):,} systems × {len(known):,} queries are more lists than one page can show"
-            f" ({MOST_LISTS:,}); use fewer systems, or a sample of the queries"
-        )
+        raise UsageError("many-lists", systems=len(systems), queries=len(known), most=MOST_LISTS)
     loaded = load_runs(systems, order, ties, progress=progress)  # whole: losses ask for what is below the cutoff
     scores = evaluate(known, loaded, wanted, empty=empty)
     if empty == "skip" and known.empty:

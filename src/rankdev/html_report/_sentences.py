@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rankdev.display.planning import plan_in_detail, plan_in_short
 from rankdev.display.significance import by_segment_in_short
-from rankdev.errors import counted
+from rankdev.errors import Note, counted
 from rankdev.evaluation.first_positions import REFERENCE_ITEMS
 from rankdev.evaluation.health import Check
 from rankdev.evaluation.placings import ROUNDING
@@ -130,14 +130,10 @@ def notes(found: Comparison) -> Iterator[str]:
     if found.by_segment is not None:
         yield from by_segment_in_short(found.by_segment)
     if found.same_as_best:
-        yield f"{name_some([found.best, *found.same_as_best])} have the same {found.headline} on every query."
+        yield Note("same-scores", systems=name_some([found.best, *found.same_as_best]), measure=found.headline)
     if found.replicates is not None:
-        yield "Scores and losses are means over runs; lists are those of each system's first run."
-    queries, shown = len(found.scores.queries), len(found.shown)
-    if shown < queries:
-        yield (
-            f"The page lists {shown:,} of {queries:,} queries, sampled with seed {found.seed}, to limit its size."
-            " Everything else is computed on all queries."
-        )
+        yield Note("means-over-runs")
+    if len(found.shown) < len(found.scores.queries):
+        yield Note("sampled", count=len(found.shown), queries=len(found.scores.queries), seed=found.seed)
     if int(found.references.sizes.max(initial=0)) > REFERENCE_ITEMS:
-        yield f"Of longer references, the first {REFERENCE_ITEMS} items are shown."
+        yield Note("first-items", items=REFERENCE_ITEMS)

@@ -182,12 +182,10 @@ def report(
     for name, text in (("title", title), ("author", author), ("date", date), ("command", command)):
         check_kind(name, text, str, "it is shown as it is")
     if clusters is not None and replicates is not None:
-        raise UsageError("clusters and replicates cannot be combined; give one of them")
+        raise UsageError("not-together", name="clusters", other="replicates")
     for name, given in (("margin", margin), ("power", True if power is True else None), ("judgments", judgments)):
         if replicates is not None and given is not None:
-            raise UsageError(
-                f"{name} is for systems with one run each, and takes no account of replicates; leave it out"
-            )
+            raise UsageError("not-together", name=name, other="replicates")
     of_queries = _texts(query_texts, "query_texts")
     of_items = item_texts if callable(item_texts) else _texts(item_texts, "item_texts")
     found = compare(
