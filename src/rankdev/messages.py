@@ -27,7 +27,17 @@ from typing import Any
 
 from rankdev.errors import counted, listed, printable, shown
 
-WHERE = ("path", "role", "collection", "system", "segment", "query", "measure", "row")  # they stand before a sentence
+WHERE = (
+    "path",
+    "role",
+    "collection",
+    "system",
+    "segment",
+    "query",
+    "item",
+    "measure",
+    "row",
+)  # they stand before a sentence
 
 SENTENCES = {
     # evaluation
@@ -90,12 +100,34 @@ SENTENCES = {
     "unreferenced": "{runs:runs} {count:query has} no reference; {count:it is|they are} skipped",
     # html report
     "first-items": "of longer references, the first {items} items are shown",
-    "many-lists": "{systems:system} × {queries:query} are more lists than one page can show ({most:,}); use fewer systems,"
-    " or a sample of the queries",
-    "many-systems": "{systems:system} are more than one page can show ({most}); use fewer",
+    "many-lists": "{systems:system} × {queries:query} are more lists than one page can show ({most:,}); use fewer, or a"
+    " sample of the queries",
+    "many-systems": "{systems:system} are more than {place} can show ({most}); use fewer",
     "means-over-runs": "scores and losses are means over runs; lists are those of each system's first run",
     "same-scores": "{systems} have the same {measure} on every query",
     "sampled": "the page lists {count:query of {queries}}, sampled with seed {seed}; all else is of all queries",
+    # integrations
+    "missing-tests": "a Report needs tests of all pairs and measures; call significance(scores) without baselines",
+    "no-origin": "it does not state its references; write it with rankdev gate REFERENCES RUN --save FILE",
+    "no-predictions": "no file here ends in {ending}; give the prediction_folder of mteb.evaluate",
+    "no-routing": "the scorer got no groups; call sklearn.set_config(enable_metadata_routing=True) and give the query"
+    " of each row, as in cross_val_score(…, params={{'groups': queries}}) or GridSearchCV(…).fit(…, groups=queries)",
+    "no-scores": "there are no scores; see coverage(…)",
+    "no-text": "the candidate {item!r} has no text among the items",
+    "not-a-report": "this Report has no {key!r}; it may be of another version of ranx",
+    "not-named": "every system needs a name of its own; give {{name: system}}",
+    "not-of-mteb": "these are not predictions of MTEB 2: there is no {key!r}; rankdev.read_run reads other files",
+    "of-worker": "{text}",
+    "other-scores": "the test of {a!r} and {b!r} by {measure} is not about these scores",
+    "rank-gap": "ranks must be 1, 2, 3 … without a gap; give `reference` where some are not among the items",
+    "spark-failed": "Spark could not do the work: {reason}",
+    "surplus-items": "more items have some rank than the reference has; is an item there twice?",
+    "two-devices": "scores are on {one}, {name} on {other}; move them to one device",
+    "undecided": "{text}",
+    "worker-lost": "Spark lost a worker too often ({reason}); where it ran out of memory, use more partitions"
+    " (spark.sql.shuffle.partitions) or larger workers",
+    "worker-without-module": "Spark's workers have no module {module}; install rankdev[spark] there, and your measures",
+    "zero-everywhere": "{system} scores 0 everywhere; check with coverage(…) that queries and items have the same ids",
     # learning
     "bad-counts": "shown is {shown:g} and clicked {clicked:g}; expected whole numbers, clicked at most shown",
     "counts-of-sessions": "a log with the column shown holds counts, without session and propensity; drop shown where"
@@ -146,11 +178,18 @@ SENTENCES = {
     "short-weights": "{count:weight does} not reach position {position}; give more, or tail={last:g} for the rest",
     "unknown-measure": "unknown measure {name!r}{near:hint} (see rankdev measures)",
     # any argument, table or file
+    "bad-column": "column {name!r} holds {type}; expected {expected}",
+    "bad-shape": "{names:and} must have the shape {expected}; got {shapes:list}",
     "bad-value": "{name} is {value!r}; expected {expected}",
+    "empty": "{name} is empty; give {expected}",
     "needed": "`{name}` is needed for `{use}`",
     "no-column": "column {name!r} is missing; found {known:list}",
     "no-reference": "query {query!r} has no reference; leave it out",
+    "no-shared-query": "{one} and {other} share no query; do they use the same ids?",
     "no-value": "no {name}; every row needs one",
+    "not-json": "not JSON ({why})",
+    "one-of-two": "give `{name}` or `{other}`, and not both",
+    "twice": "{what} {name!r} appears twice; keep one",
     "not-together": "`{name}` cannot be combined with `{other}`; give one of them",
     "not-needed": "`{name}` is for `{use}` only; leave it out",
     "unequal": "{names:and} must be equally many; got {counts:and}",

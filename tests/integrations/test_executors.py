@@ -12,6 +12,7 @@ import rankdev as rd
 from rankdev.measures import REGISTRY
 from tests.common import draws
 from tests.common.claims import EVERY
+from tests.raising import raises
 
 pytest.importorskip("pyarrow")
 from rankdev.integrations import _executors as executors
@@ -79,7 +80,7 @@ def test_every_measure_is_that_of_one_machine_bit_for_bit(measures, ties, seed, 
 
 def test_a_system_that_was_not_named_is_refused(monkeypatch):
     references, runs = simulated(0)
-    with pytest.raises(rd.DataError, match=r"^runs: system 'b' is not among the systems that were named; name all$"):
+    with raises("not-a-choice", rd.DataError, role="runs", name="system", value="b"):
         done(sent(references, runs), Task(["a"], [rd.parse("RDQ@5")], "trec_eval").score, monkeypatch)
 
 

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-import rankdev as rd
+from rankdev.errors import MissingExtraError
+from tests.raising import raises
 
 LIBRARIES = {
     "ir_measures": ("ir_measures", "ir-measures"),
@@ -24,5 +25,5 @@ def test_the_extra_is_named(module, monkeypatch):
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.setitem(sys.modules, library, None)
     monkeypatch.delitem(sys.modules, name, raising=False)
-    with pytest.raises(rd.RankdevError, match=rf"needs .*; install it with: pip install 'rankdev\[{extra}\]'"):
+    with raises("missing-extra", MissingExtraError, extra=extra):
         importlib.import_module(name)

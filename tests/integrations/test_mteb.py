@@ -7,6 +7,7 @@ import pytest
 
 import rankdev as rd
 from rankdev.integrations.mteb import read_run, read_runs, references
+from tests.raising import raises
 
 META = {"model_name": "org/model", "revision": "1"}
 FOUND = {"q1": {"d1": 0.9, "d2": 0.95, "q1": 1.0}, "q2": {"d3": 0.1}}
@@ -36,17 +37,17 @@ def test_predictions_become_runs(folder):
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("asked", "kind", "fields"),
     [
-        ({}, r"predictions: give task=…; expected one of Banking, NFCorpus, Several"),
-        ({"task": "NFCorpora"}, "there is no task 'NFCorpora'; expected one of Banking, NFCorpus, Several"),
-        ({"task": "Several"}, "give subset=…; expected one of en, de"),
-        ({"task": "Several", "subset": "en"}, "give split=…; expected one of dev, test"),
-        ({"task": "Banking"}, r"expected \{query: \{item: score\}\}; this task does not rank items"),
+        ({}, "not-a-choice", {"name": "task", "value": None, "known": ("Banking", "NFCorpus", "Several")}),
+        ({"task": "NFCorpora"}, "not-a-choice", {"name": "task", "value": "NFCorpora", "near": "NFCorpus"}),
+        ({"task": "Several"}, "not-a-choice", {"name": "subset", "known": ("en", "de")}),
+        ({"task": "Several", "subset": "en"}, "not-a-choice", {"name": "split", "known": ("dev", "test")}),
+        ({"task": "Banking"}, "bad-value", {"name": "the split"}),
     ],
 )
-def test_what_is_not_clear_is_asked_for(folder, asked, message):
-    with pytest.raises(rd.RankdevError, match=message):
+def test_what_is_not_clear_is_asked_for(folder, asked, kind, fields):
+    with raises(kind, **fields):
         read_run(folder, **asked)
 
 
@@ -55,34 +56,39 @@ def test_checkpoints_of_one_model_are_named_apart(folder):
     assert list(runs) == ["epoch 1", "epoch 2"]
 
 
-def test_other_files_are_refused(folder, tmp_path):
-    for text, message in (
-        ('{"mteb_model_meta": null, "default": {"test": {"q": {"d": 1}}}}', "not predictions of MTEB 2"),
-        ('{"mteb_model_meta": {}, "default": []}', "expected the splits of a subset"),
-        ('{"mteb_model_meta": {}}', "there is no subset in it"),
-        ('{"mteb_model_meta": {}, "default": {"test": {}}}', "no query has an item"),
-        (
-            '{"mteb_model_meta": {}, "default": {"test": {"q": {"d": "x"}}}}',
-            r"x\.json: query 'q', item 'd': the score is",
-        ),
-        ('{"mteb_model_meta": {}, "default": {"test": {"q": {}, "q": {}}}}', r"x\.json: 'q' appears twice"),
-        ("{", "not JSON"),
-        ("[]", "not predictions of MTEB 2"),
-        ('{"q": {"d": 1}}', "not predictions of MTEB 2"),
-    ):
-        (tmp_path / "x.json").write_text(text)
-        with pytest.raises(rd.DataError, match=message):
-            read_run(tmp_path / "x.json")
-    with pytest.raises(rd.UsageError, match=r"no file here ends in _predictions\.json"):
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"mteb_model_meta": null, "default": {"test": {"q": {"d": 1}}}}', "not-of-mteb"),
+        ('{"mteb_model_meta": {}, "default": []}', "bad-value"),
+        ('{"mteb_model_meta": {}}', "empty"),
+        ('{"mteb_model_meta": {}, "default": {"test": {}}}', "empty"),
+        ("{", "not-json"),
+        ("[]", "not-of-mteb"),
+        ('{"mteb_model_meta": {}, "default": {"test": {"q": {"d": "x"}}}}', None),
+        ('{"mteb_model_meta": {}, "default": {"test": {"q": {}, "q": {}}}}', None),
+    ],
+)
+def test_other_files_are_refused(tmp_path, text, kind):
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    with pytest.raises(rd.DataError) as caught:
+        read_run(path)
+    assert caught.value.fields["path"] == str(path)
+    assert kind in (None, caught.value.kind)
+
+
+def test_runs_need_files_and_names(folder, tmp_path):
+    with raises("no-predictions", rd.UsageError, path=str(tmp_path)):
         read_run(tmp_path)
-    with pytest.raises(rd.UsageError, match="predictions of the model 'org/model' already"):
+    with raises("not-named", rd.UsageError, name="org/model"):
         read_runs([folder, folder], "NFCorpus")
-    with pytest.raises(rd.UsageError, match="read_runs takes a list of files or folders"):
+    with raises("not-a-type", rd.UsageError, name="paths"):
         read_runs(str(folder))
     (folder / "NFCorpus_predictions.json").write_text('{"mteb_model_meta": {}, "default": {"test": {"q": {"d": 1}}}}')
-    with pytest.raises(rd.UsageError, match="the model has no name"):
+    with raises("not-named", rd.UsageError, name=None):
         read_runs([folder], "NFCorpus")
-    with pytest.raises(rd.UsageError, match="a task of MTEB is needed"):
+    with raises("not-a-type", rd.UsageError, name="task"):
         references("NFCorpus")
 
 

@@ -6,6 +6,7 @@ import pytest
 import rankdev as rd
 from rankdev.integrations import pyterrier
 from tests.common.one_ranking import rdq
+from tests.raising import raises
 
 QRELS = pd.DataFrame({"qid": ["1", "1", "2"], "docno": ["d1", "d2", "d3"], "label": [2, 1, 1]})
 TOPICS = pd.DataFrame({"qid": ["1", "2"], "query": ["one", "two"]})
@@ -26,25 +27,25 @@ def test_only_queries_among_the_topics_count():
     got = pyterrier.scores({"a": RESULTS}, few, QRELS, "RDQ@5")
     assert got.queries == ("1",)
     assert pyterrier.scores({"a": RESULTS}, few, QRELS, "RDQ@5", filter_by_topics=False).queries == ("1", "2")
-    with pytest.raises(rd.DataError, match="no query of the topics has a reference"):
+    with raises("no-shared-query", rd.DataError, one="topics", other="references"):
         pyterrier.scores({"a": RESULTS}, few.assign(qid="9"), QRELS, "RDQ@5")
 
 
 @pytest.mark.parametrize(
-    ("systems", "topics", "message"),
+    ("systems", "topics", "name", "value"),
     [
-        (RESULTS, TOPICS, r"systems must be \{name: system\} or a list with names=\[…\]; got DataFrame"),
-        (7, TOPICS, r"systems must be \{name: system\} or a list with names=\[…\]; got int"),
-        ({"a": RESULTS}, "topics.txt", "topics must be a frame with the column qid; got str"),
+        (RESULTS, TOPICS, "systems", "DataFrame"),
+        (7, TOPICS, "systems", "int"),
+        ({"a": RESULTS}, "topics.txt", "topics", "str"),
     ],
 )
-def test_wrong_systems_and_topics_are_refused(systems, topics, message):
-    with pytest.raises(rd.UsageError, match=message):
+def test_wrong_systems_and_topics_are_refused(systems, topics, name, value):
+    with raises("not-a-type", rd.UsageError, name=name, value=value):
         pyterrier.scores(systems, topics, QRELS, "RDQ@5")
 
 
 def test_every_system_needs_a_name():
-    with pytest.raises(rd.UsageError, match="every system needs a name of its own"):
+    with raises("not-named", rd.UsageError):
         pyterrier.scores([RESULTS, RESULTS], None, QRELS, "RDQ@5", names=["a", "a"])
 
 

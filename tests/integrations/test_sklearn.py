@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, c
 from sklearn.tree import DecisionTreeRegressor  # noqa: E402
 
 from rankdev.integrations.sklearn import mean_score, scorer  # noqa: E402
+from tests.raising import raises  # noqa: E402
 
 
 @pytest.fixture
@@ -81,23 +82,23 @@ def test_without_routing_the_remedy_is_named(rows):
     x, labels, queries = rows
     with (
         sklearn.config_context(enable_metadata_routing=False),
-        pytest.raises(rd.UsageError, match=r"the scorer got no groups; call sklearn\.set_config"),
+        raises("no-routing", rd.UsageError),
     ):
         cross_val_score(Ridge(), x, labels, groups=queries, cv=GroupKFold(3), scoring=scorer(), error_score="raise")
 
 
 def test_what_cannot_be_scored_is_refused():
-    with pytest.raises(rd.MeasureError, match="unknown measure 'RQD'"):
+    with raises("unknown-measure", rd.MeasureError, name="RQD"):
         scorer("RQD@5")
-    with pytest.raises(rd.DataError, match=r"one per row; got the shapes \(2,\), \(2, 2\), \(2,\)"):
+    with raises("bad-shape", rd.DataError, shapes=((2,), (2, 2), (2,))):
         mean_score([1, 0], [[0.1, 0.9], [0.2, 0.8]], ["q", "q"])
     with pytest.raises(rd.RankdevError, match="Tau"):
         mean_score([1, 0], [0.1, 0.9], ["q", "q"], "Tau@5")
-    with pytest.raises(rd.DataError, match=r"row 1 \(from 0\) has no group"):
+    with raises("no-value", rd.DataError, row=1, name="group"):
         mean_score([1, 0], [0.1, 0.9], [1.0, np.nan])
     with pytest.raises(rd.DataError, match=r"groups: .* got None"):
         mean_score([1, 0], [0.1, 0.9], ["q", None])
-    with pytest.raises(rd.DataError, match="labels must be numbers, the higher the better; got"):
+    with raises("bad-value", rd.DataError, name="labels"):
         mean_score(["good", "bad"], [0.1, 0.9], ["q", "q"])
 
 

@@ -58,8 +58,13 @@ def check_flag(name: str, value: object) -> bool:
 def check_kind(name: str, value: object, kind: type[Kind], remedy: str) -> Kind:
     """Refuse what is not an instance of a class; ``remedy`` explains how to get one."""
     if not isinstance(value, kind):
-        raise UsageError("not-a-type", name=name, expected=kind.__name__, value=type(value).__name__, remedy=remedy)
+        raise bad_type(name, kind.__name__, value, remedy)
     return value
+
+
+def bad_type(name: str, expected: str, value: object, remedy: str) -> UsageError:
+    """Return the error about what is of another type than expected."""
+    return UsageError("not-a-type", name=name, expected=expected, value=type(value).__name__, remedy=remedy)
 
 
 def check_path(path: object) -> str:

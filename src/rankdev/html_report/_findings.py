@@ -147,7 +147,7 @@ def compare(
     known = load_references(references)
     systems = named_systems(runs, order)
     if len(systems) > MOST_SYSTEMS:
-        raise UsageError("many-systems", systems=len(systems), most=MOST_SYSTEMS)
+        raise UsageError("many-systems", systems=len(systems), place="one page", most=MOST_SYSTEMS)
     if len(systems) * len(known) > MOST_LISTS:
         raise UsageError("many-lists", systems=len(systems), queries=len(known), most=MOST_LISTS)
     loaded = load_runs(systems, order, ties, progress=progress)  # whole: losses ask for what is below the cutoff

@@ -18,7 +18,7 @@ from rankdev._common.arrays import Floats
 from rankdev.core.ordering import Ties
 from rankdev.core.references import References
 from rankdev.core.runs import Run
-from rankdev.errors import DataError, RankdevWarning, shown
+from rankdev.errors import DataError, RankdevWarning
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.evaluate import Empty
 from rankdev.evaluation.hits import MatchedRuns
@@ -124,7 +124,8 @@ class Task:
         """Yield the run of each system. All are ordered at once, as one run: ordering each takes longer."""
         unknown = sorted(set(rows["system"].unique()) - set(self.systems))
         if unknown:
-            raise DataError(f"runs: system {shown(unknown[0])} is not among the systems that were named; name all")
+            known = list(self.systems)
+            raise DataError("not-a-choice", role="runs", name="system", value=unknown[0], near=None, known=known)
         number = pl.col("system").cast(pl.Enum(self.systems)).to_physical().alias("number")
         rows = rows.select(number, "system", "query", "item", "score").sort("number", maintain_order=True)
         query = pl.concat_str(pl.col("number").cast(pl.String), "query", separator=" ")
@@ -229,5 +230,5 @@ def _check_named(rows: pl.DataFrame, what: str, *names: str) -> None:
     for name in names:
         missing = (rows[name].is_null() | (rows[name] == "")).arg_max() if len(rows) else None
         if missing is not None and not rows[name][missing]:
-            others = ", ".join(f"{other} {shown(rows[other][missing])}" for other in names if rows[other][missing])
-            raise DataError(f"{what}: a row ({others or 'all of it empty'}) has no {name}; every row needs one")
+            others = {other: rows[other][missing] for other in names if rows[other][missing]}
+            raise DataError("no-value", role=what, name=name, **others)

@@ -17,7 +17,7 @@ from typing import Any
 
 from rankdev._common.ids import as_id
 from rankdev.core.references import References
-from rankdev.errors import MeasureError, MissingExtraError, RankdevError, suggestion
+from rankdev.errors import MeasureError, MissingExtraError, RankdevError, nearest
 from rankdev.evaluation.evaluate import evaluate
 from rankdev.measures import REGISTRY, parse
 
@@ -66,8 +66,8 @@ class OurMeasure(ir_measures.Measure):  # type: ignore[misc]
         known = list(self.SUPPORTED_PARAMS)
         for name in params:
             if name not in known:
-                listed = ", ".join(known)
-                raise ValueError(f"{self.NAME}: unknown parameter {name!r}; it has {listed}{suggestion(name, known)}")
+                where = {"measure": self.NAME, "near": nearest(name, known), "known": known}
+                raise MeasureError("not-a-choice", name="parameter", value=name, **where)
         super().__init__(**{name: _python_value(value) for name, value in params.items()})
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -87,18 +87,17 @@ class OurMeasure(ir_measures.Measure):  # type: ignore[misc]
         return self.NAME != "Compat" or not {"cutoff", "depth"}.isdisjoint(self.params)
 
     def validate_params(self) -> None:
-        """Refuse wrong parameters with our message and the type of error that ir_measures expects.
+        """Refuse wrong parameters.
 
         Examples
         --------
         >>> RDQ(alpha=4).validate_params()
         """
         if self.is_ours and not self.params.get("normalize", True):
-            raise ValueError("Compat with a cutoff or a depth is always normalised; leave normalize=False out")
-        try:
-            _ = self.is_ours and self.text
-        except MeasureError as error:
-            raise ValueError(str(error)) from None
+            raise MeasureError(
+                "not-needed", measure=self.NAME, name="normalize", use="Compat without a cutoff or depth"
+            )
+        _ = self.is_ours and self.text
 
     def aggregator(self) -> Any:
         """Return the aggregator: the mean over queries for which the measure is available.
@@ -173,8 +172,8 @@ class Rankdev(ir_measures.Provider):  # type: ignore[misc]
         measures = list(measures)
         for measure in measures:
             if not self.supports(measure):
-                known = ", ".join(MEASURES)
-                raise ValueError(f"unsupported measure {measure}; rankdev computes {known} (Compat with a cutoff)")
+                known = list(MEASURES)
+                raise MeasureError("not-a-choice", name="measure", value=str(measure), near=None, known=known)
         return _Evaluator(measures, ir_measures.util.QrelsConverter(qrels).as_dict_of_dict())
 
 

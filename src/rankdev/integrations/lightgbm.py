@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rankdev._common.arrays import Floats
-from rankdev.errors import UsageError
+from rankdev._common.checks import bad_type
 from rankdev.learning.gains import training_labels
 from rankdev.learning.training import Lambdas, MeanScore
 
@@ -148,4 +148,4 @@ class Metric(MeanScore):
 
 def _check(data: Any, remedy: str) -> None:
     if not hasattr(data, "get_label"):
-        raise UsageError(f"a Dataset with groups is needed; LGBMRanker takes {remedy}")
+        raise bad_type("data", "a Dataset with groups", data, f"LGBMRanker takes {remedy}")

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rankdev._common.checks import check_path, is_list
+from rankdev._common.checks import bad_type, check_path, is_list
 from rankdev.core.references import References
 from rankdev.core.runs import Run
-from rankdev.errors import DataError, FileFormatError, UsageError, shown
+from rankdev.errors import DataError, UsageError, nearest
 from rankdev.io.formats.jsonl import loads
 from rankdev.io.streams import PathLike, Source
 
@@ -101,16 +101,14 @@ def read_runs(
     ['mine']
     """
     if not isinstance(paths, Mapping) and not is_list(paths):
-        raise UsageError(f"read_runs takes a list of files or folders, or {{name: path}}; got {shown(paths)}")
+        raise bad_type("paths", "a list of files or folders", paths, "or {name: path}")
     named = paths.items() if isinstance(paths, Mapping) else [(None, path) for path in paths]
     runs: dict[str, Run] = {}
     for given, path in named:
         content = _content(path, task)
         name = given or content[META].get("model_name")
-        if not name:
-            raise UsageError(f"{path}: the model has no name; give {{name: path}}")
-        if name in runs:
-            raise UsageError(f"{path}: there are predictions of the model {shown(name)} already; give {{name: path}}")
+        if not name or name in runs:
+            raise UsageError("not-named", path=path, name=name)
         runs[name] = _run(content, path, subset, split, ignore_identical_ids)
     return runs
 
@@ -141,7 +139,7 @@ def references(task: Any, *, subset: str | None = None, split: str | None = None
     References(1 query, 2 items, graded)
     """
     if not hasattr(task, "data_loaded"):
-        raise UsageError(f"a task of MTEB is needed, such as mteb.get_task(…); got {shown(task)}")
+        raise bad_type("task", "a task of MTEB", task, "such as mteb.get_task(…)")
     if not task.data_loaded:
         task.load_data()
     return References.from_grades(_chosen(task.dataset, task.metadata.name, subset, split)["relevant_docs"])
@@ -152,26 +150,25 @@ def _content(path: PathLike, task: str | None) -> dict[str, Any]:
     if file.is_dir():
         known = {entry.name.removesuffix(ENDING): entry for entry in sorted(file.glob(f"*{ENDING}"))}
         if not known:
-            raise UsageError(f"{file}: no file here ends in {ENDING}; give the prediction_folder of mteb.evaluate")
+            raise UsageError("no-predictions", path=file, ending=ENDING)
         file = known[_one_of(known, "task", task, str(file))]
     with Source(file) as source:
         try:
             content = loads(source.read())
         except json.JSONDecodeError as error:
-            raise FileFormatError(file, f"not JSON ({error.msg})", error.lineno) from None
+            raise DataError("not-json", path=file, line=error.lineno, why=error.msg) from None
         except DataError as error:
-            raise FileFormatError(file, str(error)) from None
+            raise error.at(path=file) from None
     if not isinstance(content, dict) or not isinstance(content.get(META), dict):
-        raise FileFormatError(
-            file, f"these are not predictions of MTEB 2: there is no {META!r}; rankdev.read_run reads other files"
-        )
+        raise DataError("not-of-mteb", path=file, key=META)
     return content
 
 
 def _run(content: dict[str, Any], path: PathLike, subset: str | None, split: str | None, ignore: bool) -> Run:
     predictions = _chosen({name: value for name, value in content.items() if name != META}, path, subset, split)
     if not isinstance(predictions, dict) or not all(isinstance(found, dict) for found in predictions.values()):
-        raise FileFormatError(path, "expected {query: {item: score}}; this task does not rank items")
+        expected = "{query: {item: score}}; some tasks rank no items"
+        raise DataError("bad-value", path=path, name="the split", value=predictions, expected=expected)
     if ignore:
         predictions = {
             query: {item: score for item, score in found.items() if item != query}
@@ -180,16 +177,16 @@ def _run(content: dict[str, Any], path: PathLike, subset: str | None, split: str
     try:
         run = Run.from_scores(predictions)
     except DataError as error:
-        raise FileFormatError(path, str(error)) from None
+        raise error.at(path=path) from None
     if not len(run):
-        raise FileFormatError(path, "no query has an item")
+        raise DataError("empty", path=path, name="the run", expected="at least one item")
     return run
 
 
 def _chosen(content: Mapping[str, Any], where: object, subset: str | None, split: str | None) -> Any:
     chosen = content[_one_of(content, "subset", subset, str(where))]
     if not isinstance(chosen, Mapping):
-        raise DataError(f"{where}: expected the splits of a subset; got {shown(chosen)}")
+        raise DataError("bad-value", path=where, name="the subset", value=chosen, expected="its splits")
     return chosen[_one_of(chosen, "split", split, str(where))]
 
 
@@ -200,6 +197,6 @@ def _one_of(known: Mapping[str, Any], what: str, asked: str | None, where: str) 
     if asked in known:
         return str(asked)
     if not known:
-        raise DataError(f"{where}: there is no {what} in it")
-    problem = f"give {what}=…" if asked is None else f"there is no {what} {shown(asked)}"
-    raise UsageError(f"{where}: {problem}; expected one of {', '.join(known)}")
+        raise DataError("empty", path=where, name="the file", expected=f"one with a {what}")
+    near = None if asked is None else nearest(asked, known)
+    raise UsageError("not-a-choice", path=where, name=what, value=asked, near=near, known=list(known))

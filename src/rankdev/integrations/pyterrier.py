@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from rankdev._common.checks import is_list
+from rankdev._common.checks import bad_type, is_list
 from rankdev._common.columns import text_column
 from rankdev._common.tables import as_frame, is_table
 from rankdev.core.references import References
-from rankdev.errors import DataError, UsageError, shown
+from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.evaluate import evaluate
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import load_references
@@ -71,21 +71,21 @@ def _named(systems: Any, names: Sequence[str] | None) -> dict[str, Any]:
     if isinstance(systems, Mapping):
         return dict(systems)
     if is_table(systems) or not is_list(systems):
-        raise UsageError(f"systems must be {{name: system}} or a list with names=[…]; got {type(systems).__name__}")
+        raise bad_type("systems", "{name: system}", systems, "or give a list, with names=[…]")
     systems = list(systems)
     labels = [str(system) for system in systems] if names is None else list(names)
     if len(labels) != len(systems) or len(set(labels)) != len(labels):
-        raise UsageError("every system needs a name of its own; give names=[…], one for each system")
+        raise UsageError("not-named", name=None)
     return dict(zip(labels, systems, strict=True))
 
 
 def _among(references: References, topics: Any) -> References:
     if not is_table(topics):
-        raise UsageError(f"topics must be a frame with the column qid; got {type(topics).__name__}")
+        raise bad_type("topics", "a frame with the column qid", topics, "such as dataset.get_topics()")
     asked = text_column(as_frame(topics), "query", "topics")
     places = np.flatnonzero(references.queries.is_in(asked.implode()).to_numpy())
     if not len(places):
-        raise DataError("no query of the topics has a reference; do topics and references use the same ids?")
+        raise DataError("no-shared-query", one="topics", other="references")
     return references.of_queries(places)
 
 
@@ -93,5 +93,5 @@ def _results(name: str, system: Any, topics: Any) -> Any:
     if not hasattr(system, "search"):  # what every transformer has
         return system
     if topics is None:
-        raise UsageError(f"system {shown(name)}: a transformer needs topics; give a frame with qid and query")
+        raise UsageError("needed", system=name, name="topics", use="a transformer")
     return system.transform(topics)

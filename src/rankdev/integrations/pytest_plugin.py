@@ -58,7 +58,7 @@ def _check_gate(
     __tracebackhide__ = True
     check_choice("undecided", undecided, ("pass", "fail"))
     if (baseline is None) == (against is None):
-        raise UsageError("give the run of the baseline (baseline=), or a file of its scores (against=)")
+        raise UsageError("one-of-two", name="baseline", other="against")
     runs = {"candidate": candidate, **({} if baseline is None else {"baseline": baseline})}
     saved = {
         name: _saved(name, file) for name, file in (("against", against), ("release", release)) if file is not None
@@ -70,7 +70,7 @@ def _check_gate(
     if found.verdict == "fail" or (found.verdict == "undecided" and undecided == "fail"):
         pytest.fail(str(found), pytrace=False)
     if found.verdict == "undecided":
-        warn(" ".join(found.decisive))
+        warn("undecided", text=" ".join(found.decisive))
     return found
 
 
@@ -80,7 +80,5 @@ def _saved(name: str, file: Any) -> Scores:
 
     scores = as_scores(file)
     if scores.origin is None:
-        raise DataError(
-            f"{name}: it does not state its references; write it with rankdev gate REFERENCES RUN --save FILE"
-        )
+        raise DataError("no-origin", role=name)
     return scores

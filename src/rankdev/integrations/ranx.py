@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rankdev._common.checks import check_kind
+from rankdev._common.checks import bad_type, check_kind
 from rankdev.core.references import References
 from rankdev.core.runs import Run
-from rankdev.errors import DataError, MissingExtraError, UsageError, shown
+from rankdev.errors import DataError, MissingExtraError, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.significance.result import Significance
 
@@ -49,10 +49,10 @@ def to_ranx(value: References | Run, name: str | None = None) -> Any:
     if isinstance(value, References):
         return ranx.Qrels(_grades(value))
     if not isinstance(value, Run):
-        raise UsageError(f"to_ranx takes References or a Run; got {type(value).__name__}")
+        raise bad_type("value", "References or a Run", value, "such as Run.of(…)")
     scores = {query: _falling(value, query) for query in value}
     if not any(scores.values()):
-        raise DataError("the run has no items; ranx cannot hold it")
+        raise DataError("empty", name="the run", expected="at least one item")
     return ranx.Run({query: items for query, items in scores.items() if items}, name=name)
 
 
@@ -79,9 +79,8 @@ def _grades(references: References) -> dict[str, dict[str, int]]:
         given = reference.grades or {item: tiers + 1 - rank for item, rank in reference.items()}
         for item, grade in given.items():
             if grade != int(grade) or grade > LARGEST:
-                raise DataError(
-                    f"query {shown(query)}: item {shown(item)} has the grade {grade:g}; ranx takes whole numbers only"
-                )
+                expected = "a whole number; ranx takes no others"
+                raise DataError("bad-value", query=query, item=item, name="the grade", value=grade, expected=expected)
         # grades below 0 mark unjudged items; a query without any other is kept all the same
         nonrelevant = {item: 0 for item, grade in (reference.nonrelevant or {}).items() if grade == 0 or not given}
         grades[query] = {item: int(grade) for item, grade in given.items()} | nonrelevant
@@ -139,13 +138,11 @@ def read_report(report: Any) -> ReportTables:
     """
     content = report.to_dict() if hasattr(report, "to_dict") else report
     if not isinstance(content, dict) or not {"model_names", "metrics"} <= content.keys():
-        raise UsageError(
-            f"read_report takes a Report of ranx or the dictionary of its file; got {type(report).__name__}"
-        )
+        raise bad_type("report", "a Report of ranx", report, "or give the dictionary of its file")
     try:
         return _tables(content)
     except KeyError as error:
-        raise DataError(f"this Report has no {error}; it may be of another version of ranx") from None
+        raise DataError("not-a-report", key=error.args[0]) from None
 
 
 def _tables(content: dict[str, Any]) -> ReportTables:
@@ -200,7 +197,7 @@ def to_report(scores: Scores, verdicts: Significance) -> Any:
     check_kind("verdicts", verdicts, Significance, "make them with rankdev.significance")
     ranx = _library("to_report")
     if len(scores.systems) > 26:
-        raise UsageError(f"a Report of ranx names systems a to z; got {len(scores.systems)} of them")
+        raise UsageError("many-systems", systems=len(scores.systems), place="a Report of ranx", most=26)
     means = scores.means.tolist()
     results = {
         name: dict(zip(scores.measures, row, strict=True)) for name, row in zip(scores.systems, means, strict=True)
@@ -210,7 +207,7 @@ def to_report(scores: Scores, verdicts: Significance) -> Any:
     for row in verdicts.to_polars().iter_rows(named=True):
         a, b, measure, p = row["a"], row["b"], row["measure"], row["p_adjusted"]
         if not _is_of(scores, row):
-            raise UsageError(f"the test of {shown(a)} and {shown(b)} by {measure} is not about these scores")
+            raise UsageError("other-scores", a=a, b=b, measure=measure)
         comparisons.setdefault({a, b}, {})[measure] = {
             "p_value": p,
             "significant": p is not None and p <= verdicts.alpha,
@@ -220,7 +217,7 @@ def to_report(scores: Scores, verdicts: Significance) -> Any:
         wins.setdefault((b, a), {})[measure] = {"W": lost, "T": tied, "L": won}
     pairs = [{a, b} for i, a in enumerate(scores.systems) for b in scores.systems[i + 1 :]]
     if any(pair not in comparisons or len(comparisons[pair]) < len(scores.measures) for pair in pairs):
-        raise UsageError("a Report needs tests of all pairs and measures; call significance(scores) without baselines")
+        raise UsageError("missing-tests")
     test = f"the {verdicts.test} test, corrected by {verdicts.correction},"
     names = list(scores.systems), results, comparisons, list(scores.measures)
     return _report_class(ranx)(*names, verdicts.alpha, wins, stat_test=test)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import chain, count
 from pathlib import Path
@@ -10,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from rankdev._common.checks import check_flag, check_whole, is_list
+from rankdev._common.checks import bad_type, check_flag, check_whole, is_list
 from rankdev._common.ids import as_id
 from rankdev._common.tables import check_mapping
 from rankdev.core.references import ReferencesLike
 from rankdev.core.runs import Run
-from rankdev.errors import DataError, MissingExtraError, UsageError, shown
+from rankdev.errors import DataError, MissingExtraError, UsageError
 from rankdev.evaluation.evaluate import evaluate
 from rankdev.io.loading import load_references
 from rankdev.learning.gains import trainable
@@ -82,7 +84,7 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         texts = _texts("queries", queries)
         asked = np.flatnonzero(known.queries.is_in(list(texts)).to_numpy())
         if not len(asked):
-            raise DataError("no query has a reference; do queries and references use the same ids?")
+            raise DataError("no-shared-query", one="queries", other="references")
         self.references = known.of_queries(asked)
         self.queries = {query: text for query, text in texts.items() if query in self.references}
         self.measures = parse_all(measures)
@@ -99,13 +101,13 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         for query in self.queries:
             entries = found.get(query, ())
             if not is_list(entries):
-                raise DataError(f"query {shown(query)}: candidates must be a list of items; got {shown(entries)}")
+                raise DataError("bad-value", query=query, name="candidates", value=entries, expected="a list of items")
             known[query] = list(dict.fromkeys(as_id(item) for item in entries))
             for item in known[query]:
                 if item not in self.items:
-                    raise DataError(f"query {shown(query)}: the candidate {shown(item)} has no text among the items")
+                    raise DataError("no-text", query=query, item=item)
         if not any(known.values()):
-            raise DataError("no query has a candidate; do queries and candidates use the same ids?")
+            raise DataError("no-shared-query", one="queries", other="candidates")
         return known
 
     def __call__(
@@ -176,7 +178,7 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         if isinstance(model, CrossEncoder):
             return Run.from_scores(self._reranked(model))
         if not hasattr(model, "encode_document"):
-            raise UsageError(f"a model of sentence-transformers is needed; got {type(model).__name__}")
+            raise bad_type("model", "a model of sentence-transformers", model, "such as SentenceTransformer(…)")
         return Run.from_scores(self._retrieved(model))
 
     def get_config_dict(self) -> dict[str, Any]:
@@ -196,9 +198,9 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
 
     def _reranked(self, model: Any) -> dict[str, dict[str, float]]:
         if self.candidates is None:
-            raise UsageError("a cross-encoder needs candidates={query: [item, …]}: it reads every pair of texts")
+            raise UsageError("needed", name="candidates", use="a cross-encoder")
         if model.num_labels != 1:
-            raise UsageError(f"the cross-encoder returns {model.num_labels} numbers for a pair; one is needed to rank")
+            raise UsageError("bad-value", name="num_labels", value=model.num_labels, expected="1: one number ranks")
         pairs = [(self.queries[query], self.items[item]) for query, found in self.candidates.items() for item in found]
         predicted = iter(model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False))
         return {query: {item: float(next(predicted)) for item in found} for query, found in self.candidates.items()}
@@ -224,7 +226,8 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
             return {item: scores[item] for item in self.candidates[query]}
         if row.isnan().any():
             item = names[int(row.isnan().nonzero()[0])]
-            raise DataError(f"query {shown(query)}, item {shown(item)}: the similarity is not a number")
+            value, expected = math.nan, "a number"
+            raise DataError("bad-value", query=query, item=item, name="the similarity", value=value, expected=expected)
         reaches = [measure.reach for measure in self.measures]
         depth = len(names) if None in reaches else min(len(names), max(reach or 0 for reach in reaches))
         kept = torch.nonzero(row >= torch.topk(row, depth).values[-1]).flatten()
@@ -234,11 +237,11 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
 def _texts(what: str, texts: Any) -> dict[str, str]:
     given = check_mapping(texts, what, "{id: text}")
     if not given:
-        raise DataError(f"there are no {what}; give {{id: text}}")
-    texts = {as_id(name): text for name, text in given.items()}
-    if len(texts) < len(given):
-        raise DataError(f"an id of the {what} appears twice, as a number and as text; keep one")
-    return texts
+        raise DataError("empty", name=what, expected="{id: text}")
+    for name, times in Counter(as_id(name) for name in given).items():
+        if times > 1:
+            raise DataError("twice", role=what, what="id", name=name)
+    return {as_id(name): text for name, text in given.items()}
 
 
 class RDQScheme(torch.nn.Module):  # type: ignore[misc]

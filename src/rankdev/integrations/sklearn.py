@@ -9,7 +9,7 @@ import polars as pl
 
 from rankdev._common.ids import as_id
 from rankdev.core.references import References
-from rankdev.errors import DataError, MissingExtraError, UsageError, shown
+from rankdev.errors import DataError, MissingExtraError, UsageError
 from rankdev.evaluation.evaluate import evaluate
 from rankdev.measures import Measure, parse
 
@@ -77,14 +77,11 @@ def mean_score(labels: Any, predictions: Any, groups: Any = None, measure: str |
     1.0
     """
     if groups is None:
-        raise UsageError(
-            "the scorer got no groups; call sklearn.set_config(enable_metadata_routing=True) and give the query of each"
-            " row, as in cross_val_score(…, params={'groups': queries}) or GridSearchCV(…).fit(…, groups=queries)"
-        )
+        raise UsageError("no-routing")
     rows = {"grade": _numbers("labels", labels), "score": _numbers("predictions", predictions), "query": _names(groups)}
     if len({values.shape for values in rows.values()}) > 1 or rows["grade"].ndim != 1:
-        shapes = ", ".join(str(values.shape) for values in rows.values())
-        raise DataError(f"labels, predictions and groups must be one per row; got the shapes {shapes}")
+        names, shapes = ("labels", "predictions", "groups"), [values.shape for values in rows.values()]
+        raise DataError("bad-shape", names=names, expected="[row]", shapes=shapes)
     items = pl.int_range(len(labels), eager=True).cast(pl.String)
     frame = pl.DataFrame({"item": items, **rows}).with_columns(pl.col("query").cast(pl.String))
     references = References.from_grades(frame.select("query", "item", "grade"))
@@ -96,7 +93,8 @@ def _numbers(what: str, values: Any) -> Any:
     try:
         return np.asarray(values, float)
     except (TypeError, ValueError):
-        raise DataError(f"{what} must be numbers, the higher the better; got {shown(values)}") from None
+        expected = "numbers, the higher the better"
+        raise DataError("bad-value", name=what, value=values, expected=expected) from None
 
 
 def _names(groups: Any) -> Any:
@@ -105,5 +103,5 @@ def _names(groups: Any) -> Any:
     if names.dtype == object and names.ndim == 1:
         return np.array([as_id(name, "groups: ") for name in names], dtype=np.str_)
     if names.dtype.kind == "f" and np.isnan(names).any():
-        raise DataError(f"row {int(np.isnan(names).argmax())} (from 0) has no group; give the query of each row")
+        raise DataError("no-value", row=int(np.isnan(names).argmax()), name="group")
     return names

@@ -10,8 +10,7 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
-from rankdev._common.checks import check_choice
-from rankdev._common.columns import listed
+from rankdev._common.checks import bad_type, check_choice
 from rankdev.errors import DataError, MeasureError, MissingExtraError, RankdevError, UsageError, warn
 from rankdev.evaluation.evaluate import Empty
 from rankdev.evaluation.scores import Scores
@@ -149,7 +148,7 @@ def collect(scores: Any) -> Scores:
     """
     table = _here(scores.select("system", "query", "measure", "value"))
     if table.is_empty():
-        raise DataError("there are no scores to collect; see coverage(…)")
+        raise DataError("no-scores")
     return Scores.from_table(table.sort("system", "query", "measure"))
 
 
@@ -176,14 +175,13 @@ def means(scores: Any) -> pl.DataFrame:
     together = scores.select("system", "measure", "value").repartition("system", "measure")
     sums = _here(together.mapInArrow(add_up, "system string, measure string, total double, known bigint"))
     if sums.is_empty():
-        raise DataError("there are no scores to take the mean of; see coverage(…)")
+        raise DataError("no-scores")
     added = pl.col("measure").is_in([name for name in sums["measure"].unique() if info_of(name).aggregate == "sum"])
     mean = pl.when(added).then("total").otherwise(pl.col("total") / pl.col("known"))
     table = sums.sort("measure", "system").with_columns(mean=pl.when(pl.col("known") > 0).then(mean))
     for system, highest in table.group_by("system").agg(pl.col("mean").abs().max()).sort("system").rows():
         if not highest:
-            message = f"{system} scores 0 everywhere; check with coverage(…) that queries and items have the same ids"
-            warn(message)
+            warn("zero-everywhere", system=system)
     return table.pivot("measure", index="system", values="mean", maintain_order=True)
 
 
@@ -199,11 +197,11 @@ def _prepared(
     wanted = parse_all(measures)
     for measure in wanted:
         if measure.aggregate == "geometric":
-            raise MeasureError(f"{measure} is a geometric mean over queries, which is not computed here; leave it out")
+            raise MeasureError("not-computed", name=str(measure), instead="a geometric mean needs all queries")
     known = _fields(references, "references")
     given, marked = ([name for name in names if name in known] for names in (("rank", "grade"), ("nonrelevant",)))
     if not given:
-        raise DataError(f"references: column 'rank' or 'grade' is missing; found {listed(list(known))}")
+        raise DataError("no-column", role="references", name="rank", known=list(known))
     relevant = _columns(references, "references", ("query", "item", *given, *marked))
     returned = _columns(runs, "runs", ("system", "query", "item", "score"))
     together = relevant.withColumn("is_run", functions.lit(False)).unionByName(
@@ -218,11 +216,13 @@ def _named(runs: Any, systems: Sequence[str] | None) -> list[str]:
     """Return the names of all systems, in order: those given, or those in ``runs``."""
     if systems is not None:
         if isinstance(systems, str) or not all(isinstance(name, str) for name in systems) or not systems:
-            raise UsageError("systems must be a list of names, such as ['bm25', 'dense']")
+            raise UsageError("not-names", name="systems", value=systems)
         return sorted(set(systems))
     names = _here(runs.select("system").distinct())["system"].to_list()
-    if not all(names) or not names:
-        raise DataError("runs: a row has no system; every row needs one" if names else "runs: there are no rows")
+    if not names:
+        raise DataError("empty", name="runs", expected="at least one row")
+    if not all(names):
+        raise DataError("no-value", role="runs", name="system")
     return sorted(names)
 
 
@@ -234,7 +234,7 @@ def _highest(references: Any) -> float:
 
 def _fields(frame: Any, what: str) -> dict[str, str]:
     if not hasattr(frame, "dtypes") or not hasattr(frame, "mapInArrow"):
-        raise UsageError(f"{what} must be a Spark DataFrame; got {type(frame).__name__}")
+        raise bad_type(what, "a Spark DataFrame", frame, "make it with createDataFrame")
     return dict(frame.dtypes)
 
 
@@ -244,13 +244,13 @@ def _columns(frame: Any, what: str, names: Iterable[str]) -> Any:
     chosen = []
     for name in names:
         if name not in found:
-            raise DataError(f"{what}: column {name!r} is missing; found {listed(list(found))}")
+            raise DataError("no-column", role=what, name=name, known=list(found))
         if frame.columns.count(name) > 1:
-            raise DataError(f"{what}: column {name!r} appears twice; keep one")
+            raise DataError("twice", role=what, what="column", name=name)
         allowed, sent = KINDS[name]
         if re.split(r"[( ]", found[name])[0] not in allowed:  # decimal(10,2), string collate UTF8_LCASE
             expected = {"string": "text or whole numbers", "double": "numbers", "boolean": "true or false"}[sent]
-            raise DataError(f"{what}: column {name!r} holds {found[name]}; expected {expected}")
+            raise DataError("bad-column", role=what, name=name, type=found[name], expected=expected)
         chosen.append(functions.col(name).cast(sent).alias(name))
     return frame.select(*chosen)
 
@@ -273,18 +273,14 @@ def _in_one_line(text: str) -> RankdevError:
     """Find why a job failed in Spark's message, which mixes tracebacks of Java and Python."""
     if ours := re.findall(r"(?:rankdev\.errors\.|External error: )(Data|Usage|Measure)Error: (.+)", text):
         kind, message = ours[-1]
-        return {"Data": DataError, "Usage": UsageError, "Measure": MeasureError}[kind](message.strip())
+        raised = {"Data": DataError, "Usage": UsageError, "Measure": MeasureError}[kind]
+        return raised("of-worker", text=message.strip())
     if missing := re.search(r"No module named '(.+?)'", text):
-        return RankdevError(
-            f"Spark's workers have no module {missing[1]}; install rankdev[spark] there, and your measures"
-        )
+        return RankdevError("worker-without-module", module=missing[1])
     if lost := re.search(
         r"Python worker exited unexpectedly|(ExecutorLostFailure|\S*OutOfMemoryError|MemoryError).*", text
     ):
-        return RankdevError(
-            f"Spark lost a worker too often ({lost[0].strip()[:160]}); where it ran out of memory, use more partitions"
-            " (spark.sql.shuffle.partitions) or larger workers"
-        )
+        return RankdevError("worker-lost", reason=lost[0].strip()[:160])
     causes = re.findall(r"^(?:: |Caused by: )?([\w.$]+(?:Error|Exception): .+)", text, re.MULTILINE)
     reasons = causes[-1:] or [line.strip() for line in text.splitlines() if line.strip()] or ["no reason given"]
-    return RankdevError(f"Spark could not do the work: {reasons[0]}")
+    return RankdevError("spark-failed", reason=reasons[0])

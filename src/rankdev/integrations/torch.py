@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rankdev._common.checks import check_number, is_list
+from rankdev._common.checks import bad_type, check_kind, check_number, is_list
 from rankdev._common.ids import as_id
 from rankdev.core.references import ReferencesLike
-from rankdev.errors import DataError, MissingExtraError, UsageError, shown
+from rankdev.errors import DataError, MissingExtraError, UsageError
 from rankdev.io.loading import load_references
 from rankdev.learning.gains import trainable
 from rankdev.measures import Measure
@@ -54,7 +56,7 @@ def rdq(
     """
     chosen, ranks, real, ideal = _checked(measure, scores, ranks, mask, reference)
     if (scores.isnan() & real).any():
-        raise DataError("a score is not a number")
+        raise DataError("bad-value", name="a score", value=math.nan, expected="a number")
     order = scores.argsort(dim=1, descending=True, stable=True)
     if mask is not None:  # behind all items, even those with the lowest possible score
         order = order.gather(1, real.gather(1, order).byte().argsort(dim=1, descending=True, stable=True))
@@ -109,9 +111,12 @@ def soft_rdq(
     chosen, ranks, real, ideal = _checked(measure, scores, ranks, mask, reference)
     check_number("temperature", temperature, 0)
     if not scores.is_floating_point():
-        raise UsageError(f"scores must be floating-point numbers to have a gradient; got {scores.dtype}")
-    if (real & ~scores.isfinite()).any():
-        raise DataError("a score is not a finite number; give mask=… where there is no item")
+        expected, remedy = "floating-point numbers", "others have no gradient"
+        raise UsageError("not-a-type", name="scores", expected=expected, value=str(scores.dtype), remedy=remedy)
+    wrong = real & ~scores.isfinite()
+    if wrong.any():
+        expected = "a finite number; give mask=… where there is no item"
+        raise DataError("bad-value", name="a score", value=scores[wrong][0].item(), expected=expected)
     scores = scores.masked_fill(~real, 0.0).to(torch.promote_types(scores.dtype, torch.float32))
     beats = torch.sigmoid((scores[:, None, :] - scores[:, :, None]) / temperature)
     others = real[:, None, :] & ~torch.eye(scores.shape[1], dtype=torch.bool, device=scores.device)
@@ -148,9 +153,11 @@ def swap_gains(labels: Tensor, measure: str | Measure = "RDQ@10") -> Tensor:
     """
     chosen = trainable(measure)
     if not isinstance(labels, Tensor) or labels.dim() != 2:
-        raise UsageError("labels must be a tensor [query, item], in the order in which the model ranks them")
+        raise bad_type(
+            "labels", "a tensor [query, item]", labels, "they are in the order in which the model ranks them"
+        )
     if labels.isnan().any():
-        raise DataError("a label is not a number")
+        raise DataError("bad-value", name="a label", value=math.nan, expected="a number")
     cutoff, length = chosen.cutoff or 0, labels.shape[1]
     if not length:
         return torch.zeros(len(labels), 0, 0, dtype=torch.double, device=labels.device)
@@ -193,17 +200,18 @@ def padded(references: ReferencesLike, items: Mapping[Any, Iterable[Any]]) -> tu
     """
     known = load_references(references)
     if not items:
-        raise DataError("there is no query; give {query: [item, …]}")
+        raise DataError("empty", name="items", expected="{query: [item, …]}")
     ranks, whole = [], []
     for query, entries in items.items():
         name = as_id(query)
         if name not in known:
-            raise DataError(f"query {shown(query)} has no reference; leave it out")
+            raise DataError("no-reference", query=query)
         if not is_list(entries):
-            raise DataError(f"query {shown(query)}: expected a list of items; got {shown(entries)}")
+            raise DataError("bad-value", query=query, name="items", value=entries, expected="a list of items")
         names = [as_id(item) for item in entries]
-        if len(set(names)) < len(names):
-            raise DataError(f"query {shown(query)}: an item appears twice; keep one")
+        for name, times in Counter(names).items():
+            if times > 1:
+                raise DataError("twice", query=query, what="item", name=name)
         reference = known[name]
         ranks.append(torch.tensor([reference.get(item, 0) for item in names], dtype=torch.long))
         whole.append(torch.tensor(list(reference.values()), dtype=torch.long))
@@ -269,35 +277,35 @@ def _checked(
     given = {"scores": scores, "ranks": ranks, "mask": mask, "reference": reference}
     tensors = {name: value for name, value in given.items() if value is not None}
     for name, value in tensors.items():
-        if not isinstance(value, Tensor):
-            raise UsageError(f"{name} must be a tensor; got {type(value).__name__}")
+        check_kind(name, value, Tensor, "make it with torch.tensor")
         if value.device != scores.device:
-            raise UsageError(f"scores are on {scores.device}, {name} on {value.device}; move them to one device")
+            raise UsageError("two-devices", name=name, one=str(scores.device), other=str(value.device))
     shapes = [tuple(value.shape) for name, value in tensors.items() if name != "reference"]
     if len(set(shapes)) > 1 or scores.dim() != 2:
-        raise UsageError(
-            f"scores, ranks and mask must have one shape, [query, item]; got {', '.join(map(str, shapes))}"
-        )
+        raise UsageError("bad-shape", names=("scores", "ranks", "mask"), expected="[query, item]", shapes=shapes)
     if reference is not None and (reference.dim() != 2 or len(reference) != len(scores)):
-        raise UsageError(f"reference must be [query, m] for {len(scores)} queries; got {tuple(reference.shape)}")
+        expected, shapes = f"[query, m] for {len(scores)} queries", [tuple(reference.shape)]
+        raise UsageError("bad-shape", names=("reference",), expected=expected, shapes=shapes)
     if mask is not None and mask.is_floating_point():
-        raise UsageError(f"mask must be True where there is an item; got {mask.dtype}, which could mean the opposite")
+        expected, remedy = "True where there is an item", "numbers could mean the opposite"
+        raise UsageError("not-a-type", name="mask", expected=expected, value=str(mask.dtype), remedy=remedy)
     real = torch.ones_like(ranks, dtype=torch.bool) if mask is None else mask.bool()
     placed = _whole("ranks", torch.where(real, ranks, 0))
     if reference is None:
         ideal = _Ideal(placed)
-        _refuse(ideal.has_gaps(), "ranks must be 1, 2, 3 …; give reference=… where some are not among the items")
+        _refuse(ideal.has_gaps(), "rank-gap")
         return chosen, placed, real, ideal
     listed = _whole("reference", reference)
     ideal = _Ideal(listed)
-    _refuse(ideal.has_gaps(), "the ranks of a reference must be 1, 2, 3 … without a gap; are these grades?")
-    _refuse(_strangers(placed, listed), "more items have some rank than the reference has; is an item there twice?")
+    _refuse(ideal.has_gaps(), "rank-gap")
+    _refuse(_strangers(placed, listed), "surplus-items")
     return chosen, placed, real, ideal
 
 
 def _whole(name: str, values: Tensor) -> Tensor:
-    if values.is_floating_point() and (values != values.round()).any():
-        raise DataError(f"{name} must be whole numbers, 1 for the best; are these scores?")
+    if values.is_floating_point() and (wrong := values != values.round()).any():
+        expected = "whole numbers, 1 for the best"
+        raise DataError("bad-value", name=name, value=values[wrong][0].item(), expected=expected)
     return values.long().clamp(min=0)
 
 
@@ -311,6 +319,6 @@ def _strangers(ranks: Tensor, reference: Tensor) -> Tensor:
     return (found > there)[:, 1:].any(dim=1)
 
 
-def _refuse(wrong: Tensor, problem: str) -> None:
+def _refuse(wrong: Tensor, kind: str) -> None:
     if wrong.any():
-        raise DataError(f"query {int(wrong.nonzero()[0])} (from 0): {problem}")
+        raise DataError(kind, query=int(wrong.nonzero()[0]))

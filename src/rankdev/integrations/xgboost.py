@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev.errors import UsageError
+from rankdev._common.checks import bad_type
 from rankdev.learning.gains import training_labels
 from rankdev.learning.training import Lambdas, MeanScore
 
@@ -84,7 +84,7 @@ class Metric(MeanScore):
 
 def _sizes(data: Any) -> Ints:
     if not hasattr(data, "get_uint_info"):
-        raise UsageError("a DMatrix with groups is needed, which estimators do not pass on: use xgboost.train")
+        raise bad_type("data", "a DMatrix with groups", data, "estimators do not pass it on: use xgboost.train")
     return np.diff(data.get_uint_info("group_ptr").astype(np.int64))
 
 
