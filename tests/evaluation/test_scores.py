@@ -117,7 +117,7 @@ def test_unknown_names_get_a_suggestion(scores):
 
 
 def test_a_shape_that_does_not_fit():
-    with raises("bad-shape", DataError, expected=(1, 1, 1), shape=(1, 2, 1)):
+    with raises("bad-shape", DataError, expected=(1, 1, 1), shapes=((1, 2, 1),)):
         rd.Scores(("a",), ("q",), ("P@1",), np.zeros((1, 2, 1)))
 
 

@@ -27,7 +27,7 @@ def test_only_queries_among_the_topics_count():
     got = pyterrier.scores({"a": RESULTS}, few, QRELS, "RDQ@5")
     assert got.queries == ("1",)
     assert pyterrier.scores({"a": RESULTS}, few, QRELS, "RDQ@5", filter_by_topics=False).queries == ("1", "2")
-    with raises("no-shared-query", rd.DataError, one="topics", other="references"):
+    with raises("nothing-in-common", rd.DataError, one="topics", other="references"):
         pyterrier.scores({"a": RESULTS}, few.assign(qid="9"), QRELS, "RDQ@5")
 
 

@@ -110,11 +110,15 @@ class NotANumber:
     ("call", "kind", "fields"),
     [
         (lambda: RankingEvaluator(QUERIES, {}, TIERS), "empty", {"name": "items"}),
-        (lambda: RankingEvaluator({1: "a", "1": "b"}, ITEMS, {"1": ["d1"]}), "twice", {"role": "queries", "name": "1"}),
-        (lambda: RankingEvaluator({"p": "kelp"}, ITEMS, TIERS), "no-shared-query", {"other": "references"}),
+        (
+            lambda: RankingEvaluator({1: "a", "1": "b"}, ITEMS, {"1": ["d1"]}),
+            "appears-twice",
+            {"value": "1"},
+        ),
+        (lambda: RankingEvaluator({"p": "kelp"}, ITEMS, TIERS), "nothing-in-common", {"other": "references"}),
         (lambda: RankingEvaluator(QUERIES, ITEMS, TIERS, batch_size=0), "not-whole", {"name": "batch_size"}),
         (lambda: RankingEvaluator(QUERIES, ITEMS, TIERS, candidates={"q0": "d1"}), "bad-value", {"query": "q0"}),
-        (lambda: RankingEvaluator(QUERIES, ITEMS, TIERS, candidates={"p": ["d1"]}), "no-shared-query", {}),
+        (lambda: RankingEvaluator(QUERIES, ITEMS, TIERS, candidates={"p": ["d1"]}), "nothing-in-common", {}),
         (lambda: RankingEvaluator(QUERIES, ITEMS, TIERS, candidates={"q0": ["gone"]}), "no-text", {"item": "gone"}),
         (lambda: RankingEvaluator(QUERIES, ITEMS, TIERS)("a-model"), "not-a-type", {"name": "model"}),
         (lambda: RankingEvaluator(QUERIES, ITEMS, TIERS).run(NotANumber()), "bad-value", {"name": "the similarity"}),

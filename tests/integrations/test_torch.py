@@ -175,7 +175,7 @@ def test_a_query_without_reference_items_scores_0_and_pulls_nowhere():
         (lambda: soft_rdq(ONE, ONE, "AP@5"), "not-trainable", {"measure": "AP@5"}),
         (lambda: swap_gains(torch.zeros(3)), "not-a-type", {"name": "labels"}),
         (lambda: swap_gains(torch.full((1, 2), torch.nan)), "bad-value", {"name": "a label"}),
-        (lambda: padded({"q": ["a"]}, {"q": ["a", "a"]}), "twice", {"query": "q", "name": "a"}),
+        (lambda: padded({"q": ["a"]}, {"q": ["a", "a"]}), "appears-twice", {"query": "q", "value": "a"}),
         (lambda: padded({"q": ["a"]}, {"q": "abc"}), "bad-value", {"query": "q", "value": "abc"}),
         (lambda: padded({"q": ["a"]}, {}), "empty", {"name": "items"}),
         (lambda: padded({"q": ["a"]}, {"p": ["a"]}), "no-reference", {"query": "p"}),

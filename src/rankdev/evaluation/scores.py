@@ -108,7 +108,9 @@ class Scores(Result):
                 raise DataError("appears-twice", what=what, value=twice)
         shape = (len(self.systems), len(self.queries), len(self.measures))
         if self.values.shape != shape:
-            raise DataError("bad-shape", expected=shape, shape=self.values.shape)
+            raise DataError(
+                "bad-shape", names=("systems × queries × measures",), expected=shape, shapes=[self.values.shape]
+            )
 
     @classmethod
     def from_table(cls, table: TableLike, reference_sizes: Any = None) -> Scores:

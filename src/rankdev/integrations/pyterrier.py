@@ -85,7 +85,7 @@ def _among(references: References, topics: Any) -> References:
     asked = text_column(as_frame(topics), "query", "topics")
     places = np.flatnonzero(references.queries.is_in(asked.implode()).to_numpy())
     if not len(places):
-        raise DataError("no-shared-query", one="topics", other="references")
+        raise DataError("nothing-in-common", one="topics", other="references")
     return references.of_queries(places)
 
 

@@ -84,7 +84,7 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         texts = _texts("queries", queries)
         asked = np.flatnonzero(known.queries.is_in(list(texts)).to_numpy())
         if not len(asked):
-            raise DataError("no-shared-query", one="queries", other="references")
+            raise DataError("nothing-in-common", one="queries", other="references")
         self.references = known.of_queries(asked)
         self.queries = {query: text for query, text in texts.items() if query in self.references}
         self.measures = parse_all(measures)
@@ -107,7 +107,7 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
                 if item not in self.items:
                     raise DataError("no-text", query=query, item=item)
         if not any(known.values()):
-            raise DataError("no-shared-query", one="queries", other="candidates")
+            raise DataError("nothing-in-common", one="queries", other="candidates")
         return known
 
     def __call__(
@@ -240,7 +240,7 @@ def _texts(what: str, texts: Any) -> dict[str, str]:
         raise DataError("empty", name=what, expected="{id: text}")
     for name, times in Counter(as_id(name) for name in given).items():
         if times > 1:
-            raise DataError("twice", role=what, what="id", name=name)
+            raise DataError("appears-twice", role=what, what="id", value=name)
     return {as_id(name): text for name, text in given.items()}
 
 

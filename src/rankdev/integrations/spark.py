@@ -246,7 +246,7 @@ def _columns(frame: Any, what: str, names: Iterable[str]) -> Any:
         if name not in found:
             raise DataError("no-column", role=what, name=name, known=list(found))
         if frame.columns.count(name) > 1:
-            raise DataError("twice", role=what, what="column", name=name)
+            raise DataError("appears-twice", role=what, what="column", value=name)
         allowed, sent = KINDS[name]
         if re.split(r"[( ]", found[name])[0] not in allowed:  # decimal(10,2), string collate UTF8_LCASE
             expected = {"string": "text or whole numbers", "double": "numbers", "boolean": "true or false"}[sent]

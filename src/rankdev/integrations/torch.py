@@ -211,7 +211,7 @@ def padded(references: ReferencesLike, items: Mapping[Any, Iterable[Any]]) -> tu
         names = [as_id(item) for item in entries]
         for name, times in Counter(names).items():
             if times > 1:
-                raise DataError("twice", query=query, what="item", name=name)
+                raise DataError("appears-twice", query=query, what="item", value=name)
         reference = known[name]
         ranks.append(torch.tensor([reference.get(item, 0) for item in names], dtype=torch.long))
         whole.append(torch.tensor(list(reference.values()), dtype=torch.long))
