@@ -197,7 +197,9 @@ class Note(_Told, str):
 
 
 def warn(kind: str, /, **fields: Any) -> None:
-    """Warn of something that the user's own line, not one of rankdev, has to do with."""
+    """Warn of something that the user's own line, not one of rankdev, has to do with; or of a note."""
+    if isinstance(kind, Note):
+        fields, kind = kind.fields, kind.kind
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back

@@ -176,10 +176,27 @@ SENTENCES = {
     "several-measures": "{name} denotes {count:measure}; use it in a list of measures, as in evaluate",
     "short-weights": "{count:weight does} not reach position {position}; give more, or tail={last:g} for the rest",
     "unknown-measure": "unknown measure {name!r}{near:hint} (see rankdev measures)",
+    # statistics: power and plans
+    "equal-pilot": "the pilot cannot tell how much is needed: {a} and {b} have the same difference on all but"
+    " {count:{unit} of {all}}; a pilot with at least {least} others can",
+    "heavy-tails": "the pilot's differences have heavy tails (kurtosis {kurtosis:.1f}; normal ones have 3): the"
+    " interval may be too narrow; a larger pilot would be safer",
+    "interrupted": "interrupted: sizes and buckets that were not finished are left out",
+    "no-difference": "the pilot shows no difference between {a} and {b}; give the one that matters: `difference`",
+    "no-variance": "the scores do not vary over queries, so the number needed cannot be estimated",
+    "not-of-power": "this is not a result of power; give the .json or .parquet file that rankdev power -o wrote",
+    "other-power": "this was made with {name} = {before!r}, not {now!r}; continue with the same data and options, or"
+    " start over",
+    "other-version": "made by rankdev {command} {version}; expected power {expected}, for numbers may differ between"
+    " versions",
+    "size-of-all": "there are {count:{unit}}: a subsample of {count} is all of them, and only the flips of a test vary",
+    "sizes-left-out": "there are {count:{unit}}; larger sizes are left out: {sizes:list}",
+    "smallest-size": "{name} of {measures:list} is the smallest size simulated: read {size} as at most {size}",
     # any argument, table or file
     "bad-column": "column {name!r} holds {type}; expected {expected}",
     "bad-shape": "{names:and} must have the shape {expected}; got {shapes:list}",
     "bad-value": "{name} is {value!r}; expected {expected}",
+    "cannot-open": "cannot be opened ({why})",
     "empty": "{name} is empty; give {expected}",
     "needed": "`{name}` is needed for `{use}`",
     "no-column": "column {name!r} is missing; found {known:list}",
@@ -204,6 +221,7 @@ SENTENCES = {
     "not-names": "`{name}` must be a list of names; got {value!r}",
     "not-together": "`{name}` cannot be combined with `{other}`; give one of them",
     "not-whole": "`{name}` must be a whole number of at least {low}; got {value!r}",
+    "too-few": "{what} needs at least {least:{unit}}; got {count:,}",
     "too-large": "`{name}` must be at most {high:,}; got {value!r}",
 }
 

@@ -10,6 +10,7 @@ from polars.testing import assert_frame_equal
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.measures.base import MeasureInfo
+from tests.raising import raises
 
 N = 16
 RNG = np.random.default_rng(3)
@@ -143,13 +144,13 @@ def test_designs_that_cannot_be_combined_are_refused():
     with pytest.raises(UsageError, match="clusters is for intervals"):
         rd.agreement(scores, clusters=clusters)
     sized = rd.Scores(scores.systems, scores.queries, scores.measures, scores.values, np.arange(16))
-    with pytest.raises(UsageError, match="buckets group single queries"):
+    with raises("not-together", UsageError, name="buckets", other="clusters"):
         rd.power(sized, sizes=[2], clusters=clusters, buckets=[4])
-    with pytest.raises(UsageError, match="clusters is for a plan of two systems"):
+    with raises("not-needed", UsageError, name="clusters"):
         rd.plan(scores, difference=0.1, clusters=clusters)
-    with pytest.raises(DataError, match="at least 10 clusters"):
+    with raises("too-few", DataError, least=10, unit="cluster"):
         rd.plan(scores, "a", "c", "P@5", difference=0.1, clusters=clusters)
-    with pytest.raises(DataError, match="the pool has 2 clusters"):
+    with raises("too-few", DataError, unit="cluster", count=2):
         rd.stability(scores, sizes=[4], clusters=clusters)
 
 
@@ -158,5 +159,5 @@ def test_a_result_is_not_resumed_with_other_clusters():
     clusters = {query: i // 2 for i, query in enumerate(scores.queries)}
     done = rd.power(scores, sizes=[4], subsamples=10, clusters=clusters)
     assert (rd.power(scores, sizes=[4, 6], subsamples=10, clusters=clusters, resume=done).sizes) == (4, 6)
-    with pytest.raises(DataError, match="other scores"):
+    with raises("other-power", DataError, name="data"):
         rd.power(scores, sizes=[4, 6], subsamples=10, resume=done)

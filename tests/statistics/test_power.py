@@ -11,6 +11,7 @@ from rankdev.statistics._randomization import most_extremes
 from rankdev.statistics.flips.exact import draw, stream_keys
 from rankdev.statistics.power import power
 from rankdev.statistics.power.result import Bucket, Power
+from tests.raising import kinds, noted, raises, warns
 from tests.statistics.plain import all_extremes, exact_p
 
 OPTIONS = {"subsamples": 300, "permutations": 1000, "alpha": 0.05, "p_value": "plus-one", "seed": 0, "complete": True}
@@ -61,7 +62,7 @@ def test_the_most_extremes_that_reject():
     assert most_extremes(999, 0.05, "plus-one") == 49  # 50/1000
     assert most_extremes(100, 0.05, "paper") == 5
     assert most_extremes(10, 0.05, "plus-one") == -1  # 1/11 is more than .05
-    with pytest.raises(UsageError, match="plus-one, paper"):
+    with raises("not-a-choice", UsageError, name="p_value", value="x"):
         most_extremes(10, 0.05, "x")
 
 
@@ -74,7 +75,7 @@ def test_percentiles_n80_and_verdicts_by_hand(hand_made):
     assert second[4] == np.inf
     assert hand_made.verdicts() == {"pairs": 6, "all": 2, "most": 2, "any": 4, "none": 2}
     assert hand_made.error[0, 0, 0] == pytest.approx(np.sqrt(0.1 * 0.9 / 300))
-    with pytest.raises(UsageError, match="the sizes are 25, 100"):
+    with raises("not-a-choice", UsageError, name="size", value=50, known=(25, 100)):
         hand_made.summary(n=50)
 
 
@@ -100,11 +101,9 @@ def test_buckets_test_inside_each_range_of_reference_sizes(make_scores, rng):
     sizes = np.repeat([2, 3, 4, 11, 30], 12)
     scores = make_scores(values, sizes)
     options = {"sizes": [20], "subsamples": 10, "permutations": 99}
-    with pytest.warns(RankdevWarning) as caught:
+    with warns("size-of-all", role="bucket (3,10]", count=12):
         found = power(scores, buckets=True, bucket_sizes=[12], **options)
-    assert [str(w.message).split(":")[0] for w in caught] == [
-        f"bucket {label} has exactly 12 queries" for label in ("(3,10]", "(10,20]", ">20")
-    ]
+    assert kinds(found.remarks).count("size-of-all") == 3
     assert [(b.label, b.queries) for b in found.buckets] == [
         ("≤3", (24,)),
         ("(3,10]", (12,)),
@@ -144,21 +143,21 @@ def test_whole_floats_are_whole_numbers(make_scores, rng):
 
 def test_an_empty_bucket_and_missing_reference_sizes(make_scores, rng):
     values = rng.random((2, 30))
-    with pytest.warns(RankdevWarning, match="bucket ≤3 has 0 queries"):
+    with warns("sizes-left-out", role="bucket ≤3", count=0, sizes=(8,)):
         found = power(make_scores(values, [5] * 30), sizes=[10], buckets=[3], bucket_sizes=[8], subsamples=3)
     assert found.bucket_summary(8)["p50"].null_count() == 1
-    with pytest.raises(DataError, match="reference size of each query"):
+    with raises("needed", DataError, use="buckets"):
         power(make_scores(values), sizes=[10], buckets=True)
-    with pytest.raises(UsageError, match="increasing upper edges"):
+    with raises("bad-value", UsageError, name="buckets"):
         power(make_scores(values, [5] * 30), sizes=[10], buckets=[10, 3])
 
 
 def test_sizes_above_the_pool_are_left_out_with_a_remark(make_scores, rng):
-    with pytest.warns(RankdevWarning, match="larger sizes are left out: 50") as caught:
+    with warns("sizes-left-out", count=30, sizes=(50,)):
         found = power(make_scores(rng.random((2, 30))), sizes=[10, 50], subsamples=3, permutations=19)
     assert found.sizes == (10,)
-    assert found.remarks == tuple(str(w.message) for w in caught)
-    with pytest.raises(DataError, match="fewer than the smallest size 25"):
+    assert kinds(found.remarks) == ["sizes-left-out"]
+    with raises("too-few", DataError, least=25, count=10):
         power(make_scores(rng.random((2, 10))), sizes=[25, 50])
 
 
@@ -200,7 +199,7 @@ def test_an_interrupt_keeps_the_sizes_that_are_done(make_scores, rng):
 
     found = power(scores, sizes=[10, 20, 30], subsamples=5, progress=stop_at(30))
     assert (found.sizes, found.complete) == ((10, 20), False)
-    assert "interrupted" in found.remarks[-1]
+    noted(found.remarks, "interrupted")
     whole = power(scores, sizes=[10, 20, 30], subsamples=5)
     assert whole.complete
     assert np.array_equal(found.power, whole.power[:, :, :2])
@@ -331,17 +330,18 @@ def test_going_on_needs_the_same_data_and_options(gapped, tmp_path):
     half = power(gapped, progress=Interrupted(20), **OPTIONS_TO_RESUME)
     path = saved(half, tmp_path, "json")
     for other in ({"seed": 4}, {"subsamples": 7}, {"permutations": 49}, {"alpha": 0.1}, {"p_value": "paper"}):
-        with pytest.raises(DataError, match=f"this was made with {next(iter(other))} = "):
+        with raises("other-power", DataError, name=next(iter(other))):
             power(gapped, resume=path, **{**OPTIONS_TO_RESUME, **other})
-    with pytest.raises(DataError, match="this was made with other scores"):
+    with raises("other-power", DataError, path="resume", name="data"):
         power(gapped.select(systems=["s0", "s1", "s2"]), resume=half, **OPTIONS_TO_RESUME)
-    for content in ("[]", "{}", "no", '{"command": "power", "version": "0", "parameters": {}, "rows": []}', "PAR1"):
+    old = '{"command": "power", "version": "0", "parameters": {}, "rows": []}'
+    for content in ("[]", "{}", "no", "PAR1", old):
         path.write_text(content)
-        with pytest.raises(DataError, match=r"power\.json: "):
+        with raises("other-version" if content == old else "not-of-power", DataError, path=str(path)):
             power(gapped, resume=path, **OPTIONS_TO_RESUME)
-    with pytest.raises(UsageError, match="cannot be opened"):
+    with raises("cannot-open", UsageError):
         power(gapped, resume=tmp_path / "none.json", **OPTIONS_TO_RESUME)
-    with pytest.raises(UsageError, match="resume must be an earlier result"):
+    with raises("not-a-path", UsageError, value=7):
         power(gapped, resume=7, **OPTIONS_TO_RESUME)
 
 
@@ -364,7 +364,7 @@ def test_intervals_hold_the_estimates_and_name_the_clearly_best(two_measures):
     assert found.clearly_best(100) == "m0"
     plain = power(two_measures, sizes=[25, 100], subsamples=40, permutations=99)
     assert np.array_equal(plain.power, found.power)
-    with pytest.raises(UsageError, match="need intervals"):
+    with raises("needed", UsageError, name="resamples"):
         plain.differences()
 
 
@@ -393,7 +393,7 @@ def test_new_queries_repeat_and_may_be_more_than_the_pool(make_scores, rng):
     same = power(scores, sizes=[30], subsamples=50, permutations=99)
     assert found.power[0, 0, 0] != same.power[0, 0, 0]
     assert np.array_equal(found.rejected, same.rejected)
-    with pytest.raises(UsageError, match="replacement must be True or False"):
+    with raises("not-a-flag", UsageError, name="replacement"):
         power(scores, sizes=[30], replacement="old")
 
 
@@ -409,14 +409,14 @@ def test_small_pools_have_small_sizes(make_scores, rng):
     values = rng.random((2, 43)) + np.array([[0.0], [2.0]])
     found = power(make_scores(values), subsamples=3, permutations=99)
     assert found.sizes == (5, 10, 15, 20, 25, 30, 40)
-    with pytest.warns(RankdevWarning, match="larger sizes are left out: 150"):
+    with warns("sizes-left-out", count=120):
         assert power(make_scores(rng.random((2, 120))), subsamples=3, permutations=19).sizes == (25, 50, 75, 100)
 
 
 def test_the_smallest_size_is_said_to_be_an_upper_bound(make_scores, rng):
     values = rng.random((2, 43)) + np.array([[0.0], [2.0]])
     found = power(make_scores(values), sizes=[10, 20], subsamples=3, permutations=99)
-    assert found.remarks == ("n80 of m0 is the smallest size simulated: read 10 as at most 10",)
+    noted(found.remarks, "smallest-size", name="n80", measures=("m0",), size=10)
     assert power(make_scores(rng.random((2, 43))), sizes=[10, 20], subsamples=9, permutations=99).remarks == ()
 
 

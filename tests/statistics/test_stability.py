@@ -4,11 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.errors import DataError, UsageError
 from rankdev.statistics.flips.exact import draw, stream_keys
 from rankdev.statistics.rank_correlation import tau_ap, tau_b
 from rankdev.statistics.stability import Stability, stability
 from tests.common.memory import peak
+from tests.raising import kinds, raises, warns
 
 small = st.lists(st.integers(0, 4), min_size=5, max_size=5)
 
@@ -57,7 +58,7 @@ def test_summary_by_hand():
     assert summary.row(0)[6:] == (0.2, 0.8, None, 100.0)
     assert summary.row(1)[5] == summary.row(1)[-1] == np.inf
     assert found.summary(at=[100]).columns[1] == "tau_100"
-    with pytest.raises(UsageError, match="the sizes are 25, 100, 200"):
+    with raises("not-a-choice", UsageError, value=50, known=(25, 100, 200)):
         found.summary(at=[50])
 
 
@@ -89,11 +90,11 @@ def test_whole_floats_are_whole_numbers(make_scores, rng):
 
 
 def test_the_whole_pool_keeps_the_order_and_larger_sizes_are_left_out(make_scores, rng):
-    with pytest.warns(RankdevWarning) as caught:
+    with warns("sizes-left-out", count=12, sizes=(25,)):
         found = stability(make_scores(rng.random((4, 12))), sizes=[12, 25], subsamples=3)
     assert found.tau[0, 0] == 1.0
-    assert found.remarks == tuple(str(warning.message) for warning in caught)
-    with pytest.raises(DataError, match="fewer than the smallest size"):
+    assert kinds(found.remarks) == ["sizes-left-out", "size-of-all"]
+    with raises("too-few", DataError, least=25, count=12):
         stability(make_scores(rng.random((4, 12))), sizes=[25])
 
 

@@ -10,6 +10,7 @@ import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.statistics.power.student import queries_for
 from rankdev.statistics.topic_set_size import queries_for_width, queries_to_detect
+from tests.raising import raises
 
 
 def test_textbook_sizes():
@@ -135,13 +136,13 @@ def test_collections_are_pooled_whatever_their_systems():
 
 
 def test_what_cannot_be_answered_is_refused():
-    with pytest.raises(UsageError, match="a difference to detect, or the width"):
+    with raises("needed", UsageError, name="difference or width"):
         rd.plan(variance=0.05)
-    with pytest.raises(DataError, match="at least 10 queries"):
+    with raises("too-few", DataError, least=10, count=9):
         rd.plan(scores_of(pilot(9)), difference=0.1)
-    with pytest.raises(DataError, match="do not vary"):
+    with raises("no-variance", DataError):
         rd.plan(scores_of(np.ones((2, 20))), difference=0.1)
-    with pytest.raises(UsageError, match="systems must be a whole number of at least 2"):
+    with raises("not-whole", UsageError, name="systems", low=2):
         rd.plan(variance=0.05, difference=0.1, systems=1)
 
 

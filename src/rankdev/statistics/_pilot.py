@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from rankdev._common.arrays import Floats
-from rankdev.errors import DataError, counted
+from rankdev.errors import DataError, Note
 from rankdev.statistics.bounded_values import CAUTIOUS, SPARSE, Unseen, most_common, upper
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.power.student import LIMIT, smallest, t_power
@@ -21,29 +21,21 @@ ROUNDING = 1e-12  # spread up to which differences are equal
 TELLING = 5  # queries with another difference than most from which on a pilot can tell
 
 
-def remarks_on_pilot(apart: Floats, a: str, b: str, clustered: bool) -> tuple[str, ...]:
+def remarks_on_pilot(apart: Floats, a: str, b: str, clustered: bool) -> tuple[Note, ...]:
     """Note where a pilot cannot tell, and where its interval may be too narrow."""
-    one, several = ("cluster", "clusters") if clustered else ("query", "queries")
+    unit = "cluster" if clustered else "query"
     if cannot_tell(apart):
-        others = counted(len(apart) - round(float(most_common(apart[None])[1][0]) * len(apart)), one)
-        return (
-            f"the pilot cannot tell how many {several} are needed: {a} and {b} have the same difference on all but"
-            f" {others} of {len(apart)}; a pilot with at least {TELLING} such {several} can",
-        )
+        others = len(apart) - round(float(most_common(apart[None])[1][0]) * len(apart))
+        return (Note("equal-pilot", a=a, b=b, count=others, unit=unit, all=len(apart), least=TELLING),)
     kurtosis = heaviness(apart) if np.ptp(apart) > ROUNDING else 0.0
-    if kurtosis <= HEAVY:
-        return ()
-    return (
-        f"the pilot's differences have heavy tails (kurtosis {kurtosis:.1f}; normal ones have 3): the interval may be"
-        f" too narrow; a pilot with more {several} would be safer",
-    )
+    return (Note("heavy-tails", kurtosis=kurtosis),) if kurtosis > HEAVY else ()
 
 
 def pilot_differences(rows: Family) -> Floats:
     """Return the differences of a pilot's queries, or of its clusters."""
     if len(rows.values) < SMALLEST:
-        several = "queries" if rows.sizes is None else "clusters"
-        raise DataError(f"a pilot needs at least {SMALLEST} {several} that both systems answer; got {len(rows.values)}")
+        unit = "query" if rows.sizes is None else "cluster"
+        raise DataError("too-few", what="a pilot", least=SMALLEST, unit=unit, count=len(rows.values))
     apart: Floats = rows.values[:, 0] - rows.values[:, 1]
     return apart
 

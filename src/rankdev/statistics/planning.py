@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import FINEST, check_number, check_seed, is_number
-from rankdev.errors import DataError, UsageError, shown, warn
+from rankdev._common.checks import FINEST, check_number, check_seed
+from rankdev.errors import DataError, UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics._pilot import Resampling, bounded_effect, cannot_tell, pilot_differences, remarks_on_pilot
 from rankdev.statistics.contrasts import families_of
@@ -244,9 +244,9 @@ def plan(
     """
     if a is None and b is None:
         if clusters is not None:
-            raise UsageError("clusters is for a plan of two systems; name them, as a and b")
+            raise UsageError("not-needed", name="clusters", use="a plan of two systems, a and b,")
         if (scores is None) == (variance is None):
-            raise UsageError("give scores or variance=, not both: a plan without a and b follows from either of them")
+            raise UsageError("one-of-two", name="scores", other="variance")
         return topic_set_size(
             scores if variance is None else variance,
             difference=() if difference is None else difference,
@@ -258,14 +258,13 @@ def plan(
             alpha=alpha,
         )
     if a is None or b is None or scores is None:
-        raise UsageError("a comparison is planned from a pilot's scores of two systems; name both, as a and b")
+        name = "scores" if scores is None else "a" if a is None else "b"
+        raise UsageError("needed", name=name, use="a plan of two systems")
     for name, value in (("width", width), ("variance", variance), ("correlation", correlation)):
         if value is not None:
-            raise UsageError(f"{name} is for plans without a pair of systems; leave it out, or a and b")
+            raise UsageError("not-needed", name=name, use="a plan without a and b")
     if not isinstance(measure, str):
-        raise UsageError(f"a comparison is planned for one measure; got {shown(measure)}")
-    if difference is not None and not is_number(difference):
-        raise UsageError(f"difference must be a number; got {shown(difference)}")
+        raise UsageError("bad-value", name="measure", value=measure, expected="one measure")
     return _of_pair(
         scores, a, b, measure, difference=difference, power=power, alpha=alpha, clusters=clusters, seed=seed
     )
@@ -285,7 +284,7 @@ def _of_pair(
         difference = check_number("difference", difference, 0, 1e9)
         check_reach("difference", difference, pair)
     elif abs(observed) < 1e-12:
-        raise DataError(f"the pilot shows no difference between {a} and {b}; give the one that matters: difference=")
+        raise DataError("no-difference", a=a, b=b)
     target = abs(observed) if difference is None else difference
     reach = rows.reach
     low, high = bounded_effect(apart, difference, reach=reach)

@@ -15,7 +15,7 @@ from rankdev._common.work import Progress
 from rankdev.core.ordering import Order, Ties
 from rankdev.core.references import ReferencesLike
 from rankdev.core.runs import RunLike
-from rankdev.errors import UsageError, shown, suggestion
+from rankdev.errors import UsageError, nearest
 from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.scores import Scores
 from rankdev.measures import parse
@@ -210,15 +210,14 @@ def grid_measures(
     measure: str, grid: Mapping[str, Sequence[Any]]
 ) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...], list[str]]:
     """Return the parameters' names, the cells of their grid and the text of the measure in each cell."""
-    if not isinstance(grid, Mapping):
-        raise UsageError(f"grid must map parameters to values, such as {{'alpha': [1, 2]}}; got {shown(grid)}")
+    if not isinstance(grid, Mapping) or not grid or not all(len(values) for values in grid.values()):
+        raise UsageError("bad-value", name="grid", value=grid, expected="lists by parameter: {'alpha': [1, 2]}")
     base = parse(measure)
     known = [entry.name for entry in fields(base)]
     for name in grid:
         if name not in known:
-            raise UsageError(f"{measure} has no parameter {name!r}{suggestion(name, known)}; it has {', '.join(known)}")
-    if not grid or not all(len(values) for values in grid.values()):
-        raise UsageError("grid must name at least one parameter, each with at least one value")
+            near = nearest(name, known)
+            raise UsageError("not-a-choice", measure=measure, name="parameter", value=name, near=near, known=known)
     cells = tuple(product(*grid.values()))
     texts = [str(replace(base, **dict(zip(grid, cell, strict=True)))) for cell in cells]
     return tuple(grid), cells, texts

@@ -13,7 +13,7 @@ import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_seed, check_whole
-from rankdev.errors import UsageError, warn
+from rankdev.errors import Note, UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.flips.exact import draw, largest_of, scale_for, stream_keys
 from rankdev.statistics.panels import OfDrawnQueries, Panel, about_clusters, as_scores, carried, panels, pool_of
@@ -242,8 +242,7 @@ class Stability(OfDrawnQueries):
         wanted = list(at or usual or self.sizes)
         for n in wanted:
             if n not in self.sizes:
-                known = ", ".join(map(str, self.sizes))
-                raise UsageError(f"stability was not simulated at {n} queries; the sizes are {known}")
+                raise UsageError("not-a-choice", name="size", value=n, near=None, known=self.sizes)
         columns: dict[str, Any] = {f"tau_{n}": self.tau[:, self.sizes.index(n)] for n in wanted}
         columns |= {"auc": self._area(), "n_at_0.8": self._first(self.tau)}
         if self.tau_limits is not None:
@@ -318,7 +317,7 @@ def stability(
     scores = as_scores(scores, measures)
     groups = panels(scores, clusters=clusters)
     pool = pool_of(scores, clusters)
-    remarks: list[str] = []
+    remarks: list[Note] = []
     plan = fitting(sizes, groups, remarks)
     for remark in remarks:
         warn(remark)

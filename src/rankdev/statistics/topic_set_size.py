@@ -219,10 +219,10 @@ def topic_set_size(
     power = check_number("power", power, alpha, 1)
     differences, widths = _numbers("difference", difference), _numbers("width", width)
     if not differences and not widths:
-        raise UsageError("state what the collection is for: a difference to detect, or the width of an interval")
+        raise UsageError("needed", name="difference or width", use="a plan")
     counts = tuple(check_whole("systems", m, 2, 10**6) for m in _listed(systems))
     if not counts:
-        raise UsageError("systems is an empty list; give at least one number")
+        raise UsageError("empty", name="systems", expected="at least one number")
     if correlation is not None:
         correlation = check_number("correlation", correlation, -1, 1)
     if is_number(variance):
@@ -231,7 +231,7 @@ def topic_set_size(
     else:
         parts = list(variance.values()) if is_several(variance) else [variance]
         if not parts:
-            raise UsageError("variance holds no collection; give a number, scores, or {name: scores}")
+            raise UsageError("empty", name="variance", expected="a number, scores, or {name: scores}")
         scores = [as_scores(part, measures) for part in parts]
         spreads = _estimated(scores)
     if correlation is not None:
@@ -278,10 +278,10 @@ def _squares(values: Floats) -> tuple[Floats, Floats]:
 def _spread(measure: str, parts: list[tuple[Floats, Floats]]) -> Spread:
     pilot = sum(len(same) for same, _ in parts)
     if pilot < SMALLEST:
-        raise DataError(f"{measure}: a variance needs at least {SMALLEST} queries that all systems answer; got {pilot}")
+        raise DataError("too-few", measure=measure, what="a variance", least=SMALLEST, unit="query", count=pilot)
     same, different = (np.concatenate(part) for part in zip(*parts, strict=True))
     if not different.any():
-        raise DataError(f"{measure}: the scores do not vary over queries, so the number needed cannot be estimated")
+        raise DataError("no-variance", measure=measure)
     return Spread(measure, pilot, *(_bounded(each, pilot - len(parts)) for each in (same, different)))
 
 

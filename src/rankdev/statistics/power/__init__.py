@@ -12,7 +12,7 @@ import numpy as np
 
 from rankdev._common.checks import check_flag, check_number, check_seed, check_whole, is_list
 from rankdev._common.work import Progress
-from rankdev.errors import DataError, UsageError, shown, warn
+from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics._randomization import PValue, most_extremes
 from rankdev.statistics.panels import Panel, about_clusters, as_scores, carried, panels, pool_of
@@ -103,11 +103,11 @@ def power(
     scores = as_scores(scores, measures)
     most_extremes(permutations, alpha, p_value)  # refuses an unknown p_value
     groups = panels(scores, clusters=clusters)
-    remarks: list[str] = []
+    remarks: list[Note] = []
     plan = fitting(sizes, groups, remarks, replaced=replacement)
     edges = _edges(buckets, scores)
     if edges is not None and clusters is not None:
-        raise UsageError("buckets group single queries, not clusters of them; leave buckets or clusters out")
+        raise UsageError("not-together", name="buckets", other="clusters")
     parts = [] if edges is None else _buckets(scores, groups, edges)
     wanted = [usual(plan)] if bucket_sizes is None else bucket_sizes
     inside = {label: fitting(wanted, part, remarks, label, replaced=replacement) for label, part in parts}
@@ -149,7 +149,7 @@ def power(
             intervals = run.intervals(part, finished, values, resamples)
             found.append(Bucket(label, queries_of(part, len(scores.measures)), finished, values, intervals))
     if run.interrupted:
-        remarks.append("interrupted: sizes and buckets that were not finished are left out")
+        remarks.append(Note("interrupted"))
     simulated = Power(
         systems=scores.systems,
         measures=scores.measures,
@@ -179,12 +179,11 @@ def _edges(buckets: bool | Sequence[int] | None, scores: Scores) -> tuple[int, .
     if buckets is None or buckets is False:
         return None
     if scores.reference_sizes is None:
-        raise DataError("buckets need the reference size of each query; use the scores that evaluate() returns")
-    if buckets is not True and not is_list(buckets):
-        raise UsageError(f"buckets must be increasing upper edges, such as [3, 10, 20]; got {shown(buckets)}")
-    edges = PAPER_EDGES if buckets is True else tuple(check_whole("an edge of buckets", edge, 0) for edge in buckets)
+        raise DataError("needed", name="the reference size of each query, as evaluate() gives it,", use="buckets")
+    given: Any = PAPER_EDGES if buckets is True else buckets if is_list(buckets) else ()
+    edges = tuple(check_whole("an edge of buckets", edge, 0) for edge in given)
     if not edges or list(edges) != sorted(set(edges)):
-        raise UsageError(f"buckets must be increasing upper edges, such as [3, 10, 20]; got {shown(buckets)}")
+        raise UsageError("bad-value", name="buckets", value=buckets, expected="rising upper edges, such as [3, 10, 20]")
     return edges
 
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from rankdev import __version__
 from rankdev._common.arrays import Floats
+from rankdev._common.checks import check_path
 from rankdev._common.lazy import pl
-from rankdev.errors import DataError, FileFormatError, UsageError, shown
+from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.power.result import Power
 
@@ -41,43 +42,35 @@ def finished_sizes(
     """
     if isinstance(earlier, Power):
         name, parameters, values = "resume", earlier.parameters, earlier.power.ravel()
-    elif isinstance(earlier, str | os.PathLike):
-        name, (parameters, values) = str(earlier), _read(earlier)
     else:
-        raise UsageError(f"resume must be an earlier result of power, or its file; got {shown(earlier)}")
+        name, (parameters, values) = str(earlier), _read(earlier)
     for what in SAME:
-        if parameters.get(what) != settings[what]:
-            mine = "other scores" if what == "data" else f"{what} = {parameters.get(what)!r}, not {settings[what]!r}"
-            raise DataError(
-                f"{name}: this was made with {mine}; continue with the same data and options, or start over"
-            )
+        if (before := parameters.get(what)) != settings[what]:
+            raise DataError("other-power", path=name, name=what, before=before, now=settings[what])
     sizes = parameters["sizes"]
     if values.size != shape[0] * shape[1] * len(sizes):
-        raise DataError(f"{name}: {values.size} rows do not fit the sizes it names; start over")
+        raise DataError("not-of-power", path=name)
     return {int(n): curve for n, curve in zip(sizes, np.moveaxis(values.reshape(*shape, -1), 2, 0), strict=True)}
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Floats]:
     """Read parameters and values from what `rankdev power -o` wrote as JSON or Parquet."""
     try:
-        content = Path(path).read_bytes()
+        content = Path(check_path(path)).read_bytes()
     except OSError as error:
-        raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
-    except ValueError:
-        raise UsageError(f"{str(path)!r} is not the name of a file") from None
+        raise UsageError("cannot-open", path=path, why=error.strerror) from None
     try:
         found = _parquet(content) if content.startswith(b"PAR1") else json.loads(content)
         if found["command"] != "power" or found["version"] != __version__:
-            raise FileFormatError(path, f"made by rankdev {found['command']} {found['version']}; expected power "
-                                  f"{__version__}, for numbers may differ between versions")  # fmt: skip
+            made = {"command": found["command"], "version": found["version"]}
+            raise DataError("other-version", path=path, **made, expected=__version__)
         values = np.array([np.nan if row["power"] is None else row["power"] for row in found["rows"]], np.float64)
         sizes = [int(n) for n in found["parameters"]["sizes"]]
         return {**found["parameters"], "sizes": sizes}, values
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         if isinstance(error, DataError):
             raise
-        expected = "expected the .json or .parquet file that an interrupted `rankdev power -o` wrote"
-        raise FileFormatError(path, f"this is not a result of power; {expected}") from None
+        raise DataError("not-of-power", path=path) from None
 
 
 def _parquet(content: bytes) -> dict[str, Any]:

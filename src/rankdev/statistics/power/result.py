@@ -238,7 +238,7 @@ class Power(OfDrawnQueries):
         ['a', 'b', 'difference', 'low', 'high', 'clear']
         """
         if self.intervals is None:
-            raise UsageError("differences between measures need intervals; call power(..., resamples=200)")
+            raise UsageError("needed", name="resamples", use="differences between measures")
         size = self._size(n)
         a, b = np.triu_indices(len(self.measures), 1)
         median = self.medians[:, size]
@@ -364,6 +364,5 @@ class Power(OfDrawnQueries):
         if n is None:
             return self.sizes.index(usual(self.sizes))
         if n not in self.sizes:
-            known = ", ".join(map(str, self.sizes))
-            raise UsageError(f"power was not simulated at {n} queries; the sizes are {known}")
+            raise UsageError("not-a-choice", name="size", value=n, near=None, known=self.sizes)
         return self.sizes.index(n)

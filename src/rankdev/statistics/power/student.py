@@ -10,7 +10,7 @@ import numpy as np
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_whole, is_list
-from rankdev.errors import DataError, UsageError, counted, shown
+from rankdev.errors import DataError, Note, UsageError
 from rankdev.statistics.panels import Panel
 
 LIMIT = 10**7  # queries above which an answer is infinite
@@ -119,44 +119,35 @@ def usual(sizes: Sequence[int]) -> int:
 
 
 def fitting(
-    sizes: Sequence[int] | None, groups: list[Panel], remarks: list[str], label: str = "", replaced: bool = False
+    sizes: Sequence[int] | None, groups: list[Panel], remarks: list[Note], label: str = "", replaced: bool = False
 ) -> tuple[int, ...]:
     """Keep the sizes that fit into the largest pool (all with replacement), and add notes on those left out.
 
     Without any, those of the paper, or finer ones below all of a small pool.
     """
     pool = max((len(panel.queries) for panel in groups), default=0)
-    what = counted(pool, groups[0].unit if groups else "query")
     if sizes is None:
         small = pool < 100 and not replaced
         sizes = [size for size in SMALL_SIZES if size < pool] or SMALL_SIZES[:1] if small else PAPER_SIZES
     if not is_list(sizes):
-        raise UsageError(f"sizes must be whole numbers, such as [25, 50, 100]; got {shown(sizes)}")
+        raise UsageError("bad-value", name="sizes", value=sizes, expected="whole numbers, such as [25, 50, 100]")
     sizes = [check_whole("sizes", size, 2) for size in sizes]
     if replaced and groups:
         return tuple(sorted(set(sizes)))
-    where = f"bucket {label}" if label else "the pool"
+    unit, role = groups[0].unit if groups else "query", f"bucket {label}" if label else None
     kept = tuple(sorted({size for size in sizes if size <= pool}))
     if not kept and not label:
-        raise DataError(
-            f"{where} has {what}, fewer than the smallest size {min(sizes, default=0)}; choose a smaller one"
-        )
+        raise DataError("too-few", what="the smallest size", least=min(sizes, default=2), unit=unit, count=pool)
     if len(kept) < len(set(sizes)):
-        dropped = ", ".join(str(size) for size in sorted(set(sizes) - set(kept)))
-        remarks.append(f"{where} has {what}; larger sizes are left out: {dropped}")
+        dropped = sorted(set(sizes) - set(kept))
+        remarks.append(Note("sizes-left-out", role=role, count=pool, unit=unit, sizes=dropped))
     for size in sorted({len(panel.queries) for panel in groups} & set(kept)):
-        remarks.append(
-            f"{where} has exactly {counted(size, groups[0].unit)}: every subsample of {size} is all of them,"
-            " and only the random flips of a test vary"
-        )
+        remarks.append(Note("size-of-all", role=role, count=size, unit=unit))
     return kept
 
 
-def at_most(what: str, sizes: Sequence[int], first: Mapping[str, float], pool: int) -> list[str]:
+def at_most(what: str, sizes: Sequence[int], first: Mapping[str, float], pool: int) -> list[Note]:
     """State of which measures the smallest size that was simulated is enough already, so that fewer may be."""
     small = bool(sizes) and sizes[0] < pool
     names = [measure for measure, size in first.items() if size == sizes[0]] if small else []
-    if not names:
-        return []
-    shown = ", ".join(names) if len(names) <= 3 else counted(len(names), "measure")
-    return [f"{what} of {shown} is the smallest size simulated: read {sizes[0]} as at most {sizes[0]}"]
+    return [Note("smallest-size", name=what, measures=names, size=sizes[0])] if names else []
