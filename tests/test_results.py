@@ -17,6 +17,7 @@ from rankdev.display.dispatch import report_of
 from rankdev.display.encodings import FORMATS
 from rankdev.errors import RankdevWarning
 from tests.common.examples import PROFILE
+from tests.raising import raises
 
 ODD = "<b>&\x1b[31m$\\frac$"
 RUNS = {
@@ -197,7 +198,7 @@ def test_figures_show_themselves(named):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     name, result = named
     if name in DRAWN:
-        with pytest.raises(rd.UsageError, match="no figure of"):
+        with raises("no-figure", rd.UsageError):
             result.plot()
         return
     drawn = result.plot()

@@ -97,6 +97,13 @@ SENTENCES = {
     " means} over all orders",
     "unavailable": "{runs:runs} {count:query has of {queries}} no value of {measure}",
     "unreferenced": "{runs:runs} {count:query has} no reference; {count:it is|they are} skipped",
+    # display
+    "bad-ending": "no format has this name; use a name that ends in {endings:list}",
+    "many-axes": "a heatmap shows one or two parameters; got {axes:list}",
+    "no-figure": "there is no figure of {result}; its table is in to_polars()",
+    "no-glyphs": "characters that no installed font has are written as escapes ({characters:list}); install one that"
+    " has them, such as Noto Sans CJK or Noto Emoji",
+    "not-a-cell": "{cell} is not a cell of the grid over {axes:and}",
     # html report
     "first-items": "of longer references, the first {items} items are shown",
     "many-lists": "{systems:system} × {queries:query} are more lists than one page can show ({most:,}); use fewer, or a"

@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.raising import raises
 
 from rankdev.display.agreement import plot_agreement, plot_sensitivity
 from rankdev.display.differences import plot_differences
@@ -74,7 +75,7 @@ def test_a_heatmap_shows_every_cell_and_frames_the_chosen(grid):
     assert texts(axis) == [f"{number:.3f}" for number in grid.power]
     (frame,) = axis.patches
     assert (frame.get_x() + 0.47, frame.get_y() + 0.47) == (1, 1)  # second column, second row
-    with pytest.raises(UsageError, match="not a cell of the grid"):
+    with raises("not-a-cell", UsageError, cell=(3, 3)):
         plot_sensitivity(grid, chosen=[(3, 3)])
 
 
@@ -83,7 +84,7 @@ def test_one_parameter_is_one_row_and_three_are_refused(grid):
     axis = plot_sensitivity(one, chosen=[(2,)]).axes[0]
     assert texts(axis) == ["0.250", "0.500"]
     assert axis.patches[0].get_x() + 0.47 == 1
-    with pytest.raises(UsageError, match="one or two parameters; got alpha, lam, penalty"):
+    with raises("many-axes", UsageError, axes=("alpha", "lam", "penalty")):
         plot_sensitivity(replace(grid, axes=("alpha", "lam", "penalty")))
 
 
@@ -92,7 +93,7 @@ def test_agreement_panels_for_each_data_set(scores):
     axes = plot_agreement(found, rows=["RDQ@5"], columns=["nDCG@10"]).axes
     assert [axis.get_title() for axis in axes[:4]] == ["x: τ", "y: τ", "x: r", "y: r"]
     assert texts(axes[1]) == [f"{found.tau[1, 0, 2]:.2f}"]
-    with pytest.raises(UsageError, match="unknown measure"):
+    with raises("not-a-choice", UsageError, name="measure"):
         plot_agreement(found, rows=["P@1"])
 
 
@@ -113,7 +114,7 @@ def test_pictures_are_saved_and_reproducible(grid, tmp_path, ending):
 
 def test_without_matplotlib_the_extra_is_named(grid, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"rankdev\[plot\]"):
+    with raises("missing-extra", MissingExtraError, extra="plot"):
         plot_sensitivity(grid)
 
 

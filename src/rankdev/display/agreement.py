@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def plot_sensitivity(sensitivity: Sensitivity, chosen: Sequence[Sequence[Any]] = ()) -> Figure:
     """Draw median power over a grid of one or two parameters; ``chosen`` cells, as (1, 0.2), get a red frame."""
     if len(sensitivity.axes) > 2:
-        raise UsageError(f"a heatmap shows one or two parameters; got {', '.join(sensitivity.axes)}")
+        raise UsageError("many-axes", axes=sensitivity.axes)
     down, across = sensitivity.axes if len(sensitivity.axes) == 2 else ("", *sensitivity.axes)
     grid = [(cell[0] if down else "", cell[-1]) for cell in sensitivity.cells]
     rows, columns = (list(dict.fromkeys(values)) for values in zip(*grid, strict=True))
@@ -42,7 +42,7 @@ def plot_sensitivity(sensitivity: Sensitivity, chosen: Sequence[Sequence[Any]] =
     image = _heatmap(axis, cells, columns, rows, colours="viridis", limits=limits, text="{:.3f}")
     for cell in chosen:
         if tuple(cell) not in sensitivity.cells:
-            raise UsageError(f"{tuple(cell)} is not a cell of the grid over {' and '.join(sensitivity.axes)}")
+            raise UsageError("not-a-cell", cell=tuple(cell), axes=sensitivity.axes)
         _frame(axis, columns.index(cell[-1]), rows.index(cell[0]) if down else 0)
     symbols = {"alpha": "α", "lam": "λ"}
     axis.set(xlabel=symbols.get(across, across), ylabel=symbols.get(down, down))

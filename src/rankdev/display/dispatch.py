@@ -31,7 +31,7 @@ def _report(result: Result, **options: Any) -> Report:
 
 @singledispatch
 def _figure(result: Result, **options: Any) -> Figure:
-    raise UsageError(f"there is no figure of {type(result).__name__}; its table is in to_polars()")
+    raise UsageError("no-figure", result=type(result).__name__)
 
 
 def report_of(result: Result, **options: Any) -> Report:

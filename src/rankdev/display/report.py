@@ -15,7 +15,7 @@ import polars as pl
 from rankdev._common.result import Result
 from rankdev.display.cells import Cell, as_cell, counts, interval
 from rankdev.display.layout import Column, Paint, coloured, paragraph, table_lines, uncoloured
-from rankdev.errors import printable
+from rankdev.errors import Note, printable
 
 WIDTH = 80  # columns where the width is unknown
 
@@ -242,8 +242,8 @@ def report_by_segment(parts: Mapping[str, Report], remarks: Sequence[str] = ()) 
 
 def _labelled(lines: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     known = next(iter(lines.values()))
-    others = (f"{name}: {text}" for name, texts in lines.items() for text in texts if text not in known)
-    return (*known, *others)
+    others = ((name, text) for name, texts in lines.items() for text in texts if text not in known)
+    return (*known, *(text.at(segment=name) if isinstance(text, Note) else f"{name}: {text}" for name, text in others))
 
 
 def _with_segment(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:

@@ -143,7 +143,6 @@ def by_segment_in_short(found: Significance) -> Iterator[str]:
     """State what the tests of segments show."""
     for name, part in found.segments.items():
         yield from (f"{name}: {text}" for text in _who_is_better(part, part.to_polars()))
-    yield from (note for note in found.remarks if "segment" in note)
 
 
 def exact_p_values(enumerated: int, comparisons: int) -> str:

@@ -165,10 +165,7 @@ def _make_drawable(figure: Figure, reported: set[str]) -> None:
     missing = {char for text in texts for char in text if not char.isascii() and not _has_glyph(char)} - reported
     if missing:
         reported |= missing
-        warn(
-            f"characters that no installed font has are written as escapes ({' '.join(sorted(missing)[:10])}); install"
-            " one that has them, such as Noto Sans CJK or Noto Emoji"
-        )
+        warn("no-glyphs", characters=sorted(missing)[:10])
 
 
 def figure(
@@ -305,7 +302,7 @@ def looks(measures: Sequence[str]) -> dict[str, dict[str, Any]]:
 def check_name(path: str | Path) -> None:
     """Refuse a file name without the extension of a figure format."""
     if Path(path).suffix.lower() not in FORMATS:
-        raise UsageError(f"{path}: a figure's name must end in {', '.join(FORMATS)}")
+        raise UsageError("bad-ending", path=path, endings=FORMATS)
 
 
 def save(figure: Figure, path: str | Path, dpi: int = 300) -> Path:

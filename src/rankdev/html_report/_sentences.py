@@ -123,12 +123,14 @@ def one_order(found: Comparison) -> str:
 def notes(found: Comparison) -> Iterator[str]:
     """Report what limits the conclusions."""
     results = [found.significance or found.scores, *([] if found.equivalence is None else [found.equivalence])]
-    yield from dict.fromkeys(note for result in results for note in result.remarks)
+    known = dict.fromkeys(note for result in results for note in result.remarks)
+    yield from known
     if isinstance(found.plan, Plan):
         pair = found.scores.select(systems=[found.plan.a, found.plan.b], measures=[found.headline])
         yield from (note for note in found.plan.remarks if note not in carried(pair))
     if found.by_segment is not None:
         yield from by_segment_in_short(found.by_segment)
+        yield from (note for note in found.by_segment.remarks if note not in known)
     if found.same_as_best:
         yield Note("same-scores", systems=name_some([found.best, *found.same_as_best]), measure=found.headline)
     if found.replicates is not None:

@@ -89,9 +89,7 @@ def choose_format(form: str | None, output: str | None) -> Format:
     for known in all_formats().values():
         if suffix == known.suffix:
             return known
-    wrong = f"no format ends in {suffix}" if suffix else "its name has no extension"
-    endings = ", ".join(known.suffix for known in FORMATS.values())
-    raise UsageError(f"{output}: {wrong}; use {endings}, or --format")
+    raise UsageError("bad-ending", path=output, endings=[known.suffix for known in FORMATS.values()])
 
 
 for _module in sorted(module.name for module in iter_modules(__path__)):
