@@ -39,6 +39,11 @@ class Coverage:
         The same as ``tied`` for each measure alone.
     left_out : int
         Rows of the run that do not count because another of the same item does, with ``duplicates``.
+    ids : tuple of str, optional
+        An id of the run and one of the references, where the run returns no relevant item for any query.
+    looked_at, unjudged : int
+        Items that measures look at, and those of them that were not judged; 0 where the references state no nonrelevant
+        items, so that this is not known.
 
     See Also
     --------
@@ -54,6 +59,9 @@ class Coverage:
     empty: int = 0
     tied_by: Mapping[str, int] = field(default_factory=dict, repr=False, hash=False)
     left_out: int = 0
+    ids: tuple[str, str] | None = None
+    looked_at: int = 0
+    unjudged: int = 0
 
     @property
     def decided(self) -> int:

@@ -25,6 +25,7 @@ from rankdev.measures.match import Ideals
 from rankdev.measures.ties import JUDGED, UNJUDGED, MixedTies, TieGroups
 
 LOOKED_AT = 100  # positions in which items that look like others are searched for
+SHALLOW = 5  # positions: in fewer, a run may well return no relevant item
 
 
 Keys = npt.NDArray[np.uint64]
@@ -103,8 +104,26 @@ class Matcher:
             ties=run.ordering.ties,
             empty=len(self.skipped) or self.references.empty,
             left_out=run.left_out,
+            ids=None if relevant.any() else self._strangers(run, depth),
+            **self._judged(place, top.within[mine] & (position < (LOOKED_AT if depth is None else depth))),
         )
         return matched, with_ties(coverage, self._mixed_ties(query, position, place, tie), matched, measures)
+
+    def _strangers(self, run: Run, depth: int | None) -> tuple[str, str] | None:
+        """Return an id of each side where a run returns no relevant item, in as many positions as should have one."""
+        known = self.references.item_ids
+        if not len(known) or not len(run.item_ids):
+            return None
+        if depth is not None and depth < SHALLOW and run.item_ids.is_in(known.implode()).any():
+            return None
+        return str(run.item_ids[0]), str(known[0])
+
+    def _judged(self, place: Ints, seen: Bools) -> dict[str, int]:
+        """Count the items that measures look at, and those of them that were not judged."""
+        nonrelevant = self.references.nonrelevant
+        if nonrelevant is None or not len(nonrelevant.item_ids):
+            return {}
+        return {"looked_at": int(seen.sum()), "unjudged": int((seen & (place < 0)).sum())}
 
     def _unreferenced(self, run: Run, known: Ints) -> int:
         """Count the run's queries without a reference; those that were skipped on purpose have one."""

@@ -17,7 +17,20 @@ from rankdev.statistics.flips.exact import largest_of, scale_for
 from rankdev.statistics.panels import Indices, as_scores, described, numbered, panels, summed
 
 AT_ONCE = 1 << 22  # differences held at a time
-MORE_SKEW = 8.0  # few queries show too little of the skewness; this much ÷ n is added, by simulation
+
+
+@dataclass(frozen=True, eq=False)
+class BetweenRuns:
+    """Of each system with several runs, the variance of its mean that is due to runs, and its degrees of freedom."""
+
+    variance: Floats
+    freedom: Floats
+
+    @property
+    def twice(self) -> BetweenRuns:
+        """The same for each system against a constant, which has no runs."""
+        none = np.zeros_like(self.variance)
+        return BetweenRuns(np.append(self.variance, none), np.append(self.freedom, none + 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +50,11 @@ class Family:
     span: float = np.inf
     clusters: Indices | None = field(default=None, repr=False)
     sizes: Indices | None = field(default=None, repr=False)
+    runs: BetweenRuns | None = field(default=None, repr=False)
 
     @cached_property
-    def flipped(self) -> Family:
-        """What is flipped: single queries, or clusters, whose values are sums over the mean size: the means stay."""
+    def rows(self) -> Family:
+        """What is independent: queries, or clusters, whose values are sums over the mean size, so that means stay."""
         if self.clusters is None:
             return self
         rows, sizes = summed(self.values, self.clusters)
@@ -113,88 +127,48 @@ class Family:
         """Mean difference of each pair."""
         return self.statistics["difference"]
 
+    @cached_property
+    def moved(self) -> Floats:
+        """Count the queries, or clusters, on which the systems of each pair differ."""
+        return self.rows.statistics["moved"]
+
+    @cached_property
+    def student(self) -> tuple[Floats, Floats]:
+        """Standard error of each mean difference and its degrees of freedom, as Student's test takes them.
+
+        With clusters, residuals over √(1 − w) for clusters of the fraction w of all queries, and as many degrees as as many
+        clusters of equal size would leave: 1/Σw² − 1. With several runs of systems, each system's own variance between
+        runs is added, with Satterthwaite's degrees.
+        """
+        variance, freedom = self._of_queries
+        if self.runs is not None:
+            parts = [variance, *(self.runs.variance[side] for side in (self.first, self.second))]
+            degrees = [freedom, *(self.runs.freedom[side] for side in (self.first, self.second))]
+            variance = np.sum(parts, axis=0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                weight = np.sum([part**2 / free for part, free in zip(parts, degrees, strict=True)], axis=0)
+                freedom = np.where(weight > 0, variance**2 / weight, freedom)
+        return np.sqrt(variance), freedom
+
     @property
-    def error(self) -> Floats:
-        """Standard error of each mean difference; with clusters that of a ratio of their sums to their sizes."""
+    def _of_queries(self) -> tuple[Floats, Floats]:
+        queries = len(self.values)
         if self.clusters is None:
-            return self.statistics["deviation"] / np.sqrt(len(self.values))
-        rows = self.flipped
+            return self.statistics["deviation"] ** 2 / queries, np.full(self.pairs, max(queries - 1.0, 1.0))
+        rows = self.rows
         assert rows.sizes is not None
-        count, sizes = len(rows.values), rows.sizes / rows.sizes.mean()
+        weight = rows.sizes / rows.sizes.sum()
         found = np.empty(self.pairs)
         for pairs, apart in rows.differences():
-            left = apart * rows.unit - self.mean[pairs, None] * sizes
-            found[pairs] = np.sqrt((left**2).sum(axis=1) / (count * (count - 1)))
-        return found
-
-    @property
-    def constant(self) -> npt.NDArray[np.bool_]:
-        """Which pairs have equal, nonzero differences on all queries: their standard error is not informative."""
-        return (self.statistics["deviation"] == 0) & (self.mean != 0)
-
-
-def symmetric(family: Family, critical: float, alpha: float) -> tuple[Floats, Floats]:
-    """Return the mean ± ``critical`` standard errors; where all differences are equal, the sign-flip interval.
-
-    2 of the 2^n flips of n equal differences are as extreme as they are.
-    """
-    with np.errstate(invalid="ignore"):
-        half = np.where(family.error == 0, 0.0, critical * family.error)
-    half[family.constant] = 0.0 if 2.0 ** (1 - len(family.values)) <= alpha else np.inf
-    return family.mean - half, family.mean + half
-
-
-def skewed_interval(family: Family, level: float, more: float = MORE_SKEW) -> tuple[Floats, Floats]:
-    """Return intervals each of whose limits is wrong with probability ``level`` ÷ 2, also for skewed differences.
-
-    Each limit is the outer one of Student's and of Hall's (1992), which corrects t for skewness by a cubic; the
-    skewness seen is taken 1 + ``more`` ÷ n times. Where all differences are equal, the limits are those of the
-    sign-flip test.
-    """
-    from scipy import special
-
-    queries = len(family.values)
-    if queries < 2:
-        return np.full(family.pairs, -np.inf), np.full(family.pairs, np.inf)
-    t = float(special.stdtrit(queries - 1, 1 - level / 2))
-    skew = (1 + more / queries) * skewness(family)
-    below, above = (np.maximum(t, _skewed(sign * t, skew, queries) * sign) for sign in (1, -1))
-    varies = family.statistics["deviation"] > 0
-    known = 0.0 if 2.0 ** (1 - queries) <= level else np.inf
-    low = family.mean - np.where(varies, below * family.error, known)
-    return low, family.mean + np.where(varies, above * family.error, known)
-
-
-def skewed_p(family: Family) -> Floats:
-    """Return two-sided p-values of no mean difference, the larger of Student's and Hall's, which allows for skewness.
-
-    NaN where all differences are equal, or there is one query.
-    """
-    from scipy import special
-
-    queries = len(family.values)
-    root = np.sqrt(queries)
-    skew = (1 + MORE_SKEW / queries) * skewness(family)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = root * family.mean / np.where(family.statistics["deviation"] > 0, family.statistics["deviation"], np.nan)
-        hall = t + skew * t**2 / (3 * root) + skew**2 * t**3 / (27 * queries) + skew / (6 * root)
-    hall = np.where(np.sign(hall) == np.sign(t), np.abs(hall), 0.0)
-    found: Floats = 2 * special.stdtr(queries - 1, -np.minimum(np.abs(t), hall))
-    return found
-
-
-def _skewed(t: float, skew: Floats, queries: int) -> Floats:
-    """Return the t of skewed differences whose corrected value is ``t``: the cubic, solved."""
-    root = np.sqrt(queries)
-    none = np.abs(skew) < 1e-6
-    g = np.where(none, 1.0, skew)
-    return np.where(none, t, root * 3 / g * (np.cbrt(1 + g * (t / root - g / (6 * queries))) - 1))
+            left = apart * (rows.unit / len(weight)) - self.mean[pairs, None] * weight
+            found[pairs] = (left**2 / (1 - weight)).sum(axis=1)
+        return found, np.full(self.pairs, max(1 / float((weight**2).sum()) - 1, 1.0))
 
 
 def skewness(family: Family) -> Floats:
     """Return the skewness of the differences of each pair."""
     found = np.zeros(family.pairs)
-    for pairs, apart in family.differences():
+    for pairs, apart in family.rows.differences():
         centred = apart - apart.mean(axis=1, keepdims=True)
         spread = centred.std(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -202,26 +176,37 @@ def skewness(family: Family) -> Floats:
     return found
 
 
-def agreeing(p: Floats, alpha: float, mean: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Let intervals contain 0 exactly where p is above ``alpha``: a limit that disagrees moves to 0, or next to it."""
-    kept, tiny = p > alpha, np.nextafter(0.0, 1.0)
-    low = np.where(kept, np.minimum(low, 0.0), np.where(mean > 0, np.maximum(low, tiny), low))
-    high = np.where(kept, np.maximum(high, 0.0), np.where(mean < 0, np.minimum(high, -tiny), high))
-    return low, high
-
-
 def families_of(
-    scores: Scores, first: Indices, second: Indices, clusters: Mapping[str, Any] | None = None
+    scores: Scores,
+    first: Indices,
+    second: Indices,
+    clusters: Mapping[str, Any] | None = None,
+    at_least: int = 2,
 ) -> list[Family]:
     """Return a family per measure, in order."""
     found: dict[int, Family] = {}
-    for panel in panels(scores):
+    for panel in panels(scores, at_least):
         members = None if clusters is None else numbered(scores, panel.queries, clusters)
         for m, place in enumerate(panel.places):
             low, high = scores.kinds[place].range
             values = np.ascontiguousarray(panel.values[:, :, m])
-            found[place] = Family(values, panel.queries, first, second, high - low, members)
+            span = high - low if low <= values.min() and values.max() <= high else np.inf  # of values from elsewhere
+            found[place] = Family(values, panel.queries, first, second, span, members)
     return [found[place] for place in range(len(scores.measures))]
+
+
+def against_constants(family: Family) -> Family:
+    """Return each system against a system that scores its most common value everywhere."""
+    systems = family.values.shape[1]
+    usual = np.array([_most_common(column) for column in family.values.T])
+    values = np.column_stack([family.values, np.broadcast_to(usual, family.values.shape)])
+    each = np.arange(systems)
+    return Family(values, family.queries, each, each + systems, family.span, family.clusters, runs=family.runs)
+
+
+def _most_common(column: Floats) -> float:
+    values, counts = np.unique(column, return_counts=True)
+    return float(values[np.argmax(counts)])
 
 
 def on_clusters(families: Sequence[Family], are: str = "flipped") -> tuple[str, ...]:
@@ -230,9 +215,10 @@ def on_clusters(families: Sequence[Family], are: str = "flipped") -> tuple[str, 
 
 
 def wanted_pairs(scores: Scores, baselines: str | Sequence[str] | None) -> tuple[Indices, Indices]:
-    """Return the requested pairs (a, b) as indices; a baseline is always b."""
+    """Return the requested pairs (a, b) as indices; b is a baseline, or the earlier of two systems."""
     if baselines is None:
-        return np.triu_indices(len(scores.systems), 1)
+        earlier, later = np.triu_indices(len(scores.systems), 1)
+        return later, earlier
     names = [baselines] if isinstance(baselines, str) else baselines
     # select refuses unknown names, and takes repeated ones once
     targets = [scores.systems.index(name) for name in scores.select(systems=names).systems]

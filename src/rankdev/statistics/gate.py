@@ -1,60 +1,58 @@
-"""A gate for releases: is a candidate no worse than the baseline by more than a margin?
-
-Every comparison (of a measure, on all queries or on a segment) has three outcomes. All must pass, so each may pass at
-level alpha; any may fail, so failures are corrected by Holm's method.
-"""
+"""A gate for releases: is a candidate no worse than the baseline by more than a margin?"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
+import numpy as np
 import polars as pl
 
+from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_flag, check_number, is_list
 from rankdev._common.ids import is_integer
 from rankdev._common.result import Result
-from rankdev.errors import DataError, UsageError, counted, shown, suggestion
+from rankdev.errors import DataError, Note, UsageError, nearest
 from rankdev.evaluation.origin import same_lists, with_system
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics._conclusion import Changes, of_gate
-from rankdev.statistics._noninferiority import Guards, Verdict, by_segment, comparisons, decide, upper_limits
-from rankdev.statistics.contrasts import on_clusters
-from rankdev.statistics.panels import as_scores, carried, check_reach
-from rankdev.statistics.segments import named_segments
+from rankdev.statistics.contrasts import Family, on_clusters
+from rankdev.statistics.decision import Decision, GateVerdict, of_gate, of_losses
+from rankdev.statistics.design import Design
+from rankdev.statistics.paired import student
+from rankdev.statistics.panels import check_reach
+from rankdev.statistics.segments import ALL
+
+WORST = 20  # queries that lost most that are kept
+REFUSED: GateVerdict = "refused"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Gate(Result):
-    """Whether a candidate passes: by each measure's mean, by segments and single queries, and as a whole.
+    """Whether a candidate passes: by each measure's mean, by segments and required queries, and as a whole.
 
     Attributes
     ----------
-    verdict : {"pass", "fail", "undecided"}
-        Fails if any measure, segment or query fails; passes if all pass.
-    reasons : tuple of str
-        What was found, a sentence each.
-    decisive : tuple of str
-        Those of them that decided.
+    verdict : {"pass", "fail", "undecided", "refused"}
+        Fails if any measure, segment or required query fails; passes if all pass; refused where the data have a problem.
     conclusion : str
         The decision in a sentence.
+    reasons : tuple of str
+        What decided, a sentence each.
     frame : polars.DataFrame
         The table of :meth:`to_polars`.
     worst : polars.DataFrame
         Queries that lost most, by measure: measure, query, baseline, candidate, lost.
     baseline, candidate : str
         The systems.
-    release : str, optional
-        The pinned system that the candidate was compared with too.
     margin : float
         Loss of the mean that is acceptable.
-    query_margin : float, optional
-        Loss of a single query that is acceptable.
+    alpha : float
+        Intervals have confidence 1 − alpha.
     unchanged : bool
         Whether both systems return the same lists.
-    alpha : float
-        Probability of a wrong pass, and of a wrong failure, by the means.
+    problems : tuple of str
+        What is wrong with the data, so that nothing is decided.
     remarks : tuple of str
         Notes on the scores.
 
@@ -65,46 +63,42 @@ class Gate(Result):
 
     display: ClassVar = "rankdev.display.gate"
 
-    verdict: Verdict
-    reasons: tuple[str, ...]
-    decisive: tuple[str, ...] = field(repr=False)
+    verdict: GateVerdict
     conclusion: str
+    reasons: tuple[str, ...]
+    losses: str = ""
     frame: pl.DataFrame = field(repr=False)
     worst: pl.DataFrame = field(repr=False)
     baseline: str
     candidate: str
-    release: str | None
     margin: float
-    query_margin: float | None
-    unchanged: bool
     alpha: float
+    unchanged: bool = False
+    problems: tuple[Note, ...] = ()
     remarks: tuple[str, ...] = ()
 
-    made_with = ("baseline", "candidate", "release", "margin", "query_margin", "alpha")
+    made_with = ("baseline", "candidate", "margin", "alpha")
 
-    @property
-    def passed(self) -> bool:
-        """Whether the candidate passes."""
+    def __bool__(self) -> bool:
+        """Tell whether the candidate passes."""
         return self.verdict == "pass"
 
     def to_polars(self) -> pl.DataFrame:
-        """Return one row per measure, and also per segment and against the release where there are such.
+        """Return one row per measure, and also per segment where there are such.
 
         Returns
         -------
         polars.DataFrame
-            Columns measure, against (a system), segment ("all": all queries), baseline, candidate (means), difference
-            (candidate − baseline), low, high, wins, ties, losses (queries), lost (by the worst query), ``verdict``,
-            ``reason``.
+            Columns measure, segment ("all": all queries), baseline, candidate (means), difference (candidate −
+            baseline), low, high, wins, ties, losses (queries), ``verdict``, ``reason``.
 
         Examples
         --------
-        >>> import numpy as np
         >>> import rankdev as rd
-        >>> values = np.array([[0.2] * 30, [0.4] * 30])[:, :, None] + np.tile([0.0, 0.1], 15)[None, :, None]
-        >>> scores = rd.Scores(("old", "new"), tuple(map(str, range(30))), ("RR",), values)
-        >>> rd.gate(scores, baseline="old").to_polars().select("measure", "wins", "verdict").row(0)
-        ('RR', 30, 'pass')
+        >>> values = np.random.default_rng(0).normal([[0.5], [0.52]], 0.1, (2, 40))[:, :, None]
+        >>> scores = rd.Scores(("old", "new"), tuple(map(str, range(40))), ("nDCG@10",), values)
+        >>> rd.gate(scores, baseline="old", margin=0.05).to_polars().select("measure", "wins", "verdict").row(0)
+        ('nDCG@10', 24, 'pass')
         """
         return self.frame
 
@@ -114,10 +108,8 @@ def gate(
     *,
     baseline: str | Scores,
     candidate: str | None = None,
-    release: str | Scores | None = None,
+    margin: float,
     measures: Sequence[str] | None = None,
-    margin: float = 0.0,
-    query_margin: float | None = None,
     required: Collection[str | int] = (),
     segments: Mapping[str, Any] | None = None,
     unchanged: bool = False,
@@ -126,10 +118,10 @@ def gate(
 ) -> Gate:
     """Decide whether a candidate is no worse than the baseline by more than a margin (non-inferiority).
 
-    A measure passes if the interval of the mean difference lies above −margin, fails if it lies below −margin, and is
-    undecided otherwise. Segments of the queries are decided in the same way. The probability of a wrong pass is at most
-    ``alpha`` however many measures and segments there are, because all must pass. So is that of a wrong failure:
-    failures are corrected by Holm's method, with half of ``alpha`` for the segments.
+    It passes if the interval of the mean difference lies above −margin for every measure and every segment, if both
+    systems return the same lists, or if no query differs. It fails if an interval lies below −margin, or a required query
+    loses anything. Otherwise it is undecided. Where the data have a problem, such as ids that do not match, it is
+    refused.
 
     Parameters
     ----------
@@ -140,15 +132,10 @@ def gate(
         refused if they were computed with other references or other options.
     candidate : str, optional
         The system that may replace it. Default: the only other one.
-    release : str or Scores, optional
-        A pinned system that the candidate must not be worse than either, so that small losses do not add up from
-        baseline to baseline.
+    margin : float
+        Loss of the mean that is acceptable, in the measures' units.
     measures : sequence of str, optional
         Measures that must pass. Default: all.
-    margin : float, default 0
-        Loss of the mean that is acceptable. At 0 the candidate passes only if it is shown to be better.
-    query_margin : float, optional
-        Fail if a single query loses more than this. Default: no limit.
     required : list of str or int
         Queries that must not lose anything.
     segments : dict of str to str, or dict of str to list of str, optional
@@ -157,118 +144,168 @@ def gate(
         State that both systems return the same lists, as far as the measures look: then the candidate passes. Not
         needed if the scores record their rankings (``Scores.origin``).
     alpha : float, default 0.05
-        Probability of a wrong pass, and of a wrong failure.
+        Intervals have confidence 1 − alpha.
     clusters : dict of str to str, optional
-        The cluster of each query, as in :func:`significance`. Intervals are then those of flips of whole
-        clusters; ``query_margin`` and ``required`` are about single queries as before.
+        The cluster of each query, as in :func:`significance`.
 
     Returns
     -------
     Gate
-        Whether it passes, and why.
+        Whether it passes, and why; it is true if it passes.
 
     Examples
     --------
-    >>> import numpy as np
     >>> import rankdev as rd
     >>> values = np.random.default_rng(0).normal([[0.5], [0.52]], 0.1, (2, 40))[:, :, None]
     >>> scores = rd.Scores(("old", "new"), tuple(map(str, range(40))), ("nDCG@10",), values)
     >>> found = rd.gate(scores, baseline="old", margin=0.05)
-    >>> found.verdict
-    'pass'
+    >>> found.verdict, bool(found)
+    ('pass', True)
     """
-    check_number("margin", margin, 0, ends=True)
-    check_number("alpha", alpha, 0, 0.5)
-    if query_margin is not None:
-        check_number("query_margin", query_margin, 0, ends=True)
+    margin, alpha = check_number("margin", margin, 0), check_number("alpha", alpha, 0, 0.5)
     check_flag("unchanged", unchanged)
-    known = as_scores(scores, measures)
-    check_reach("margin", margin, known)
-    if query_margin is not None:
-        check_reach("query_margin", query_margin, known)
-    known, baseline, release = _joined(known, baseline, release)
-    pair = _pair(known, baseline, candidate, release)
+    pair = _pair(scores, measures, baseline, candidate)
+    check_reach("margin", margin, pair)
     required = _required(pair, required)
-    parts = {} if segments is None else named_segments(segments)
-    compared = [one for against in pair.systems[1:] for one in comparisons(pair, against, clusters)]
-    within, empty = by_segment(compared, parts)
-    highest = [
-        *upper_limits(compared, margin, alpha / 2 if within else alpha),
-        *upper_limits(within, margin, alpha / 2),
-    ]
-    same = {against for against in pair.systems[1:] if same_lists(pair, against, pair.systems[0])}
-    if unchanged:
-        same.add(baseline)
-    unchanged = baseline in same
-    guards = Guards(query_margin, required)
+    design = Design.of(pair, clusters=clusters, segments=segments)
+    families = design.families([pair.systems[0]])
+    parts: dict[str, Sequence[Family]] = {ALL: families}
+    notes: list[str] = list(on_clusters(families))
+    if segments is not None:
+        within, left_out = design.within(families)
+        parts |= within
+        notes += left_out
+    unchanged = unchanged or same_lists(pair, *pair.systems)
     decided = [
-        decide(one, margin, guards, one.against in same, alpha, high)
-        for one, high in zip([*compared, *within], highest, strict=True)
+        _decide(design, family, m, name, margin, alpha, unchanged)
+        for name, own in parts.items()
+        for m, family in enumerate(own)
     ]
-    found = [reason for one in decided for reason in one.reasons]
-    words = {word for word, _ in found}
-    verdict: Verdict = "fail" if "fail" in words else "undecided" if "undecided" in words else "pass"
-    decisive = tuple(reason for word, reason in found if word == verdict)
-    changes = [Changes.of(one.family) for one in compared if not one.release]
+    failed = [text for m, family in enumerate(families) for text in _lost(design, family, m, required)]
+    words = {one["verdict"] for one in decided} | ({"fail"} if failed else set())
+    verdict: GateVerdict = "fail" if "fail" in words else "undecided" if "undecided" in words else "pass"
+    if design.problems:
+        verdict, failed = REFUSED, []
+        decided = [{**one, "verdict": REFUSED, "reason": str(design.problems[0])} for one in decided]
+    reasons = tuple(failed + [one["reason"] for one in decided if one["verdict"] == verdict])
+    identical = all(not family.moved.any() for family in families)
+    first = families[0]
+    gains = (-1.0 if pair.measures[0] in pair.lower_is_better else 1.0) * _apart(first)
     return Gate(
         verdict=verdict,
-        reasons=tuple(reason for _, reason in found),
-        decisive=decisive,
-        conclusion=of_gate(verdict, pair.systems[0], baseline, margin, pair.measures, changes, decisive, unchanged),
-        frame=pl.DataFrame([one.row for one in decided]),
-        worst=pl.concat([one.worst for one in decided[: len(pair.measures)]]),
-        baseline=baseline,
-        candidate=pair.systems[0],
-        release=release,
+        conclusion=of_gate(verdict, *reversed(pair.systems), margin, reasons, design.problems, unchanged, identical),
+        reasons=reasons,
+        losses="" if unchanged or identical else of_losses(gains, first.reach),
+        frame=pl.DataFrame(decided),
+        worst=pl.concat([_worst(design, family, m) for m, family in enumerate(families)]),
+        baseline=pair.systems[0],
+        candidate=pair.systems[1],
         margin=margin,
-        query_margin=query_margin,
-        unchanged=unchanged,
         alpha=alpha,
-        remarks=(*on_clusters([one.family for one in compared]), *empty, *_outside(pair, parts), *carried(pair)),
+        unchanged=unchanged,
+        problems=design.problems,
+        remarks=(*notes, *design.notes),
     )
 
 
-def _joined(scores: Scores, baseline: str | Scores, release: str | Scores | None) -> tuple[Scores, str, str | None]:
-    """Add systems that come with scores of their own; return also the names of both."""
-    names: list[Any] = [baseline, release]
-    for place, role in enumerate(("baseline", "release")):
-        if isinstance(names[place], Scores):
-            try:
-                scores, names[place] = with_system(scores, names[place], role)
-            except DataError as error:
-                raise DataError(f"{role}: {error}") from None
-    return scores, names[0], names[1]
+def _apart(family: Family) -> Floats:
+    """Return candidate − baseline on each query; what rounding alone can make is 0."""
+    _, rows = next(family.differences())
+    return np.asarray(rows[0] * family.unit)
 
 
-def _pair(scores: Scores, baseline: str, candidate: str | None, release: str | None) -> Scores:
-    """Return the scores of the candidate, the baseline and, where there is one, the release, in this order."""
-    given = [baseline] if release is None else [baseline, release]
-    scores.select(systems=given)  # refuses what is not a system
-    others = [name for name in scores.systems if name not in given]
+def _decide(
+    design: Design, family: Family, m: int, segment: str, margin: float, alpha: float, unchanged: bool
+) -> dict[str, Any]:
+    """Return a row of the table: means, interval, and what is decided from it."""
+    pair = design.scores
+    measure, lower = pair.measures[m], pair.measures[m] in pair.lower_is_better
+    tested = student(family)
+    (low,), (high,) = tested.interval(family, np.array([alpha]))
+    worst, best = (-high, -low) if lower else (low, high)
+    same = unchanged or not family.moved.any()
+    verdict: Literal["pass", "fail", "undecided"] = (
+        "pass" if same or worst > -margin else "fail" if best < -margin else "undecided"
+    )
+    statistics = {name: int(family.statistics[name][0]) for name in ("wins", "ties", "losses")}
+    if lower:
+        statistics |= {"wins": statistics["losses"], "losses": statistics["wins"]}
+    difference, where = float(family.mean[0]), measure if segment == ALL else f"{measure} of segment {segment}"
+    decision = Decision(
+        **{"measure": where, "a": pair.systems[1], "b": pair.systems[0], "verdict": "cannot tell", "margin": margin},
+        **{"difference": difference, "low": float(low), "high": float(high), "level": alpha, "lower_is_better": lower},
+        **{"p": float(tested.p[0]), "p_adjusted": float(tested.p[0]), "queries": len(family.rows.values)},
+        **{"deviation": float(family.rows.statistics["deviation"][0]), "equal": same, "unit": design.unit},
+    )
+    return {
+        "measure": measure,
+        "segment": segment,
+        "baseline": float(family.values[:, family.second[0]].mean()),
+        "candidate": float(family.values[:, family.first[0]].mean()),
+        **{"difference": difference, "low": float(low), "high": float(high)},
+        **statistics,
+        "verdict": verdict,
+        "reason": decision.for_gate(verdict),
+    }
+
+
+def _lost(design: Design, family: Family, m: int, required: frozenset[str]) -> list[str]:
+    """State which of the required queries lost."""
+    pair = design.scores
+    sign = -1.0 if pair.measures[m] in pair.lower_is_better else 1.0
+    lost = zip((pair.queries[i] for i in family.queries), (sign * _apart(family)).tolist(), strict=True)
+    return [
+        str(Note("required-lost", query=q, measure=pair.measures[m], lost=-d))
+        for q, d in lost
+        if d < 0 and q in required
+    ]
+
+
+def _worst(design: Design, family: Family, m: int) -> pl.DataFrame:
+    """Return the queries that lost most."""
+    pair = design.scores
+    sign = -1.0 if pair.measures[m] in pair.lower_is_better else 1.0
+    lost = -sign * _apart(family)
+    order = [i for i in np.argsort(-lost, kind="stable")[:WORST] if lost[i] > 0]
+    values = family.values[order]
+    return pl.DataFrame(
+        {
+            "measure": [pair.measures[m]] * len(order),
+            "query": [pair.queries[family.queries[i]] for i in order],
+            "baseline": values[:, family.second[0]],
+            "candidate": values[:, family.first[0]],
+            "lost": lost[order],
+        },
+        {"measure": pl.String, "query": pl.String, "baseline": pl.Float64, "candidate": pl.Float64, "lost": pl.Float64},
+    )
+
+
+def _pair(scores: ScoresLike, measures: Sequence[str] | None, baseline: str | Scores, candidate: str | None) -> Scores:
+    """Return the scores of the baseline and the candidate, in this order."""
+    from rankdev.statistics.panels import as_scores
+
+    known = as_scores(scores, measures)
+    if isinstance(baseline, Scores):
+        try:
+            known, name = with_system(known, baseline, "baseline")
+        except DataError as error:
+            raise error.at(role="baseline") from None
+    else:
+        name = known.select(systems=[baseline]).systems[0]  # refuses what is not a system
+    others = [system for system in known.systems if system != name]
     if candidate is None and len(others) != 1:
-        besides = " and ".join(map(repr, given))
-        raise UsageError(f"the scores have {counted(len(others), 'system')} besides {besides}; name the candidate")
-    chosen = scores.select(systems=[others[0] if candidate is None else candidate, *given])
-    if len(chosen.systems) <= len(given):
-        names = ", ".join(map(repr, [candidate, *given]))
-        raise UsageError(f"candidate, baseline and release must be different systems; got {names}")
+        raise UsageError("which-candidate", count=len(others), baseline=name)
+    chosen = known.select(systems=[name, others[0] if candidate is None else candidate])
+    if len(chosen.systems) < 2:
+        raise UsageError("same-system", name=name)
     return chosen
 
 
 def _required(pair: Scores, required: Collection[Any]) -> frozenset[str]:
     """Return the queries that must not lose, all of which have scores."""
     if not is_list(required) or not all(isinstance(query, str) or is_integer(query) for query in required):
-        raise UsageError(f"required is {shown(required)}; expected a list of queries")
+        raise UsageError("not-names", name="required", value=required)
     for query in map(str, required):
         if query not in pair.queries:
-            raise DataError(f"required query {shown(query)} has no score{suggestion(query, pair.queries)}")
+            raise DataError("required-unscored", query=query, near=nearest(query, pair.queries))
     return frozenset(map(str, required))
-
-
-def _outside(pair: Scores, segments: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-    """Note queries without a segment."""
-    outside = len(set(pair.queries).difference(*segments.values())) if segments else 0
-    if not outside:
-        return ()
-    them = "it" if outside == 1 else "them"
-    return (f"{counted(outside, 'query', 'has', of=len(pair.queries))} no segment; segments do not guard {them}",)

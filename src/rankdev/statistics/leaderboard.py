@@ -1,63 +1,37 @@
-"""Leaderboards: means and ranks with intervals, groups without a significant difference, probability of being best."""
+"""Leaderboards: systems in order, with the ranks that the decisions about pairs leave them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import FINEST, check_choice, check_number, check_seed, check_whole
 from rankdev._common.result import Result
-from rankdev.errors import UsageError
+from rankdev.errors import Note, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics.groups import (
-    RULES,
-    group_letters,
-    points,
-    rank_limits,
-    ranks,
-    ranks_on_new,
-    shares_of_best,
-    significant_pairs,
-)
-from rankdev.statistics.means import Sample, as_uncertain_as_t, complete_queries, members_of
+from rankdev.statistics.design import Design
+from rankdev.statistics.means import limits_of
 from rankdev.statistics.panels import alike, as_scores, is_several
-from rankdev.statistics.replicates import replicated
-from rankdev.statistics.significance import significance
-from rankdev.statistics.significance.result import Significance
+from rankdev.statistics.significance import Significance, significance
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Leaderboard(Result):
-    """Systems in order, with what is certain about their means and ranks.
+    """Systems in order, with what is decided about their ranks.
 
     Attributes
     ----------
     frame : polars.DataFrame
         The table of :meth:`to_polars`.
-    left_out : polars.DataFrame
-        The table of :meth:`without_task`.
-    measures : tuple of str
-        Measures, each with a leaderboard of its own.
-    tasks : tuple of str
-        Collections or tasks; a single one where there is just one collection.
-    rule : {"mean", "borda", "wins"}
-        What orders systems over several tasks.
-    alpha : float
-        Intervals have confidence 1 − alpha.
-    resamples : int
-        Resamples for the probability of being best.
-    seed : int
-        Seed of flips and resamples.
-    clusters : int, optional
-        Clusters of queries that were flipped whole.
-    replicates : dict of str to int, optional
-        Runs of each system.
+    tests : dict of str to Significance
+        The decisions about all pairs, by measure.
+    collections : tuple of str
+        Collections; a single one where there is just one.
     remarks : tuple of str
         Notes on the tests and the scores.
 
@@ -69,18 +43,29 @@ class Leaderboard(Result):
     display: ClassVar = "rankdev.display.leaderboard"
 
     frame: pl.DataFrame = field(repr=False)
-    left_out: pl.DataFrame = field(repr=False)
-    measures: tuple[str, ...]
-    tasks: tuple[str, ...]
-    rule: str
-    alpha: float
-    resamples: int
-    seed: int
-    clusters: int | None = None
-    replicates: dict[str, int] | None = None
+    tests: dict[str, Significance] = field(repr=False)
+    collections: tuple[str, ...]
     remarks: tuple[str, ...] = ()
 
-    made_with = ("rule", "alpha", "resamples", "seed", "clusters", "replicates")
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of the tests."""
+        return next(iter(self.tests.values())).parameters
+
+    @property
+    def alpha(self) -> float:
+        """Level of the tests."""
+        return next(iter(self.tests.values())).alpha
+
+    @property
+    def problems(self) -> tuple[Note, ...]:
+        """What is wrong with the data, so that nothing is decided."""
+        return next(iter(self.tests.values())).problems
+
+    @property
+    def conclusion(self) -> str:
+        """The leader of each measure, and who cannot be told from it."""
+        return "\n".join(dict.fromkeys(found.conclusion for found in self.tests.values()))
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure and system, best first.
@@ -88,79 +73,68 @@ class Leaderboard(Result):
         Returns
         -------
         polars.DataFrame
-            Columns measure, rank, system, mean, low, high (interval of the mean by itself), rank_low, rank_high (ranks
-            that hold for all systems together), group (systems that share a letter do not differ significantly), best
-            (probability of being best on other queries; null with one query). Over several tasks also borda (fraction
-            of systems beaten, mean over tasks), wins (fraction of tasks on which the system is best), without_low,
-            without_high (ranks without one of the tasks), new_low, new_high (ranks on other such tasks, for all systems
-            together) and new_best.
+            Columns measure, rank, system, mean, low, high (interval of the mean by itself), rank_low (1 + the systems that
+            are better), rank_high (that of the last, less the systems that are worse), may_be_best (no system is better).
+            Over several collections also borda: the fraction of systems beaten, mean over collections.
 
         Examples
         --------
         >>> import rankdev as rd
         >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
         >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
-        >>> rd.leaderboard(scores).to_polars().select("rank", "system", "rank_low", "rank_high", "group").rows()
-        [(1, 'c', 1, 2, 'a'), (2, 'b', 1, 3, 'ab'), (3, 'a', 2, 3, 'b')]
+        >>> rd.leaderboard(scores).to_polars().select("rank", "system", "rank_low", "rank_high", "may_be_best").rows()
+        [(1, 'c', 1, 2, True), (2, 'b', 1, 3, True), (3, 'a', 2, 3, False)]
         """
         return self.frame
 
-    def without_task(self) -> pl.DataFrame:
-        """Return the ranks without one of the tasks.
-
-        Returns
-        -------
-        polars.DataFrame
-            Columns measure, left_out (the task), system, rank; empty for a single task.
-
-        Examples
-        --------
-        >>> import rankdev as rd
-        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
-        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
-        >>> rd.leaderboard(scores).without_task().height
-        0
-        """
-        return self.left_out
+    def not_told_from(self, measure: str | None = None) -> dict[str, list[str]]:
+        """Return, for each system, those that it cannot be told from, best first; of the first measure by default."""
+        chosen = next(iter(self.tests)) if measure is None else measure
+        found = self.tests[chosen]
+        better, order = found.better[chosen], found.order(chosen)
+        apart = better | better.T
+        place = {name: i for i, name in enumerate(found.systems)}
+        return {a: [b for b in order if b != a and not apart[place[a], place[b]]] for a in order}
 
 
 def leaderboard(
     scores: ScoresLike | Mapping[str, ScoresLike],
     *,
     measures: Sequence[str] | None = None,
-    rule: Literal["mean", "borda", "wins"] = "mean",
+    test: str = "t",
+    correction: str = "holm",
     alpha: float = 0.05,
+    permutations: int | None = None,
+    seed: int = 0,
     clusters: Mapping[str, Any] | None = None,
     replicates: Mapping[str, Sequence[str]] | None = None,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> Leaderboard:
-    """Rank systems: intervals of means and ranks, groups that do not differ significantly, probability of being best.
+    """Rank systems, with the ranks that the tests of all pairs leave them.
 
-    Ranks follow from the tests of all pairs (:func:`significance`, Holm), which must also reject when skewness is
-    allowed for: a system is below those that are significantly better and above those that are significantly worse.
-    With confidence 1 − alpha, the true ranks of all systems lie within these limits.
+    The decisions are those of :func:`significance`: a system ranks below those that are better and above those that are
+    worse. With Holm's correction, with confidence 1 − alpha the true ranks of all systems lie within these limits.
 
     Parameters
     ----------
     scores : Scores, table, path, or dict of str to these
-        Scores of the systems; those of several collections or tasks by name, in which the systems are the same. Tasks
-        with one measure each may have different ones.
+        Scores of the systems; those of several collections by name, in which the systems are the same: their means are
+        averaged. Collections with one measure each may have different ones.
     measures : sequence of str, optional
         Measures, each with a leaderboard of its own. Default: all.
-    rule : {"mean", "borda", "wins"}
-        What orders systems over several tasks: the mean of the tasks' means, the mean fraction of systems beaten, or
-        the fraction of tasks on which a system is best.
+    test : {"t", "randomization"}
+        See :func:`significance`.
+    correction : {"holm", "bh", "none"}
+        See :func:`significance`.
     alpha : float, default 0.05
-        Intervals have confidence 1 − alpha.
+        Level of the tests; intervals have confidence 1 − alpha.
+    permutations : int, optional
+        See :func:`significance`.
+    seed : int, default 0
+        Seed of the flips.
     clusters : dict of str to str, optional
-        The cluster of each query, such as its user; for a single collection. See :func:`significance`.
+        The cluster of each query; for a single collection. See :func:`significance`.
     replicates : dict of str to list of str, optional
         Systems with several runs; for a single collection. See :func:`significance`.
-    resamples : int, default 2000
-        Resamples of the queries (or clusters, or tasks) for the probability of being best, by the Bayesian bootstrap.
-    seed : int, default 0
-        Seed of flips and resamples.
 
     Returns
     -------
@@ -172,149 +146,92 @@ def leaderboard(
     >>> import rankdev as rd
     >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
     >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
-    >>> rd.leaderboard(scores).to_polars().select("system", "rank", "rank_low", "rank_high").row(0)
-    ('c', 1, 1, 2)
+    >>> print(rd.leaderboard(scores).conclusion)
+    c leads in P@5. b cannot be told from it.
     """
-    check_choice("rule", rule, RULES)
-    alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)
-    resamples = check_whole("resamples", resamples, 1)
-    parts = _tasks(scores, measures) if is_several(scores) else {"all": as_scores(scores, measures)}
-    if len(parts) > 1:
-        for name, given in (("clusters", clusters), ("replicates", replicates)):
-            if given is not None:
-                raise UsageError(f"{name} is for a single collection; leave it out, or give one collection")
-    elif rule != "mean":
-        raise UsageError(f"rule={rule!r} is for several tasks; give {{task: scores}}, or leave it out")
-    first = next(iter(parts.values()))
-    boards = [
-        _board(
-            {name: part.select(measures=[measure]) for name, part in parts.items()},
-            rule=rule,
-            resamples=resamples,
-            testing={"alpha": alpha, "clusters": clusters, "replicates": replicates, "seed": seed},
-        )
+    parts = _collections(scores, measures) if is_several(scores) else {"all": as_scores(scores, measures)}
+    for name, given in (("clusters", clusters), ("replicates", replicates)):
+        if given is not None and len(parts) > 1:
+            raise UsageError("single-collection", name=name)
+    options: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha, "seed": seed}
+    options |= {} if permutations is None else {"permutations": permutations}
+    designs = {name: Design.of(part, clusters=clusters, replicates=replicates) for name, part in parts.items()}
+    first = next(iter(designs.values())).scores
+    tests = {
+        measure: significance(_joined([one.scores for one in designs.values()], measure), **options)
+        if len(parts) > 1
+        else significance(parts["all"], measures=[measure], clusters=clusters, replicates=replicates, **options)
         for measure in first.measures
-    ]
-    tests = [board.found for board in boards]
-    of_one = {remark for measure in first.measures for remark in first.select(measures=[measure]).remarks}
-    own = (remark for found in tests for remark in found.remarks if remark not in of_one)  # those of all are below
-    others = [f"{name}: " * (len(parts) > 1) + remark for name, part in parts.items() for remark in part.remarks]
+    }
+    limits = [limits_of(design, alpha) for design in designs.values()] if len(parts) == 1 else None
+    frames = [_board(designs, m, measure, tests[measure], limits) for m, measure in enumerate(first.measures)]
+    own = [note for found in tests.values() for note in found.remarks]
+    named = [note for name, part in parts.items() for note in part.remarks] if len(parts) > 1 else []
     return Leaderboard(
-        frame=pl.concat([board.rows for board in boards]),
-        left_out=pl.concat([board.without for board in boards]),
-        measures=first.measures,
-        tasks=tuple(parts),
-        rule=rule,
-        alpha=alpha,
-        resamples=resamples,
-        seed=seed,
-        clusters=tests[0].clusters,
-        replicates=tests[0].replicates,
-        remarks=tuple(dict.fromkeys((*own, *others))),
+        frame=pl.concat(frames),
+        tests=tests,
+        collections=tuple(parts),
+        remarks=tuple(dict.fromkeys((*own, *named))),
     )
 
 
-def _tasks(scores: Mapping[str, ScoresLike], measures: Sequence[str] | None) -> dict[str, Scores]:
-    """Bring tasks to the same systems and measures; where each has one measure of its own, it is called score."""
+def _collections(scores: Mapping[str, ScoresLike], measures: Sequence[str] | None) -> dict[str, Scores]:
+    """Bring collections to the same systems and measures; where each has one measure of its own, it is called score."""
     if measures is None:
         parts = {str(name): as_scores(part) for name, part in scores.items()}
         if len({part.measures for part in parts.values()}) > 1 and all(len(p.measures) == 1 for p in parts.values()):
-            label = "score"
+            kinds = (MeasureInfo("score"),)
             return alike(
-                {
-                    name: replace(part.oriented, measures=(label,), kinds=(MeasureInfo(label),))
-                    for name, part in parts.items()
-                },
-                None,
+                {name: replace(p.oriented, measures=("score",), kinds=kinds) for name, p in parts.items()}, None
             )
     return alike(scores, measures)
 
 
-@dataclass(frozen=True, eq=False)
-class _Board:
-    """The leaderboard of one measure: rows, ranks without one of the tasks, and the tests behind them."""
-
-    rows: pl.DataFrame
-    without: pl.DataFrame
-    found: Significance
-
-
 def _board(
-    parts: dict[str, Scores],
-    *,
-    rule: str,
-    resamples: int,
-    testing: dict[str, Any],
-) -> _Board:
-    first = next(iter(parts.values()))
-    measure, several = first.measures[0], len(parts) > 1
-    sign = -1.0 if first.lower_is_better else 1.0
-    runs = None if testing["replicates"] is None else replicated(first.oriented, testing["replicates"])
-    systems = first.systems if runs is None else runs.averaged.systems
-    tables = [complete_queries(part.oriented if runs is None else runs.averaged) for part in parts.values()]
-    joined = _joined(tables, systems, measure) if several else first.oriented
-    found = significance(joined, **testing)
-    sample = Sample(tables, None if testing["clusters"] is None else members_of(first, testing["clusters"]), runs)
-    means = np.stack([table.mean(axis=0) for table in tables])  # [task, system]
-    score = points(means, rule).mean(axis=0)
-    order = np.lexsort((-means.mean(axis=0), -score.round(12)))
-    ends = sample.mean_limits(sign, first.kinds[0].range, testing["alpha"])
-    generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([testing["seed"], 21])))
-    drawn = points(sample.resampled(resamples, generator), rule).mean(axis=1)
+    designs: Mapping[str, Design],
+    m: int,
+    measure: str,
+    found: Significance,
+    limits: Sequence[tuple[Floats, Floats]] | None,
+) -> pl.DataFrame:
+    tables = [_complete(design.scores, m) for design in designs.values()]
+    means = np.stack([table.mean(axis=0) for table in tables])  # [collection, system]
+    lower = measure in found.lower_is_better
+    order = [found.systems.index(name) for name in found.order(measure)]
+    better = found.better[measure]
+    count = len(order)
+    value = means.mean(axis=0)
+    ranked = (-value if lower else value).round(12)
     columns: dict[str, Any] = {
-        "rank": ranks(score),
-        "system": np.array(systems, dtype=object),
-        "mean": sign * means.mean(axis=0),
-        "low": ends[0],
-        "high": ends[1],
+        "rank": 1 + (ranked[:, None] < ranked).sum(axis=1),
+        "system": np.array(found.systems, dtype=object),
+        "mean": value,
+        "low": np.full(count, np.nan) if limits is None else limits[0][0][:, m],
+        "high": np.full(count, np.nan) if limits is None else limits[0][1][:, m],
+        "rank_low": 1 + better.sum(axis=0),
+        "rank_high": count - better.sum(axis=1),
+        "may_be_best": ~better.any(axis=0),
     }
-    if rule == "mean":
-        better = significant_pairs(found, joined)
-        limits = rank_limits(len(systems), better)
-        columns |= {"rank_low": limits[0], "rank_high": limits[1], "group": group_letters(better, order)}
-    else:  # the tests are about means
-        columns |= dict.fromkeys(("rank_low", "rank_high", "group"), np.full(len(systems), None))
-    columns["best"] = shares_of_best(drawn)
-    left = np.empty((0, len(systems)), dtype=np.int64)
-    if several:
-        each = points(means, rule)
-        left = np.stack([ranks(np.delete(each, i, axis=0).mean(axis=0)) for i in range(len(each))])
-        anew = ranks_on_new(_joined([each], systems, measure), testing["alpha"])
-        weights = _dirichlet(generator, resamples, len(each))
-        columns |= {
-            "borda": points(means, "borda").mean(axis=0),
-            "wins": points(means, "wins").mean(axis=0),
-            "without_low": left.min(axis=0),
-            "without_high": left.max(axis=0),
-            "new_low": anew[0],
-            "new_high": anew[1],
-            "new_best": shares_of_best(as_uncertain_as_t(weights @ each, each.mean(axis=0), len(each), generator)),
-        }
-    kinds = {name: pl.Int64 for name in columns if "rank" in name or name.endswith(("_low", "_high"))} | {
-        "group": pl.String
-    }
-    rows = pl.DataFrame({name: list(values[order]) for name, values in columns.items()}, schema_overrides=kinds)
-    rows = rows.with_columns(pl.col("best").fill_nan(None))
-    without = pl.DataFrame(
-        {
-            "measure": [measure] * left.size,
-            "left_out": np.repeat(list(parts)[: len(left)], len(systems)),
-            "system": list(systems) * len(left),
-            "rank": left.ravel(),
-        },
-        {"measure": pl.String, "left_out": pl.String, "system": pl.String, "rank": pl.Int64},
-    )
-    return _Board(rows.select(pl.lit(measure).alias("measure"), pl.all()), without, found)
+    if len(designs) > 1:
+        signed = -means if lower else means
+        beaten = (signed[:, :, None] > signed[:, None, :]).sum(axis=2) + 0.5 * (
+            (signed[:, :, None] == signed[:, None, :]).sum(axis=2) - 1
+        )
+        columns["borda"] = (beaten / max(1, count - 1)).mean(axis=0)
+    rows = pl.DataFrame({name: list(values[order]) for name, values in columns.items()}).fill_nan(None)
+    return rows.select(pl.lit(measure).alias("measure"), pl.all())
 
 
-def _joined(tables: Sequence[Floats], systems: Sequence[str], measure: str) -> Scores:
-    """Join queries of tasks into one table, whose means are the means over tasks of their means."""
-    whole = sum(len(table) for table in tables)
-    scaled = [table * (whole / (len(tables) * len(table))) for table in tables]
-    values = np.concatenate(scaled).T[:, :, None]
-    return Scores(tuple(systems), tuple(map(str, range(whole))), (measure,), values, kinds=(MeasureInfo(measure),))
+def _complete(scores: Scores, m: int) -> Floats:
+    values = scores.values[:, :, m].T
+    return values[np.isfinite(values).all(axis=1)]
 
 
-def _dirichlet(generator: np.random.Generator, resamples: int, count: int) -> Floats:
-    weights = generator.standard_exponential((resamples, count))
-    return weights / weights.sum(axis=1, keepdims=True)
+def _joined(parts: Sequence[Scores], measure: str) -> Scores:
+    """Join queries of collections into one table, whose means are the means over collections of their means."""
+    tables = [_complete(part, part.measures.index(measure)) for part in parts]
+    whole = sum(map(len, tables))
+    values = np.concatenate([table * (whole / (len(tables) * len(table))) for table in tables]).T[:, :, None]
+    kind = parts[0].kinds[parts[0].measures.index(measure)]
+    queries = tuple(map(str, range(whole)))
+    return Scores(parts[0].systems, queries, (measure,), values, kinds=(replace(kind, range=(-np.inf, np.inf)),))

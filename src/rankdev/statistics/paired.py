@@ -1,121 +1,156 @@
-"""Paired tests: randomization and Student's t."""
+"""Paired tests of mean differences: Student's t, and the randomization test. Each inverts into its interval."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from rankdev._common.arrays import Floats
-from rankdev.errors import DataError, counted
-from rankdev.statistics._randomization import (
-    COMPARED,
-    DRAWS,
-    FIRST,
-    Flips,
-    enumerable,
-    flip_p,
-    flips_for,
-    inverted,
-)
-from rankdev.statistics.contrasts import Family, symmetric
+from rankdev.errors import Note
+from rankdev.statistics.contrasts import Family
+from rankdev.statistics.flips.exact import all_flips, flip_balances, flip_words, slack, stream_keys
+from rankdev.statistics.panels import Indices
 
-
-@dataclass(frozen=True)
-class Drawing:
-    """How a test draws; ``comparisons`` is the number of those that are corrected together."""
-
-    permutations: int | None
-    alpha: float
-    seed: int
-    comparisons: int = 1
+ENUMERATED = 20  # differing queries up to which all sign flips are counted
+USUAL = 100_000  # flips that are drawn otherwise
+HELD = 1 << 22  # signs held at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """p of each pair, a function from a level to the limits of the intervals, and notes on both."""
+    """p of each pair, and a function from the level of each pair to the limits of its interval."""
 
     p: Floats = field(repr=False)
-    interval: Callable[[float], tuple[Floats, Floats]]
-    permutations: int = 0  # flips that were drawn for p
-    warnings: tuple[str, ...] = ()
-    note: str = ""  # how it was done, where that is unusual
-    single: bool = True  # whether queries are flipped one by one, so that max-T bounds all pairs together
-    enumerated: int = 0  # pairs of which all flips were enumerated
-    interval_permutations: int = 0  # flips that are drawn for an interval
+    limits: Callable[[Floats], tuple[Floats, Floats]]
+    drawn: int = 0  # flips that were drawn at random
+    notes: tuple[Note, ...] = ()
+
+    def interval(self, family: Family, level: Floats) -> tuple[Floats, Floats]:
+        """Return intervals that leave out 0 exactly where p is at most the level.
+
+        Where too few queries differ for any sign test to reject, they reach at least as far as a difference that none of
+        the queries showed could move the mean.
+        """
+        low, high = self.limits(level)
+        few = fewest_p(family) > level
+        reach = family.reach * unseen(len(family.rows.values), level)
+        low = np.where(few, np.minimum(np.minimum(low, family.mean - reach), 0.0), low)
+        high = np.where(few, np.maximum(np.maximum(high, family.mean + reach), 0.0), high)
+        return np.maximum(low, -family.span), np.minimum(high, family.span)
 
 
-def randomization(family: Family, drawing: Drawing) -> Tested:
-    """Flip signs at random; all flips are enumerated where a pair has few non-zero differences."""
-    needed = flips_for(drawing.comparisons, drawing.alpha)
-    flips = needed if drawing.permutations is None else drawing.permutations
-    tilt = drawing.permutations is None and float(flips) * family.pairs > COMPARED and drawing.comparisons > 1
-    rows = family.flipped
-    drawn = Flips(rows, FIRST if tilt else flips, drawing.seed)
-    p = flip_p(drawn, tilt)
-
-    def interval(level: float) -> tuple[Floats, Floats]:
-        return inverted(drawn, level)
-
-    few = enumerable(rows)
-    return Tested(
-        p,
-        interval,
-        0 if few.all() else drawn.count,
-        *_notes(rows, drawing, drawn.count, tilt, needed),
-        single=rows is family,
-        enumerated=int(few.sum()),
-        interval_permutations=0 if drawn.exact else drawn.kept,
-    )
+def fewest_p(family: Family) -> Floats:
+    """Return the smallest p that a sign test of the queries that differ could reach: 2^(1 − n)."""
+    return np.minimum(1.0, 2.0 ** (1 - family.moved))
 
 
-def _notes(family: Family, drawing: Drawing, flips: int, tilt: bool, needed: int) -> tuple[tuple[str, ...], str]:
-    """Return warnings and a note on what this number of flips can reject."""
-    over, alpha, queries = drawing.comparisons, drawing.alpha, len(family.values)
-    among = counted(over, "comparison")
-    if tilt:
-        return (), (
-            f"{needed:,} uniform flips would be needed for {among}; after {flips:,}, small p-values come from"
-            f" {DRAWS:,} tilted flips per pair"
-        )
-    if over * 2.0 ** (1 - queries) > alpha:
-        few = counted(queries, "query" if family.sizes is None else "cluster", "is")
-        return (), f"{few} too few for any significant difference at level {alpha:g} among {among}"
-    if over / (flips + 1) > alpha and (family.statistics["moved"] > 20).any():
-        return (
-            f"the smallest p of {flips:,} flips is {1 / (flips + 1):.2g}: nothing can be significant at {alpha:g}"
-            f" among {among}; leave permutations out, or give at least {needed:,}",
-        ), ""
-    return (), ""
+def unseen(queries: int, level: Floats | float) -> Floats:
+    """Return the fraction of all queries that may be of a kind that none of those seen is, at this level.
+
+    >>> round(float(unseen(50, 0.05)), 3)  # about 3.7/n
+    0.071
+    """
+    return np.asarray(1 - (np.asarray(level) / 2) ** (1 / queries))
 
 
-def student(family: Family, drawing: Drawing) -> Tested:
-    """Student's paired t-test; where all differences are equal, the exact p of the sign-flip test."""
-    from scipy import stats
+def student(family: Family) -> Tested:
+    """Test by Student's t."""
+    from scipy import special
 
-    queries = len(family.values)
-    if queries < 2:
-        raise DataError("a t-test needs at least two queries; use test='randomization'")
+    error, freedom = family.student
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(family.mean == 0, 0.0, family.mean / family.error)
-    p = 2 * stats.t.sf(np.abs(t), queries - 1)
-    p[family.constant] = 2.0 ** (1 - queries)
+        t = np.where(family.mean == 0, 0.0, np.abs(family.mean) / error)
+    p = np.maximum(2 * special.stdtr(freedom, -t), fewest_p(family))
 
-    def interval(level: float) -> tuple[Floats, Floats]:
-        return symmetric(family, float(stats.t.ppf(1 - level / 2, queries - 1)), level)
+    def limits(level: Floats) -> tuple[Floats, Floats]:
+        half = special.stdtrit(freedom, 1 - level / 2) * error
+        return family.mean - half, family.mean + half
 
-    return Tested(p, interval, 0, _on_constant(family))
-
-
-def _on_constant(family: Family) -> tuple[str, ...]:
-    pairs = int(family.constant.sum())
-    if not pairs:
-        return ()
-    return (
-        f"{counted(pairs, 'pair', 'differs')} by the same amount on all"
-        f" {counted(len(family.values), 'query')}: there is no variance to test with; p is that of the sign-flip test",
-    )
+    return Tested(p, limits)
 
 
-TESTS: dict[str, Callable[[Family, Drawing], Tested]] = {"randomization": randomization, "t": student}
+def randomization(family: Family, permutations: int, seed: int) -> Tested:
+    """Test by flips of the signs of differences: all of them where at most 20 queries differ, else drawn ones.
+
+    The interval is that of the mean differences δ that the same flips do not reject: a flip S with Σ S d = A and Σ S = C
+    is at least as extreme under δ where |A − δC| ≥ |T − δn|, which is between (T − A)/(n − C) and (T + A)/(n + C). A
+    cluster counts in n and C as often as it has queries.
+    """
+    rows = family.rows
+    sizes = np.ones(len(rows.values)) if rows.sizes is None else rows.sizes.astype(np.float64)
+    key = stream_keys(seed, len(sizes), 1)[0, 1]
+    p = np.ones(family.pairs)
+    for pair, total, flipped, _, exact in _flips(rows, sizes, permutations, key):
+        extreme = int((np.abs(flipped) >= abs(total) - slack(len(sizes))).sum())
+        p[pair] = extreme / len(flipped) if exact else (extreme + 1) / (len(flipped) + 1)
+
+    def limits(level: Floats) -> tuple[Floats, Floats]:
+        ends = np.empty((2, family.pairs))
+        for pair, total, flipped, balance, exact in _flips(rows, sizes, permutations, key):
+            extra = 0 if exact else 1  # the observed flip is among all flips, and is added to drawn ones
+            most = int(np.floor(level[pair] * (len(flipped) + extra) + 1e-9)) - extra
+            ends[:, pair] = _inverted(total, flipped, balance, sizes, most)
+        return tuple(ends * (rows.unit * sizes.mean()))  # type: ignore[return-value]
+
+    drawn = permutations if bool((family.moved > ENUMERATED).any()) else 0
+    finest = 1 / (permutations + 1)
+    return Tested(p, limits, drawn, (Note("finest-p", permutations=permutations, p=finest),) if drawn else ())
+
+
+def _flips(
+    rows: Family, sizes: Floats, permutations: int, key: np.uint64
+) -> Iterator[tuple[int, float, Floats, Floats, bool]]:
+    """Yield each pair with its sum, the sums and balances of its flips, and whether these are all there are."""
+    drawn: tuple[Floats, Floats] | None = None
+    for pairs, apart in rows.differences():
+        for pair, row in zip(pairs.tolist(), apart, strict=True):
+            moved = row != 0
+            if moved.sum() <= ENUMERATED:
+                yield pair, float(row.sum()), *_all_flips(row, sizes, moved, key), True
+                continue
+            if drawn is None:
+                drawn = _drawn(rows.units, sizes, permutations, key)
+            sums, balance = drawn
+            yield pair, float(row.sum()), sums[rows.first[pair]] - sums[rows.second[pair]], balance, False
+
+
+def _all_flips(row: Floats, sizes: Floats, moved: Indices, key: np.uint64) -> tuple[Floats, Floats]:
+    """Sum all flips of the queries that differ; those of the others, which only intervals need, are drawn if many."""
+    if len(row) <= ENUMERATED:
+        moved = np.ones(len(row), bool)
+    if not moved.any():
+        return np.zeros(1), np.full(1, sizes.sum())
+    flipped, balance = all_flips(np.stack([row[moved], sizes[moved]], axis=1))
+    others = sizes[~moved]
+    if len(others):
+        balance = balance + flip_balances(key, len(others), len(balance), others.astype(np.int64))
+    return flipped, balance
+
+
+def _drawn(units: Floats, sizes: Floats, permutations: int, key: np.uint64) -> tuple[Floats, Floats]:
+    """Return flipped sums of each system, ``[system, flip]``, and of sizes."""
+    queries = len(units)
+    columns = np.column_stack([units, sizes])
+    sums = np.empty((columns.shape[1], permutations))
+    step = max(1, HELD // queries)
+    for start in range(0, permutations, step):
+        words = flip_words(key, queries, start, min(step, permutations - start))
+        bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=queries, bitorder="little")
+        sums[:, start : start + step] = columns.sum(axis=0)[:, None] - 2 * (columns.T @ bits.T.astype(np.float64))
+    return sums[:-1], sums[-1]
+
+
+def _inverted(total: float, flipped: Floats, balance: Floats, sizes: Floats, most: int) -> tuple[float, float]:
+    """Return the limits outside which at most ``most`` flips are as extreme as the observed one."""
+    if most < 0 or most >= len(flipped):
+        return -np.inf, np.inf
+    whole = sizes.sum()
+    parts = np.stack([total - flipped, total + flipped])
+    parts[np.abs(parts) <= slack(len(sizes))] = 0.0  # sums that are equal are equal
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = parts / np.stack([whole - balance, whole + balance])
+    ends[:, np.abs(balance) == whole] = np.array([[-np.inf], [np.inf]])  # as extreme under every δ
+    low = np.partition(ends.min(axis=0), most)[most]
+    return float(low), float(np.partition(ends.max(axis=0), -1 - most)[-1 - most])

@@ -6,16 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special
 
-from rankdev._common.arrays import Floats
 from rankdev._common.checks import is_list
-from rankdev.errors import UsageError, shown
+from rankdev.errors import Note, UsageError, shown
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.contrasts import Family, symmetric
-from rankdev.statistics.paired import Tested
 
-FEW = 3  # degrees of freedom of the runs below which the test errs too often: .09 where two meet two
+FEWEST = 3  # runs of a system: with two, tests reject too often (.13 for .05)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +27,6 @@ class Replicated:
         return {name: len(runs) for name, runs in self.members.items()}
 
     @property
-    def freedom(self) -> int:
-        """Degrees of freedom of the variance between runs of a system."""
-        return sum(count - 1 for count in self.counts.values())
-
-    @property
     def averaged(self) -> Scores:
         """Scores of the systems: means over their runs."""
         values = [self.scores.values[runs].mean(axis=0) for runs in self.members.values()]
@@ -43,9 +34,10 @@ class Replicated:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Note how many runs each system has, and whether they are few."""
-        few = "so few runs estimate the variance between runs poorly; use three or more of each system"
-        return (f"means over runs: {in_words(self.counts)}", *([few] if self.freedom < FEW else []))
+        """Note how many runs each system has, and that a single run is taken as deterministic."""
+        single = [name for name, count in self.counts.items() if count == 1]
+        notes = [Note("means-over-runs", runs=in_words(self.counts))]
+        return tuple(notes + ([Note("single-run", systems=single, count=len(single))] if single else []))
 
 
 def in_words(counts: Mapping[str, int]) -> str:
@@ -62,10 +54,10 @@ def in_words(counts: Mapping[str, int]) -> str:
 def replicated(scores: Scores, replicates: Mapping[str, Sequence[str]]) -> Replicated:
     """Group runs by system; runs that no system names are systems with a single run.
 
-    >>> scores = Scores(("a-1", "b", "a-2"), ("q",), ("P@1",), np.array([[[1.0]], [[0.5]], [[0.0]]]))
-    >>> found = replicated(scores, {"a": ["a-1", "a-2"]})
+    >>> scores = Scores(("a1", "b", "a2", "a3"), ("q",), ("P@1",), np.array([[[1.0]], [[0.5]], [[0.0]], [[0.5]]]))
+    >>> found = replicated(scores, {"a": ["a1", "a2", "a3"]})
     >>> found.counts, found.averaged.averages.tolist()
-    ({'a': 2, 'b': 1}, [[0.5], [0.5]])
+    ({'a': 3, 'b': 1}, [[0.5], [0.5]])
     """
     if not isinstance(replicates, Mapping) or not all(is_list(runs) and len(runs) for runs in replicates.values()):
         raise UsageError(f"replicates is {shown(replicates)}; expected the runs of each system, {{system: [run, …]}}")
@@ -81,50 +73,9 @@ def replicated(scores: Scores, replicates: Mapping[str, Sequence[str]]) -> Repli
             raise UsageError(f"replicates: system {run!r} does not list the run of that name; rename one of them")
         members.setdefault(owner.get(run, run), []).append(i)
     found = Replicated(scores, members)
-    if not found.freedom:
-        raise UsageError("every system has a single run, so the variance between runs is unknown; give more of some")
+    if max(found.counts.values()) == 1:
+        raise UsageError("single-runs")
+    for name, count in found.counts.items():
+        if 1 < count < FEWEST:
+            raise UsageError("two-runs", name=name, count=count)
     return found
-
-
-def between_runs(values: Floats, members: Sequence[Sequence[int]]) -> tuple[float, float]:
-    """Return the variance of run means, ``values[query, run]``, and the part of it that queries explain; pooled.
-
-    The second is the mean square of the interaction of runs and queries, divided by the number of queries.
-    """
-    queries, free = len(values), sum(len(runs) - 1 for runs in members)
-    means = interaction = 0.0
-    for runs in members:
-        own = values[:, runs]
-        each = own.mean(axis=0)
-        means += float(((each - each.mean()) ** 2).sum())
-        interaction += float(((own - own.mean(axis=1, keepdims=True) - each + each.mean()) ** 2).sum())
-    return means / free, interaction / (free * max(queries - 1, 1) * queries)
-
-
-def over_runs(family: Family, values: Floats, members: Sequence[Sequence[int]]) -> Tested:
-    """Test mean differences that vary with the queries and with the runs; ``values[query, run]`` are single runs.
-
-    The variance between runs is pooled over systems; degrees of freedom are Satterthwaite's.
-    """
-    queries = len(values)
-    runs = np.array([len(each) for each in members])
-    share = 1 / runs[family.first] + 1 / runs[family.second]
-    means, interaction = between_runs(values, members)
-    by_queries = family.error**2
-    added = max(means - interaction, 0.0) * share
-    error = np.sqrt(by_queries + added)
-    freedom = np.full(family.pairs, queries - 1.0)
-    if added.any():
-        part = by_queries**2 / (queries - 1) + (means * share) ** 2 / sum(runs - 1)
-        freedom = np.maximum(error**4 / part, 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(family.mean == 0, 0.0, np.abs(family.mean) / error)
-    p = 2 * special.stdtr(freedom, -t)
-    p[error == 0] = np.where(family.mean[error == 0] == 0, 1.0, 2.0 ** (1 - queries))
-
-    def interval(level: float) -> tuple[Floats, Floats]:
-        half = special.stdtrit(freedom, 1 - level / 2) * error
-        low, high = symmetric(family, 0.0, level)  # for pairs without any variance
-        return np.where(error > 0, family.mean - half, low), np.where(error > 0, family.mean + half, high)
-
-    return Tested(p, interval, single=False)

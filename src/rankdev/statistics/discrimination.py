@@ -29,8 +29,6 @@ class DiscriminativePower(Result):
         Sign flips that were drawn at random for p-values; 0 where none were.
     seed : int
         Seed of the flips.
-    enumerated : int
-        Pairs and measures whose p is exact, because all sign flips were enumerated.
     remarks : tuple of str
         Notes on the tests and the scores.
 
@@ -47,17 +45,13 @@ class DiscriminativePower(Result):
     correction: str
     permutations: int
     seed: int
-    enumerated: int = 0
     remarks: tuple[str, ...] = ()
 
-    made_with = ("alpha", "test", "correction", "enumerated", "permutations", "seed")
+    made_with = ("alpha", "test", "correction", "permutations", "seed")
 
     @property
     def _unused(self) -> tuple[str, ...]:
-        return (
-            *(() if self.enumerated else ("enumerated",)),
-            *(() if self.permutations else ("permutations", "seed")),
-        )
+        return () if self.permutations else ("permutations", "seed")
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure and pair, smallest p first.

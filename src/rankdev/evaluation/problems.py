@@ -1,0 +1,37 @@
+"""Problems of the data with which nothing can be decided: one list for every command.
+
+Whatever the scores show, a run whose ids are not those of the references, that answers hardly any query, or whose items
+hardly anybody judged, is not the run that was meant to be compared.
+"""
+
+from __future__ import annotations
+
+from rankdev.errors import Note
+from rankdev.evaluation.coverage import Coverage
+from rankdev.evaluation.scores import Scores
+
+FEW = 3  # queries: on fewer, a run may well return no relevant item
+ANSWERED = 0.5  # of the queries
+UNJUDGED = 0.9  # of the items looked at
+
+
+def problems(scores: Scores) -> tuple[Note, ...]:
+    """Return what is wrong with the runs that were scored, a note each; scores from elsewhere have none."""
+    return tuple(note for entry in scores.coverage for note in [_problem(entry)] if note is not None)
+
+
+def _problem(entry: Coverage) -> Note | None:
+    if entry.ids is not None and entry.queries >= FEW:
+        return Note("no-relevant-item", system=entry.system, run_id=entry.ids[0], reference_id=entry.ids[1])
+    answered = entry.queries - entry.missing
+    if answered < ANSWERED * entry.queries:
+        return Note("few-answered", system=entry.system, count=answered, queries=entry.queries)
+    if entry.looked_at and entry.unjudged >= UNJUDGED * entry.looked_at:
+        return Note("mostly-unjudged", system=entry.system, share=entry.unjudged / entry.looked_at)
+    return None
+
+
+def unjudged_share(scores: Scores) -> float | None:
+    """Return the largest share of unjudged items among those looked at; None where the judged ones are not known."""
+    shares = [entry.unjudged / entry.looked_at for entry in scores.coverage if entry.looked_at]
+    return max(shares, default=None)

@@ -1,0 +1,220 @@
+"""Decisions about pairs of systems, and the only sentences that conclude.
+
+A decision is made from the difference candidate − baseline, its interval and its adjusted p-value; every command reads it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rankdev._common.arrays import Floats
+from rankdev.errors import counted, listed, printable
+
+Verdict = Literal["better", "worse", "same", "not worse", "cannot tell"]
+GateVerdict = Literal["pass", "fail", "undecided", "refused"]
+NAMED = 4  # systems that a sentence names; more are counted
+LARGE = 0.5  # of a measure's range: a query that loses more is named in a gate, and in a conclusion
+
+
+def verdicts(
+    gain: Floats, low: Floats, high: Floats, significant: Sequence[bool], margin: float | None = None
+) -> list[Verdict]:
+    """Decide each pair from what the candidate gains (more is better) and the limits of that.
+
+    >>> verdicts(np.array([0.1, 0.0]), np.array([0.05, -0.01]), np.array([0.2, 0.01]), [True, False], 0.02)
+    ['better', 'same']
+    """
+    found: list[Verdict] = []
+    for mean, bottom, top, clear in zip(gain, low, high, significant, strict=True):
+        if clear:
+            found.append("better" if mean > 0 else "worse")
+        elif margin is not None and bottom > -margin:
+            found.append("same" if top < margin else "not worse")
+        else:
+            found.append("cannot tell")
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """What is concluded about a candidate ``a`` and a baseline ``b`` in one measure.
+
+    Attributes
+    ----------
+    measure, a, b : str
+        The measure, the candidate and the baseline.
+    verdict : {"better", "worse", "same", "not worse", "cannot tell"}
+        What a is, compared with b.
+    difference, low, high : float
+        Mean of a − b, and the limits of its interval.
+    p, p_adjusted : float
+        The p-value, and the one corrected over the family.
+    queries : int
+        Queries, or clusters of them.
+    deviation : float
+        Standard deviation of the differences; of clusters, of their sums.
+    equal : bool
+        Whether both score the same on every query.
+    margin : float, optional
+        Largest difference that does not matter.
+    lower_is_better : bool
+        Whether less is better.
+    unit : {"query", "cluster"}
+        What ``queries`` counts.
+    """
+
+    measure: str
+    a: str
+    b: str
+    verdict: Verdict
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_adjusted: float
+    queries: int
+    deviation: float
+    equal: bool
+    level: float
+    margin: float | None = None
+    lower_is_better: bool = False
+    unit: str = "query"
+
+    @property
+    def numbers(self) -> str:
+        """Difference, interval and queries: ``+0.031 [0.012, 0.050], 240 queries``."""
+        number = counted(self.queries, self.unit)
+        return f"{self.difference:+.3f} [{self.low:.3f}, {self.high:.3f}], {number}"
+
+    def __str__(self) -> str:
+        a, b, where = printable(self.a), printable(self.b), f"in {self.measure}"
+        if self.equal:
+            return f"{a} and {b} are identical {where} on these {counted(self.queries, self.unit)}."
+        if self.verdict in ("better", "worse"):
+            small = self.margin is not None and max(abs(self.low), abs(self.high)) < self.margin
+            less = f" The difference is smaller than the margin of {self.margin:g}." if small else ""
+            return f"{a} is {self.verdict} than {b} on average {where}: {self.numbers}.{less}"
+        if self.verdict == "same":
+            return f"{a} and {b} are the same {where} to within {self.margin:g}: {self.numbers}."
+        if self.verdict == "not worse":
+            return f"{a} is not worse than {b} by more than {self.margin:g} {where}: {self.numbers}."
+        return f"Cannot tell {a} from {b} {where}: {self.numbers}.{self._needs}"
+
+    def for_gate(self, verdict: GateVerdict) -> str:
+        """State what the interval means for a gate."""
+        a, b, where = printable(self.a), printable(self.b), f"in {self.measure}"
+        if self.equal:
+            return f"{a} and {b} are identical {where} on these {counted(self.queries, self.unit)}."
+        if verdict == "pass":
+            return f"{a} is not worse than {b} by more than {self.margin:g} {where}: {self.numbers}."
+        if verdict == "fail":
+            return f"{a} is worse than {b} by more than {self.margin:g} {where}: {self.numbers}."
+        worst = self.high if self.lower_is_better else -self.low
+        return f"{a} may be up to {worst:.3f} worse than {b} {where} (margin {self.margin:g}).{self._needs}"
+
+    @property
+    def _needs(self) -> str:
+        size = self.margin or abs(self.difference)
+        if not size:
+            return ""
+        needed = queries_for(self.deviation, size, self.level)
+        if needed <= self.queries:
+            return " More queries are needed; how many depends on the true difference."
+        return f" To settle a difference of {size:.2g} takes about {needed:,} {_plural(self.unit)}; there are {self.queries:,}."
+
+
+def _plural(unit: str) -> str:
+    return counted(2, unit).removeprefix("2 ")
+
+
+def queries_for(deviation: float, size: float, level: float = 0.05, power: float = 0.8) -> int:
+    """Return the queries with which a true difference of ``size`` is found, or one of 0 shown to be within it."""
+    from scipy import special
+
+    if not (math.isfinite(deviation) and deviation > 0 and size > 0):
+        return 0
+    z = float(special.ndtri(1 - level / 2) + special.ndtri(power))
+    return math.ceil((z * deviation / size) ** 2) + 2
+
+
+def losing(losses: int, queries: int, level: float = 0.05) -> float:
+    """Return the largest fraction of all queries that may lose as much, if this many of those seen do.
+
+    The upper limit is Clopper and Pearson's (1934).
+
+    >>> round(losing(0, 25), 3)
+    0.137
+    """
+    from scipy import special
+
+    return float(special.betaincinv(losses + 1, queries - losses, 1 - level / 2)) if losses < queries else 1.0
+
+
+def of_losses(gains: Floats, reach: float, unit: str = "query") -> str:
+    """State how many queries lost much, and how many of all may: what a mean does not show."""
+    limit, number = LARGE * reach, len(gains)
+    lost = int((gains < -limit).sum())
+    who = f"{lost:,} of these" if lost else "None of these"
+    return f"{who} {counted(number, unit)} lost more than {limit:.2g}; up to {losing(lost, number):.0%} of all may."
+
+
+def leading(measure: str, order: Sequence[str], best: Sequence[str], beaten: Sequence[str], others: int) -> str:
+    """Name the leader of many systems, those that cannot be told from it, and those that all of these beat.
+
+    ``order`` is best first; ``best`` are those that no system is better than; ``beaten`` are worse than all of them.
+    """
+    first = printable(order[0])
+    rivals = [name for name in order if name in best and name != order[0]]
+    if not rivals:
+        return f"{first} is best in {measure}: it is better than {_all_of(others)}."
+    told = f"{first} leads in {measure}. {name_some(rivals)} cannot be told from it"
+    if not beaten:
+        return f"{told}."
+    them = f"all {len(rivals) + 1}" if len(rivals) > 1 else "both"
+    return f"{told}; {them} are better than {name_some([name for name in order if name in beaten])}."
+
+
+def _all_of(others: int) -> str:
+    return "the other" if others == 1 else "both others" if others == 2 else f"all {others} others"
+
+
+def name_some(systems: Sequence[str]) -> str:
+    """Name a few systems, and count the others.
+
+    >>> name_some(["a", "b", "c"]), name_some(list("abcdefg"))
+    ('a, b and c', 'a, b, c, d and 3 others')
+    """
+    names = [printable(system) for system in systems]
+    if len(names) > NAMED + 1:
+        return f"{', '.join(names[:NAMED])} and {counted(len(names) - NAMED, 'other')}"
+    return listed(names)
+
+
+def of_gate(
+    verdict: GateVerdict,
+    candidate: str,
+    baseline: str,
+    margin: float,
+    reasons: Sequence[str],
+    problems: Sequence[str],
+    unchanged: bool,
+    identical: bool,
+) -> str:
+    """Conclude from a gate, the only place that says "Ship"."""
+    a, b = printable(candidate), printable(baseline)
+    if verdict == "refused":
+        return refused(problems)
+    if verdict == "pass":
+        same = "returns the same lists as" if unchanged else "scores the same on every query as" if identical else ""
+        return f"Ship {a}: {f'it {same} {b}' if same else f'not worse than {b} by more than {margin:g}'}."
+    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    return f"{f"Don't ship {a}" if verdict == 'fail' else "Don't know yet"}: {reasons[0]}{more}"
+
+
+def refused(problems: Sequence[str]) -> str:
+    """State why nothing is decided."""
+    more = f" (and {counted(len(problems) - 1, 'other problem')})" if len(problems) > 1 else ""
+    return f"No decision: {problems[0].removesuffix('.')}{more}."

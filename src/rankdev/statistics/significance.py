@@ -1,0 +1,454 @@
+"""Significance: test pairs of systems, and decide about each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from rankdev._common.arrays import Bools, Floats
+from rankdev._common.checks import FINEST, check_choice, check_number, check_seed, check_whole
+from rankdev._common.result import Result
+from rankdev.errors import Note, UsageError
+from rankdev.evaluation.scores import ScoresLike
+from rankdev.statistics._assumptions import remarks_on
+from rankdev.statistics.contrasts import Family, on_clusters
+from rankdev.statistics.corrections import CORRECTIONS, adjust
+from rankdev.statistics.decision import Decision, Verdict, leading, refused, verdicts
+from rankdev.statistics.design import Design
+from rankdev.statistics.discrimination import DiscriminativePower
+from rankdev.statistics.paired import USUAL, Tested, randomization, student
+from rankdev.statistics.panels import check_reach
+from rankdev.statistics.segments import ALL
+
+TESTS = ("t", "randomization")
+FAMILIES = ("measure", "all")
+SENTENCES = 6  # pairs and measures that have a sentence each
+
+
+class PairTests(Result):
+    """Tests of pairs of systems: a table with adjusted p-values, and the level they are compared with."""
+
+    alpha: float
+
+    def summary(self) -> pl.DataFrame:
+        """Count the pairs of each measure that differ significantly.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, pairs, significant; with segments, the segment first.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
+        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> rd.significance(scores).summary().row(0)
+        ('P@5', 3, 1)
+        """
+        table = self.to_polars()
+        names = ("segment", "measure") if "segment" in table.columns else ("measure",)
+        significant = (pl.col("p_adjusted") <= self.alpha).sum().alias("significant")
+        return table.group_by(*names, maintain_order=True).agg(pl.len().alias("pairs"), significant)
+
+    @property
+    def significant(self) -> list[bool]:
+        """Which rows of the table differ significantly."""
+        return (self.to_polars()["p_adjusted"] <= self.alpha).fill_null(False).to_list()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Significance(PairTests):
+    """Tests of pairs of systems, and what is decided about each.
+
+    Attributes
+    ----------
+    columns : dict
+        Columns of the table, one entry per pair and measure.
+    details : dict
+        For each row also its level, the number of queries (or clusters) and the standard deviation of differences.
+    systems : tuple of str
+        The systems, in order.
+    test : {"t", "randomization"}
+        The test.
+    correction : {"holm", "bh", "none"}
+        Correction for multiple comparisons.
+    family : {"measure", "all"}
+        Comparisons that are corrected together.
+    alpha : float
+        Level of the tests; intervals have confidence 1 − alpha.
+    margin : float, optional
+        Largest difference that does not matter.
+    baselines : bool
+        Whether systems were compared with baselines only.
+    permutations : int
+        Sign flips that were drawn at random; 0 where none were.
+    seed : int
+        Seed of the flips.
+    clusters : int, optional
+        Clusters of queries.
+    replicates : dict of str to int, optional
+        Runs of each system.
+    problems : tuple of str
+        What is wrong with the data, so that nothing is decided.
+    remarks : tuple of str
+        Notes on the tests and the scores.
+    lower_is_better : tuple of str
+        Measures of which a lower value is better: there, a query is won by the lower one.
+    segments : dict of str to Significance
+        Tests of each segment's queries, corrected together over all segments; empty where none were given.
+
+    See Also
+    --------
+    significance : Returns it.
+    """
+
+    display: ClassVar = "rankdev.display.significance"
+
+    columns: dict[str, Any] = field(repr=False)
+    details: dict[str, Floats] = field(repr=False)
+    systems: tuple[str, ...] = field(repr=False)
+    means: Floats = field(repr=False)
+    test: str
+    correction: str
+    family: Literal["measure", "all"]
+    alpha: float
+    margin: float | None = None
+    baselines: bool = False
+    permutations: int = 0
+    seed: int = 0
+    clusters: int | None = None
+    replicates: dict[str, int] | None = None
+    problems: tuple[Note, ...] = ()
+    remarks: tuple[str, ...] = ()
+    lower_is_better: tuple[str, ...] = field(default=(), repr=False)
+    segments: dict[str, Significance] = field(default_factory=dict, repr=False)
+
+    made_with = ("test", "correction", "family", "alpha", "margin", "permutations", "seed", "clusters", "replicates")
+
+    @property
+    def _unused(self) -> tuple[str, ...]:
+        return (
+            *(() if self.permutations else ("permutations", "seed")),
+            *(name for name in ("margin", "clusters", "replicates") if getattr(self, name) is None),
+        )
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures, in order."""
+        return list(dict.fromkeys(self.columns["measure"]))
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of each measure."""
+        return len(self.columns["measure"]) // len(self.measures)
+
+    @property
+    def parts(self) -> dict[str, Significance]:
+        """The tests of all queries, under the name "all", and those of each segment."""
+        return {ALL: replace(self, segments={}), **self.segments}
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """The decision about each row of the table."""
+        names = ("measure", "a", "b", "verdict", "difference", "low", "high", "p", "p_adjusted")
+        rows = zip(*(self.columns[name] for name in names), *self.details.values(), strict=True)
+        unit = "query" if self.clusters is None else "cluster"
+        made = []
+        for row in rows:
+            known = dict(zip((*names, *self.details), row, strict=True))
+            known |= {"queries": int(known["queries"]), "equal": not known.pop("moved"), "margin": self.margin}
+            made.append(Decision(**known, unit=unit, lower_is_better=known["measure"] in self.lower_is_better))
+        return made
+
+    @property
+    def better(self) -> dict[str, Bools]:
+        """Of each measure, which system (row) is better than which (column)."""
+        place = {name: i for i, name in enumerate(self.systems)}
+        found = {name: np.zeros((len(place), len(place)), bool) for name in self.measures}
+        for measure, a, b, verdict in zip(
+            *(self.columns[name] for name in ("measure", "a", "b", "verdict")), strict=True
+        ):
+            if verdict == "better":
+                found[measure][place[a], place[b]] = True
+            elif verdict == "worse":
+                found[measure][place[b], place[a]] = True
+        return found
+
+    @property
+    def conclusion(self) -> str:
+        """What is decided, a line each: about every pair if they are few, else about the leader of each measure."""
+        if self.problems:
+            return refused(self.problems)
+        if not self.baselines and len(self.systems) > 2:
+            return "\n".join(self._leader(measure) for measure in self.measures)
+        if len(self.columns["measure"]) <= SENTENCES:
+            return "\n".join(map(str, self.decisions))
+        return "\n".join(self._counts(measure) for measure in self.measures)
+
+    def order(self, measure: str) -> list[str]:
+        """Return the systems, best mean first."""
+        means = self.means[:, self.measures.index(measure)] * (-1 if measure in self.lower_is_better else 1)
+        return [self.systems[i] for i in np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")]
+
+    def _leader(self, measure: str) -> str:
+        better, order = self.better[measure], self.order(measure)
+        best = [self.systems[i] for i in np.flatnonzero(~better.any(axis=0))]
+        rows = [self.systems.index(name) for name in best]
+        beaten = [self.systems[i] for i in np.flatnonzero(better[rows].all(axis=0))]
+        return leading(measure, order, best, beaten, len(order) - 1)
+
+    def _counts(self, measure: str) -> str:
+        own = [one for one in self.decisions if one.measure == measure]
+        counts = {word: sum(one.verdict == word for one in own) for word in dict.fromkeys(one.verdict for one in own)}
+        return (
+            f"{measure}: of {len(own)} pairs, " + ", ".join(f"{count} {word}" for word, count in counts.items()) + "."
+        )
+
+    def _each(self, table: Callable[[Significance], pl.DataFrame]) -> pl.DataFrame:
+        """Join a table of all queries and those of segments, which are named in the first column."""
+        named = [table(part).select(pl.lit(name).alias("segment"), pl.all()) for name, part in self.parts.items()]
+        return pl.concat(named)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one row per pair and measure.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, a (the candidate), b (the baseline), difference (a − b), low, high, effect (the mean
+            difference in standard deviations of the differences), wins, ties, losses (queries of a), p, p_adjusted,
+            verdict. With segments, the segment comes first; "all" denotes all queries.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
+        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> rd.significance(scores).to_polars().select("a", "b", "wins", "ties", "losses", "verdict").row(0)
+        ('b', 'a', 26, 0, 14, 'cannot tell')
+        """
+        if self.segments:
+            return self._each(Significance.to_polars)
+        return pl.DataFrame(self.columns).fill_nan(None)
+
+    def discriminative_power(self) -> DiscriminativePower:
+        """Order the achieved significance levels of every measure (Sakai 2006): the p-values of all pairs, ascending.
+
+        Sakai's early papers do not correct (``correction="none"``).
+
+        Returns
+        -------
+        DiscriminativePower
+            The curves, and how many pairs differ significantly under each measure.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
+        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> found = rd.significance(scores, correction="none").discriminative_power()
+        >>> found.summary().select("pairs", "significant").row(0)
+        (3, 3)
+        """
+        if self.segments:
+            return self.parts[ALL].discriminative_power()
+        needed = (np.asarray(self.columns["high"]) - np.asarray(self.columns["low"])) / 2
+        rows = self.to_polars().with_columns(needed=pl.Series(needed))
+        ordered = rows.sort("p_adjusted", maintain_order=True)
+        frame = pl.concat([ordered.filter(measure=name) for name in self.measures])
+        frame = frame.select(
+            "measure",
+            pl.int_range(1, pl.len() + 1).over("measure").alias("place"),
+            *("a", "b", "difference", "needed"),
+            pl.col("p_adjusted").alias("p"),
+        )
+        made = {name: getattr(self, name) for name in DiscriminativePower.made_with}
+        return DiscriminativePower(frame=frame, **made, remarks=self.remarks)
+
+
+def significance(
+    scores: ScoresLike,
+    *,
+    measures: Sequence[str] | None = None,
+    baselines: str | Sequence[str] | None = None,
+    test: Literal["t", "randomization"] = "t",
+    correction: Literal["holm", "bh", "none"] = "holm",
+    family: Literal["measure", "all"] = "measure",
+    margin: float | None = None,
+    alpha: float = 0.05,
+    permutations: int = USUAL,
+    seed: int = 0,
+    clusters: Mapping[str, Any] | None = None,
+    replicates: Mapping[str, Sequence[str]] | None = None,
+    segments: Mapping[str, Any] | None = None,
+) -> Significance:
+    """Test every pair of systems, or every system against each baseline, and decide about each.
+
+    A system is better or worse than another where the corrected p-value is at most ``alpha``, which is exactly where the
+    interval leaves out 0. With a ``margin`` it is the same where the interval lies within ± margin, and not worse where
+    it lies above − margin. Where so few queries differ that no sign test could reject, nothing is decided.
+
+    Parameters
+    ----------
+    scores : Scores, table or path
+        Scores of the systems; a table has the columns system, query, measure, value.
+    measures : sequence of str, optional
+        Measures to compare by. Default: all.
+    baselines : str or sequence of str, optional
+        Compare every other system with these only. Default: all pairs, of which the later system is the candidate.
+    test : {"t", "randomization"}
+        Paired test: Student's, or the randomization test, which takes all sign flips where at most 20 queries differ and
+        draws ``permutations`` of them otherwise.
+    correction : {"holm", "bh", "none"}
+        Correction for multiple comparisons.
+    family : {"measure", "all"}
+        Correct over the pairs of each measure, or over all measures too.
+    margin : float, optional
+        Largest difference that does not matter. Choose it before looking at the scores.
+    alpha : float, default 0.05
+        Level of the tests; intervals have confidence 1 − alpha.
+    permutations : int, default 100000
+        Sign flips that are drawn.
+    seed : int, default 0
+        Seed of the flips.
+    clusters : dict of str to str, optional
+        The cluster of each query, such as its user, session or topic: queries of a cluster are not independent.
+    replicates : dict of str to list of str, optional
+        Systems with several runs, such as training with several seeds: the names of their runs among the scores, three or
+        more each. Runs that are not named are systems with one run, taken as deterministic.
+    segments : dict of str to str, or dict of str to list of str, optional
+        The segment of each query, or the queries of each segment: test each segment too, corrected over pairs and
+        segments.
+
+    Returns
+    -------
+    Significance
+        Difference, interval, effect size, p-values and verdict of each pair and measure.
+
+    Examples
+    --------
+    >>> import rankdev as rd
+    >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.9]]], 1, (2, 40, 1))
+    >>> scores = rd.Scores(("old", "new"), tuple(map(str, range(40))), ("P@5",), values)
+    >>> print(rd.significance(scores).conclusion)
+    new is better than old on average in P@5: +0.803 [0.372, 1.235], 40 queries.
+    """
+    for what, word, known in (
+        ("test", test, TESTS),
+        ("correction", correction, CORRECTIONS),
+        ("family", family, FAMILIES),
+    ):
+        check_choice(what, word, known)
+    alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)
+    permutations = check_whole("permutations", permutations, 1)
+    design = Design.of(scores, measures, clusters=clusters, replicates=replicates, segments=segments)
+    if design.runs is not None and test != "t":
+        raise UsageError("test-of-runs", test=test)
+    if margin is not None:
+        check_number("margin", margin, 0)
+        check_reach("margin", margin, design.scores)
+
+    def perform(one: Family) -> Tested:
+        return student(one) if test == "t" else randomization(one, permutations, seed)
+
+    made: dict[str, Any] = {
+        **{"test": test, "correction": correction, "family": family, "alpha": alpha, "seed": seed, "margin": margin},
+        **{"baselines": baselines is not None, "problems": design.problems},
+        "replicates": None if design.runs is None else design.runs.counts,
+    }
+    families = design.families(baselines)
+    whole = _tested(design, {ALL: families}, perform, made)[ALL]
+    notes: list[str] = [*on_clusters(families), *remarks_on(design, families, whole)]
+    parts: dict[str, Significance] = {}
+    if segments is not None:
+        within, left_out = design.within(families)
+        parts = _tested(design, within, perform, made)
+        notes += left_out
+    return replace(whole, segments=parts, remarks=(*whole.remarks, *notes, *design.notes))
+
+
+def _tested(
+    design: Design, parts: Mapping[str, Sequence[Family]], perform: Callable[[Family], Tested], made: Mapping[str, Any]
+) -> dict[str, Significance]:
+    """Test the families of parts of the queries, one per measure, corrected together over the parts."""
+    names, count = list(parts), len(design.scores.measures)
+    tested = {name: [perform(one) for one in own] for name, own in parts.items()}
+    columns: dict[tuple[str, int], dict[str, Any]] = {}
+    groups = (
+        [[(name, m) for m in range(count) for name in names]]
+        if made["family"] == "all"
+        else [[(name, m) for name in names] for m in range(count)]
+    )
+    for group in groups:
+        p = np.concatenate([tested[name][m].p for name, m in group])
+        adjusted, level = adjust(p, made["correction"], made["alpha"])
+        ends = np.cumsum([parts[name][m].pairs for name, m in group])[:-1]
+        for place, own, at in zip(group, np.split(adjusted, ends), np.split(level, ends), strict=True):
+            name, m = place
+            columns[place] = _columns(design, m, parts[name][m], tested[name][m], own, at, made)
+    return {
+        name: _result(design, parts[name], tested[name], [columns[name, m] for m in range(count)], made)
+        for name in names
+    }
+
+
+def _columns(
+    design: Design, m: int, family: Family, tested: Tested, adjusted: Floats, level: Floats, made: Mapping[str, Any]
+) -> dict[str, Any]:
+    scores = design.scores
+    measure = scores.measures[m]
+    lower = measure in scores.lower_is_better
+    low, high = tested.interval(family, level)
+    statistics = family.statistics
+    wins, losses = (statistics[name].astype(np.int64) for name in (("losses", "wins") if lower else ("wins", "losses")))
+    gain, ends = (-family.mean, (-high, -low)) if lower else (family.mean, (low, high))
+    decided: list[Verdict] = (
+        ["cannot tell"] * family.pairs
+        if made["problems"]
+        else verdicts(gain, *ends, (adjusted <= made["alpha"]).tolist(), made["margin"])
+    )
+    return {
+        "measure": [measure] * family.pairs,
+        "a": [scores.systems[i] for i in family.first],
+        "b": [scores.systems[i] for i in family.second],
+        **{"difference": family.mean, "low": low, "high": high, "effect": statistics["effect"]},
+        **{"wins": wins, "ties": statistics["ties"].astype(np.int64), "losses": losses},
+        **{"p": tested.p, "p_adjusted": adjusted, "verdict": decided},
+        "details": {
+            "level": level,
+            "queries": np.full(family.pairs, len(family.rows.values)),
+            "deviation": family.rows.statistics["deviation"],
+            "moved": family.moved,
+        },
+    }
+
+
+def _result(
+    design: Design,
+    families: Sequence[Family],
+    tested: Sequence[Tested],
+    columns: Sequence[dict[str, Any]],
+    made: Mapping[str, Any],
+) -> Significance:
+    details = [one.pop("details") for one in columns]
+    scores = design.scores
+    return Significance(
+        columns={name: _joined([one[name] for one in columns]) for name in columns[0]},
+        details={name: np.concatenate([one[name] for one in details]) for name in details[0]},
+        systems=scores.systems,
+        means=np.stack([one.values.mean(axis=0) for one in families], axis=1),
+        permutations=max(one.drawn for one in tested),
+        clusters=None if design.clusters is None else len(families[0].rows.values),
+        lower_is_better=scores.lower_is_better,
+        remarks=tuple(dict.fromkeys(note for one in tested for note in one.notes)),
+        **made,
+    )
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else [value for part in parts for value in part]
