@@ -224,8 +224,8 @@ SENTENCES = {
     "mostly-unjudged": "{share:.0%} of the items that {system} returns first are unjudged; judge them, or score fewer positions",
     "no-relevant-item": "{system} returns no relevant item for any query. Its ids look like {run_id!r}, the references' like"
     " {reference_id!r}: check the ids",
-    "no-segment": "no segment can be tested: {notes:list}",
-    "one-query": "{measure}: one query ({query}) drives {a} vs {b}: {mean:+.3f} with it, {without:+.3f} without",
+    "untestable-segments": "no segment can be tested: {notes:list}",
+    "one-query-decides": "{measure}: one query ({query}) drives {a} vs {b}: {mean:+.3f} with it, {without:+.3f} without",
     "range-seen": "{measure} has no known range: intervals of pairs that hardly differ allow for differences up to {range:.3g}, the"
     " range of the scores",
     "required-lost": "required query {query!r} lost {lost:.3g} in {measure}",
@@ -237,7 +237,6 @@ SENTENCES = {
     " with Scores.pooled(…)",
     "skewed": '{measure}: {count:difference is} skewed (skewness up to {skewness:.1f}): on such data a false "better" came up in'
     " 11% of simulated comparisons, where 2.5% are meant; look at the queries that decide",
-    "means-over-runs": "means over runs: {runs}",
     "single-run": "{systems:and} {count:has|have} one run, taken as deterministic",
     "single-runs": "every system has a single run, so the variance between runs is unknown; give three or more of some",
     "two-runs": "{name} has {count:run}, which tell too little about the variance between runs; give three or more, or one",

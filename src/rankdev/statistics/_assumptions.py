@@ -66,7 +66,7 @@ def _on_dominance(scores: Scores, measure: str, family: Family) -> Iterator[Note
     first, second = family.first[pair], family.second[pair]
     apart = family.values[:, first] - family.values[:, second]
     yield Note(
-        "one-query",
+        "one-query-decides",
         measure=measure,
         query=scores.queries[family.queries[where]],
         a=scores.systems[first],

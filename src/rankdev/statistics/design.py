@@ -93,7 +93,7 @@ class Design:
             else:
                 found[name] = [self._of_segment(one, m) for m, one in enumerate(own)]
         if not found:
-            raise DataError("no-segment", notes=[str(note) for note in notes])
+            raise DataError("untestable-segments", notes=[str(note) for note in notes])
         return found, tuple(notes)
 
     def _of_segment(self, family: Family, m: int) -> Family:

@@ -36,7 +36,7 @@ class Replicated:
     def remarks(self) -> tuple[str, ...]:
         """Note how many runs each system has, and that a single run is taken as deterministic."""
         single = [name for name, count in self.counts.items() if count == 1]
-        notes = [Note("means-over-runs", runs=in_words(self.counts))]
+        notes = [Note("of-runs", runs=list(self.counts.items()))]
         return tuple(notes + ([Note("single-run", systems=single, count=len(single))] if single else []))
 
 
