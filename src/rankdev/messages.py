@@ -11,7 +11,7 @@ Fields stand in braces, and a format says how they are written:
 | ``{queries:it scores|they score}`` | ``it scores`` of 1, else ``they score`` |
 | ``{counts:counts}`` | ``a 3, b 40``; those after the fifth are counted |
 | ``{runs:runs}`` | ``a:`` of one, else ``a 3, b 40: up to`` |
-| ``{names:list}``, ``{names:and}`` | ``a, b, c``; ``a, b and c`` |
+| ``{names:list}``, ``{names:and}``, ``{names:some}`` | ``a, b, c``; ``a, b and c``; the first ten, and ``…`` |
 | ``{near:hint}`` | ``; did you mean RBP?``, or nothing where nothing is near |
 
 All other formats are Python's own. A parameter in backticks, such as ```ties='given'```, is written without them in
@@ -52,7 +52,6 @@ SENTENCES = {
     "lacks-measure": "it has no scores by {measure}, only by {known:list}",
     "means-only": "there are means only; write the values of queries with rankdev eval -q",
     "moves-items": "{measure} moves items to other positions; leave judged_only out",
-    "no-collections": "there are no scores; give those of at least one collection",
     "no-mean-of-ties": "{measure} has no mean over all orders of ties here; `ties='expected'` is for {known:list}",
     "no-rows": "the {what} has no rows",
     "no-score-table": "expected a table with the columns system, query, measure, value",
@@ -199,7 +198,76 @@ SENTENCES = {
     "size-of-all": "there are {count:{unit}}: a subsample of {count} is all of them, and only the flips of a test vary",
     "sizes-left-out": "there are {count:{unit}}; larger sizes are left out: {sizes:list}",
     "smallest-size": "{name} of {measures:list} is the smallest size simulated: read {size} as at most {size}",
+    # preferences
+    "across-queries": "an item is compared with an item of another query",
+    "ambiguous-columns": "the {what} may be in {names:list}; choose with `columns={{'{part}': …}}`",
+    "ambiguous-outcomes": "{name} has only the values {values:and}, which is ambiguous; use 1 or a for the first item,"
+    " 2 or b for the second, tie for neither, name the item, or state with `values` what each means, such as 0=first,"
+    " 1=tie, 2=second",
+    "few-resamples": "{resamples:,} resamples cannot separate two items at level {level:.2g} (alpha, or with"
+    " `rule='leader'` alpha over the pairs of the longest query); use `resamples={needed}` or more",
+    "fourth-is-winner": "every fourth entry is one of the two items, where (query, winner, loser, worker) is expected;"
+    " for (query, a, b, winner) use records such as {{'query': …, 'a': …, 'b': …, 'winner': …}}",
+    "infinite-strengths": "some items never lost to others, so that without a ridge their strengths are infinite; use"
+    " `ridge=0.1`",
+    "item-or-position": "{name} is {value!r}, which may be an item or a position; choose `values='items'` or"
+    " 'position'",
+    "long-cycle": "{count:item} form majority cycles, or were never ranked together; Kemeny's order is exact up to"
+    " {most}: use `method='borda'` or 'plackett-luce'",
+    "mixed-types": "{name} mixes {types:and}; use one type",
+    "no-direction": "{name} holds degrees of preference; state which item a negative one favours: `values='graded'` the"
+    " first (a scale from left to right), 'graded-first' the second",
+    "no-likelihood": "{method} has no likelihood; use a bootstrap for its uncertainty",
+    "no-pairs": "no pairs to ask: no query has two items",
+    "no-query-column": "no column is the query; found {known:some}; choose it with `columns={{'query': …}}`, or None if"
+    " all judgments are of one query",
+    "not-a-record": "expected records such as {{'query': …, 'winner': …}}; got {value!r}",
+    "not-a-row": "expected (query, winner, loser) or (…, worker), all alike; got {value!r}",
+    "not-rows": "expected rows (query, winner, loser) or records; got {value!r}; read a file with read_preferences",
+    "not-two-items": "expected two of its items; got {a!r} and {b!r}",
+    "order-unknown": "the judgments do not record which item was shown first; use columns a and b for the two items in"
+    " order, or a column 'first'",
+    "position-or-degree": "{name} has only the values {values:and}, which may be positions or degrees of preference;"
+    " choose `values='position'`, 'graded' or 'graded-first'",
+    "query-taken": "query {query!r} already exists, so a group cannot be given that name; rename it",
+    "scores-of-orders": "expected a finite score for each of {orders} orders and of two or more systems; got shape"
+    " {shape}",
+    "self-compared": "item {item!r} is compared with itself",
+    "unconnected": "its items fall into {groups} groups that were never compared with each other, so no order of all"
+    " exists, such as {one:some} and {other:some}; add comparisons between them, or choose `disconnected='split'` (one"
+    " reference per group) or 'largest'",
+    "unexplained-value": "{name} is {value!r}, which `values` does not explain",
+    "unfit-method": "`{name}={value!r}` is for {able:list}, not for {method}",
+    "unknown-columns": "expected columns query, winner, loser; or query, a, b, winner; or query, a1, a2, label; found"
+    " {known:some}; or choose with `columns={{'item_a': …}}`",
+    "unknown-item": "item {item!r} is not among the items given for its query",
+    # preferences: notes
+    "contradictions": "On {count:pair}, a worker answered differently; together they count once.",
+    "cycles": "{count:item is} part of cycles, where no order fits the judgments; query {query}: {cycle}.",
+    "few-judgments": "{count:query has of {queries}} fewer judgments than sorting the items needs: {counts:counts}.",
+    "inverted-workers": "{count:worker seems} to answer the opposite: {names:some}.",
+    "items-far-apart": "items differ greatly (standard deviation of strengths {spread:.1f}), and {answers:.1f} answers"
+    " to a pair tell little about the order: the interval is too narrow; ask for each pair in both orders",
+    "narrow-intervals": "intervals of single workers take the strengths as known, and are too narrow with {answers:.1f}"
+    " answers to a pair",
+    "no-position-bias": "The judgments do not record which item was shown first: position bias cannot be estimated.",
+    "no-repeats": "No pair was judged twice: agreement cannot be estimated.",
+    "not-converged": "The fit did not converge in {steps} steps; raise `ridge`.",
+    "one-query": "There is no query column: all judgments are taken to be about one query, {query!r}.",
+    "other-orders": "Other orders are as good for {count:query}, such as {names:some}; the first of them is taken.",
+    "random-workers": "{count:worker seems} to answer at random: {names:some}.",
+    "repeated-judgments": "{count:judgment repeats} one of the same worker; together they count once.",
+    "shares-as-choices": "Probabilities count as choices of the likelier item; the fit of Bradley–Terry is not tested.",
+    "single-judgments": "{count:worker} judged only once: too little to estimate their quality.",
+    "skipped-judgments": "{count:judgment is} skipped, as chosen by `values`.",
+    "unconnected-items": "{count:item is} left out, which no chain of comparisons connects with the others, such as"
+    " {names:some} of query {query}.",
+    "unjudged-queries": "{count:query has} no judgments and no reference: {names:some}.",
+    "unused-columns": "Columns not used: {names:some}.",
+    "weightless": "{count:judgment is} left out: the weight is 0.",
+    "weights-ignored": "Weights are ignored: every judgment counts once.",
     # any argument, table or file
+    "none-given": "there are no {what}; at least one is needed",
     "bad-column": "column {name!r} holds {type}; expected {expected}",
     "bad-shape": "{names:and} must have the shape {expected}; got {shapes:list}",
     "bad-value": "{name} is {value!r}; expected {expected}",
@@ -217,6 +285,7 @@ SENTENCES = {
     "not-a-separator": "`collapse` is {value!r}; expected what separates document and chunk: '#'",
     "not-columns": "`columns` must be {{our name: name in the table}}; got {value!r}",
     "unknown-column": "`columns` names {name!r}{near:hint} (one of {known:list})",
+    "unknown-query": "there is no query {query!r}{near:hint}",
     "unmet-columns": "`columns` names {names:list}, which no input has; check the spelling",
     "missing-extra": "{purpose} needs {package}; install it with: pip install 'rankdev[{extra}]'",
     "not-a-choice": "unknown {name} {value!r}{near:hint} (one of {known:list})",
@@ -269,13 +338,14 @@ def _place(template: str, fields: Mapping[str, Any]) -> str:
 
 _MARK = "\ue000"  # no name from outside has it: printable() escapes it
 _PARAMETER = re.compile(f"{_MARK}(\\w+)(?:=(['\"]?)([^{_MARK}]*?)\\2)?{_MARK}|{_MARK}")
+_PART = re.compile(r"\{'(\w+)': (.*)\}")  # of a mapping, such as {'query': …}
 
 
 def _parameter(found: re.Match[str], options: Mapping[str, str]) -> str:
     name, value = found[1], found[3]
     if name not in options:
         return found[0].replace(_MARK, "")
-    return options[name] if not value else f"{options[name]} {value}"
+    return options[name] if not value else " ".join([options[name], _PART.sub(r"\1=\2", value)])
 
 
 class _Sentence(Formatter):
@@ -311,6 +381,7 @@ def _counts(counts: Sequence[tuple[str, int]]) -> str:
 _SEVERAL: dict[str, Callable[[Sequence[Any]], str]] = {
     "list": lambda names: ", ".join(map(str, names)),
     "and": lambda names: listed([str(name) for name in names]),
+    "some": lambda names: ", ".join([*map(str, names[:10]), *(["…"] if len(names) > 10 else [])]),
     "counts": _counts,
     "runs": lambda counts: f"{_counts(counts)}: up to" if len(counts) > 1 else f"{counts[0][0]}:",
 }
