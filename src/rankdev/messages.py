@@ -182,6 +182,34 @@ SENTENCES = {
     "several-measures": "{name} denotes {count:measure}; use it in a list of measures, as in evaluate",
     "short-weights": "{count:weight does} not reach position {position}; give more, or tail={last:g} for the rest",
     "unknown-measure": "unknown measure {name!r}{near:hint} (see rankdev measures)",
+    # statistics
+    "constant-pairs": "{count:pair has} the same difference on all queries of each collection: whether collections"
+    " differ by more than their queries explain cannot be tested",
+    "few-collections": "{count} collections are too few to estimate well how much they differ; the intervals are wide",
+    "few-queries": "{count:query is} few: intervals over fewer than {least} are wide",
+    "few-runs": "so few runs estimate the variance between runs poorly; use three or more of each system",
+    "gaps": "queries for which a system has no value are left out, of {queries}: {gaps:counts}",
+    "geometric": "{measure} is a geometric mean over queries, and tests are about arithmetic means; leave it out",
+    "little-overlap": "human and model scores share {both:query} with values of all systems, and the model has"
+    " {alone:,} more; expected at least {least} and 1, with the same query ids on both sides",
+    "no-cluster": "{count:query has of {queries}} no cluster, such as {example!r}; put each into one, also on its own",
+    "no-common-query": "{measure} has no query with a value for every system; leave the measure or a system out",
+    "no-preference": "no preference compares two scored rankings; agreement needs at least one",
+    "no-range": "{measure} has no known range: where most scores are equal, the interval allows for unseen ones only"
+    " from {low:.3g} to {high:.3g}, as observed",
+    "no-segment": "{count:query has of {queries}} no segment",
+    "of-runs": "means over runs: {runs:counts}",
+    "one-judge": "all judgments come from one judge, {judge}: the intervals are about this judge's order only",
+    "outside-interval": "τ is outside its interval for {count:pair}, such as {a} and {b}: {tau:.2f}, [{low:.2f},"
+    " {high:.2f}]; means of few queries disagree more than true means do, so rely on the interval",
+    "unjudged": "{count:human-judged_query is} not among the model's queries; left out",
+    "unlike-measure": "it differs from the first in whether {measure} is a sum, or lower is better; one of them was"
+    " read without its measure: import it first, or read what rankdev wrote",
+    "unlisted-run": "system {run!r} does not list the run of that name; rename one of them",
+    "unscored": "{count:preference is of {preferences}} on queries that were not scored",
+    "unscored-segment": "none of its queries was scored",
+    "unvalued": "{count:preference is} left out, because a measure has no value there",
+    "whole-clusters": "whole clusters are {how}: {count:,} of up to {most:query}",
     # statistics: power and plans
     "equal-pilot": "the pilot cannot tell how much is needed: {a} and {b} have the same difference on all but"
     " {count:{unit} of {all}}; a pilot with at least {least} others can",
@@ -191,8 +219,6 @@ SENTENCES = {
     "no-difference": "the pilot shows no difference between {a} and {b}; give the one that matters: `difference`",
     "no-variance": "the scores do not vary over queries, so the number needed cannot be estimated",
     "not-of-power": "this is not a result of power; give the .json or .parquet file that rankdev power -o wrote",
-    "other-power": "this was made with {name} = {before!r}, not {now!r}; continue with the same data and options, or"
-    " start over",
     "other-version": "made by rankdev {command} {version}; expected power {expected}, for numbers may differ between"
     " versions",
     "size-of-all": "there are {count:{unit}}: a subsample of {count} is all of them, and only the flips of a test vary",

@@ -5,7 +5,7 @@ import pytest
 
 import rankdev as rd
 from rankdev.measures.base import MeasureInfo
-from tests.raising import noted
+from tests.raising import noted, raises
 
 KINDS = (MeasureInfo("misses", "sum", False, (0.0, np.inf)), MeasureInfo("RDQ@5", "mean", True, (0.0, 1.0)))
 
@@ -88,7 +88,7 @@ def test_a_selection_of_queries_does_not_count_the_others():
 def test_collections_must_agree_on_which_end_is_better(scores, combine):
     """A table has no more than labels: of a measure that is not there, they say nothing."""
     bare = rd.Scores.from_table(scores.to_polars())
-    with pytest.raises(rd.DataError, match=r"collection 'bare' differs .* whether misses is a sum, or lower is better"):
+    with raises("unlike-measure", rd.DataError, collection="bare", measure="misses"):
         combine({"whole": scores, "bare": bare})
-    with pytest.raises(rd.DataError, match="'model' differs from the first in whether misses"):
+    with raises("unlike-measure", rd.DataError, collection="model"):
         rd.prediction_powered(scores, bare)

@@ -10,7 +10,7 @@ from scipy import special
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import is_list
-from rankdev.errors import UsageError, shown
+from rankdev.errors import Note, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.contrasts import Family, symmetric
 from rankdev.statistics.paired import Tested
@@ -42,10 +42,10 @@ class Replicated:
         return replace(self.scores, systems=tuple(self.members), values=np.stack(values), coverage=())
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[Note, ...]:
         """Note how many runs each system has, and whether they are few."""
-        few = "so few runs estimate the variance between runs poorly; use three or more of each system"
-        return (f"means over runs: {in_words(self.counts)}", *([few] if self.freedom < FEW else []))
+        few = [Note("few-runs")] if self.freedom < FEW else []
+        return (Note("of-runs", runs=list(self.counts.items())), *few)
 
 
 def in_words(counts: Mapping[str, int]) -> str:
@@ -68,21 +68,21 @@ def replicated(scores: Scores, replicates: Mapping[str, Sequence[str]]) -> Repli
     ({'a': 2, 'b': 1}, [[0.5], [0.5]])
     """
     if not isinstance(replicates, Mapping) or not all(is_list(runs) and len(runs) for runs in replicates.values()):
-        raise UsageError(f"replicates is {shown(replicates)}; expected the runs of each system, {{system: [run, …]}}")
+        raise UsageError("bad-value", name="replicates", value=replicates, expected="{system: [run, …]}")
     owner: dict[str, str] = {}
     for name, runs in replicates.items():
         for run in scores.select(systems=list(runs)).systems:  # refuses unknown names
             if run in owner:
-                raise UsageError(f"replicates: run {run!r} belongs to {owner[run]!r} and {name!r}; keep one")
+                raise UsageError("appears-twice", role="replicates", what="run", value=run)
             owner[run] = name
     members: dict[str, list[int]] = {}
     for i, run in enumerate(scores.systems):
         if run not in owner and run in replicates:
-            raise UsageError(f"replicates: system {run!r} does not list the run of that name; rename one of them")
+            raise UsageError("unlisted-run", role="replicates", run=run)
         members.setdefault(owner.get(run, run), []).append(i)
     found = Replicated(scores, members)
     if not found.freedom:
-        raise UsageError("every system has a single run, so the variance between runs is unknown; give more of some")
+        raise UsageError("too-few", what="the variance between the runs of a system", least=2, unit="run", count=1)
     return found
 
 
