@@ -63,7 +63,7 @@ def test_wrong_calls_are_refused(make_scores, rng):
     scores = make_scores(rng.random((3, 4, 2)))
     with raises("too-few", UsageError, unit="measure", count=1):
         agreement(scores, measures=["m0"])
-    with raises("empty", UsageError, name="scores"):
+    with raises("none-given", UsageError, what="collections"):
         agreement({})
     with raises("unlike-collection", DataError, collection="y"):
         agreement({"x": scores, "y": make_scores(rng.random((3, 4, 3)))})

@@ -164,7 +164,7 @@ def agreement(
     """
     named = scores if isinstance(scores, Mapping) else {"all": scores}
     if not named:
-        raise UsageError("empty", name="scores", expected="those of at least one collection")
+        raise UsageError("none-given", what="collections")
     parts = {str(name): as_scores(part, measures).oriented for name, part in named.items()}
     chosen = next(iter(parts.values())).measures
     for name, part in parts.items():

@@ -222,7 +222,7 @@ def alike(collections: Mapping[str, ScoresLike], measures: Sequence[str] | None)
     """Bring collections to the same systems and measures, in the same order; refuse differing ones."""
     parts = {str(name): as_scores(part, measures) for name, part in collections.items()}
     if not parts:
-        raise UsageError("empty", name="scores", expected="those of at least one collection")
+        raise UsageError("none-given", what="collections")
     first = next(iter(parts.values()))
     for name, part in parts.items():
         if set(part.systems) != set(first.systems) or set(part.measures) != set(first.measures):
