@@ -11,7 +11,7 @@ Fields stand in braces, and a format says how they are written:
 | ``{queries:it scores|they score}`` | ``it scores`` of 1, else ``they score`` |
 | ``{counts:counts}`` | ``a 3, b 40``; those after the fifth are counted |
 | ``{runs:runs}`` | ``a:`` of one, else ``a 3, b 40: up to`` |
-| ``{names:list}``, ``{names:and}`` | ``a, b, c``; ``a, b and c`` |
+| ``{names:list}``, ``{names:and}``, ``{names:some}`` | ``a, b, c``; ``a, b and c``; the first ten, and ``…`` |
 | ``{near:hint}`` | ``; did you mean RBP?``, or nothing where nothing is near |
 
 All other formats are Python's own. A parameter in backticks, such as ```ties='given'```, is written without them in
@@ -52,7 +52,6 @@ SENTENCES = {
     "lacks-measure": "it has no scores by {measure}, only by {known:list}",
     "means-only": "there are means only; write the values of queries with rankdev eval -q",
     "moves-items": "{measure} moves items to other positions; leave judged_only out",
-    "no-collections": "there are no scores; give those of at least one collection",
     "no-mean-of-ties": "{measure} has no mean over all orders of ties here; `ties='expected'` is for {known:list}",
     "no-rows": "the {what} has no rows",
     "no-score-table": "expected a table with the columns system, query, measure, value",
@@ -183,6 +182,33 @@ SENTENCES = {
     "several-measures": "{name} denotes {count:measure}; use it in a list of measures, as in evaluate",
     "short-weights": "{count:weight does} not reach position {position}; give more, or tail={last:g} for the rest",
     "unknown-measure": "unknown measure {name!r}{near:hint} (see rankdev measures)",
+    # statistics
+    "constant-pairs": "{count:pair has} the same difference on all queries of each collection: whether collections"
+    " differ by more than their queries explain cannot be tested",
+    "few-collections": "{count} collections are too few to estimate well how much they differ; the intervals are wide",
+    "few-queries": "{count:query is} few: intervals over fewer than {least} are wide",
+    "gaps": "queries for which a system has no value are left out, of {queries}: {gaps:counts}",
+    "geometric": "{measure} is a geometric mean over queries, and tests are about arithmetic means; leave it out",
+    "little-overlap": "human and model scores share {both:query} with values of all systems, and the model has"
+    " {alone:,} more; expected at least {least} and 1, with the same query ids on both sides",
+    "no-cluster": "{count:query has of {queries}} no cluster, such as {example!r}; put each into one, also on its own",
+    "no-common-query": "{measure} has no query with a value for every system; leave the measure or a system out",
+    "no-preference": "no preference compares two scored rankings; agreement needs at least one",
+    "no-range": "{measure} has no known range: where most scores are equal, the interval allows for unseen ones only"
+    " from {low:.3g} to {high:.3g}, as observed",
+    "no-segment": "{count:query has of {queries}} no segment",
+    "of-runs": "means over runs: {runs:counts}",
+    "one-judge": "all judgments come from one judge, {judge}: the intervals are about this judge's order only",
+    "outside-interval": "τ is outside its interval for {count:pair}, such as {a} and {b}: {tau:.2f}, [{low:.2f},"
+    " {high:.2f}]; means of few queries disagree more than true means do, so rely on the interval",
+    "unjudged": "{count:human-judged_query is} not among the model's queries; left out",
+    "unlike-measure": "it differs from the first in whether {measure} is a sum, or lower is better; one of them was"
+    " read without its measure: import it first, or read what rankdev wrote",
+    "unlisted-run": "system {run!r} does not list the run of that name; rename one of them",
+    "unscored": "{count:preference is of {preferences}} on queries that were not scored",
+    "unscored-segment": "none of its queries was scored",
+    "unvalued": "{count:preference is} left out, because a measure has no value there",
+    "whole-clusters": "whole clusters are {how}: {count:,} of up to {most:query}",
     # statistics: power and plans
     "equal-pilot": "the pilot cannot tell how much is needed: {a} and {b} have the same difference on all but"
     " {count:{unit} of {all}}; a pilot with at least {least} others can",
@@ -192,14 +218,81 @@ SENTENCES = {
     "no-difference": "the pilot shows no difference between {a} and {b}; give the one that matters: `difference`",
     "no-variance": "the scores do not vary over queries, so the number needed cannot be estimated",
     "not-of-power": "this is not a result of power; give the .json or .parquet file that rankdev power -o wrote",
-    "other-power": "this was made with {name} = {before!r}, not {now!r}; continue with the same data and options, or"
-    " start over",
     "other-version": "made by rankdev {command} {version}; expected power {expected}, for numbers may differ between"
     " versions",
     "size-of-all": "there are {count:{unit}}: a subsample of {count} is all of them, and only the flips of a test vary",
     "sizes-left-out": "there are {count:{unit}}; larger sizes are left out: {sizes:list}",
     "smallest-size": "{name} of {measures:list} is the smallest size simulated: read {size} as at most {size}",
+    # preferences
+    "across-queries": "an item is compared with an item of another query",
+    "ambiguous-columns": "the {what} may be in {names:list}; choose with `columns={{'{part}': …}}`",
+    "ambiguous-outcomes": "{name} has only the values {values:and}, which is ambiguous; use 1 or a for the first item,"
+    " 2 or b for the second, tie for neither, name the item, or state with `values` what each means, such as 0=first,"
+    " 1=tie, 2=second",
+    "few-resamples": "{resamples:,} resamples cannot separate two items at level {level:.2g} (alpha, or with"
+    " `rule='leader'` alpha over the pairs of the longest query); use `resamples={needed}` or more",
+    "fourth-is-winner": "every fourth entry is one of the two items, where (query, winner, loser, worker) is expected;"
+    " for (query, a, b, winner) use records such as {{'query': …, 'a': …, 'b': …, 'winner': …}}",
+    "infinite-strengths": "some items never lost to others, so that without a ridge their strengths are infinite; use"
+    " `ridge=0.1`",
+    "item-or-position": "{name} is {value!r}, which may be an item or a position; choose `values='items'` or"
+    " 'position'",
+    "long-cycle": "{count:item} form majority cycles, or were never ranked together; Kemeny's order is exact up to"
+    " {most}: use `method='borda'` or 'plackett-luce'",
+    "mixed-types": "{name} mixes {types:and}; use one type",
+    "no-direction": "{name} holds degrees of preference; state which item a negative one favours: `values='graded'` the"
+    " first (a scale from left to right), 'graded-first' the second",
+    "no-likelihood": "{method} has no likelihood; use a bootstrap for its uncertainty",
+    "no-pairs": "no pairs to ask: no query has two items",
+    "no-query-column": "no column is the query; found {known:some}; choose it with `columns={{'query': …}}`, or None if"
+    " all judgments are of one query",
+    "not-a-record": "expected records such as {{'query': …, 'winner': …}}; got {value!r}",
+    "not-a-row": "expected (query, winner, loser) or (…, worker), all alike; got {value!r}",
+    "not-rows": "expected rows (query, winner, loser) or records; got {value!r}; read a file with read_preferences",
+    "not-two-items": "expected two of its items; got {a!r} and {b!r}",
+    "order-unknown": "the judgments do not record which item was shown first; use columns a and b for the two items in"
+    " order, or a column 'first'",
+    "position-or-degree": "{name} has only the values {values:and}, which may be positions or degrees of preference;"
+    " choose `values='position'`, 'graded' or 'graded-first'",
+    "query-taken": "query {query!r} already exists, so a group cannot be given that name; rename it",
+    "scores-of-orders": "expected a finite score for each of {orders} orders and of two or more systems; got shape"
+    " {shape}",
+    "self-compared": "item {item!r} is compared with itself",
+    "unconnected": "its items fall into {groups} groups that were never compared with each other, so no order of all"
+    " exists, such as {one:some} and {other:some}; add comparisons between them, or choose `disconnected='split'` (one"
+    " reference per group) or 'largest'",
+    "unexplained-value": "{name} is {value!r}, which `values` does not explain",
+    "unfit-method": "`{name}={value!r}` is for {able:list}, not for {method}",
+    "unknown-columns": "expected columns query, winner, loser; or query, a, b, winner; or query, a1, a2, label; found"
+    " {known:some}; or choose with `columns={{'item_a': …}}`",
+    "unknown-item": "item {item!r} is not among the items given for its query",
+    # preferences: notes
+    "contradictions": "On {count:pair}, a worker answered differently; together they count once.",
+    "cycles": "{count:item is} part of cycles, where no order fits the judgments; query {query}: {cycle}.",
+    "few-judgments": "{count:query has of {queries}} fewer judgments than sorting the items needs: {counts:counts}.",
+    "inverted-workers": "{count:worker seems} to answer the opposite: {names:some}.",
+    "items-far-apart": "items differ greatly (standard deviation of strengths {spread:.1f}), and {answers:.1f} answers"
+    " to a pair tell little about the order: the interval is too narrow; ask for each pair in both orders",
+    "narrow-intervals": "intervals of single workers take the strengths as known, and are too narrow with {answers:.1f}"
+    " answers to a pair",
+    "no-position-bias": "The judgments do not record which item was shown first: position bias cannot be estimated.",
+    "no-repeats": "No pair was judged twice: agreement cannot be estimated.",
+    "not-converged": "The fit did not converge in {steps} steps; raise `ridge`.",
+    "one-query": "There is no query column: all judgments are taken to be about one query, {query!r}.",
+    "other-orders": "Other orders are as good for {count:query}, such as {names:some}; the first of them is taken.",
+    "random-workers": "{count:worker seems} to answer at random: {names:some}.",
+    "repeated-judgments": "{count:judgment repeats} one of the same worker; together they count once.",
+    "shares-as-choices": "Probabilities count as choices of the likelier item; the fit of Bradley–Terry is not tested.",
+    "single-judgments": "{count:worker} judged only once: too little to estimate their quality.",
+    "skipped-judgments": "{count:judgment is} skipped, as chosen by `values`.",
+    "unconnected-items": "{count:item is} left out, which no chain of comparisons connects with the others, such as"
+    " {names:some} of query {query}.",
+    "unjudged-queries": "{count:query has} no judgments and no reference: {names:some}.",
+    "unused-columns": "Columns not used: {names:some}.",
+    "weightless": "{count:judgment is} left out: the weight is 0.",
+    "weights-ignored": "Weights are ignored: every judgment counts once.",
     # any argument, table or file
+    "none-given": "there are no {what}; at least one is needed",
     "bad-column": "column {name!r} holds {type}; expected {expected}",
     "bad-shape": "{names:and} must have the shape {expected}; got {shapes:list}",
     "bad-value": "{name} is {value!r}; expected {expected}",
@@ -216,7 +309,6 @@ SENTENCES = {
     "unequal": "{names:and} must be equally many; got {counts:and}",
     # decisions about pairs
     "almost-identical": "{measure}: {count:pair of {pairs}} score almost identically; their intervals are deliberately wide",
-    "clusters-and-replicates": "clusters and replicates cannot be combined; give one of them",
     "dependent": "{measure}: queries such as {one} and {other}, whose ids begin alike ({groups:group}), are not independent:"
     " standard errors are about {times:.1f} times too small; pass the group of each query as `clusters`",
     "few-answered": "{system} answers only {count:query of {queries}}; the others count as 0",
@@ -238,14 +330,13 @@ SENTENCES = {
     "skewed": '{measure}: {count:difference is} skewed (skewness up to {skewness:.1f}): on such data a false "better" came up in'
     " 11% of simulated comparisons, where 2.5% are meant; look at the queries that decide",
     "single-run": "{systems:and} {count:has|have} one run, taken as deterministic",
-    "single-runs": "every system has a single run, so the variance between runs is unknown; give three or more of some",
-    "two-runs": "{name} has {count:run}, which tell too little about the variance between runs; give three or more, or one",
     "small-segment": "segment {segment!r} is left out: it has {count} of the queries or clusters that a test needs",
     "test-of-runs": "`test={test!r}` cannot be combined with replicates; leave it out",
     # any argument
     "not-a-separator": "`collapse` is {value!r}; expected what separates document and chunk: '#'",
     "not-columns": "`columns` must be {{our name: name in the table}}; got {value!r}",
     "unknown-column": "`columns` names {name!r}{near:hint} (one of {known:list})",
+    "unknown-query": "there is no query {query!r}{near:hint}",
     "unmet-columns": "`columns` names {names:list}, which no input has; check the spelling",
     "missing-extra": "{purpose} needs {package}; install it with: pip install 'rankdev[{extra}]'",
     "not-a-choice": "unknown {name} {value!r}{near:hint} (one of {known:list})",
@@ -298,13 +389,14 @@ def _place(template: str, fields: Mapping[str, Any]) -> str:
 
 _MARK = "\ue000"  # no name from outside has it: printable() escapes it
 _PARAMETER = re.compile(f"{_MARK}(\\w+)(?:=(['\"]?)([^{_MARK}]*?)\\2)?{_MARK}|{_MARK}")
+_PART = re.compile(r"\{'(\w+)': (.*)\}")  # of a mapping, such as {'query': …}
 
 
 def _parameter(found: re.Match[str], options: Mapping[str, str]) -> str:
     name, value = found[1], found[3]
     if name not in options:
         return found[0].replace(_MARK, "")
-    return options[name] if not value else f"{options[name]} {value}"
+    return options[name] if not value else " ".join([options[name], _PART.sub(r"\1=\2", value)])
 
 
 class _Sentence(Formatter):
@@ -340,6 +432,7 @@ def _counts(counts: Sequence[tuple[str, int]]) -> str:
 _SEVERAL: dict[str, Callable[[Sequence[Any]], str]] = {
     "list": lambda names: ", ".join(map(str, names)),
     "and": lambda names: listed([str(name) for name in names]),
+    "some": lambda names: ", ".join([*map(str, names[:10]), *(["…"] if len(names) > 10 else [])]),
     "counts": _counts,
     "runs": lambda counts: f"{_counts(counts)}: up to" if len(counts) > 1 else f"{counts[0][0]}:",
 }

@@ -126,7 +126,7 @@ def test_json_tells_the_infinite_from_what_was_not_measured(rankdev, folder):
         (("compare", "--scores", "places.jsonl"), 1, "places.jsonl: scores: column 'system' is missing"),
         (("power", "places.jsonl", *RUNS, "--sizes", "a,b"), 2, "--sizes is 'a,b'; expected whole numbers"),
         (("stability", "places.jsonl", *RUNS, "--seed", "-1"), 2, "-1 is not in the range x>=0"),
-        (("agreement", "places.jsonl", *RUNS, "-m", "AP@5"), 2, "at least two measures"),
+        (("agreement", "places.jsonl", *RUNS, "-m", "AP@5"), 2, "at least 2 measures"),
         (("plan", "places.jsonl", *RUNS, "-m", "AP@5", "-m", "RDQ@5"), 2, "plan takes one measure"),
         (("plan", "places.jsonl", *RUNS, "-m", "AP@5"), 2, "name them with -a and -b: nearest, popular, blended"),
         (("power", "places.jsonl", *RUNS, "--figure", "no/x.png"), 2, "no/x.png: cannot write here"),

@@ -9,6 +9,7 @@ import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import merge_rankings
 from rankdev.preferences.rank_aggregation import kemeny_order, plackett_luce
+from tests.raising import raises
 
 rankings = st.integers(2, 5).flatmap(
     lambda n: st.lists(st.permutations([f"d{k}" for k in range(n)]), min_size=1, max_size=6)
@@ -35,7 +36,7 @@ def test_long_lists_without_circles_are_exact_too():
     swapped = [*order[:10], order[11], order[10], *order[12:]]
     assert merge_rankings([order, swapped, order]).references["all"] == rd.Reference.from_list(order)
     rng = np.random.default_rng(0)
-    with pytest.raises(DataError, match=r"query 'q': \d+ items form majority cycles, .* up to 14: use method='borda'"):
+    with raises("long-cycle", DataError, query="q", most=14):
         merge_rankings({"q": [rng.permutation(60).tolist() for _ in range(3)]})
 
 
@@ -101,25 +102,29 @@ def test_strengths_come_with_intervals():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("wrong", "kind", "fields"),
     [
-        ({"q": ["x", "y"]}, "a ranking is a list of items or tiers"),
-        ({"q": "xy"}, "expected a list of rankings"),
-        ({"q": [{"x": 1, "y": 2}]}, "a ranking is a list of items or tiers"),
-        ({"q": [["x", "x"]]}, "item 'x' has two ranks"),
-        ({"q": [["x", None]]}, "named by text or a whole number"),
-        ([], "at least one|no rankings"),
+        ({"q": ["x", "y"]}, "bad-value", {"query": "q", "name": "ranking", "value": "x"}),
+        ({"q": "xy"}, "bad-value", {"query": "q", "name": "rankings", "value": "xy"}),
+        ({"q": [{"x": 1, "y": 2}]}, "bad-value", {"name": "ranking"}),
+        ([], "none-given", {"what": "rankings"}),
     ],
 )
-def test_refusals(wrong, message):
-    with pytest.raises(DataError, match=message):
+def test_refusals(wrong, kind, fields):
+    with raises(kind, DataError, **fields):
         merge_rankings(wrong)
 
 
+@pytest.mark.parametrize("ranking", [["x", "x"], ["x", None]])
+def test_items_of_a_ranking_are_different_names(ranking):
+    with pytest.raises(DataError):
+        merge_rankings({"q": [ranking]})
+
+
 def test_wrong_options():
-    with pytest.raises(UsageError, match="unknown method 'kemney'; did you mean kemeny"):
+    with raises("not-a-choice", UsageError, name="method", near="kemeny"):
         merge_rankings([["x", "y"]], "kemney")
-    with pytest.raises(UsageError, match="ridge must be a number above 0"):
+    with raises("not-a-number", UsageError, name="ridge"):
         merge_rankings([["x", "y"]], ridge=0)
 
 

@@ -3,58 +3,58 @@ import pytest
 
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Preferences, strengths, tiers_from_preferences
+from tests.raising import raises
 
 ROWS = [("q", "x", "y", "w1"), ("q", "y", "x", "w2")]
 
 
 @pytest.mark.parametrize("rows", [[1], ["abc"], [None], [("q", "x", "y"), b"abc"]])
 def test_rows_must_be_tuples(rows):
-    with pytest.raises(DataError, match=r"expected \(query, winner, loser\)"):
+    with raises("not-a-row", DataError):
         Preferences.from_rows(rows)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "kind"),
     [
-        ({"worker_prior": (-5, 1)}, r"worker_prior must be two numbers, each 1 or more; got \(-5, 1\)"),
-        ({"worker_prior": (1,)}, "worker_prior must be two numbers"),
-        ({"worker_prior": 2}, "worker_prior must be two numbers"),
-        ({"alpha": 2}, "alpha must be a number between 0 and 1; got 2"),
-        ({"ridge": "a"}, "ridge must be a number of at least 0; got 'a'"),
-        ({"ridge": float("nan")}, "ridge must be a number of at least 0; got nan"),
+        ({"worker_prior": (-5, 1)}, "bad-value"),
+        ({"worker_prior": (1,)}, "bad-value"),
+        ({"worker_prior": 2}, "bad-value"),
+        ({"alpha": 2}, "not-a-number"),
+        ({"ridge": "a"}, "not-a-number"),
+        ({"ridge": float("nan")}, "not-a-number"),
     ],
 )
-def test_strengths_refuse_what_cannot_be(options, message):
-    with pytest.raises(UsageError, match=message):
+def test_strengths_refuse_what_cannot_be(options, kind):
+    with raises(kind, UsageError, name=next(iter(options))):
         strengths(Preferences.from_rows(ROWS), "crowd-bt", **options)
 
 
 @pytest.mark.parametrize("option", [{"seed": -1}, {"seed": "a"}, {"resamples": 1.5}])
 def test_a_bootstrap_refuses_what_cannot_be(option):
-    with pytest.raises(UsageError, match=f"{next(iter(option))} must be"):
+    with raises("not-whole", UsageError, name=next(iter(option))):
         tiers_from_preferences(ROWS, "rank-centrality", **option)
 
 
 @pytest.mark.parametrize("weight", [-1, 1e18, 1e300])
 def test_a_weight_that_no_judgment_can_have_is_refused_by_row(weight):
     rows = [{"query": "q", "winner": "x", "loser": "y", "weight": w} for w in (1, weight)]
-    with pytest.raises(DataError, match=r"the weight is .*; expected a number from 0 to 1,000,000,000") as caught:
+    with raises("bad-value", DataError, row=1, name="weight", value=weight):
         Preferences.from_rows(rows)
-    assert caught.value.fields["row"] == 1
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("columns", "kind"),
     [
-        ({"winner": [1.0, float("nan")]}, "no winner; every row needs one"),
-        ({"winner": [1.0, float("inf")]}, "is neither 'x' nor 'y' nor a word for a tie"),
-        ({"winner": [1.0, 1e300]}, "is neither 'x' nor 'y' nor a word for a tie"),
-        ({"winner": [["x"], ["y"]]}, r"column 'winner' holds List\(String\); expected one outcome a row"),
-        ({"probability_a": [0.5, float("nan")]}, "no probability_a; every row needs one"),
+        ({"winner": [1.0, float("nan")]}, "no-value"),
+        ({"winner": [1.0, float("inf")]}, "bad-value"),
+        ({"winner": [1.0, 1e300]}, "bad-value"),
+        ({"winner": [["x"], ["y"]]}, "bad-column"),
+        ({"probability_a": [0.5, float("nan")]}, "no-value"),
     ],
 )
-def test_outcomes_that_are_none_are_refused(columns, message):
-    with pytest.raises(DataError, match=message):
+def test_outcomes_that_are_none_are_refused(columns, kind):
+    with raises(kind, DataError, name=next(iter(columns))):
         Preferences.from_table(pl.DataFrame({"query": ["q", "q"], "a": ["x", "x"], "b": ["y", "y"], **columns}))
 
 
@@ -65,14 +65,14 @@ def test_whole_numbers_stay_positions_where_pandas_made_them_floats():
 
 def test_a_tie_is_true_or_false():
     table = pl.DataFrame({"query": ["q"], "winner": ["x"], "loser": ["y"], "tie": [[True]]})
-    with pytest.raises(DataError, match=r"column 'tie' holds List\(Boolean\); expected true or false"):
+    with raises("bad-column", DataError, name="tie", type="List(Boolean)"):
         Preferences.from_table(table)
 
 
 @pytest.mark.parametrize("meant", [float("nan"), float("inf")])
 def test_a_degree_is_finite(meant):
     record = {"query": "q", "a": "x", "b": "y", "winner": "1"}
-    with pytest.raises(UsageError, match=f"values: '1' means {meant}; expected first, second, tie, skip or a number"):
+    with raises("bad-value", UsageError, name="values['1']"):
         Preferences.from_rows([record], values={"1": meant})
 
 
@@ -83,5 +83,5 @@ def test_half_a_surrogate_pair_is_no_name():
 
 def test_a_file_is_read_first(tmp_path):
     for path in ("judgments.csv", tmp_path / "judgments.csv"):
-        with pytest.raises(DataError, match=r"got '.*judgments.csv'; read a file with read_preferences"):
+        with raises("not-rows", DataError):
             tiers_from_preferences(path)

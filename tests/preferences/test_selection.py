@@ -8,6 +8,7 @@ from rankdev.errors import UsageError
 from rankdev.preferences import Decision, Preferences
 from rankdev.preferences.decision import COMMON
 from tests.common.examples import examples
+from tests.raising import raises
 
 ITEMS = {"q1": [f"d{k}" for k in range(6)], "q2": [f"e{k}" for k in range(4)]}
 
@@ -59,9 +60,11 @@ def test_deciding_pairs_decide_sooner(trials):
     assert np.mean([right for _, right in asked["decide"]]) >= 0.8
 
 
-@pytest.mark.parametrize("scores", [3, lambda query, orders: np.zeros(len(orders))])
-def test_decisions_need_scores_of_every_order_and_system(scores):
-    with pytest.raises(UsageError, match="scores"):
+@pytest.mark.parametrize(
+    ("scores", "kind"), [(3, "bad-value"), (lambda query, orders: np.zeros(len(orders)), "scores-of-orders")]
+)
+def test_decisions_need_scores_of_every_order_and_system(scores, kind):
+    with raises(kind, UsageError):
         Decision(Preferences.from_rows([("q", "x", "y")]), scores)
 
 

@@ -7,6 +7,7 @@ from scipy import stats
 
 import rankdev as rd
 from rankdev.statistics.bounded_values import fraction_limits
+from tests.raising import noted, raises
 
 
 def scores_of(apart):
@@ -82,26 +83,25 @@ def test_intervals_hold_the_true_agreement_and_its_difference(queries):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "kind", "fields"),
     [
-        ({"winner": "z"}, "row 0 has winner 'z'; expected 'x', 'y' or tie"),
-        ({"a": "xx"}, "row 0 names 'xx', a system without scores; did you mean x"),
-        ({"winner": "tie"}, "no preference compares"),
-        ({"query": ""}, "row 0 has no query"),
+        ({"winner": "z"}, "not-a-choice", {"row": 0, "name": "winner", "known": ("x", "y", "tie")}),
+        ({"a": "xx"}, "not-a-choice", {"row": 0, "name": "system", "value": "xx", "near": "x"}),
+        ({"winner": "tie"}, "no-preference", {}),
     ],
 )
-def test_wrong_verdicts_are_refused(change, message):
+def test_wrong_verdicts_are_refused(change, kind, fields):
     scores = scores_of(np.array([[0.2]]))
-    with pytest.raises(rd.DataError, match=message):
+    with raises(kind, rd.DataError, **fields):
         rd.agreement_with_people(scores, [{**said(["x"])[0], **change}])
 
 
 def test_what_was_not_scored_is_said():
     scores = scores_of(np.full((40, 1), 0.2))
     found = rd.agreement_with_people(scores, said(["x"] * 45))
-    assert found.remarks == ("5 of 45 preferences are on queries that were not scored",)
+    noted(found.remarks, "unscored", count=5, preferences=45)
     few = rd.agreement_with_people(scores_of(np.array([[0.1]])), said(["x"]))
-    assert any("1 query is few" in line for line in few.remarks)
+    noted(few.remarks, "few-queries", count=1)
 
 
 def test_intervals_do_not_collapse_where_every_preference_is_predicted():

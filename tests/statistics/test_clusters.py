@@ -7,6 +7,7 @@ import pytest
 
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
+from tests.raising import raises, warns
 
 QUERIES = tuple(f"q{i}" for i in range(24))
 
@@ -88,7 +89,7 @@ def test_measures_with_gaps_have_the_clusters_of_their_own_queries():
     values = np.random.default_rng(8).normal(0, 1, (2, 24, 2))
     values[0, :4, 1] = np.nan
     clusters = {query: i // 4 for i, query in enumerate(QUERIES)}
-    with pytest.warns(rd.RankdevWarning, match="left out"):
+    with warns("gaps"):
         both = rd.significance(scored(values, ("P@5", "AP@5")), clusters=clusters, correction="none").to_polars()
     rest = scored(values, ("P@5", "AP@5")).select(queries=QUERIES[4:], measures=["AP@5"])
     alone = rd.significance(rest, clusters=clusters, correction="none").to_polars()
@@ -98,11 +99,11 @@ def test_measures_with_gaps_have_the_clusters_of_their_own_queries():
 def test_wrong_clusters_are_refused():
     scores = scored(np.random.default_rng(9).normal(0, 1, (3, 24)))
     fine = {query: i // 2 for i, query in enumerate(QUERIES)}
-    with pytest.raises(DataError, match="23 of 24 queries have no cluster, such as 'q1'"):
+    with raises("no-cluster", DataError, count=23, queries=24, example="q1"):
         rd.significance(scores, clusters={"q0": "u"})
-    with pytest.raises(DataError, match="one cluster"):
+    with raises("too-few", DataError, unit="cluster", count=1):
         rd.significance(scores, clusters=dict.fromkeys(QUERIES, "u"))
-    with pytest.raises(UsageError, match="expected the cluster of each query"):
+    with raises("bad-value", UsageError, name="clusters"):
         rd.significance(scores, clusters=["u"] * 24)
     with pytest.raises(UsageError, match="cannot be combined with clusters"):
         rd.significance(scores, clusters=fine, test="t")

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.measures.base import MeasureInfo
-from tests.raising import raises
+from tests.raising import noted, raises, warns
 
 N = 16
 RNG = np.random.default_rng(3)
@@ -110,7 +110,7 @@ def test_measures_with_gaps_have_the_clusters_of_their_own_queries():
     values[0, :4, 1] = np.nan
     scores = scored(values)
     clusters = {query: i // 2 for i, query in enumerate(scores.queries)}
-    with pytest.warns(rd.RankdevWarning, match="left out"):
+    with warns("gaps"):
         both = rd.power(scores, sizes=[5], subsamples=20, resamples=5, clusters=clusters)
     rest = scores.select(queries=scores.queries[4:], measures=["AP@5"])
     alone = rd.power(rest, sizes=[5], subsamples=20, clusters=clusters)
@@ -127,21 +127,21 @@ def test_judgments_are_resampled_by_cluster():
     )
     assert (plain.judgments == clustered.judgments).all()
     assert clustered.both.std() > plain.both.std()
-    assert "whole clusters are resampled: 2 of 1 to 2 queries" in clustered.remarks
+    noted(clustered.remarks, "whole-clusters", how="resampled", count=2, most=2)
 
 
 @pytest.mark.parametrize("name", ANALYSES)
 def test_a_query_without_a_cluster_is_refused(name):
-    with pytest.raises(DataError, match="15 of 16 queries have no cluster"):
+    with raises("no-cluster", DataError, count=15, queries=16):
         ANALYSES[name](scored(VALUES), clusters={"q0": "u"})
-    with pytest.raises(UsageError, match="clusters is"):
+    with raises("bad-value", UsageError, name="clusters"):
         ANALYSES[name](scored(VALUES), clusters="u")
 
 
 def test_designs_that_cannot_be_combined_are_refused():
     scores = scored(VALUES)
     clusters = dict.fromkeys(scores.queries[:8], 0) | dict.fromkeys(scores.queries[8:], 1)
-    with pytest.raises(UsageError, match="clusters is for intervals"):
+    with raises("needed", UsageError, name="resamples", use="clusters"):
         rd.agreement(scores, clusters=clusters)
     sized = rd.Scores(scores.systems, scores.queries, scores.measures, scores.values, np.arange(16))
     with raises("not-together", UsageError, name="buckets", other="clusters"):
@@ -159,5 +159,5 @@ def test_a_result_is_not_resumed_with_other_clusters():
     clusters = {query: i // 2 for i, query in enumerate(scores.queries)}
     done = rd.power(scores, sizes=[4], subsamples=10, clusters=clusters)
     assert (rd.power(scores, sizes=[4, 6], subsamples=10, clusters=clusters, resume=done).sizes) == (4, 6)
-    with raises("other-power", DataError, name="data"):
+    with raises("other-setting", DataError, name="data"):
         rd.power(scores, sizes=[4, 6], subsamples=10, resume=done)

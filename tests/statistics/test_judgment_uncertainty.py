@@ -8,6 +8,7 @@ from rankdev.evaluation.scores import Scores
 from rankdev.statistics._order_posterior import _prior, ranking_curve
 from rankdev.statistics.judgment_uncertainty import UncertainScores, _places, evaluate_with_uncertainty
 from tests.common.one_ranking import rdq
+from tests.raising import noted, raises, warns
 
 
 def judged(queries, times, rng):
@@ -76,9 +77,9 @@ def test_unavailable_scores_are_left_out_and_wrong_calls_refused():
 
     rows = [("q1", "x", "y"), ("q2", "x", "y")] * 2
     assert_allclose(evaluate_with_uncertainty(rows, {"s": {}}, ["M"], resamples=3, evaluate=score).both, 0.4)
-    with pytest.raises(UsageError, match="alpha must be a number between 0 and 1"):
+    with raises("not-a-number", UsageError, name="alpha"):
         evaluate_with_uncertainty(rows, {"s": {}}, ["M"], alpha=1.0)
-    with pytest.raises(UsageError, match="leave method out"):
+    with raises("bad-value", UsageError, name="method"):
         evaluate_with_uncertainty(rows, {"s": {}}, ["M"], method="rank-centrality")
 
 
@@ -136,9 +137,9 @@ def test_drawn_all_at_once_or_one_by_one_is_the_same():
 
 def test_few_judgments_and_one_judge_are_named():
     rows = [("q", "a", "b", "gpt"), ("q", "b", "c", "gpt"), ("q", "c", "d", "gpt")]
-    with pytest.warns(rd.RankdevWarning, match="1 of 1 query has fewer judgments"):
+    with warns("few-judgments", count=1, queries=1):
         doubt = evaluate_with_uncertainty(rows, {"s": {"q": ["a", "b"]}}, ["RDQ@2"], resamples=4)
-    assert any("one judge, gpt" in remark for remark in doubt.remarks)
+    noted(doubt.remarks, "one-judge", judge="gpt")
 
 
 def test_places_in_a_ranking():
@@ -154,13 +155,13 @@ def test_one_judge_asked_again_is_more_than_one_answer():
         for given in ([(*row, "model") for row in rows], rows)
     )
     assert_allclose(alone.judgments, nobody.judgments)
-    assert any("one judge, model" in remark for remark in alone.remarks)
+    noted(alone.remarks, "one-judge", judge="model")
     assert not nobody.remarks
 
 
 def test_a_few_judgments_in_agreement_are_not_certain():
     rows = [("q1", "x", "y"), ("q1", "x", "z"), ("q1", "y", "z"), ("q2", "u", "v"), ("q2", "u", "w"), ("q2", "v", "w")]
-    with pytest.warns(rd.RankdevWarning, match="fewer judgments"):
+    with warns("few-judgments"):
         found = evaluate_with_uncertainty(rows, {"s": {"q1": list("xyz"), "q2": list("uvw")}}, "RDQ@3", resamples=80)
     row = found.to_polars().row(0, named=True)
     assert row["judgments_low"] < 0.97

@@ -5,7 +5,7 @@ import pytest
 
 import rankdev as rd
 from rankdev.measures.base import MeasureInfo
-from tests.raising import noted
+from tests.raising import noted, raises
 
 KINDS = (MeasureInfo("misses", "sum", False, (0.0, np.inf)), MeasureInfo("RDQ@5", "mean", True, (0.0, 1.0)))
 
@@ -58,22 +58,22 @@ def test_differences_begin_with_the_worst(scores):
 
 
 @pytest.mark.parametrize(
-    ("axes", "said"),
+    ("axes", "kind", "fields"),
     [
-        ((("a", "a"), ("q",), ("P@1",)), "system 'a' appears twice"),
-        ((("a",), ("q", "q"), ("P@1",)), "query 'q' appears twice"),
-        ((("a",), ("q",), ("P@1", "P@1")), "measure 'P@1' appears twice"),
-        (("ab", ("q",), ("P@1",)), "systems must be a list of names"),
-        ((("a",), ("q",), "P@1"), "measures must be a list of names"),
+        ((("a", "a"), ("q",), ("P@1",)), "appears-twice", {"what": "system", "value": "a"}),
+        ((("a",), ("q", "q"), ("P@1",)), "appears-twice", {"what": "query", "value": "q"}),
+        ((("a",), ("q",), ("P@1", "P@1")), "appears-twice", {"what": "measure", "value": "P@1"}),
+        (("ab", ("q",), ("P@1",)), "not-names", {"name": "systems"}),
+        ((("a",), ("q",), "P@1"), "not-names", {"name": "measures"}),
     ],
 )
-def test_names_of_scores_are_different(axes, said):
-    with pytest.raises(rd.RankdevError, match=said):
+def test_names_of_scores_are_different(axes, kind, fields):
+    with raises(kind, **fields):
         rd.Scores(*axes, np.zeros([len(axis) for axis in axes]))
 
 
 def test_scores_are_numbers():
-    with pytest.raises(rd.DataError, match="scores are numbers"):
+    with raises("not-scores", rd.DataError):
         rd.Scores(["a"], ["q"], ["P@1"], [[["x"]]])
 
 
@@ -88,7 +88,7 @@ def test_a_selection_of_queries_does_not_count_the_others():
 def test_collections_must_agree_on_which_end_is_better(scores, combine):
     """A table has no more than labels: of a measure that is not there, they say nothing."""
     bare = rd.Scores.from_table(scores.to_polars())
-    with pytest.raises(rd.DataError, match=r"collection 'bare' differs .* whether misses is a sum, or lower is better"):
+    with raises("unlike-measure", rd.DataError, collection="bare", measure="misses"):
         combine({"whole": scores, "bare": bare})
-    with pytest.raises(rd.DataError, match="'model' differs from the first in whether misses"):
+    with raises("unlike-measure", rd.DataError, collection="model"):
         rd.prediction_powered(scores, bare)

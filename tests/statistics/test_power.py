@@ -164,7 +164,7 @@ def test_sizes_above_the_pool_are_left_out_with_a_remark(make_scores, rng):
 def test_a_measure_with_gaps_has_its_own_pool(make_scores, rng):
     values = rng.random((2, 30, 2))
     values[1, :15, 1] = np.nan
-    with pytest.warns(RankdevWarning, match="15 for m1 of 30"):
+    with warns("gaps", gaps=(("m1", 15),), queries=30):
         found = power(make_scores(values), sizes=[10, 20], subsamples=5, permutations=19)
     assert found.queries == (30, 15)
     assert np.isnan(found.power[1, :, 1]).all()
@@ -330,9 +330,9 @@ def test_going_on_needs_the_same_data_and_options(gapped, tmp_path):
     half = power(gapped, progress=Interrupted(20), **OPTIONS_TO_RESUME)
     path = saved(half, tmp_path, "json")
     for other in ({"seed": 4}, {"subsamples": 7}, {"permutations": 49}, {"alpha": 0.1}, {"p_value": "paper"}):
-        with raises("other-power", DataError, name=next(iter(other))):
+        with raises("other-setting", DataError, name=next(iter(other))):
             power(gapped, resume=path, **{**OPTIONS_TO_RESUME, **other})
-    with raises("other-power", DataError, path="resume", name="data"):
+    with raises("other-setting", DataError, path="resume", name="data"):
         power(gapped.select(systems=["s0", "s1", "s2"]), resume=half, **OPTIONS_TO_RESUME)
     old = '{"command": "power", "version": "0", "parameters": {}, "rows": []}'
     for content in ("[]", "{}", "no", "PAR1", old):

@@ -5,6 +5,7 @@ from scipy import stats
 
 import rankdev as rd
 from rankdev.statistics.prediction_powered import estimate
+from tests.raising import raises, warns
 
 
 def made(n=40, total=500, noise=0.1, bias=0.3, seed=0):
@@ -55,16 +56,16 @@ def test_means_and_differences():
 def test_queries_are_matched_by_name():
     people, model, _ = made()
     strange = rd.Scores(people.systems, tuple(f"x{q}" for q in people.queries), people.measures, people.values)
-    with pytest.raises(rd.DataError, match="share 0 queries"):
+    with raises("little-overlap", rd.DataError, both=0):
         rd.prediction_powered(strange, model)
     some = rd.Scores(people.systems, (*people.queries[:39], "elsewhere"), people.measures, people.values)
-    with pytest.warns(rd.RankdevWarning, match="1 human-judged query is not among"):
+    with warns("unjudged", count=1):
         assert rd.prediction_powered(some, model).both == 39
 
 
 def test_both_sides_need_the_same_systems():
     people, model, _ = made()
-    with pytest.raises(rd.DataError, match="differs from the first in systems"):
+    with raises("unlike-collection", rd.DataError, collection="model"):
         rd.prediction_powered(people, model.select(systems=["a", "b"]))
 
 

@@ -9,6 +9,7 @@ from rankdev.display.dispatch import report_of
 from rankdev.errors import DataError, UsageError
 from rankdev.statistics.corrections import holm
 from rankdev.statistics.segments import named_segments
+from tests.raising import noted, raises
 
 
 def made(sizes, shifts, seed=0, systems=2, measures=1):
@@ -55,24 +56,24 @@ def test_each_segment_is_tested_as_by_itself_and_all_are_corrected_together():
 
 
 @pytest.mark.parametrize(
-    ("segments", "message"),
+    ("segments", "fields"),
     [
-        ({}, "segments is {}; expected"),
-        (["a"], "expected {query: segment} or"),
-        ({"a": 3.5}, "segments has 3.5 for 'a'; expected"),
-        ({"all": ["q1"]}, "a segment is called 'all'"),
-        ({"q1": "all"}, "a segment is called 'all'"),
+        ({}, {"name": "segments"}),
+        (["a"], {"name": "segments"}),
+        ({"a": 3.5}, {"segment": "a", "value": 3.5}),
+        ({"all": ["q1"]}, {"name": "a segment", "value": "all"}),
+        ({"q1": "all"}, {"name": "a segment", "value": "all"}),
     ],
 )
-def test_wrong_segments_are_refused(segments, message):
+def test_wrong_segments_are_refused(segments, fields):
     scores, _ = made((20, 20), (0.0, 0.3))
-    with pytest.raises(UsageError, match=message.replace("{", "\\{").replace("}", "\\}")):
+    with raises("bad-value", UsageError, **fields):
         rd.significance(scores, segments=segments)
 
 
 def test_what_segments_are_not_for():
     scores, _ = made((20, 20), (0.0, 0.3))
-    with pytest.raises(DataError, match="no segment can be tested; segment 'x' has none of the queries"):
+    with pytest.raises(DataError, match="no segment can be tested; segment 'x': none"):
         rd.significance(scores, segments={"nowhere": "x"})
     with pytest.raises(DataError, match="segment 'x' is left out: 1 query is too few for the test"):
         rd.significance(scores, segments={"q1": "x"}, test="t")
@@ -82,9 +83,8 @@ def test_segments_may_overlap_and_miss_queries():
     assert named_segments({"x": {"q1", "q2"}, "y": ("q2",)}) == {"x": {"q1", "q2"}, "y": {"q2"}}
     scores, _ = made((20, 20), (0.0, 0.3))
     found = rd.significance(scores, segments={"x": ["q1", "q2", "q3"], "none": ["nowhere"]})
-    assert {"segment 'none' has none of the queries that were scored", "37 of 40 queries have no segment"} <= set(
-        found.remarks
-    )
+    noted(found.remarks, "unscored-segment", segment="none")
+    noted(found.remarks, "no-segment", count=37, queries=40)
     assert found.conclusion == rd.significance(scores).conclusion
 
 

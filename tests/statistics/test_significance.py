@@ -18,6 +18,7 @@ from rankdev.statistics.flips.exact import flip_words, scale_for, stream_keys
 from rankdev.statistics.significance import significance
 from tests.common.examples import examples
 from tests.common.memory import peak
+from tests.raising import raises, warns
 from tests.statistics.plain import exact_p
 
 p_lists = st.lists(st.floats(0, 1), min_size=1, max_size=12).map(np.array)
@@ -296,7 +297,7 @@ def test_missing_values_leave_queries_out_with_a_warning(make_scores, rng):
     values = rng.random((2, 30, 2))
     gaps = values.copy()
     gaps[0, :4, 0] = np.nan
-    with pytest.warns(RankdevWarning, match="4 for m0 of 30"):
+    with warns("gaps", gaps=(("m0", 4),), queries=30):
         found = significance(make_scores(gaps)).to_polars()
     expected = significance(make_scores(values[:, 4:, :1])).to_polars()
     assert found["p"][0] == expected["p"][0]
@@ -305,13 +306,13 @@ def test_missing_values_leave_queries_out_with_a_warning(make_scores, rng):
 
 def test_bad_data_and_calls_are_refused(make_scores):
     nothing = np.full((2, 3), np.nan)
-    with pytest.raises(DataError, match="m0 has no query"):
+    with raises("no-common-query", DataError, measure="m0"):
         significance(make_scores(nothing))
-    with pytest.raises(DataError, match="is infinite"):
+    with raises("not-finite", DataError, system="s0", query="q0", measure="m0"):
         significance(make_scores([[np.inf, 1], [0, 1]]))
-    with pytest.raises(UsageError, match="at least 2 systems"):
+    with raises("too-few", UsageError, unit="system", count=1):
         significance(make_scores(np.ones((1, 3))))
-    with pytest.raises(DataError, match="no queries"):
+    with raises("no-rows", DataError):
         significance(make_scores(np.ones((2, 0))))
     two = make_scores(np.eye(2))
     with pytest.raises(UsageError, match="did you mean randomization"):

@@ -164,7 +164,7 @@ class Scores(Result):
         """
         parts = check_mapping(collections, "collections", "{name: scores}")
         if not parts:
-            raise UsageError("no-collections")
+            raise UsageError("none-given", what="collections")
         first = check_kind("scores", next(iter(parts.values())), cls, "make them with evaluate or from_table")
         for name, part in parts.items():
             check_kind(f"collection {shown(name)}", part, cls, "make it with evaluate or from_table")

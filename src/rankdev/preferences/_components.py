@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.errors import DataError, counted
+from rankdev.errors import DataError, Note
 
 if TYPE_CHECKING:
     from rankdev.preferences.judgments import Preferences
@@ -51,7 +51,7 @@ def split_by_component(preferences: Preferences) -> Preferences:
     broken = preferences.disconnected()
     new = (f"{query}#{number}" for query, groups in broken.items() for number in range(1, len(groups) + 1))
     if taken := set(preferences.queries).intersection(new):
-        raise DataError(f"query {min(taken)!r} already exists, so a group cannot be given that name; rename it")
+        raise DataError("query-taken", query=min(taken))
     names = {
         (query, item): f"{query}#{number}"
         for query, groups in broken.items()
@@ -92,13 +92,7 @@ def connected(preferences: Preferences, disconnected: str) -> tuple[Preferences,
     if disconnected == "split":
         return preferences.split_groups(), ()
     query, groups = next(iter(broken.items()))
-    more = f" ({counted(len(broken) - 1, 'more query', 'is')} like that)" if len(broken) > 1 else ""
-    named = "; ".join(_name_group(group) for group in groups[:5]) + (" …" if len(groups) > 5 else "")
-    raise DataError(
-        f"query {query!r}: its items fall into {len(groups)} groups that were never compared with each other,"
-        f" so no order of all exists: {named}{more}. Add comparisons between the groups, or choose"
-        " disconnected='split' (one reference per group) or 'largest'"
-    )
+    raise DataError("unconnected", query=query, groups=len(groups), one=groups[0], other=groups[1])
 
 
 def _largest(preferences: Preferences, broken: dict[str, list[list[str]]]) -> tuple[Preferences, tuple[str, ...]]:
@@ -110,7 +104,7 @@ def _largest(preferences: Preferences, broken: dict[str, list[list[str]]]) -> tu
     kept = preferences.select([query for query in preferences.queries if query not in set(empty)]).largest_groups()
     remarks = []
     if empty:
-        remarks.append(f"{counted(len(empty), 'query', 'has')} no judgments and no reference: {_listed(empty)}.")
+        remarks.append(Note("unjudged-queries", count=len(empty), names=empty))
     there = dict(zip(kept.queries, np.split(np.array(kept.items, object), kept.starts[1:-1]), strict=True))
     left = {
         query: [item for group in groups for item in group if item not in set(there[query])]
@@ -118,20 +112,9 @@ def _largest(preferences: Preferences, broken: dict[str, list[list[str]]]) -> tu
         if query in there
     }
     if left:
-        items = counted(sum(map(len, left.values())), "item", "is")
-        named = "; ".join(f"{query}: {_listed(out)}" for query, out in list(left.items())[:5])
-        more = f"; and in {counted(len(left) - 5, 'more query')}" if len(left) > 5 else ""
-        remarks.append(f"{items} left out, which no chain of comparisons connects with the others: {named}{more}.")
+        query, names = next(iter(left.items()))
+        remarks.append(Note("unconnected-items", count=sum(map(len, left.values())), query=query, names=names))
     return kept, tuple(remarks)
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:10]) + (f", … ({len(names):,})" if len(names) > 10 else "")
-
-
-def _name_group(group: list[str]) -> str:
-    """Name the first items of a component."""
-    return "{" + ", ".join(group[:5]) + (f", … {len(group)} items" if len(group) > 5 else "") + "}"
 
 
 def check_maximum_exists(preferences: Preferences) -> None:
@@ -148,7 +131,4 @@ def check_maximum_exists(preferences: Preferences) -> None:
     groups = np.unique(np.stack([preferences.item_query, label]), axis=1)[0]
     broken = np.flatnonzero(np.bincount(groups) > 1)
     if len(broken):
-        raise DataError(
-            f"query {preferences.queries[broken[0]]!r}: some items never lost to others, so that without a"
-            " ridge their strengths are infinite; use ridge=0.1"
-        )
+        raise DataError("infinite-strengths", query=preferences.queries[broken[0]])

@@ -100,10 +100,7 @@ def check_order(preferences: Preferences) -> npt.NDArray[np.bool_]:
     """Reject judgments that do not record which item was shown first."""
     check_kind("preferences", preferences, Preferences, MAKE_THEM)
     if preferences.winner_first is None:
-        raise UsageError(
-            "the judgments do not record which item was shown first; use columns a and b for the two items in order, or"
-            " a column 'first'"
-        )
+        raise UsageError("order-unknown")
     return preferences.winner_first
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,7 +12,7 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number, check_whole
 from rankdev._common.result import Result
-from rankdev.errors import DataError
+from rankdev.errors import DataError, Note
 from rankdev.preferences._fitting import maximise
 from rankdev.preferences._pairs import Pairs, moments
 from rankdev.preferences._uncertainty import generator
@@ -215,7 +216,7 @@ def judge_agreement(
     """
     judged = as_preferences(preferences)
     if not len(judged):
-        raise DataError("no comparisons: agreement needs at least one")
+        raise DataError("none-given", what="comparisons")
     alpha = check_number("alpha", alpha, 0, 1)
     resamples, simulations = check_whole("resamples", resamples, 1), check_whole("simulations", simulations, 1)
     rng = generator(seed)
@@ -338,14 +339,12 @@ def _by_worker(judged: Preferences, counts: Floats, order: PositionBias | None) 
     return pl.DataFrame(columns).fill_nan(None)
 
 
-def _remarks(judged: Preferences, units: int) -> list[str]:
-    lines = []
+def _remarks(judged: Preferences, units: int) -> Iterator[Note]:
     if not units:
-        lines.append("No pair was judged twice: agreement cannot be estimated.")
+        yield Note("no-repeats")
     if judged.share is not None:
-        lines.append("Probabilities count as choices of the likelier item; the fit of Bradley–Terry is not tested.")
+        yield Note("shares-as-choices")
     if judged.weight is not None:
-        lines.append("Weights are ignored: every judgment counts once.")
+        yield Note("weights-ignored")
     if judged.winner_first is None:
-        lines.append("The judgments do not record which item was shown first: position bias cannot be estimated.")
-    return lines
+        yield Note("no-position-bias")

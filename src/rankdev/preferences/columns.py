@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import isfinite
 from numbers import Real
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ import numpy.typing as npt
 import polars as pl
 
 from rankdev._common.checks import check_choice, is_list
-from rankdev._common.columns import listed, mixed_series, number_column, text_column
+from rankdev._common.columns import mixed_series, number_column, text_column
 from rankdev._common.ids import as_id, text_series
 from rankdev._common.tables import check_mapping, is_table
-from rankdev.errors import DataError, UsageError, counted, shown
+from rankdev.errors import DataError, Note, UsageError, shown
 from rankdev.preferences.outcomes import (
     NAMES,
     ROLES,
@@ -32,10 +31,8 @@ from rankdev.preferences.outcomes import (
 
 Columns = Mapping[str, str | None]
 YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
-EXPECTED = "columns query, winner, loser; or query, a, b, winner; or query, a1, a2, label"
 ONE_QUERY = "all"
 MOST_WEIGHT = 10**9  # beyond, sums of weights lose the other judgments
-NAME_THEM = "name them with columns={'item_a': …}"
 
 
 def columns_of(
@@ -67,9 +64,7 @@ def columns_of(
 def check_rows(rows: Any) -> Iterable[Any]:
     """Reject a table, a mapping or a string: iterating over them would not yield rows."""
     if is_table(rows) or not is_list(rows):
-        is_path = isinstance(rows, str | PathLike)
-        given = f"{shown(str(rows))}; read a file with read_preferences" if is_path else type(rows).__name__
-        raise DataError(f"expected rows (query, winner, loser) or records; got {given}")
+        raise DataError("not-rows", value=rows)
     return rows
 
 
@@ -78,17 +73,14 @@ def frame_of_rows(rows: Iterable[Sequence[str]]) -> pl.DataFrame:
     listed_rows = []
     for number, row in enumerate(rows):
         if isinstance(row, str | bytes | Mapping) or not isinstance(row, Iterable):
-            raise DataError(f"expected (query, winner, loser) or (…, worker); got {shown(row)}", number)
+            raise DataError("not-a-row", row=number, value=row)
         listed_rows.append(tuple(row))
     width = len(listed_rows[0]) if listed_rows else 3
     for number, row in enumerate(listed_rows):
         if len(row) != width or width not in (3, 4):
-            raise DataError(f"expected (query, winner, loser) or (…, worker), all alike; got {row!r}", number)
+            raise DataError("not-a-row", row=number, value=row)
     if width == 4 and all(row[3] in row[1:3] for row in listed_rows):
-        raise DataError(
-            "every fourth entry is one of the two items, where (query, winner, loser, worker) is expected; for"
-            " (query, a, b, winner) use records such as {'query': …, 'a': …, 'b': …, 'winner': …}"
-        )
+        raise DataError("fourth-is-winner")
     names = ["query", "winner", "loser", "worker"][:width]
     values = {
         name: [_id(row[k], name, number) for number, row in enumerate(listed_rows)] for k, name in enumerate(names)
@@ -100,7 +92,7 @@ def frame_of_records(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Make a table of records (dicts)."""
     for number, record in enumerate(records):
         if not isinstance(record, Mapping):
-            raise DataError(f"expected records such as {{'query': …, 'winner': …}}; got {shown(record)}", number)
+            raise DataError("not-a-record", row=number, value=record)
     keys = dict.fromkeys(key for record in records for key in record)
     return pl.DataFrame({str(key): _series(str(key), [record.get(key) for record in records]) for key in keys})
 
@@ -115,7 +107,8 @@ def frame_of_grades(
         query, levels = as_id(name), dict[float, list[str]]()
         for item, grade in (getattr(graded, "grades", None) or graded).items():
             if isinstance(grade, bool) or not isinstance(grade, Real) or not isfinite(grade):
-                raise DataError(f"query {query!r}: item {item!r} has the grade {shown(grade)}; expected a number")
+                where = {"query": query, "name": f"grade of {shown(item)}"}
+                raise DataError("bad-value", **where, value=grade, expected="a finite number")
             levels.setdefault(float(grade), []).append(as_id(item))
         items[query] = [item for level in levels.values() for item in level]
         for better, worse in pairwise([levels[grade] for grade in sorted(levels, reverse=True)]):
@@ -129,7 +122,7 @@ def frame_of_grades(
 def _series(key: str, values: list[Any]) -> pl.Series:
     kinds = {type(value).__name__ for value in values if value is not None}
     if len(kinds) > 1 and "str" in kinds and kinds != {"str", "int"}:
-        raise DataError(f"{key} mixes {' and '.join(sorted(kinds))}; use one type")
+        raise DataError("mixed-types", name=key, types=sorted(kinds))
     return mixed_series(key, values)
 
 
@@ -137,7 +130,8 @@ def _id(value: object, name: str, row: int) -> str:
     try:
         return as_id(value)
     except DataError:
-        raise DataError(f"the {name} is {shown(value)}; expected text or a whole number", row) from None
+        expected = "text or a whole number"
+        raise DataError("bad-value", row=row, name=name, value=value, expected=expected) from None
 
 
 def _roles(frame: pl.DataFrame, columns: Columns) -> dict[str, str]:
@@ -145,7 +139,7 @@ def _roles(frame: pl.DataFrame, columns: Columns) -> dict[str, str]:
     for role, name in columns.items():
         check_choice("part of columns", role, ROLES)
         if name is not None and name not in frame.columns:
-            raise UsageError(f"columns: there is no column {name!r} for {role}; found {listed(frame.columns)}")
+            raise UsageError("no-column", name=name, known=frame.columns, role=role)
     normalised: dict[str, str] = {}
     for name in frame.columns:
         normalised.setdefault(normalised_name(name), name)
@@ -164,10 +158,7 @@ def _roles(frame: pl.DataFrame, columns: Columns) -> dict[str, str]:
                 roles[role] = name
     left = [name for name in frame.columns if name not in roles.values()]
     if "query" not in roles and "query" not in given and left:
-        raise DataError(
-            f"no query column; expected {EXPECTED}; found {listed(frame.columns)}; name it with columns={{'query': …}};"
-            " if all judgments are of one query, set it to None (--columns query=)"
-        )
+        raise DataError("no-query-column", known=frame.columns)
     return roles
 
 
@@ -183,10 +174,10 @@ def _items_and_outcome(frame: pl.DataFrame, normalised: dict[str, str], roles: d
     if not ("item_a" in roles and "item_b" in roles):
         sides = [pair for pair in SIDES if pair[0] in normalised and pair[1] in normalised]
         if len(sides) > 1:
-            pairs = " or ".join(", ".join(normalised[name] for name in pair) for pair in sides)
-            raise DataError(f"the items may be {pairs}; {NAME_THEM}")
+            names = [" and ".join(normalised[name] for name in pair) for pair in sides]
+            raise DataError("ambiguous-columns", what="items", names=names, part="item_a")
         if not sides:
-            raise DataError(f"expected {EXPECTED}; found {listed(frame.columns)}; or {NAME_THEM}")
+            raise DataError("unknown-columns", known=frame.columns)
         found = {"item_a": normalised[sides[0][0]], "item_b": normalised[sides[0][1]]}
     if not roles.keys() & {"winner", "probability"} and not any(name in normalised for name in NAMES["probability"]):
         found["winner"] = _outcome(frame, normalised)
@@ -199,8 +190,8 @@ def _outcome(frame: pl.DataFrame, normalised: dict[str, str]) -> str:
         if len(found) == 1:
             return found[0]
         if found:
-            raise DataError(f"the outcome may be {' or '.join(found)}; choose one: columns={{'winner': …}}")
-    raise DataError(f"no outcome: expected {EXPECTED}; found {listed(frame.columns)}; or {NAME_THEM}")
+            raise DataError("ambiguous-columns", what="outcome", names=found, part="winner")
+    raise DataError("unknown-columns", known=frame.columns)
 
 
 def _who_won(frame: pl.DataFrame, roles: dict[str, str], values: Values) -> dict[str, pl.Series]:
@@ -210,7 +201,7 @@ def _who_won(frame: pl.DataFrame, roles: dict[str, str], values: Values) -> dict
             return read_outcomes(a, b, frame[roles["winner"]], values).to_dict()
         return read_outcomes(a, b, frame[roles["probability"]], "probability").to_dict()
     if not (values is None or (isinstance(values, str) and values == "items")):
-        raise UsageError("values explains an outcome column, but the table has winner and loser")
+        raise UsageError("not-needed", name="values", use="a column of outcomes")
     found = {part: text_column(frame, roles[part], "preferences") for part in ("winner", "loser")}
     found["tie"] = _flags(frame, roles["tie"]) if "tie" in roles else pl.repeat(False, len(frame), eager=True)
     if "share" in roles:
@@ -225,7 +216,8 @@ def _winner_first(first: pl.Series, found: dict[str, pl.Series]) -> pl.Series:
     unknown = ~(won | (first == found["loser"]))
     if unknown.any():
         row = int(unknown.arg_max() or 0)
-        raise DataError(f"{first[row]!r} is in the column first, but is neither of the two items", row)
+        expected = " or ".join(shown(found[name][row]) for name in ("winner", "loser"))
+        raise DataError("bad-value", row=row, name="first", value=first[row], expected=expected)
     return won
 
 
@@ -234,37 +226,38 @@ def _weights(frame: pl.DataFrame, name: str) -> pl.Series:
     outside = (weight < 0) | (weight > MOST_WEIGHT)
     if outside.any():
         row = int(outside.arg_max() or 0)
-        raise DataError(f"the weight is {weight[row]:g}; expected a number from 0 to {MOST_WEIGHT:,}", row)
+        expected = f"a number from 0 to {MOST_WEIGHT:,}"
+        raise DataError("bad-value", row=row, name="weight", value=weight[row], expected=expected)
     return weight
 
 
 def _flags(frame: pl.DataFrame, name: str) -> pl.Series:
     if frame[name].dtype.is_nested():
-        raise DataError(f"preferences: column {name!r} holds {frame[name].dtype}; expected true or false")
+        raise DataError("bad-column", name=name, type=str(frame[name].dtype), expected="true or false")
     text = frame[name].cast(pl.String).fill_null("").str.to_lowercase().str.strip_chars()
     flags = text.replace_strict(YES_NO, default=None, return_dtype=pl.Boolean)
     if flags.null_count():
         row = int(flags.is_null().arg_max() or 0)
-        raise DataError(f"{frame[name][row]!r} as tie; expected true or false", row)
+        raise DataError("bad-value", row=row, name="tie", value=frame[name][row], expected="true or false")
     return flags
 
 
-def _remarks(frame: pl.DataFrame, roles: dict[str, str], skipped: int, weightless: int) -> Iterable[str]:
+def _remarks(frame: pl.DataFrame, roles: dict[str, str], skipped: int, weightless: int) -> Iterable[Note]:
     left = [name for name in frame.columns if name not in roles.values()]
     if "query" not in roles:
-        yield f"There is no query column: all judgments are taken to be about one query, {ONE_QUERY!r}."
+        yield Note("one-query", query=ONE_QUERY)
     if left:
-        yield f"Columns not used: {listed(left)}."
+        yield Note("unused-columns", names=left)
     if skipped:
-        yield f"{counted(skipped, 'judgment', 'is')} skipped, as chosen by values."
+        yield Note("skipped-judgments", count=skipped)
     if weightless:
-        yield f"{counted(weightless, 'judgment', 'is')} left out: the weight is 0."
+        yield Note("weightless", count=weightless)
 
 
 def _known(items: Mapping[Any, Any]) -> list[tuple[str, str]]:
     for query, names in items.items():
         if not is_list(names):
-            raise DataError(f"items of query {shown(query)} must be a list; got {shown(names)}")
+            raise DataError("bad-value", query=query, name="items", value=names, expected="a list")
     return [(as_id(query), as_id(item)) for query, names in items.items() for item in names]
 
 
@@ -272,10 +265,10 @@ def encode(frame: pl.DataFrame, items: Mapping[Any, Iterable[Any]] | None) -> di
     """Number queries, items and workers; reject rows that are not comparisons, and drop those of weight 0."""
     known = _known({} if items is None else check_mapping(items, "items", "{query: [item, …]}"))
     if not len(frame) and not known:
-        raise DataError("no comparisons; at least one is needed")
+        raise DataError("none-given", what="comparisons")
     same = (frame["winner"] == frame["loser"]).arg_max() if len(frame) else None
     if same is not None and frame["winner"][same] == frame["loser"][same]:
-        raise DataError(f"item {frame['winner'][same]!r} is compared with itself", same)
+        raise DataError("self-compared", row=same, item=frame["winner"][same])
     queries, query = _codes([*(q for q, _ in known)], frame["query"])
     names, pair = _codes([*(i for _, i in known)], frame["winner"], frame["loser"])
     size, rows, given = len(names), len(frame), len(known)
@@ -285,7 +278,7 @@ def encode(frame: pl.DataFrame, items: Mapping[Any, Iterable[Any]] | None) -> di
     if items is not None and len(distinct) > len(np.unique(keys[:given])):
         row = int(np.argmax(~np.isin(keys[given:], keys[:given])))
         name = names[int(keys[given + row] % size)]
-        raise DataError(f"item {name!r} is not among the items given for its query", row % rows)
+        raise DataError("unknown-item", row=row % rows, item=name)
     workers, worker = _codes([], frame["worker"]) if "worker" in frame.columns else ((), None)
     counts = frame["weight"].to_numpy() > 0 if "weight" in frame.columns else np.ones(rows, bool)
     optional: dict[str, Any] = {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev.errors import DataError, UsageError, shown
+from rankdev.errors import DataError, UsageError, nearest
 from rankdev.preferences._uncertainty import generator
 from rankdev.preferences.expectation_propagation import chances
 from rankdev.preferences.judgments import Preferences
@@ -88,10 +88,7 @@ class _Query:
         """Score the systems under the order of each row of strengths."""
         scores = np.asarray(self.scorer(self.name, np.argsort(-strengths, axis=1, kind="stable")), np.float64)
         if scores.ndim != 2 or len(scores) != DRAWS or scores.shape[1] < 2 or not np.isfinite(scores).all():
-            raise UsageError(
-                f"scores of query {self.name!r}: expected a finite number for each of {DRAWS} orders and of two or more"
-                f" systems; got shape {scores.shape}"
-            )
+            raise UsageError("scores-of-orders", query=self.name, orders=DRAWS, shape=scores.shape)
         return scores
 
     def value(self, best: int, other: int) -> Floats:
@@ -139,7 +136,8 @@ class Decision:
 
     def __init__(self, preferences: Preferences, scores: Scorer, *, seed: int = 0) -> None:
         if not callable(scores):
-            raise UsageError(f"scores must be a function of a query and orders of its items; got {shown(scores)}")
+            expected = "a function of a query and orders of its items"
+            raise UsageError("bad-value", name="scores", value=scores, expected=expected)
         rng, sizes = generator(seed), np.diff(preferences.starts).tolist()
         self.preferences, self._posteriors = preferences, Posteriors.of(preferences)
         self._queries = [_Query(name, size, scores, rng) for name, size in zip(preferences.queries, sizes, strict=True)]
@@ -149,7 +147,7 @@ class Decision:
         self._leaders = (-1, -1)
         self._before: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         if not any(len(query.i) for query in self._queries):
-            raise DataError("no pairs to ask: no query has two items")
+            raise DataError("no-pairs")
 
     def verdict(self) -> Verdict:
         """Return the leading system, its lead, and the probability that it is better than the next.
@@ -318,12 +316,12 @@ class Decision:
 
     def _places(self, query: str, a: str, b: str) -> tuple[int, int, int]:
         if query not in self.preferences.queries:
-            raise UsageError(f"no query {shown(query)} among those of this decision")
+            raise UsageError("unknown-query", query=query, near=nearest(query, self.preferences.queries))
         number = self.preferences.queries.index(query)
         start, stop = self.preferences.starts[number : number + 2]
         items = self.preferences.items[start:stop]
         if a == b or not {a, b} <= set(items):
-            raise UsageError(f"query {query!r}: expected two of its items; got {shown(a)} and {shown(b)}")
+            raise UsageError("not-two-items", query=query, a=a, b=b)
         return number, items.index(a), items.index(b)
 
     def _named(self, number: int, k: int) -> tuple[str, str, str]:

@@ -15,7 +15,7 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number
 from rankdev._common.tables import Tabular, as_polars
-from rankdev.errors import DataError, UsageError
+from rankdev.errors import DataError, UsageError, nearest
 from rankdev.preferences._components import components_of, in_largest, split_by_component
 from rankdev.preferences._pairs import Pairs, count_pairs
 from rankdev.preferences.columns import check_rows, columns_of, encode, frame_of_grades, frame_of_records, frame_of_rows
@@ -81,24 +81,26 @@ class Preferences(Tabular):
     remarks: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        columns = (self.winner, self.loser, self.tie, *(getattr(self, name) for name in OPTIONAL))
-        if len({len(column) for column in columns if column is not None}) != 1:
-            raise DataError(f"preferences: winner, loser, tie, {', '.join(OPTIONAL)} must have one length")
+        columns = {name: getattr(self, name) for name in ("winner", "loser", "tie", *OPTIONAL)}
+        lengths = {name: len(column) for name, column in columns.items() if column is not None}
+        if len(set(lengths.values())) != 1:
+            raise DataError("unequal", names=list(lengths), counts=list(lengths.values()))
         if len(self.items) != len(self.item_query) or np.any(np.diff(self.item_query) < 0):
-            raise DataError("preferences: item_query must be each item's query, in order")
+            expected = "each item's query, in order"
+            raise DataError("bad-value", name="item_query", value=self.item_query, expected=expected)
         if len(self.items) and len(self.winner):
             used = (self.winner.min(), self.loser.min(), self.winner.max(), self.loser.max())
             if min(used) < 0 or max(used) >= len(self.items):
-                raise DataError("preferences: winner and loser must index the items")
+                raise DataError("bad-value", name="winner or loser", value=used, expected="places of items")
         if np.any(self.winner == self.loser):
             row = int(np.argmax(self.winner == self.loser))
-            raise DataError(f"row {row}: item {self.items[self.winner[row]]!r} is compared with itself")
+            raise DataError("self-compared", row=row, item=self.items[self.winner[row]])
         if np.any(self.item_query[self.winner] != self.item_query[self.loser]):
-            raise DataError("preferences: an item is compared with an item of another query")
+            raise DataError("across-queries")
         if self.weight is not None and not np.all(np.isfinite(self.weight) & (self.weight >= 0)):
-            raise DataError("preferences: every weight must be a finite number, 0 or more")
+            raise DataError("bad-value", name="weight", value=self.weight, expected="finite numbers, 0 or more")
         if self.share is not None and not np.all((self.share >= 0) & (self.share <= 1)):
-            raise DataError("preferences: every share must lie between 0 and 1")
+            raise DataError("bad-value", name="share", value=self.share, expected="numbers from 0 to 1")
 
     @classmethod
     def from_table(
@@ -180,9 +182,7 @@ class Preferences(Tabular):
         if rows and isinstance(rows[0], Mapping):
             return cls.from_table(frame_of_records(rows), items=items, columns=columns, values=values)
         if columns is not None or values is not None:
-            raise UsageError(
-                "columns and values are for tables and records; tuples are (query, winner, loser[, worker])"
-            )
+            raise UsageError("not-needed", name="columns" if values is None else "values", use="tables and records")
         return cls(**encode(frame_of_rows(rows), items))
 
     def __len__(self) -> int:
@@ -276,7 +276,7 @@ class Preferences(Tabular):
         """
         wanted = set(queries)
         if unknown := wanted - set(self.queries):
-            raise UsageError(f"no judgments for query {sorted(unknown)[0]!r}")
+            raise UsageError("unknown-query", query=min(unknown), near=nearest(min(unknown), self.queries))
         mask = np.array([query in wanted for query in self.queries])
         kept = self._keep(mask[self.item_query])
         codes = np.cumsum(mask) - 1

@@ -59,7 +59,6 @@ TIE = (
     *("tie (bothbad)", "bothbad", "both bad", "tie (bothgood)", "bothgood", "both good"),
 )
 MEANT = {"first": -1.0, "second": 1.0, "tie": 0.0}
-HINT = "set values="
 
 
 def read_outcomes(a: pl.Series, b: pl.Series, outcome: pl.Series, values: Values) -> pl.DataFrame:
@@ -82,7 +81,7 @@ def read_outcomes(a: pl.Series, b: pl.Series, outcome: pl.Series, values: Values
 
 def _as_text(outcome: pl.Series) -> pl.Series:
     if outcome.dtype.is_nested():
-        raise DataError(f"preferences: column {outcome.name!r} holds {outcome.dtype}; expected one outcome a row")
+        raise DataError("bad-column", name=outcome.name, type=str(outcome.dtype), expected="one outcome a row")
     if outcome.dtype.is_float():  # as pandas makes of whole numbers where a row has none
         outcome = outcome.fill_nan(None)
         whole = outcome.cast(pl.Int64, strict=False)
@@ -90,7 +89,7 @@ def _as_text(outcome: pl.Series) -> pl.Series:
     text = outcome.cast(pl.String).str.strip_chars()
     missing = text.is_null() | (text == "").fill_null(True)
     if missing.any():
-        raise DataError(f"no {outcome.name}; every row needs one", int(missing.arg_max() or 0))
+        raise DataError("no-value", row=int(missing.arg_max() or 0), name=outcome.name)
     return text
 
 
@@ -120,7 +119,8 @@ def _by_probability(table: pl.DataFrame, numbers: pl.Series, name: str) -> pl.Da
     outside = (numbers < 0) | (numbers > 1)
     if outside.any():
         row = int(outside.arg_max() or 0)
-        raise DataError(f"{name} is {numbers[row]}; a probability that the first item wins lies between 0 and 1", row)
+        expected = "a probability from 0 to 1 that the first item wins"
+        raise DataError("bad-value", row=row, name=name, value=numbers[row], expected=expected)
     swap = pl.col("p") < 0.5
     return table.with_columns(p=numbers).select(
         winner=pl.when(swap).then("b").otherwise("a"),
@@ -137,7 +137,7 @@ def _translated(answers: pl.Series, values: Mapping[str, str | float], name: str
     unknown = ~lower.is_in(list(meaning))
     if unknown.any():
         row = int(unknown.arg_max() or 0)
-        raise DataError(f"{name} is {answers[row]!r}, which values does not explain", row)
+        raise DataError("unexplained-value", row=row, name=name, value=answers[row])
     return lower.replace_strict(meaning, return_dtype=pl.Float64)
 
 
@@ -148,7 +148,8 @@ def _meant(word: str, meant: str | float) -> float | None:
         return None
     if meant in MEANT:
         return MEANT[meant]
-    raise UsageError(f"values: {word!r} means {shown(meant)}; expected first, second, tie, skip or a number")
+    expected = "first, second, tie, skip or a number"
+    raise UsageError("bad-value", name=f"values[{word!r}]", value=meant, expected=expected)
 
 
 def _lead(table: pl.DataFrame, name: str, reading: str | None) -> pl.Series:
@@ -164,9 +165,8 @@ def _lead(table: pl.DataFrame, name: str, reading: str | None) -> pl.Series:
     if found.null_count():
         row = int(found.is_null().arg_max() or 0)
         a, b, given = table.row(row)
-        if reading == "items":
-            raise DataError(f"the winner {given!r} is neither {a!r} nor {b!r} nor a word for a tie", row)
-        raise DataError(f"{name} is {given!r}, which is neither an item nor a tie", row)
+        expected = f"{shown(a)}, {shown(b)} or a word for a tie"
+        raise DataError("bad-value", row=row, name=name, value=given, expected=expected)
     return found
 
 
@@ -177,31 +177,16 @@ def _which(both: pl.DataFrame, answers: pl.Series, name: str) -> str:
     if by_item and not by_place:
         return "items"
     if not numbers.null_count() and (numbers < 0).any():
-        raise DataError(
-            f"{name} holds degrees of preference; state which item a negative one favours: 'graded' the first"
-            f" (a scale from left to right), 'graded-first' the second ({HINT})"
-        )
+        raise DataError("no-direction", name=name)
     if by_place:
         conflict = both["items"].is_not_null() & (both["items"] != both["position"])
         if conflict.any():
             row = int(conflict.arg_max() or 0)
-            raise DataError(
-                f"{name} is {answers[row]!r}, which may be an item or a position; choose one: 'items' or 'position'"
-                f" ({HINT})",
-                row,
-            )
+            raise DataError("item-or-position", row=row, name=name, value=answers[row])
         if given <= {"1", "2"} and normalised_name(name) not in SAYS_WHO:
-            raise DataError(
-                f"{name} has only the values {' and '.join(sorted(given))}, which may be positions or degrees of"
-                f" preference; choose one: 'position', 'graded' or 'graded-first' ({HINT})"
-            )
+            raise DataError("position-or-degree", name=name, values=sorted(given))
         return "position"
     if "0" in given and given <= {"0", "1", "2"}:
-        known = ", ".join([*FIRST[:5], *SECOND[:5], *TIE[:6]])
-        raise DataError(
-            f"{name} has only the values {' and '.join(sorted(given))}, which is ambiguous; use 1 or a for the first"
-            f" item, 2 or b for the second, tie for neither ({known} are understood), name the item, or state what"
-            f" each means, such as 0=first, 1=tie, 2=second ({HINT})"
-        )
+        raise DataError("ambiguous-outcomes", name=name, values=sorted(given))
     fewer = both["position"].null_count() < both["items"].null_count()
     return "position" if fewer else "items"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number
 from rankdev._common.result import Result
+from rankdev.errors import Note
 from rankdev.preferences._fitting import damped
 from rankdev.preferences._order_effect import OrderEffect, check_order, order_effect, oriented, score_of_first
 from rankdev.preferences._pairs import Pairs, moments, sums
@@ -139,24 +141,16 @@ def position_bias(preferences: Preferences, *, alpha: float = 0.05) -> PositionB
         workers=unweighted.workers,
         by_worker=_by_worker(unweighted, found, alpha),
         alpha=alpha,
-        remarks=_remarks(spread, len(unweighted) / max(len(unweighted.pairs.first), 1), len(unweighted.workers)),
+        remarks=tuple(_remarks(spread, len(unweighted) / max(len(unweighted.pairs.first), 1), len(unweighted.workers))),
     )
 
 
-def _remarks(spread: float, answers: float, workers: int) -> tuple[str, ...]:
+def _remarks(spread: float, answers: float, workers: int) -> Iterator[Note]:
     """Warn where strengths explain almost every answer, and where those of few answers are taken as known."""
-    found = []
     if spread >= APART and answers < ENOUGH:
-        found.append(
-            f"items differ greatly (standard deviation of strengths {spread:.1f}), and {answers:.1f} answers to a pair"
-            " tell little about the order: the interval is too narrow; ask for each pair in both orders"
-        )
+        yield Note("items-far-apart", spread=spread, answers=answers)
     if workers and answers < KNOWN:
-        found.append(
-            f"intervals of single workers take the strengths as known, and are too narrow with {answers:.1f} answers to"
-            " a pair"
-        )
-    return tuple(found)
+        yield Note("narrow-intervals", answers=answers)
 
 
 def _residuals(preferences: Preferences, found: OrderEffect, effect: float) -> tuple[Floats, Floats]:

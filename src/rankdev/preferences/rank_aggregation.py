@@ -16,7 +16,7 @@ from rankdev._common.checks import check_choice, check_number, is_list
 from rankdev._common.result import Result
 from rankdev.core.references import References
 from rankdev.core.single import Reference
-from rankdev.errors import DataError, shown
+from rankdev.errors import DataError, Note
 
 LONGEST = 14  # items of one cycle of majorities, all 2^n subsets of which are searched
 
@@ -44,10 +44,7 @@ def _search(ahead: Floats) -> tuple[Ints, bool]:
     if not (ahead - ahead.T).any():
         return np.arange(n), True  # no preference separates them
     if n > LONGEST:
-        raise DataError(
-            f"{n} items form majority cycles, or were never ranked together; Kemeny's order is exact up to"
-            f" {LONGEST}: use method='borda' or 'plackett-luce'"
-        )
+        raise DataError("long-cycle", count=n, most=LONGEST)
     size = 1 << n
     against = np.zeros((n, size))  # preferences against item i, if it precedes the items of a subset
     for i in range(n):
@@ -236,14 +233,13 @@ def merge_rankings(
         try:
             order, values, unique = _merge(method, codes, ahead, float(ridge))
         except DataError as error:
-            raise DataError(f"query {query!r}: {error}") from None
+            raise error.at(query=query) from None
         if not unique:
             ambiguous.append(query)
         cuts = _cuts(method, order, values[0], ahead)
         merged[query] = [[items[i] for i in tier] for tier in np.split(order, cuts)]
         scores[query], agreement[query] = values[:, order], _kept(np.split(order, cuts), ahead)
-    note = f"Other orders are as good for {_some(ambiguous)}; the one taken is the first of them."
-    remarks = (note,) if ambiguous else ()
+    remarks = (Note("other-orders", count=len(ambiguous), names=ambiguous),) if ambiguous else ()
     return MergedRankings(merged, scores, agreement, method, unranked, float(ridge), remarks)
 
 
@@ -271,14 +267,13 @@ def _by_query(rankings: Any) -> dict[str, list[Tiers]]:
         else:
             by_query = {ONE_QUERY: lists}
     if not any(by_query.values()):
-        raise DataError("no rankings; at least one is needed")
+        raise DataError("none-given", what="rankings")
     return {query: [_tiers(ranking, query) for ranking in lists] for query, lists in by_query.items()}
 
 
 def _listed(value: Any, query: Any) -> list[Any]:
-    where = "" if query is None else f"query {query!r}: "
     if not is_list(value):
-        raise DataError(f"{where}expected a list of rankings; got {shown(value)}")
+        raise DataError("bad-value", query=query, name="rankings", value=value, expected="a list of rankings")
     return list(value)
 
 
@@ -286,7 +281,8 @@ def _tiers(ranking: Any, query: str) -> Tiers:
     if isinstance(ranking, Reference):
         return ranking.tiers
     if not is_list(ranking):
-        raise DataError(f"query {query!r}: a ranking is a list of items or tiers, best first; got {shown(ranking)}")
+        expected = "a list of items or tiers, best first"
+        raise DataError("bad-value", query=query, name="ranking", value=ranking, expected=expected)
     listed = list(ranking)
     tiers = [tier if isinstance(tier, list | tuple | set | frozenset) else [tier] for tier in listed]
     return Reference.from_tiers(tiers, query=query).tiers
@@ -343,8 +339,3 @@ def _cuts(method: str, order: Any, score: Floats, ahead: Floats) -> list[int]:
 def _kept(tiers: list[Any], ahead: Floats) -> float:
     kept = sum(ahead[np.ix_(tier, np.concatenate(tiers[k + 1 :]))].sum() for k, tier in enumerate(tiers[:-1]))
     return float(kept / ahead.sum()) if ahead.any() else np.nan
-
-
-def _some(queries: list[str]) -> str:
-    named = ", ".join(map(shown, queries[:3])) + (" …" if len(queries) > 3 else "")
-    return f"{len(queries):,} queries ({named})" if len(queries) > 1 else f"query {named}"

@@ -14,7 +14,7 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_kind, check_number, is_number
 from rankdev._common.result import Result
-from rankdev.errors import DataError, UsageError, shown
+from rankdev.errors import DataError, UsageError
 from rankdev.preferences._components import check_maximum_exists, connected
 from rankdev.preferences._fitting import centred
 from rankdev.preferences._order_effect import check_order
@@ -103,7 +103,7 @@ class Strengths(Result):
     def factors(self) -> list[Floats]:
         """For each query a factor F of the covariance F Fᵀ of its strengths."""
         if self.curvature is None:
-            raise UsageError(f"{self.method} has no likelihood; use a bootstrap for its uncertainty")
+            raise UsageError("no-likelihood", method=self.method)
         return factors(self.pairs, self.curvature, self.penalty, self.coupling)
 
     @cached_property
@@ -296,25 +296,25 @@ def _check(preferences: Preferences, method: str, ridge: float, tie_model: str, 
     check_choice("disconnected", disconnected, DISCONNECTED)
     check_number("ridge", ridge, 0, ends=True)
     if tie_model != "auto" and tie_model not in MODELS[method].ties:
-        able = ", ".join(name for name, model in MODELS.items() if tie_model in model.ties)
-        own = ", ".join(MODELS[method].ties)
-        raise UsageError(f"tie_model={tie_model!r} is for method={able!r}; {method} supports {own}")
+        able = [name for name, model in MODELS.items() if tie_model in model.ties]
+        raise UsageError("unfit-method", name="tie_model", value=tie_model, able=able, method=method)
     check_kind("preferences", preferences, Preferences, MAKE_THEM)
     if not len(preferences):
-        raise DataError("no comparisons: strengths need at least one")
+        raise DataError("none-given", what="comparisons")
 
 
 def _check_position(preferences: Preferences, method: str, ridge: float, position: str) -> None:
     check_choice("position", position, POSITION)
     if position == "correct":
         check_order(preferences)
-        if not MODELS[method].corrects_position or ridge == 0:
-            able = ", ".join(name for name, model in MODELS.items() if model.corrects_position)
-            raise UsageError(f"position='correct' is for method={able!r} with a ridge above 0")
+        if not MODELS[method].corrects_position:
+            able = [name for name, model in MODELS.items() if model.corrects_position]
+            raise UsageError("unfit-method", name="position", value=position, able=able, method=method)
+        check_number("ridge", ridge, 0)
 
 
 def _check_levels(worker_prior: Any, alpha: Any) -> None:
     numbers = worker_prior if isinstance(worker_prior, Sequence) else ()
     if len(numbers) != 2 or not all(is_number(x) and 1 <= x < np.inf for x in numbers):
-        raise UsageError(f"worker_prior must be two numbers, each 1 or more; got {shown(worker_prior)}")
+        raise UsageError("bad-value", name="worker_prior", value=worker_prior, expected="two numbers, each 1 or more")
     check_number("alpha", alpha, 0, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,7 +11,7 @@ import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.result import Result
-from rankdev.errors import counted
+from rankdev.errors import Note
 from rankdev.preferences._pairs import Pairs, moments
 from rankdev.preferences.diagnostics import clear_pairs, cyclic_groups, losers_of, majorities, shortest_cycle
 
@@ -194,20 +195,20 @@ def _clear_wins(pairs: Pairs) -> tuple[Ints, Ints]:
     )
 
 
-def _cycle_remark(result: Tiers, cycles: Ints) -> list[str]:
+def _cycle_remark(result: Tiers, cycles: Ints) -> Iterator[Note]:
     """Name the shortest cycle through the first item that is on one."""
     fit, items = result.strengths, int((cycles >= 0).sum())
     if not items:
-        return []
+        return
     losers = losers_of(*_clear_wins(fit.pairs), fit.pairs.items)
     path = shortest_cycle(losers, int(np.argmax(cycles >= 0)))
     names = [fit.preferences.items[k] for k in [*path, path[0]]]
-    shown = " > ".join(names if len(names) <= 8 else [*names[:6], "…", names[-1]])
+    cycle = " > ".join(names if len(names) <= 8 else [*names[:6], "…", names[-1]])
     query = fit.preferences.queries[fit.preferences.item_query[path[0]]]
-    return [f"{items:,} items are part of cycles, where no order fits the judgments; query {query}: {shown}."]
+    yield Note("cycles", count=items, query=query, cycle=cycle)
 
 
-def _too_few(result: Tiers) -> list[str]:
+def _too_few(result: Tiers) -> Iterator[Note]:
     """Name the queries with fewer judgments than it takes to sort their items, however good the judge."""
     from scipy.special import gammaln
 
@@ -215,33 +216,25 @@ def _too_few(result: Tiers) -> list[str]:
     items = np.diff(fit.pairs.starts)
     judged = np.bincount(fit.preferences.item_query[fit.preferences.winner], minlength=len(items))
     few = np.flatnonzero(judged < np.floor(gammaln(items + 1.0) / np.log(2)))
-    if not len(few):
-        return []
-    named = ", ".join(f"{fit.preferences.queries[k]} ({judged[k]:,} on {items[k]:,} items)" for k in few[:10])
-    more = ", …" if len(few) > 10 else ""
-    queries = counted(len(few), "query", "has", of=len(items))
-    return [f"{queries} fewer judgments than sorting the items needs: {named}{more}."]
+    if len(few):
+        counts = [(fit.preferences.queries[k], judged[k]) for k in few]
+        yield Note("few-judgments", count=len(few), queries=len(items), counts=counts)
 
 
-def _remarks(result: Tiers) -> list[str]:
+def _remarks(result: Tiers) -> Iterator[str]:
     fit = result.strengths
+    yield from (*fit.remarks, *_too_few(result))
     found = fit.preferences.diagnostics().values
-    duplicates, contradictions, single = (
-        int(found[name].sum()) for name in ("duplicates", "contradictions", "single_workers")
-    )
-    lines = [*fit.remarks, *_too_few(result)]
-    if duplicates:
-        lines.append(f"{counted(duplicates, 'judgment', 'repeats')} one of the same worker; together they count once.")
-    if contradictions:
-        lines.append(f"On {counted(contradictions, 'pair')}, a worker answered differently; together they count once.")
-    if single:
-        lines.append(f"{counted(single, 'worker')} judged only once: too little to estimate their quality.")
-    if fit.workers is not None:
-        suspects = fit.workers.suspects()
-        for kind, words in (("spammer", "to answer at random"), ("inverted", "to answer the opposite")):
-            if suspects[kind]:
-                named = ", ".join(suspects[kind][:10]) + (" …" if len(suspects[kind]) > 10 else "")
-                lines.append(f"{counted(len(suspects[kind]), 'worker', 'seems')} {words}: {named}.")
+    for kind, column in (
+        ("repeated-judgments", "duplicates"),
+        ("contradictions", "contradictions"),
+        ("single-judgments", "single_workers"),
+    ):
+        if count := int(found[column].sum()):
+            yield Note(kind, count=count)
+    suspects = {} if fit.workers is None else fit.workers.suspects()
+    for kind, behaviour in (("random-workers", "spammer"), ("inverted-workers", "inverted")):
+        if names := suspects.get(behaviour):
+            yield Note(kind, count=len(names), names=names)
     if not fit.converged:
-        lines.append(f"The fit did not converge in {fit.iterations} steps; raise ridge.")
-    return lines
+        yield Note("not-converged", steps=fit.iterations)

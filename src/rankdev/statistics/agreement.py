@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -12,12 +12,12 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_seed, check_whole
 from rankdev._common.result import Result
-from rankdev.errors import DataError, UsageError
+from rankdev.errors import DataError, Note, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.panels import about_clusters, as_scores, carried, numbered, pairs_of, panels, summed
 from rankdev.statistics.rank_correlation import tau_ap, tau_b, tau_limits
 
-SAMPLED = "the sample that intervals are over"
+SAMPLED = "drawn for the intervals"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -164,17 +164,17 @@ def agreement(
     """
     named = scores if isinstance(scores, Mapping) else {"all": scores}
     if not named:
-        raise UsageError("agreement needs the scores of at least one data set")
+        raise UsageError("none-given", what="collections")
     parts = {str(name): as_scores(part, measures).oriented for name, part in named.items()}
     chosen = next(iter(parts.values())).measures
     for name, part in parts.items():
         if set(part.measures) != set(chosen):
-            raise DataError(f"data set {name!r} differs from the first in measures; choose common ones with measures=")
+            raise DataError("unlike-collection", collection=name)
     if len(chosen) < 2:
-        raise UsageError(f"agreement needs at least two measures; got {', '.join(chosen) or 'none'}")
+        raise UsageError("too-few", what="agreement", least=2, unit="measure", count=len(chosen))
     resamples, seed = check_whole("resamples", resamples, 0), check_seed(seed)
     if clusters is not None and not resamples:
-        raise UsageError("clusters is for intervals, which need resamples; set resamples, or leave clusters out")
+        raise UsageError("needed", name="resamples", use="clusters")
     aligned = [part.select(measures=chosen) for part in parts.values()]
     tau, r, ap = (np.stack(matrices) for matrices in zip(*map(_correlations, aligned), strict=True))
     limits = np.stack([_limits(part, clusters, resamples, seed) for part in aligned], axis=2) if resamples else None
@@ -187,7 +187,7 @@ def agreement(
         remarks=(
             *outside,
             *(line for part in aligned for line in about_clusters(part, clusters, SAMPLED)),
-            *_carried(parts),
+            *(note if len(parts) == 1 else note.at(collection=name) for name in parts for note in carried(parts[name])),
         ),
         tau_ap=ap,
         tau_limits=limits,
@@ -213,7 +213,7 @@ def _limits(scores: Scores, clusters: Mapping[str, Any] | None, draws: int, seed
     return limits
 
 
-def _outside(measures: Sequence[str], tau: Floats, limits: Floats) -> list[str]:
+def _outside(measures: Sequence[str], tau: Floats, limits: Floats) -> list[Note]:
     """Explain where a τ is outside its own interval, which is about the true order of systems."""
     low, high = limits
     with np.errstate(invalid="ignore"):
@@ -222,17 +222,8 @@ def _outside(measures: Sequence[str], tau: Floats, limits: Floats) -> list[str]:
         return []
     dataset, a, b = places[0]
     found, *ends = (float(values[dataset, a, b]) for values in (tau, low, high))
-    first = f"{measures[a]} and {measures[b]}: {found:.2f}, [{ends[0]:.2f}, {ends[1]:.2f}]"
-    more = f", and {len(places) - 1} more" if len(places) > 1 else ""
-    return [
-        f"τ is outside its interval ({first}{more}): the interval is about infinitely many queries, and means of few"
-        " disagree more than true means do; rely on the interval"
-    ]
-
-
-def _carried(parts: Mapping[str, Scores]) -> Iterator[str]:
-    for name, part in parts.items():
-        yield from (line if len(parts) == 1 else f"{name}: {line}" for line in carried(part))
+    shown = {"a": measures[a], "b": measures[b], "tau": found, "low": ends[0], "high": ends[1]}
+    return [Note("outside-interval", count=len(places), **shown)]
 
 
 def _correlations(scores: Scores) -> tuple[Floats, Floats, Floats]:

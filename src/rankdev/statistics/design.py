@@ -46,7 +46,7 @@ class Design:
         if is_several(scores):
             raise UsageError("several-collections")
         if clusters is not None and replicates is not None:
-            raise UsageError("clusters-and-replicates")
+            raise UsageError("not-together", name="clusters", other="replicates")
         single = as_scores(scores, measures)
         runs = None if replicates is None else replicated(single, replicates)
         averaged = single if runs is None else runs.averaged

@@ -15,7 +15,7 @@ from rankdev._common.checks import check_number, check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev._common.tables import check_mapping
 from rankdev.core.runs import Run, RunLike
-from rankdev.errors import UsageError, counted, warn
+from rankdev.errors import Note, UsageError, warn
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import load_runs
 from rankdev.measures.base import MeasureLike
@@ -215,7 +215,8 @@ def evaluate_with_uncertainty(
     alpha, seed = check_number("alpha", alpha, 0, 1), check_seed(seed)
     resamples = check_whole("resamples", resamples, 1)
     if "method" in options:
-        raise UsageError("leave method out: orders are drawn from the posterior of a Bradley–Terry model")
+        expected = "none: orders are drawn from a Bradley–Terry model"
+        raise UsageError("bad-value", name="method", value=options["method"], expected=expected)
     score = evaluate or _evaluate
     loaded = {name: _loaded(run) for name, run in check_mapping(runs, "runs", "{system: run}").items()}
     given = as_preferences(preferences)
@@ -242,7 +243,7 @@ def evaluate_with_uncertainty(
         *scores.remarks,
         *few,
         *about_clusters(scores, clusters, "resampled"),
-        *([_about_one(given.workers[0])] if alone else []),
+        *([Note("one-judge", judge=given.workers[0])] if alone else []),
     )
     return UncertainScores(scores, np.stack(both), np.stack(judgments), resamples, alpha, seed, remarks)
 
@@ -303,22 +304,14 @@ def _places(items: list[str], ranking: list[str]) -> Floats:
     return below + 1 + ((known[:, None] == known).sum(axis=1) - 1) / 2
 
 
-def _few(fit: Strengths) -> tuple[str, ...]:
+def _few(fit: Strengths) -> tuple[Note, ...]:
     """Note the queries with fewer judgments than sorting needs."""
     items = np.diff(fit.pairs.starts)
     query = np.searchsorted(fit.pairs.starts, fit.pairs.first, side="right") - 1
     judged = np.bincount(query, weights=fit.pairs.count, minlength=len(items))
-    few = int((judged < items * np.log2(np.maximum(items, 1))).sum())
-    if not few:
-        return ()
-    return (
-        f"{counted(few, 'query', 'has', of=len(items))} fewer judgments than sorting n items needs (n log₂ n);"
-        " their scores are uncertain",
-    )
-
-
-def _about_one(judge: str) -> str:
-    return f"all judgments come from one judge, {judge}: the intervals are about this judge's order only"
+    few = np.flatnonzero(judged < items * np.log2(np.maximum(items, 1)))
+    counts = [(fit.preferences.queries[k], round(judged[k])) for k in few]
+    return (Note("few-judgments", count=len(few), queries=len(items), counts=counts),) if counts else ()
 
 
 def _evaluate(tiers: dict[str, list[list[str]]], runs: Mapping[str, Any], measures: Any) -> Scores:

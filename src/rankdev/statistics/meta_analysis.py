@@ -12,13 +12,13 @@ from scipy import special
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_number
-from rankdev.errors import DataError, UsageError, counted, warn
+from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics._random_effects import Combined, combine
 from rankdev.statistics.bounded_values import SPARSE, widened
-from rankdev.statistics.contrasts import Family, agreeing, families_of, on_clusters, wanted_pairs
+from rankdev.statistics.contrasts import Family, agreeing, families_of, wanted_pairs
 from rankdev.statistics.corrections import benjamini_hochberg, holm
-from rankdev.statistics.panels import alike, is_several
+from rankdev.statistics.panels import alike, described, is_several
 from rankdev.statistics.significance.result import PairTests
 
 CORRECTIONS = ("holm", "bh", "none")
@@ -151,16 +151,17 @@ def meta_analysis(
     """
     check_choice("correction", correction, CORRECTIONS)
     if not is_several(collections):
-        raise UsageError("a meta-analysis combines collections; give {name: scores}")
+        raise UsageError("bad-value", name="collections", value=collections, expected="{name: scores}")
     alpha = check_number("alpha", alpha, 0, 1)
     parts = alike(collections, measures)
     if len(parts) < 2:
-        raise UsageError("a meta-analysis needs at least two collections; test a single one with significance")
+        raise UsageError("too-few", what="a meta-analysis", least=2, unit="collection", count=len(parts))
     first = next(iter(parts.values()))
     one, other = wanted_pairs(first, baselines)
     families = [families_of(part, one, other, clusters) for part in parts.values()]  # [collection][measure]
-    if min(len(family.values) for row in families for family in row) < 2:
-        raise DataError("a meta-analysis needs at least two queries of every collection")
+    fewest = min(len(family.values) for row in families for family in row)
+    if fewest < 2:
+        raise DataError("too-few", what="each collection of a meta-analysis", least=2, unit="query", count=fewest)
     drawn = [[family.flipped for family in row] for row in families]  # queries, or clusters of them
     mean, error = (
         np.stack([np.concatenate([getattr(family, name) for family in row]) for row in families])
@@ -187,7 +188,8 @@ def meta_analysis(
     repeated = {name: [word for word in words for _ in parts] for name, words in names.items()}
     rows = {**repeated, "collection": list(parts) * mean.shape[1], **{k: v.T.ravel() for k, v in each.items()}}
     for name, row in zip(parts, families, strict=True):
-        remarks += tuple(f"{name}: {line}" for line in on_clusters(row, "the sample"))
+        members = [family.clusters for family in row if family.clusters is not None]
+        remarks += tuple(note.at(collection=name) for note in described(members, "the sample"))
     return MetaAnalysis(table, rows, tuple(parts), correction, alpha, remarks)
 
 
@@ -256,11 +258,7 @@ def _widened(joined: Sequence[Family], levels: Floats, low: Floats, high: Floats
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
-def _remarks(count: int, found: Combined) -> tuple[str, ...]:
-    few = f"{count} collections are too few to estimate well how much they differ; the intervals are wide"
+def _remarks(count: int, found: Combined) -> tuple[Note, ...]:
     constant = int((np.isnan(found.q) & (found.mean != 0)).sum())
-    same = (
-        f"{counted(constant, 'pair', 'has')} the same difference on all queries of each collection: whether collections"
-        " differ by more than their queries explain cannot be tested"
-    )
-    return (*([few] if count < FEW else []), *([same] if constant else []))
+    few = [Note("few-collections", count=count)] if count < FEW else []
+    return (*few, *([Note("constant-pairs", count=constant)] if constant else []))

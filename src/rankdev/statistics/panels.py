@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rankdev._common.arrays import Floats
 from rankdev._common.ids import by_id
 from rankdev._common.result import Result
-from rankdev.errors import DataError, UsageError, counted, shown, warn
+from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.scores import Scores, ScoresLike
 
 Indices = npt.NDArray[np.int64]
@@ -55,15 +55,14 @@ def as_scores(scores: Any, measures: Sequence[str] | None = None) -> Scores:
     found = scores if isinstance(scores, Scores) else Scores.from_table(scores)
     chosen = found if measures is None else found.select(measures=measures)
     if not chosen.measures:
-        raise UsageError("measures is an empty list; name at least one, or leave it out for all")
+        raise UsageError("empty", name="measures", expected="at least one, or leave it out for all")
     return _averaged(chosen)
 
 
 def _averaged(scores: Scores) -> Scores:
     """Refuse measures that are not averaged over queries."""
     if scores.geometric:
-        name = scores.geometric[0]
-        raise UsageError(f"{name} is a geometric mean over queries, and tests are about arithmetic means; leave it out")
+        raise UsageError("geometric", measure=scores.geometric[0])
     return scores
 
 
@@ -72,10 +71,8 @@ def check_reach(name: str, size: float, scores: Scores) -> None:
     for kind in scores.kinds:
         low, high = kind.range
         if kind.aggregate == "mean" and size >= high - low:
-            raise UsageError(
-                f"{name} is {size:g}, and no two systems differ by more: {kind.label} is from {low:g} to {high:g};"
-                f" give a smaller one, such as {(high - low) / 20:g}"
-            )
+            expected = f"between 0 and {high - low:g}"
+            raise UsageError("not-a-number", measure=kind.label, name=name, expected=expected, value=size)
 
 
 def panels(scores: Scores, at_least: int = 2, clusters: Mapping[str, Any] | None = None) -> list[Panel]:
@@ -85,13 +82,11 @@ def panels(scores: Scores, at_least: int = 2, clusters: Mapping[str, Any] | None
     is a cluster: the sums of its queries over the mean size of a cluster, so that means stay.
     """
     if len(scores.systems) < at_least:
-        raise UsageError(f"a comparison needs at least {at_least} systems; got {', '.join(scores.systems) or 'none'}")
+        raise UsageError("too-few", what="a comparison", least=at_least, unit="system", count=len(scores.systems))
     if np.isinf(scores.values).any():
-        system, query, measure = np.argwhere(np.isinf(scores.values))[0]
-        raise DataError(
-            f"{scores.measures[measure]} of system {scores.systems[system]!r} for query"
-            f" {scores.queries[query]!r} is infinite; expected a finite number"
-        )
+        s, q, m = np.argwhere(np.isinf(scores.values))[0]
+        where = {"system": scores.systems[s], "query": scores.queries[q], "measure": scores.measures[m]}
+        raise DataError("not-finite", **where, name="score", value=scores.values[s, q, m])
     known: npt.NDArray[np.bool_] = np.logical_not(np.isnan(_averaged(scores).values).any(axis=0))
     _remark_on_gaps(scores, known)
     groups: dict[bytes, list[int]] = {}
@@ -126,13 +121,13 @@ def pool_of(scores: Scores, clusters: Mapping[str, Any] | None) -> int:
     return len(scores.queries) if clusters is None else len(_numbers(scores, clusters))
 
 
-def about_clusters(scores: Scores, clusters: Mapping[str, Any] | None, are: str = COUNTED) -> tuple[str, ...]:
+def about_clusters(scores: Scores, clusters: Mapping[str, Any] | None, how: str = COUNTED) -> tuple[Note, ...]:
     """Note how many clusters the queries have, and that whole ones are drawn."""
     if clusters is None:
         return ()
     clusters = _by_query(clusters)
     known = np.array([i for i, query in enumerate(scores.queries) if query in clusters])
-    return described([numbered(scores, known, clusters)], are)
+    return described([numbered(scores, known, clusters)], how)
 
 
 def _of_clusters(scores: Scores, panel: Panel, clusters: Mapping[str, Any], number: Mapping[Any, int]) -> Panel:
@@ -160,23 +155,22 @@ def summed(values: Floats, members: Indices) -> tuple[Floats, Indices]:
 
 def _remark_on_gaps(scores: Scores, known: npt.NDArray[np.bool_]) -> None:
     if not len(scores.queries):
-        raise DataError("the scores hold no queries")
+        raise DataError("no-rows", what="table of scores")
     gaps = (~known).sum(axis=0)
     for measure, missing in zip(scores.measures, gaps, strict=True):
         if missing == len(scores.queries):
-            raise DataError(f"{measure} has no query with a value for every system; leave the measure or a system out")
+            raise DataError("no-common-query", measure=measure)
     for remark in _gaps(scores):
         warn(remark)
 
 
-def _gaps(scores: Scores) -> list[str]:
+def _gaps(scores: Scores) -> list[Note]:
     gaps = np.isnan(scores.values).any(axis=0).sum(axis=0)
-    counts = ", ".join(f"{gap} for {name}" for name, gap in zip(scores.measures, gaps, strict=True) if gap)
-    left_out = f"queries for which a system has no value are left out: {counts} of {len(scores.queries)}"
-    return [left_out] if counts else []
+    counts = [(name, int(gap)) for name, gap in zip(scores.measures, gaps, strict=True) if gap]
+    return [Note("gaps", gaps=counts, queries=len(scores.queries))] if counts else []
 
 
-def carried(scores: Scores) -> tuple[str, ...]:
+def carried(scores: Scores) -> tuple[Note, ...]:
     """Return the notes that a result inherits: the queries that are left out, and the notes of its scores."""
     return (*_gaps(scores), *scores.remarks)
 
@@ -196,30 +190,27 @@ def numbered(scores: Scores, queries: Indices, clusters: Mapping[str, Any]) -> I
     clusters = _by_query(clusters)
     without = [scores.queries[i] for i in queries if scores.queries[i] not in clusters]
     if without:
-        some = counted(len(without), "query", "has", of=len(queries))
-        raise DataError(f"clusters: {some} no cluster, such as {shown(without[0])}; put each into one, also on its own")
+        raise DataError("no-cluster", count=len(without), queries=len(queries), example=without[0])
     number: dict[Any, int] = {}
     found = np.array([number.setdefault(clusters[scores.queries[i]], len(number)) for i in queries])
     if len(number) < 2:
-        raise DataError("clusters: all queries are in one cluster; at least two are needed")
+        raise DataError("too-few", what="a sample", least=2, unit="cluster", count=len(number))
     return found
 
 
 def _by_query(clusters: Any) -> dict[str, Any]:
     """Return the cluster of each query by its id."""
     if not isinstance(clusters, Mapping) or not all(isinstance(name, Hashable) for name in clusters.values()):
-        raise UsageError(f"clusters is {shown(clusters)}; expected the cluster of each query, {{query: cluster}}")
+        raise UsageError("bad-value", name="clusters", value=clusters, expected="{query: cluster}")
     return by_id(clusters)
 
 
-def described(members: Sequence[Indices], are: str) -> tuple[str, ...]:
+def described(members: Sequence[Indices], how: str) -> tuple[Note, ...]:
     """Note what whole clusters are, how many there are and how large."""
-    sizes = [np.bincount(each) for each in members]
-    if not sizes:
+    if not members:
         return ()
-    few, many = min(int(each.min()) for each in sizes), max(int(each.max()) for each in sizes)
-    each = f"{few} to {many} queries" if few < many else f"{counted(few, 'query')} each"
-    return (f"whole clusters are {are}: {len(sizes[0])} of {each}",)
+    most = max(int(np.bincount(each).max()) for each in members)
+    return (Note("whole-clusters", how=how, count=int(members[0].max()) + 1, most=most),)
 
 
 def is_several(scores: Any) -> TypeGuard[Mapping[str, Any]]:
@@ -231,17 +222,14 @@ def alike(collections: Mapping[str, ScoresLike], measures: Sequence[str] | None)
     """Bring collections to the same systems and measures, in the same order; refuse differing ones."""
     parts = {str(name): as_scores(part, measures) for name, part in collections.items()}
     if not parts:
-        raise UsageError("there are no scores; give those of at least one collection")
+        raise UsageError("none-given", what="collections")
     first = next(iter(parts.values()))
     for name, part in parts.items():
         if set(part.systems) != set(first.systems) or set(part.measures) != set(first.measures):
-            raise DataError(f"collection {name!r} differs from the first in systems or measures; keep common ones")
+            raise DataError("unlike-collection", collection=name)
     aligned = {name: part.select(systems=first.systems, measures=first.measures) for name, part in parts.items()}
     for name, part in aligned.items():
         if (part.sums, part.lower_is_better) != (first.sums, first.lower_is_better):
             label = min({*part.sums} ^ {*first.sums} | {*part.lower_is_better} ^ {*first.lower_is_better})
-            raise DataError(
-                f"collection {name!r} differs from the first in whether {label} is a sum, or lower is better; one of"
-                " them was read without its measure: import it first, or read what rankdev wrote"
-            )
+            raise DataError("unlike-measure", collection=name, measure=label)
     return aligned

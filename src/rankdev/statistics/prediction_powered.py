@@ -17,7 +17,7 @@ from scipy import special
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number
 from rankdev._common.result import Result
-from rankdev.errors import DataError, counted, warn
+from rankdev.errors import DataError, Note, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.bounded_values import CAUTIOUS, SPARSE, Unseen, most_common, sparseness
 from rankdev.statistics.contrasts import Family, wanted_pairs
@@ -160,7 +160,8 @@ def prediction_powered(
     common = [i for i, query in enumerate(judged.queries) if query in place]
     there = [place[judged.queries[i]] for i in common]
     others = np.setdiff1d(np.arange(len(predicted.queries)), there)
-    remarks = list(_remarks(len(judged.queries) - len(common)))
+    unknown = len(judged.queries) - len(common)
+    remarks = [Note("unjudged", count=unknown)] if unknown else []
     rows: dict[str, list[Any]] = {}
     pairs = list(zip(first.tolist(), second.tolist(), strict=True))
     for m, measure in enumerate(judged.measures):
@@ -170,10 +171,7 @@ def prediction_powered(
         if not np.isfinite(high - low):
             low, high = float(known[0].min()), float(known[0].max())
             if (most_common(known[0])[1] >= SPARSE[1]).any():
-                remarks.append(
-                    f"{measure} has no known range: if most scores are equal, the interval allows for unseen ones only"
-                    f" from {low:.3g} to {high:.3g}, the range of the observed scores"
-                )
+                remarks.append(Note("no-range", measure=measure, low=low, high=high))
         means = [
             estimate(known[0][a], known[1][a], known[2][a], alpha, (low, high)) for a in range(len(judged.systems))
         ]
@@ -211,18 +209,8 @@ def _available(values: list[Floats], measure: str) -> list[Floats]:
     both = np.isfinite(values[0]).all(axis=0) & np.isfinite(values[1]).all(axis=0)
     alone = np.isfinite(values[2]).all(axis=0)
     if both.sum() < FEWEST or not alone.any():
-        raise DataError(
-            f"{measure}: human and model scores share {counted(int(both.sum()), 'query')} with values of all systems,"
-            f" and the model has {alone.sum():,} more; expected at least {FEWEST} and at least 2, with the same query"
-            " ids on both sides"
-        )
+        raise DataError("little-overlap", measure=measure, both=both.sum(), alone=alone.sum(), least=FEWEST)
     return [values[0][:, both], values[1][:, both], values[2][:, alone]]
-
-
-def _remarks(unknown: int) -> tuple[str, ...]:
-    if not unknown:
-        return ()
-    return (f"{counted(unknown, 'human-judged query', 'is')} not among the model's queries; left out",)
 
 
 def _trust(human: Floats, model: Floats, extra: Floats) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rankdev._common.checks import is_list
-from rankdev.errors import Note, UsageError, shown
+from rankdev.errors import Note, UsageError
 from rankdev.evaluation.scores import Scores
 
 FEWEST = 3  # runs of a system: with two, tests reject too often (.13 for .05)
@@ -33,7 +33,7 @@ class Replicated:
         return replace(self.scores, systems=tuple(self.members), values=np.stack(values), coverage=())
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[Note, ...]:
         """Note how many runs each system has, and that a single run is taken as deterministic."""
         single = [name for name, count in self.counts.items() if count == 1]
         notes = [Note("of-runs", runs=list(self.counts.items()))]
@@ -60,22 +60,20 @@ def replicated(scores: Scores, replicates: Mapping[str, Sequence[str]]) -> Repli
     ({'a': 3, 'b': 1}, [[0.5], [0.5]])
     """
     if not isinstance(replicates, Mapping) or not all(is_list(runs) and len(runs) for runs in replicates.values()):
-        raise UsageError(f"replicates is {shown(replicates)}; expected the runs of each system, {{system: [run, …]}}")
+        raise UsageError("bad-value", name="replicates", value=replicates, expected="{system: [run, …]}")
     owner: dict[str, str] = {}
     for name, runs in replicates.items():
         for run in scores.select(systems=list(runs)).systems:  # refuses unknown names
             if run in owner:
-                raise UsageError(f"replicates: run {run!r} belongs to {owner[run]!r} and {name!r}; keep one")
+                raise UsageError("appears-twice", role="replicates", what="run", value=run)
             owner[run] = name
     members: dict[str, list[int]] = {}
     for i, run in enumerate(scores.systems):
         if run not in owner and run in replicates:
-            raise UsageError(f"replicates: system {run!r} does not list the run of that name; rename one of them")
+            raise UsageError("unlisted-run", role="replicates", run=run)
         members.setdefault(owner.get(run, run), []).append(i)
     found = Replicated(scores, members)
-    if max(found.counts.values()) == 1:
-        raise UsageError("single-runs")
     for name, count in found.counts.items():
-        if 1 < count < FEWEST:
-            raise UsageError("two-runs", name=name, count=count)
+        if 1 < count < FEWEST or max(found.counts.values()) == 1:
+            raise UsageError("too-few", what=f"the variance between runs of {name}", least=FEWEST, unit="run", count=count)
     return found

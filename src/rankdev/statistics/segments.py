@@ -11,9 +11,10 @@ import numpy as np
 from rankdev._common.arrays import Ints
 from rankdev._common.checks import is_list
 from rankdev._common.ids import by_id
-from rankdev.errors import UsageError, counted, shown
+from rankdev.errors import Note, UsageError
 
 ALL = "all"  # the name of all queries
+EXPECTED = "{query: segment} or {segment: [query, …]}"
 
 
 def named_segments(segments: Any) -> dict[str, frozenset[str]]:
@@ -23,7 +24,7 @@ def named_segments(segments: Any) -> dict[str, frozenset[str]]:
     True
     """
     if not isinstance(segments, Mapping) or not segments:
-        raise UsageError(f"segments is {shown(segments)}; expected {{query: segment}} or {{segment: [query, …]}}")
+        raise UsageError("bad-value", name="segments", value=segments, expected=EXPECTED)
     found: dict[str, frozenset[str]] = {}
     if all(isinstance(value, str | Integral) and not isinstance(value, bool) for value in segments.values()):
         known = {query: str(name) for query, name in by_id(segments).items()}
@@ -33,23 +34,18 @@ def named_segments(segments: Any) -> dict[str, frozenset[str]]:
         for name, queries in by_id(segments).items():
             listed = is_list(queries) and all(isinstance(one, str | int) for one in queries)
             if not isinstance(name, str) or not listed:
-                raise UsageError(
-                    f"segments has {shown(queries)} for {shown(name)}; expected {{query: segment}} or"
-                    " {segment: [query, …]}"
-                )
+                raise UsageError("bad-value", segment=name, name="segments", value=queries, expected=EXPECTED)
             found[name] = frozenset(by_id(dict.fromkeys(queries)))
     if ALL in found:
-        raise UsageError(f"a segment is called {ALL!r}, which denotes all queries; rename it")
+        raise UsageError("bad-value", name="a segment", value=ALL, expected="another name: this means all queries")
     return found
 
 
 def places(queries: Sequence[str], segments: Mapping[str, Collection[str]]) -> tuple[dict[str, Ints], list[str]]:
     """Locate the queries of each segment, and note segments without any and queries without one."""
     found = {name: np.array([i for i, query in enumerate(queries) if query in own]) for name, own in segments.items()}
-    notes = [
-        f"segment {name!r} has none of the queries that were scored" for name, own in found.items() if not len(own)
-    ]
+    notes: list[str] = [Note("unscored-segment", segment=name) for name, own in found.items() if not len(own)]
     outside = len(set(queries).difference(*segments.values()))
     if outside:
-        notes.append(f"{counted(outside, 'query', 'has', of=len(queries))} no segment")
+        notes.append(Note("no-segment", count=outside, queries=len(queries)))
     return {name: own for name, own in found.items() if len(own)}, notes

@@ -13,7 +13,7 @@ from rankdev._common.checks import check_number, check_seed, check_whole
 from rankdev._common.columns import text_column
 from rankdev._common.result import Result
 from rankdev._common.tables import Tabular, as_frame
-from rankdev.errors import DataError, counted, shown, suggestion
+from rankdev.errors import DataError, Note, nearest
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics._randomization import USUAL, Flips, inverted
 from rankdev.statistics.bounded_values import fraction_limits, widened
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 TIES = frozenset({"tie", "tied", "equal", "same", "both", "none", "draw", "neither", "0", ""})
+FEW = 30  # queries below which intervals are wide
 ROUNDING = 1e-9  # a smaller difference of scores counts as 0
 THIRDS = ("small", "medium", "large")
 
@@ -243,7 +244,7 @@ def agreement_with_people(
     whole = np.isfinite(apart).all(axis=1)
     decided = whole & (judged.preferred != 0)
     if not decided.any():
-        raise DataError("no preference compares two scored rankings; agreement needs at least one")
+        raise DataError("no-preference")
     apart, preferred, query = apart[decided], judged.preferred[decided], judged.query[decided]
     hits = concordance(apart, preferred[:, None])
     names, code = np.unique(query, return_inverse=True)
@@ -276,13 +277,9 @@ def concordance(apart: Floats, preferred: Any) -> Floats:
     return np.asarray((1 + signs * preferred) / 2)
 
 
-def _few(queries: int, gaps: int) -> list[str]:
-    lines = []
-    if gaps:
-        lines.append(f"{counted(gaps, 'preference', 'is')} left out, because a measure has no value there")
-    if queries < 30:
-        lines.append(f"{counted(queries, 'query', 'is')} few: intervals over fewer than 30 are wide")
-    return lines
+def _few(queries: int, gaps: int) -> list[Note]:
+    few = [Note("few-queries", count=queries, least=FEW)] if queries < FEW else []
+    return [*([Note("unvalued", count=gaps)] if gaps else []), *few]
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,7 +301,7 @@ class Verdicts:
         frame = as_frame(pl.DataFrame(table, infer_schema_length=None) if records else given)
         query, a, b = (text_column(frame, name, "preferences") for name in ("query", "a", "b"))
         if "winner" not in frame.columns:
-            raise DataError(f"preferences: column 'winner' is missing; found {', '.join(frame.columns)}")
+            raise DataError("no-column", role="preferences", name="winner", known=frame.columns)
         winner = frame["winner"].cast(pl.String).fill_null("")
         place = {name: i for i, name in enumerate(scores.queries)}
         systems = {name: i for i, name in enumerate(scores.systems)}
@@ -313,15 +310,13 @@ class Verdicts:
         for row in kept:
             for name in (a[row], b[row]):
                 if name not in systems:
-                    hint = suggestion(name, systems)
-                    raise DataError(f"preferences: row {row} names {shown(name)}, a system without scores{hint}", row)
+                    raise _unknown("system", name, row, list(systems))
             pairs.append((place[query[row]], systems[a[row]], systems[b[row]], _sign(winner[row], a[row], b[row], row)))
         columns = np.array(pairs, np.int64).reshape(-1, 4).T
         judge = None if "judge" not in frame.columns else tuple(str(frame["judge"][row]) for row in kept)
         lost = frame.height - len(kept)
-        unknown = counted(lost, "preference", "is", of=frame.height)
         inherited = getattr(table, "remarks", ()) if isinstance(table, Tabular) else ()
-        remarks = (*inherited, *([f"{unknown} on queries that were not scored"] if lost else []))
+        remarks = (*inherited, *([Note("unscored", count=lost, preferences=frame.height)] if lost else []))
         places, first, second, preferred = columns
         return cls(places, first, second, preferred, judge, remarks)
 
@@ -355,4 +350,9 @@ def _sign(winner: str, a: str, b: str, row: int) -> int:
         return 0
     if word in ("a", "b"):
         return 1 if word == "a" else -1
-    raise DataError(f"preferences: row {row} has winner {shown(winner)}; expected {shown(a)}, {shown(b)} or tie", row)
+    raise _unknown("winner", winner, row, [a, b, "tie"])
+
+
+def _unknown(name: str, value: str, row: int, known: list[str]) -> DataError:
+    near = nearest(value, known)
+    return DataError("not-a-choice", role="preferences", row=row, name=name, value=value, near=near, known=known)

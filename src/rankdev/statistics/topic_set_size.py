@@ -222,7 +222,7 @@ def topic_set_size(
         raise UsageError("needed", name="difference or width", use="a plan")
     counts = tuple(check_whole("systems", m, 2, 10**6) for m in _listed(systems))
     if not counts:
-        raise UsageError("empty", name="systems", expected="at least one number")
+        raise UsageError("none-given", what="systems")
     if correlation is not None:
         correlation = check_number("correlation", correlation, -1, 1)
     if is_number(variance):

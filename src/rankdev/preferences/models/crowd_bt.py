@@ -40,7 +40,7 @@ class CrowdBT(Model):
     def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
         """Fit strengths and qualities at once by Fisher scoring; the ridge is a virtual node's wins and losses."""
         if preferences.worker is None:
-            raise UsageError("Crowd-BT needs workers: the preferences have no worker column")
+            raise UsageError("needed", name="a worker column", use="crowd-bt")
         votes = _Votes.of(preferences, pairs)
         strength = maximise(pairs, options.ridge, virtual_node=True).strength
         at = _Point(votes, options, strength, np.full(len(preferences.workers), START))

@@ -39,10 +39,7 @@ class RankCentrality(Model):
         """Refit to resampled judgments, since there is no likelihood."""
         needed = math.ceil(2 / alpha)
         if resamples < needed:
-            raise UsageError(
-                f"{resamples:,} resamples cannot separate two items at level {alpha:.2g} (alpha, or with"
-                f" rule='leader' alpha over the pairs of the longest query); use resamples={needed:,} or more"
-            )
+            raise UsageError("few-resamples", resamples=resamples, level=alpha, needed=needed)
         draws = np.stack([again.values for again in resampled_strengths(fit, resamples, seed)])
         workers = workers_by_query(fit.preferences)
         starts = fit.pairs.starts

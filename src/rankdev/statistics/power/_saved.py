@@ -46,7 +46,7 @@ def finished_sizes(
         name, (parameters, values) = str(earlier), _read(earlier)
     for what in SAME:
         if (before := parameters.get(what)) != settings[what]:
-            raise DataError("other-power", path=name, name=what, before=before, now=settings[what])
+            raise DataError("other-setting", path=name, name=what, before=before, now=settings[what])
     sizes = parameters["sizes"]
     if values.size != shape[0] * shape[1] * len(sizes):
         raise DataError("not-of-power", path=name)
