@@ -211,7 +211,8 @@ def of_gate(
         same = "returns the same lists as" if unchanged else "scores the same on every query as" if identical else ""
         return f"Ship {a}: {f'it {same} {b}' if same else f'not worse than {b} by more than {margin:g}'}."
     more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
-    return f"{f"Don't ship {a}" if verdict == 'fail' else "Don't know yet"}: {reasons[0]}{more}"
+    word = f"Don't ship {a}" if verdict == "fail" else "Don't know yet"
+    return f"{word}: {reasons[0]}{more}"
 
 
 def refused(problems: Sequence[str]) -> str:

@@ -75,5 +75,7 @@ def replicated(scores: Scores, replicates: Mapping[str, Sequence[str]]) -> Repli
     found = Replicated(scores, members)
     for name, count in found.counts.items():
         if 1 < count < FEWEST or max(found.counts.values()) == 1:
-            raise UsageError("too-few", what=f"the variance between runs of {name}", least=FEWEST, unit="run", count=count)
+            raise UsageError(
+                "too-few", what=f"the variance between runs of {name}", least=FEWEST, unit="run", count=count
+            )
     return found
