@@ -40,7 +40,6 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.preferences.strengths": "strengths",
         "rankdev.preferences.tiers": "tiers",
         "rankdev.statistics.agreement": "agreement",
-        "rankdev.statistics.equivalence": "equivalence",
         "rankdev.statistics.gate": "gate",
         "rankdev.statistics.judgment_uncertainty": "evaluate_with_uncertainty",
         "rankdev.statistics.leaderboard": "leaderboard",

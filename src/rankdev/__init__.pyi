@@ -31,7 +31,6 @@ from rankdev.preferences.judgments import Preferences as Preferences
 from rankdev.preferences.strengths import strengths as strengths
 from rankdev.preferences.tiers import tiers as tiers
 from rankdev.statistics.agreement import agreement as agreement
-from rankdev.statistics.equivalence import equivalence as equivalence
 from rankdev.statistics.gate import gate as gate
 from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty as evaluate_with_uncertainty
 from rankdev.statistics.leaderboard import leaderboard as leaderboard

@@ -308,27 +308,31 @@ SENTENCES = {
     "not-needed": "`{name}` is for `{use}` only; leave it out",
     "unequal": "{names:and} must be equally many; got {counts:and}",
     # decisions about pairs
-    "almost-identical": "{measure}: {count:pair of {pairs}} score almost identically; their intervals are deliberately wide",
-    "dependent": "{measure}: queries such as {one} and {other}, whose ids begin alike ({groups:group}), are not independent:"
-    " standard errors are about {times:.1f} times too small; pass the group of each query as `clusters`",
+    "almost-identical": "{measure}: {count:pair of {pairs}} score almost identically; their intervals are"
+    " deliberately wide",
+    "dependent": "{measure}: queries such as {one} and {other}, whose ids begin alike ({groups:group}), are not"
+    " independent: standard errors are about {times:.1f} times too small; pass the group of each query as `clusters`",
     "few-answered": "{system} answers only {count:query of {queries}}; the others count as 0",
     "finest-p": "{permutations:,} sign flips cannot show a p below {p:.1g}; draw more with `permutations`",
-    "mostly-unjudged": "{share:.0%} of the items that {system} returns first are unjudged; judge them, or score fewer positions",
-    "no-relevant-item": "{system} returns no relevant item for any query. Its ids look like {run_id!r}, the references' like"
-    " {reference_id!r}: check the ids",
+    "mostly-unjudged": "{share:.0%} of the items that {system} returns first are unjudged; judge them, or score fewer"
+    " positions",
+    "no-relevant-item": "{system} returns no relevant item for any query. Its ids look like {run_id!r}, the references'"
+    " like {reference_id!r}: check the ids",
     "untestable-segments": "no segment can be tested: {notes:list}",
-    "one-query-decides": "{measure}: one query ({query}) drives {a} vs {b}: {mean:+.3f} with it, {without:+.3f} without",
-    "range-seen": "{measure} has no known range: intervals of pairs that hardly differ allow for differences up to {range:.3g}, the"
-    " range of the scores",
+    "one-query-decides": "{measure}: one query ({query}) drives {a} vs {b}: {mean:+.3f} with it, {without:+.3f}"
+    " without",
+    "range-seen": "{measure} has no known range: intervals of pairs that hardly differ allow for differences up to"
+    " {range:.3g}, the range of the scores",
     "required-lost": "required query {query!r} lost {lost:.3g} in {measure}",
     "required-unscored": "required query {query!r} has no score{near:hint}",
+    "margin-needed": "name the `margin`, a loss of the mean that is acceptable: without one there is nothing to pass",
     "same-system": "baseline and candidate are both {name!r}; name two systems",
     "which-candidate": "the scores have {count:system} besides {baseline!r}; name the candidate",
     "single-collection": "`{name}` is for a single collection; leave it out, or give one collection",
-    "several-collections": "these are the scores of several collections; give them to meta_analysis(…), or join their queries"
-    " with Scores.pooled(…)",
-    "skewed": '{measure}: {count:difference is} skewed (skewness up to {skewness:.1f}): on such data a false "better" came up in'
-    " 11% of simulated comparisons, where 2.5% are meant; look at the queries that decide",
+    "several-collections": "these are the scores of several collections; give them to meta_analysis(…), or join their"
+    " queries with Scores.pooled(…)",
+    "skewed": '{measure}: {count:difference is} skewed (skewness up to {skewness:.1f}): on such data a false "better"'
+    " came up in 11% of simulated comparisons, where 2.5% are meant; look at the queries that decide",
     "single-run": "{systems:and} {count:has|have} one run, taken as deterministic",
     "small-segment": "segment {segment!r} is left out: it has {count} of the queries or clusters that a test needs",
     "test-of-runs": "`test={test!r}` cannot be combined with replicates; leave it out",

@@ -19,7 +19,7 @@ from rankdev.preferences.tiers import Tiers as Tiers
 from rankdev.preferences.undecided import Undecided as Undecided
 from rankdev.preferences.workers import WorkerQuality as WorkerQuality
 from rankdev.statistics.agreement import Agreement as Agreement
-from rankdev.statistics.equivalence import Equivalence as Equivalence
+from rankdev.statistics.discrimination import DiscriminativePower as DiscriminativePower
 from rankdev.statistics.gate import Gate as Gate
 from rankdev.statistics.judgment_uncertainty import UncertainScores as UncertainScores
 from rankdev.statistics.leaderboard import Leaderboard as Leaderboard
@@ -30,7 +30,6 @@ from rankdev.statistics.power.result import Power as Power
 from rankdev.statistics.prediction_powered import PredictionPowered as PredictionPowered
 from rankdev.statistics.sensitivity import Sensitivity as Sensitivity
 from rankdev.statistics.side_by_side import AgreementWithPeople as AgreementWithPeople
-from rankdev.statistics.significance.discrimination import DiscriminativePower as DiscriminativePower
-from rankdev.statistics.significance.result import Significance as Significance
+from rankdev.statistics.significance import Significance as Significance
 from rankdev.statistics.stability import Stability as Stability
 from rankdev.statistics.topic_set_size import TopicSetSize as TopicSetSize

@@ -23,6 +23,7 @@ from rankdev.errors import MissingExtraError, UsageError
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankdev._common.result import Result
     from rankdev.core.references import References
     from rankdev.display.report import Report
 
@@ -214,6 +215,12 @@ def deliver(report: Report, form: str | None, output: str | None) -> None:
         sys.stdout.buffer.flush()
     records = chosen.name == "json" and not report.command  # scores are a list of records, without a place for notes
     write_notes(() if chosen.holds_remarks and not records else report.remarks)
+
+
+def end(found: Result) -> None:
+    """End with status 1 where the data have a problem, so that nothing is decided."""
+    if getattr(found, "problems", ()):
+        click.get_current_context().exit(1)
 
 
 PROGRESS_BYTES = 50_000_000

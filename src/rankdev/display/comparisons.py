@@ -1,9 +1,7 @@
-"""Reports and figures of equivalence, meta-analysis, prediction-powered inference and discriminative power."""
+"""Reports and figures of meta-analysis and prediction-powered inference."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,75 +9,14 @@ import polars as pl
 
 from rankdev.display.cells import number, p_header, p_value, percent
 from rankdev.display.dispatch import draws, reports
-from rankdev.display.report import Report, Table, best_cells, intervals, made_with, result_report
-from rankdev.display.significance import exact_p_values
-from rankdev.display.style import COLOURS, PAGE, draw_intervals, figure, looks, shortened, styled, titled
+from rankdev.display.report import Report, Table, intervals, made_with, result_report
+from rankdev.display.style import COLOURS, PAGE, figure, shortened, styled, titled
 from rankdev.errors import counted, printable
-from rankdev.statistics.equivalence import VERDICTS, Equivalence
 from rankdev.statistics.meta_analysis import MetaAnalysis
 from rankdev.statistics.prediction_powered import PredictionPowered
-from rankdev.statistics.significance.discrimination import DiscriminativePower
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-@reports(Equivalence)
-def equivalence_report(found: Equivalence) -> Report:
-    """State for each pair whether it is equivalent, which is better, and which is no worse, for a margin."""
-    rows, noninferior = found.to_polars(), found.noninferiority()
-    no_worse = (
-        pl.when(noninferior["a_no_worse"] & noninferior["b_no_worse"])
-        .then(pl.lit("both"))
-        .when(noninferior["a_no_worse"])
-        .then(pl.lit("a"))
-        .when(noninferior["b_no_worse"])
-        .then(pl.lit("b"))
-        .otherwise(pl.lit("–"))
-    )
-    frame = rows.select(
-        "measure",
-        "a",
-        "b",
-        pl.col("difference").alias("a − b"),
-        intervals().alias("interval"),
-        pl.col("verdict").alias("a is"),
-        no_worse.alias("no worse"),
-    )
-    title = f"Differences a − b, with a margin of {found.margin:g}"
-    if rows["measure"].n_unique() == 1:
-        frame, title = frame.drop("measure"), f"{title} in {rows['measure'][0]}"
-    table = Table(frame, title, right=("interval",))
-    together = " (for all pairs together)" if found.correction != "none" and found.summary()["pairs"][0] > 1 else ""
-    closing = (
-        f"same: the {percent(1 - 2 * found.alpha)} interval is inside the margin; better, worse: the"
-        f" {percent(1 - found.alpha)} interval excludes 0; no worse: by less than the margin, at level"
-        f" {found.alpha:g}{together}",
-        made_with(found),
-    )
-    more = {"noninferiority": noninferior}
-    return result_report(found, "compare", [table], list(_counts(found)), closing, more=more)
-
-
-def _counts(found: Equivalence) -> Iterator[str]:
-    for row in found.summary().iter_rows(named=True):
-        counts = ", ".join(f"{row[word]} {word}" for word in VERDICTS if row[word])
-        yield f"{row['measure']}: of {counted(row['pairs'], 'pair')}, {counts}."
-
-
-@draws(Equivalence)
-@styled
-def plot_equivalence(found: Equivalence) -> Figure:
-    """Draw each pair's difference with the interval that decides, and the margin as a band."""
-    rows = found.to_polars()
-    names = [(row["measure"], row["a"], f"{row['b']}: {row['verdict']}") for row in rows.iter_rows(named=True)]
-    decided = (rows["verdict"] != "undecided").to_list()
-    label = "difference; band: the margin; filled: decided"
-    drawn = draw_intervals(rows, "difference", names, label, decided, zero=True, between=" − ")
-    drawn.axes[0].axvspan(-found.margin, found.margin, color="#009E73", alpha=0.15, linewidth=0)
-    counts = Counter(rows["verdict"])
-    text = ", ".join(f"{counts[word]:,} {word}" for word in VERDICTS if word in counts)
-    return titled(drawn, f"With a margin of {found.margin:g}: {text}")
 
 
 FORESTS = 12  # pairs in a figure; the others are left to the table
@@ -199,42 +136,3 @@ def plot_prediction_powered(found: PredictionPowered) -> Figure:
     axis.grid(visible=False, axis="y")
     drawn.legend(loc="outside lower center", ncols=3, frameon=False)
     return titled(drawn, "Estimates from human and model judgments together, next to each alone")
-
-
-@reports(DiscriminativePower)
-def discriminative_power_report(found: DiscriminativePower) -> Report:
-    """Show the fraction of pairs that differ significantly under each measure, and the difference needed."""
-    frame = found.summary()
-    title = f"Pairs that differ significantly at level {found.alpha:g}"
-    closing = (
-        "needed: the difference that would just be significant, median over pairs; needed_by_all: largest",
-        "the fractions vary with the queries; power, with resamples, estimates by how much",
-        *([exact_p_values(found.enumerated, found.to_polars().height)] if found.enumerated else []),
-        made_with(found, "enumerated"),
-    )
-    best = best_cells(frame, ["fraction"])
-    return result_report(
-        found, "compare --discriminative-power", [Table(frame, title, best=best, bars=("fraction",))], (), closing
-    )
-
-
-@draws(DiscriminativePower)
-@styled
-def plot_discriminative_power(found: DiscriminativePower) -> Figure:
-    """Draw each measure's achieved significance levels in descending order; the lower, the more discriminative."""
-    summary = found.summary()
-    measures = summary["measure"].to_list()
-    drawn, axes = figure(PAGE, 3.4 + 0.125 * len(measures))
-    axis: Any = axes[0, 0]
-    look = looks(measures)
-    for row in summary.sort("fraction", descending=True, maintain_order=True).iter_rows(named=True):
-        levels = found.curve(row["measure"])[::-1]
-        label = f"{row['measure']}: {row['significant']} of {row['pairs']}"
-        every = max(1, len(levels) // 20)
-        axis.plot(np.arange(1, len(levels) + 1), levels, label=label, markevery=every, **look[row["measure"]])
-    axis.axhline(found.alpha, color="#777777", linewidth=0.8)
-    axis.xaxis.get_major_locator().set_params(integer=True)
-    top = max(3 * found.alpha, 0.15)
-    axis.set(xlabel="pairs of systems, by level", ylabel="achieved significance level (p)", ylim=(-0.02 * top, top))
-    drawn.legend(loc="outside lower center", ncols=2, frameon=False)
-    return titled(drawn, f"The further left a curve falls below {found.alpha:g}, the more pairs differ significantly")

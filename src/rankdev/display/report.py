@@ -18,6 +18,7 @@ from rankdev.display.layout import Column, Paint, coloured, paragraph, table_lin
 from rankdev.errors import Note, printable
 
 WIDTH = 80  # columns where the width is unknown
+NOTES = 2  # that a brief report shows; more are counted
 
 
 def screen_width(stream: IO[str] | None) -> int:
@@ -112,7 +113,7 @@ class Report:
     ``command`` that prints it, its ``parameters``, ``conclusion`` and ``summary``, and ``more`` tables by name, all of
     which are in the JSON.
     Rows that are read again have a ``provenance``: in the metadata of Parquet files, and where it is ``noteworthy`` in
-    the first row of text formats.
+    the first row of text formats. The text of a ``brief`` one shows two notes, and counts the others.
     """
 
     rows: pl.DataFrame
@@ -128,6 +129,7 @@ class Report:
     more: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     provenance: str = ""
     noteworthy: bool = False
+    brief: bool = False
 
     @property
     def tables_or_rows(self) -> Sequence[Table]:
@@ -180,7 +182,10 @@ class Report:
                 yield from paragraph(printable(text), width)
         if self.tables and (self.closing or self.remarks):
             yield ""
-        for text in (*self.closing, *self.remarks):
+        notes = self.remarks
+        if self.brief and len(notes) > NOTES + 1:
+            notes = [*notes[:NOTES], f"{len(notes) - NOTES} more notes: --format json, .remarks"]
+        for text in (*self.closing, *notes):
             yield from paragraph(printable(text), width)
 
 
@@ -192,6 +197,12 @@ def intervals(low: str = "low", high: str = "high", digits: int = 4) -> pl.Expr:
 def count_intervals(low: str, high: str) -> pl.Expr:
     """Write two columns of counts as one column of intervals."""
     return _in_one(low, high, counts)
+
+
+def ranks(low: str = "rank_low", high: str = "rank_high") -> pl.Expr:
+    """Write two columns of ranks as one."""
+    alone = pl.col(low) == pl.col(high)
+    return pl.when(alone).then(pl.format("{}", low)).otherwise(pl.format("{}–{}", low, high))
 
 
 def _in_one(low: str, high: str, write: Callable[[float, float], str]) -> pl.Expr:
@@ -252,13 +263,18 @@ def _with_segment(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 # alpha is printed as level, because α is a parameter of RDQ as well
-LABELS = {"alpha": "level", "p_value": "p-value", "interval_permutations": "flips for intervals"}
+LABELS = {"alpha": "level", "p_value": "p-value"}
 
 
 def result_report(
     found: Result, command: str, tables: list[Table], opening: Any = (), closing: Any = (), **more: Any
 ) -> Report:
-    """Make the report of a result, with its parameters and everything that was computed."""
+    """Make the report of a result, with its parameters and everything that was computed.
+
+    Where the data have a problem it shows nothing but the conclusion, which says so.
+    """
+    if getattr(found, "problems", ()):
+        tables, opening, closing = [], [getattr(found, "conclusion", "")], ()
     known = {"conclusion": getattr(found, "conclusion", ""), "summary": found.summary(), **more}
     return Report(
         found.to_polars(),

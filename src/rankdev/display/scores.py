@@ -28,6 +28,7 @@ from rankdev.evaluation.explain import DISPLACED, Explanation, Position
 from rankdev.evaluation.files import is_noteworthy, provenance_of
 from rankdev.evaluation.losses import Losses
 from rankdev.evaluation.placings import ROUNDING
+from rankdev.evaluation.problems import unjudged_share
 from rankdev.evaluation.scores import Scores
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
         directed = {kind.label: kind.higher_is_better for kind in scores.kinds if kind.higher_is_better is not None}
         best = best_cells(means, list(directed), lowest=[name for name, higher in directed.items() if not higher])
         over = f"{_over(scores).capitalize()} over {counted(len(scores.queries), 'query')}"
-        title = f"{over}{'; * best' if best else ''}"
-        table = Table(means, title, best=best, **_look(scores))
-        return Report(rows, [table], remarks=scores.remarks)
+        share = unjudged_share(scores)
+        closing = [f"{over}{'; * best' if best else ''}{f'; {share}' if share else ''}"]
+        return Report(rows, [Table(means, best=best, **_look(scores))], closing=closing, remarks=scores.remarks)
     values = scores.to_polars()
 
     def wide() -> pl.DataFrame:

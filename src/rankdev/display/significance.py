@@ -1,267 +1,228 @@
-"""Reports and figures of significance tests."""
+"""Reports and figures of decisions about pairs of systems, and of discriminative power."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from rankdev._common.checks import check_choice
-from rankdev.display.cells import interval, number, p_header, p_value, percent
+from rankdev.display.cells import Cell, p_header, p_value, percent
 from rankdev.display.dispatch import draws, reports
-from rankdev.display.report import Report, Table, intervals, made_with, report_by_segment, result_report
-from rankdev.display.style import (
-    COLOURS,
-    PAGE,
-    SHOWN,
-    draw_intervals,
-    figure,
-    shortened,
-    styled,
-    titled,
+from rankdev.display.report import (
+    Report,
+    Table,
+    best_cells,
+    intervals,
+    made_with,
+    ranks,
+    report_by_segment,
+    result_report,
 )
-from rankdev.errors import counted, printable
-from rankdev.statistics.groups import differences_to_best, grouped, has_all_pairs
-from rankdev.statistics.significance.result import Significance
+from rankdev.display.style import PAGE, draw_intervals, figure, looks, styled, titled
+from rankdev.errors import counted
+from rankdev.statistics.discrimination import DiscriminativePower
+from rankdev.statistics.segments import ALL
+from rankdev.statistics.significance import NAMES, Significance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-NAMED = 6  # pairs that a sentence names; more are counted
-MANY = 30  # pairs of a measure above which a leaderboard is shown
+LOOKS = {"better": "best", "worse": "bad", "pass": "best", "fail": "bad"}
+LISTED = 3  # systems that a cell names; more are counted
 
 
 @reports(Significance)
 def significance_report(found: Significance, *, pairs: bool = False) -> Report:
-    """State which systems are better, with a row per pair and measure; significant differences are marked.
-
-    Where pairs are many there is a leaderboard instead, unless ``pairs`` asks for them.
-    """
+    """State what is decided; two systems have a row per measure, more of them a leaderboard, or all ``pairs``."""
     if found.segments:
         return _by_segment(found, pairs)
-    rows = found.to_polars()
+    method, shares = found.method, f"; {found.unjudged}" if found.unjudged else ""
+    if len(found.systems) == 2:
+        tables = [_two(found)]
+        closing = [f"{method}; w/t/l: queries won, tied and lost{shares}.", *filter(None, [found.losses])]
+    elif found.baselines or pairs:
+        tables = [_pairs(found)]
+        closing = [f"{method}; w/t/l: queries that a won, tied and lost{shares}."]
+    else:
+        tables = [_leaderboard(found, measure) for measure in found.measures]
+        number = counted(found.decisions[0].queries, found.decisions[0].unit)
+        closing = [f"{method}, {number}; --pairs shows them all{shares}."]
+    return result_report(found, "compare", tables, found.conclusion.splitlines(), closing, brief=True)
+
+
+def verdict_cell(word: str) -> Cell:
+    """Write a verdict."""
+    return Cell(word, LOOKS.get(word, ""))
+
+
+def signed(value: float) -> str:
+    """Write a difference with its sign.
+
+    >>> signed(0.0301), signed(-0.5), signed(0.0)
+    ('+0.0301', '-0.5000', '0.0000')
+    """
+    return f"{value:+.4f}" if round(value, 4) else "0.0000"
+
+
+LOOK: dict[str, Any] = {
+    "formats": {"change": signed, "a − b": signed, "p": p_value, "verdict": verdict_cell},
+    "right": ("95%", "w/t/l", "rank is", "runs"),
+}
+
+
+def pair_columns(alpha: float) -> list[pl.Expr]:
+    """Write the interval of a difference, and how many queries won, tied and lost."""
+    return [
+        intervals(digits=3).alias(percent(1 - alpha)),
+        pl.format("{}/{}/{}", "wins", "ties", "losses").alias("w/t/l"),
+    ]
+
+
+def _look(found: Significance) -> dict[str, Any]:
+    """Write changes with their sign, and p-values and verdicts as such."""
     adjusted = p_header(found.correction)
-    spread = f"{percent(1 - found.alpha)} interval"
+    return {
+        "formats": {**LOOK["formats"], adjusted: p_value},
+        "right": (percent(1 - found.alpha), *LOOK["right"]),
+    }
+
+
+def two_headers(baseline: str, candidate: str, taken: Sequence[str]) -> list[str]:
+    """Return the names of two systems as headers that are unlike those of other columns."""
+    return [name if name not in taken else f"mean of {name}" for name in (baseline, candidate)]
+
+
+def _two(found: Significance) -> Table:
+    """Show both means, their difference and the verdict of each measure."""
+    rows = found.to_polars()
+    (b, a), before = (
+        (rows["b"][0], rows["a"][0]),
+        ("measure", "change", percent(1 - found.alpha), "w/t/l", "p", "verdict"),
+    )
+    places = [found.systems.index(name) for name in (b, a)]
+    means = [pl.Series(name, found.means[i]) for name, i in zip(two_headers(b, a, before), places, strict=True)]
+    frame = rows.select(
+        "measure",
+        *means,
+        pl.col("difference").alias("change"),
+        *pair_columns(found.alpha),
+        pl.col("p_adjusted").alias("p"),
+        "verdict",
+    )
+    return Table(frame, **_look(found), names=("measure",))
+
+
+def _pairs(found: Significance) -> Table:
+    rows = found.to_polars()
     frame = rows.select(
         "measure",
         "a",
         "b",
         pl.col("difference").alias("a − b"),
-        intervals().alias(spread),
-        pl.col("effect").round(2),
-        pl.format("{}/{}/{}", "wins", "ties", "losses").alias("w/t/l"),
-        pl.col("p_adjusted").alias(adjusted),
+        *pair_columns(found.alpha),
+        pl.col("p_adjusted").alias(p_header(found.correction)),
+        "verdict",
     )
     if found.replicates:
         runs = [f"{found.replicates[a]}/{found.replicates[b]}" for a, b in rows.select("a", "b").iter_rows()]
         frame.insert_column(3, pl.Series("runs", runs))
-    measures = rows["measure"].unique()
-    title = "Differences a − b"
-    if len(measures) == 1:
-        frame, title = frame.drop("measure"), f"{title} in {measures[0]}"
-    formats = {adjusted: p_value, "effect": lambda value: number(value, 2)}
-    significant = {(i, adjusted) for i, differs in enumerate(found.significant) if differs}
-    tables = [Table(frame, title, best=significant, formats=formats, right=(spread, "w/t/l", "runs"))]
-    legend = f"* {adjusted} ≤ {found.alpha:g}; w/t/l: queries that a wins, ties and loses"
-    if not pairs and has_all_pairs(rows) and len(measures) * MANY < rows.height:
-        tables = [_leaderboard(found, measure) for measure in rows["measure"].unique(maintain_order=True)]
-        legend = (
-            f"* {adjusted} ≤ {found.alpha:g}, against the best; systems with the same letter do not differ"
-            f" significantly; all {rows.height:,} pairs: --pairs, --format csv, to_polars()"
-        )
-    told = ["clusters", "replicates", "enumerated"]  # notes describe them
-    if found.interval_permutations == found.permutations:
-        told.append("interval_permutations")
-    closing = (
-        legend,
-        *([exact_p_values(found.enumerated, rows.height)] if found.enumerated else []),
-        made_with(found, *told),
-    )
-    more = {"effect_sizes": found.effect_sizes()}
-    opening = [*found.conclusion.splitlines(), *_who_is_better(found, rows)]
-    return result_report(found, "compare", tables, opening, closing, more=more)
+    if len(found.measures) > 1:
+        return Table(frame, **_look(found), names=("measure", "a", "b"))
+    return Table(frame.drop("measure"), found.measures[0], **_look(found), names=("a", "b"))
 
 
 def _leaderboard(found: Significance, measure: str) -> Table:
-    """Order systems by their means, with the difference of each to the best, and letters of groups."""
-    behind = differences_to_best(found, measure)
-    groups = grouped(tuple(row.system for row in behind), found, measure)
-    letters = [_letter(i) for i in range(len(groups))]
-    adjusted = p_header(found.correction)
-    spread = f"{percent(1 - found.alpha)} interval"
-    frame = pl.DataFrame(
-        {
-            "rank": range(1, len(behind) + 1),
-            "system": [row.system for row in behind],
-            "to the best": [None, *(row.difference for row in behind[1:])],
-            spread: [None, *(interval(row.low, row.high) for row in behind[1:])],
-            adjusted: [row.p for row in behind],
-            "groups": [
-                " ".join(letter for letter, group in zip(letters, groups, strict=True) if row.system in group)
-                for row in behind
-            ],
-        }
+    """Order systems by their means, with the ranks that the decisions leave them, and who cannot be told from whom."""
+    rows, alike = found.standing(measure), found.not_told_from(measure)
+    ahead = (rows["mean"] - rows["mean"].shift(-1)) * (-1 if measure in found.lower_is_better else 1)
+    frame = rows.select(
+        "rank",
+        "system",
+        "mean",
+        ranks().alias("rank is"),
+        ahead.alias("ahead of the next"),
+        pl.Series("not told from", [_some(alike[name]) for name in rows["system"]]),
     )
-    significant = {(i, adjusted) for i, row in enumerate(behind) if row.significant}
-    title = f"{measure}: {len(behind)} systems, best first"
-    return Table(
-        frame,
-        title,
-        best=significant,
-        formats={adjusted: p_value},
-        right=(spread,),
-        left=("groups",),
-        names=("system",),
-    )
+    title = measure if len(found.measures) > 1 else ""
+    formats = {"ahead of the next": signed}
+    return Table(frame, title, formats=formats, right=("rank is",), prose=("not told from",), names=("system",))
 
 
-def _letter(place: int) -> str:
-    """Return a, b, …, z, aa, ab, …
-
-    >>> _letter(0), _letter(25), _letter(26), _letter(700)
-    ('a', 'z', 'aa', 'zy')
-    """
-    return (_letter(place // 26 - 1) if place >= 26 else "") + chr(ord("a") + place % 26)
+def _some(names: Sequence[str]) -> str:
+    named = ", ".join(names[:LISTED])
+    return f"{named} and {len(names) - LISTED} more" if len(names) > LISTED else named
 
 
 def _by_segment(found: Significance, pairs: bool) -> Report:
     """Show all queries and each segment."""
-    parts = {name: significance_report(replace(part, conclusion=""), pairs=pairs) for name, part in found.parts.items()}
-    whole = replace(report_by_segment(parts), conclusion=found.conclusion)
-    together = counted(len(found.segments), "segment")
-    closing = [*whole.closing, f"p-values of segments are corrected together, over all pairs of {together}"]
-    if found.correction == "none":
-        closing.pop()
-    opening = [*found.conclusion.splitlines(), *whole.opening]
-    return replace(whole, opening=opening, closing=closing)
-
-
-def by_segment_in_short(found: Significance) -> Iterator[str]:
-    """State what the tests of segments show."""
-    for name, part in found.segments.items():
-        yield from (f"{name}: {text}" for text in _who_is_better(part, part.to_polars()))
-
-
-def exact_p_values(enumerated: int, comparisons: int) -> str:
-    """State which p-values are exact."""
-    if enumerated < comparisons:
-        return f"exact: {enumerated:,} of {comparisons:,} p-values, from all sign flips; the others from random ones"
-    one = comparisons == 1
-    return f"{'p is' if one else 'p-values are'} exact: all sign flips were enumerated"
-
-
-def _who_is_better(found: Significance, rows: pl.DataFrame) -> Iterator[str]:
-    rows = rows.with_columns(significant=pl.Series(found.significant))
-    for (measure,), pairs in rows.group_by("measure", maintain_order=True):
-        if pairs.height == 1:
-            yield one_pair(found, pairs.row(0, named=True))
-            continue
-        better = [" > ".join(_better_first(found, row)) for row in pairs.filter("significant").iter_rows(named=True)]
-        counts = counted(len(better), "pair", "differs", of=pairs.height)
-        named = ", ".join(better[:NAMED]) + (", …" if len(better) > NAMED else "")
-        some = f": {named}" if better and pairs.height <= MANY else ""
-        yield f"{measure}: {counts} significantly{some}."
-
-
-def one_pair(found: Significance, row: dict[str, Any]) -> str:
-    """State whether two systems differ significantly, and which is better."""
-    a, b, measure, p = row["a"], row["b"], row["measure"], row["p_adjusted"]
-    if p is not None and p <= found.alpha:
-        better, worse = _better_first(found, row)
-        by = number(abs(row["difference"]))
-        return f"{better} is better than {worse} in {measure} by {by} (p {_equals(p)})."
-    queries = counted(row["wins"] + row["ties"] + row["losses"], "query")
-    return f"{a} and {b} do not differ significantly in {measure} on {queries} (p {_equals(p)})."
-
-
-def _better_first(found: Significance, row: dict[str, Any]) -> tuple[str, str]:
-    a_is_better = (row["difference"] > 0) != (row["measure"] in found.lower_is_better)
-    return (row["a"], row["b"]) if a_is_better else (row["b"], row["a"])
-
-
-def _equals(p: float | None) -> str:
-    return p_value(p).replace("<", "< ") if p is not None and p < 0.0001 else f"= {p_value(p)}"
-
-
-@styled
-def plot_groups(found: Significance, measure: str) -> Figure:
-    """Draw each difference to the best system with its interval; bars join groups with no significant difference."""
-    behind = differences_to_best(found, measure)
-    order = tuple(row.system for row in behind)
-    groups = [(order.index(members[0]), order.index(members[-1])) for members in grouped(order, found, measure)]
-    joined = [group for group in groups if group[0] < group[1]]
-    lanes = _lanes(joined)
-    wide = 0.015 * (max(lanes, default=0) + 1)
-    drawn, axes = figure(PAGE, 1.2 + 0.17 * len(order), columns=2, sharey=True, width_ratios=[1 - wide, wide])
-    left, right = axes[0]
-    left.axvline(0, color="#777777", linewidth=0.8)
-    for i, row in enumerate(behind):
-        face = COLOURS[0] if row.significant or i == 0 else "white"
-        left.plot([row.low, row.high], [i, i], color=COLOURS[0], linewidth=1.2)
-        left.plot(row.difference, i, "o", color=COLOURS[0], markerfacecolor=face, markersize=4)
-    left.set_yticks(range(len(order)), [shortened(printable(name)) for name in order])
-    best = shortened(printable(order[0]), 30)
-    label = f"{measure} less that of {best}, {percent(1 - found.alpha)} interval; filled: adjusted p ≤ {found.alpha:g}"
-    left.set(xlabel=label, ylim=(len(order) - 0.5, -0.5))
-    left.grid(visible=False, axis="y")
-    for lane, (first, last) in zip(lanes, joined, strict=True):
-        right.plot([lane, lane], [first - 0.2, last + 0.2], color="#333333", linewidth=2, solid_capstyle="round")
-    right.set(xlim=(-0.7, max(lanes, default=0) + 0.7))
-    right.axis("off")
-    tied = sum(not row.significant for row in behind[1:])
-    return titled(drawn, _groups_title(order, tied, measure, bool(joined)))
-
-
-def _lanes(groups: Sequence[tuple[int, int]]) -> list[int]:
-    """Return for each bar the first lane in which it touches no other."""
-    taken: list[int] = []  # the last system in each lane
-    lanes = []
-    for first, last in groups:
-        lane = next((i for i, end in enumerate(taken) if end < first), len(taken))
-        taken[lane : lane + 1] = [last]
-        lanes.append(lane)
-    return lanes
-
-
-def _groups_title(order: Sequence[str], tied: int, measure: str, joined: bool) -> str:
-    first = shortened(order[0])
-    if not tied:
-        others = "significantly different from every other system"
-    elif tied == len(order) - 1:
-        others = "not significantly different from any other system"
-    else:
-        others = f"not significantly different from {tied} of {len(order) - 1} others"
-    bars = "; bars: groups with no significant difference inside" if joined else ""
-    return f"{first} is {others} in {measure}{bars}"
+    parts = {name: significance_report(part, pairs=pairs) for name, part in found.parts.items()}
+    whole = report_by_segment(parts)
+    own = [line for name, part in parts.items() if name != ALL for line in (f"{name}: {text}" for text in part.opening)]
+    together = found.pairs * len(found.segments)
+    corrected = f"Segments: {NAMES[found.correction]} over {together} pairs." if found.correction in NAMES else ""
+    closing = [*parts[ALL].closing, *filter(None, [corrected])]
+    conclusion = found.conclusion
+    return replace(whole, opening=[*conclusion.splitlines(), *own], closing=closing, conclusion=conclusion)
 
 
 @draws(Significance)
-def plot_significance(found: Significance, show: str | None = None, measure: str | None = None) -> Figure:
-    """Draw each pair's difference with its interval, or with ``show="groups"`` groups without significant differences.
-
-    Groups are of one measure, the first unless named. Where the pairs are too many for a figure, it shows groups.
-    """
-    found = found.parts["all"]
-    rows = found.to_polars().with_columns(significant=pl.Series(found.significant))
-    measures = rows["measure"].unique(maintain_order=True).to_list()
-    if measure is not None:
-        check_choice("measure", measure, measures)
-        rows = rows.filter(measure=measure)
-    chosen = show or ("groups" if rows.height > SHOWN and has_all_pairs(rows) else "pairs")
-    check_choice("show", chosen, ("pairs", "groups"))
-    return plot_groups(found, measure or measures[0]) if chosen == "groups" else plot_pairs(found, rows)
-
-
 @styled
-def plot_pairs(found: Significance, rows: pl.DataFrame) -> Figure:
-    """Draw each pair's difference with its interval; filled dots are significant differences."""
+def plot_significance(found: Significance, measure: str | None = None) -> Figure:
+    """Draw each pair's difference with its interval, of all measures or one; filled dots are told apart."""
+    found = found.parts[ALL]
+    rows = found.to_polars()
+    if measure is not None:
+        check_choice("measure", measure, found.measures)
+        rows = rows.filter(measure=measure)
+    told = rows["verdict"].is_in(["better", "worse"]).to_list()
     names = [(row["measure"], row["a"], row["b"]) for row in rows.iter_rows(named=True)]
-    significant = rows["significant"].to_list()
-    label = f"difference, {percent(1 - found.alpha)} interval; filled: adjusted p ≤ {found.alpha:g}"
-    drawn = draw_intervals(rows, "difference", names, label, significant, zero=True, between=" − ")
+    label = f"difference, {percent(1 - found.alpha)} interval; filled: better or worse"
+    drawn = draw_intervals(rows, "difference", names, label, told, zero=True, between=" − ")
+    if found.margin is not None:
+        drawn.axes[0].axvspan(-found.margin, found.margin, color="#009E73", alpha=0.15, linewidth=0)
     measures = rows["measure"].unique(maintain_order=True)
     under = f" in {measures[0]}" if len(measures) == 1 else f" in {len(measures)} measures"
-    return titled(drawn, f"{sum(significant)} of {counted(rows.height, 'difference')} significant{under}")
+    return titled(drawn, f"{sum(told)} of {counted(rows.height, 'difference')} significant{under}")
+
+
+@reports(DiscriminativePower)
+def discriminative_power_report(found: DiscriminativePower) -> Report:
+    """Show the fraction of pairs that differ significantly under each measure, and the difference needed."""
+    frame = found.summary()
+    title = f"Pairs that differ significantly at level {found.alpha:g}"
+    closing = (
+        "needed: the difference that would just be significant, median over pairs; needed_by_all: largest",
+        "the fractions vary with the queries; power, with resamples, estimates by how much",
+        made_with(found),
+    )
+    best = best_cells(frame, ["fraction"])
+    return result_report(
+        found, "compare --discriminative-power", [Table(frame, title, best=best, bars=("fraction",))], (), closing
+    )
+
+
+@draws(DiscriminativePower)
+@styled
+def plot_discriminative_power(found: DiscriminativePower) -> Figure:
+    """Draw each measure's achieved significance levels in descending order; the lower, the more discriminative."""
+    summary = found.summary()
+    measures = summary["measure"].to_list()
+    drawn, axes = figure(PAGE, 3.4 + 0.125 * len(measures))
+    axis: Any = axes[0, 0]
+    look = looks(measures)
+    for row in summary.sort("fraction", descending=True, maintain_order=True).iter_rows(named=True):
+        levels = found.curve(row["measure"])[::-1]
+        label = f"{row['measure']}: {row['significant']} of {row['pairs']}"
+        every = max(1, len(levels) // 20)
+        axis.plot(np.arange(1, len(levels) + 1), levels, label=label, markevery=every, **look[row["measure"]])
+    axis.axhline(found.alpha, color="#777777", linewidth=0.8)
+    axis.xaxis.get_major_locator().set_params(integer=True)
+    top = max(3 * found.alpha, 0.15)
+    axis.set(xlabel="pairs of systems, by level", ylabel="achieved significance level (p)", ylim=(-0.02 * top, top))
+    drawn.legend(loc="outside lower center", ncols=2, frameon=False)
+    return titled(drawn, f"The further left a curve falls below {found.alpha:g}, the more pairs differ significantly")

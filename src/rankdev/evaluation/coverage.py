@@ -44,6 +44,8 @@ class Coverage:
     looked_at, unjudged : int
         Items that measures look at, and those of them that were not judged; 0 where the references state no nonrelevant
         items, so that this is not known.
+    depth : int
+        Positions that were looked at for these.
 
     See Also
     --------
@@ -62,6 +64,7 @@ class Coverage:
     ids: tuple[str, str] | None = None
     looked_at: int = 0
     unjudged: int = 0
+    depth: int = 0
 
     @property
     def decided(self) -> int:

@@ -105,7 +105,7 @@ class Matcher:
             empty=len(self.skipped) or self.references.empty,
             left_out=run.left_out,
             ids=None if relevant.any() else self._strangers(run, depth),
-            **self._judged(place, top.within[mine] & (position < (LOOKED_AT if depth is None else depth))),
+            **self._judged(place, position, top.within[mine], LOOKED_AT if depth is None else depth),
         )
         return matched, with_ties(coverage, self._mixed_ties(query, position, place, tie), matched, measures)
 
@@ -118,12 +118,13 @@ class Matcher:
             return None
         return str(run.item_ids[0]), str(known[0])
 
-    def _judged(self, place: Ints, seen: Bools) -> dict[str, int]:
+    def _judged(self, place: Ints, position: Ints, within: Bools, depth: int) -> dict[str, int]:
         """Count the items that measures look at, and those of them that were not judged."""
         nonrelevant = self.references.nonrelevant
         if nonrelevant is None or not len(nonrelevant.item_ids):
             return {}
-        return {"looked_at": int(seen.sum()), "unjudged": int((seen & (place < 0)).sum())}
+        seen = within & (position < depth)
+        return {"looked_at": int(seen.sum()), "unjudged": int((seen & (place < 0)).sum()), "depth": depth}
 
     def _unreferenced(self, run: Run, known: Ints) -> int:
         """Count the run's queries without a reference; those that were skipped on purpose have one."""

@@ -6,6 +6,8 @@ hardly anybody judged, is not the run that was meant to be compared.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rankdev.errors import Note
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.scores import Scores
@@ -31,7 +33,22 @@ def _problem(entry: Coverage) -> Note | None:
     return None
 
 
-def unjudged_share(scores: Scores) -> float | None:
-    """Return the largest share of unjudged items among those looked at; None where the judged ones are not known."""
-    shares = [entry.unjudged / entry.looked_at for entry in scores.coverage if entry.looked_at]
-    return max(shares, default=None)
+def unjudged_share(scores: Scores) -> str:
+    """State how much of what measures look at nobody judged; nothing where that is not known.
+
+    >>> from rankdev import References, evaluate
+    >>> references = References.from_grades({"q": {"a": 1, "b": 0}})
+    >>> unjudged_share(evaluate(references, {"s": {"q": ["a", "x"]}}, "nDCG@2"))
+    '50% of the top 2 unjudged'
+    """
+    known = [entry for entry in scores.coverage if entry.looked_at]
+    if not known:
+        return ""
+    shares = [f"{entry.unjudged / entry.looked_at:.0%}" for entry in known]
+    most = max(shares, key=lambda share: int(share[:-1]))
+    return f"{'up to ' if len(set(shares)) > 1 else ''}{most} of the top {known[0].depth} unjudged"
+
+
+def troubled(parts: Iterable[Scores]) -> tuple[Coverage, ...]:
+    """Return what is known of the runs with a problem, of several collections."""
+    return tuple(entry for part in parts for entry in part.coverage if _problem(entry) is not None)

@@ -162,6 +162,8 @@ class Scores(Result):
         >>> joined.queries, joined.of("P@1").tolist()
         (('x/q', 'y/q'), [[0.2, 0.4]])
         """
+        from rankdev.evaluation.problems import troubled
+
         parts = check_mapping(collections, "collections", "{name: scores}")
         if not parts:
             raise UsageError("none-given", what="collections")
@@ -182,6 +184,7 @@ class Scores(Result):
                 *(note.at(collection=name) for name, part in parts.items() for note in part.remarks),
             ),
             kinds=first.kinds,
+            coverage=troubled(aligned),
         )
 
     @cached_property

@@ -25,9 +25,9 @@ def rankdev_gate() -> Callable[..., Gate]:
     -------
     callable
         ``rankdev_gate(references, candidate, measures, baseline=run)`` or ``…, against="baseline.json")``, a file that
-        ``rankdev gate REFERENCES RUN --save baseline.json`` wrote. It takes ``release``, another such file, and what
-        :func:`rankdev.gate` takes: ``margin``, ``query_margin``, ``required``, ``segments``, ``alpha``. Where it cannot
-        tell, it warns, or fails with ``undecided="fail"``. It returns the :class:`rankdev.results.Gate`.
+        ``rankdev gate REFERENCES RUN --save baseline.json`` wrote. It takes what :func:`rankdev.gate`
+        takes: ``margin``, ``required``, ``segments``, ``alpha``. Where it cannot tell, it warns, or fails with
+        ``undecided="fail"``; it fails where the data have a problem. It returns the :class:`rankdev.results.Gate`.
 
     Examples
     --------
@@ -44,7 +44,6 @@ def _check_gate(
     *,
     baseline: RunLike | None = None,
     against: Any = None,
-    release: Any = None,
     undecided: str = "pass",
     **options: Any,
 ) -> Gate:
@@ -60,17 +59,14 @@ def _check_gate(
     if (baseline is None) == (against is None):
         raise UsageError("one-of-two", name="baseline", other="against")
     runs = {"candidate": candidate, **({} if baseline is None else {"baseline": baseline})}
-    saved = {
-        name: _saved(name, file) for name, file in (("against", against), ("release", release)) if file is not None
-    }
+    saved = None if against is None else _saved("against", against)
     scores = evaluate(references, runs, measures)
-    scores = with_origin(scores, references, runs, like=saved["against"].origin if "against" in saved else None)
-    known: Any = saved.get("against", "baseline")
-    found = gate(scores, baseline=known, candidate="candidate", release=saved.get("release"), **options)
-    if found.verdict == "fail" or (found.verdict == "undecided" and undecided == "fail"):
+    scores = with_origin(scores, references, runs, like=None if saved is None else saved.origin)
+    found = gate(scores, baseline="baseline" if saved is None else saved, candidate="candidate", **options)
+    if found.verdict in ("fail", "refused") or (found.verdict == "undecided" and undecided == "fail"):
         pytest.fail(str(found), pytrace=False)
     if found.verdict == "undecided":
-        warn("undecided", text=" ".join(found.decisive))
+        warn("undecided", text=" ".join(found.reasons))
     return found
 
 

@@ -15,7 +15,7 @@ from rankdev.core.references import References
 from rankdev.core.runs import Run
 from rankdev.errors import DataError, MissingExtraError, UsageError
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.significance.result import Significance
+from rankdev.statistics.significance import Significance
 
 LARGEST = 2**53  # whole numbers up to here are exact
 

@@ -136,9 +136,9 @@ class Family:
     def student(self) -> tuple[Floats, Floats]:
         """Standard error of each mean difference and its degrees of freedom, as Student's test takes them.
 
-        With clusters, residuals over √(1 − w) for clusters of the fraction w of all queries, and as many degrees as as many
-        clusters of equal size would leave: 1/Σw² − 1. With several runs of systems, each system's own variance between
-        runs is added, with Satterthwaite's degrees.
+        With clusters, residuals over √(1 − w) for clusters of the fraction w of all queries, and as many degrees as
+        as many clusters of equal size would leave: 1/Σw² − 1. With several runs of systems, each system's own variance
+        between runs is added, with Satterthwaite's degrees.
         """
         variance, freedom = self._of_queries
         if self.runs is not None:
@@ -163,6 +163,12 @@ class Family:
             left = apart * (rows.unit / len(weight)) - self.mean[pairs, None] * weight
             found[pairs] = (left**2 / (1 - weight)).sum(axis=1)
         return found, np.full(self.pairs, max(1 / float((weight**2).sum()) - 1, 1.0))
+
+
+def gains(family: Family, lower_is_better: bool = False) -> Floats:
+    """Return what the first system of the only pair gains on each query; what rounding alone can make is 0."""
+    _, rows = next(family.differences())
+    return np.asarray(rows[0] * (-family.unit if lower_is_better else family.unit)) + 0.0
 
 
 def skewness(family: Family) -> Floats:

@@ -1,4 +1,4 @@
-"""Corrections for many comparisons: adjusted p-values, and the level of each pair's interval, which agrees with them."""
+"""Corrections for many comparisons: adjusted p-values, and the level of each pair's interval that agrees with them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Decisions about pairs of systems, and the only sentences that conclude.
 
-A decision is made from the difference candidate − baseline, its interval and its adjusted p-value; every command reads it.
+A decision is made from the difference candidate − baseline, its interval and its adjusted p-value; every command reads
+it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ def verdicts(
 ) -> list[Verdict]:
     """Decide each pair from what the candidate gains (more is better) and the limits of that.
 
+    >>> import numpy as np
     >>> verdicts(np.array([0.1, 0.0]), np.array([0.05, -0.01]), np.array([0.2, 0.01]), [True, False], 0.02)
     ['better', 'same']
     """
@@ -123,7 +125,8 @@ class Decision:
         needed = queries_for(self.deviation, size, self.level)
         if needed <= self.queries:
             return " More queries are needed; how many depends on the true difference."
-        return f" To settle a difference of {size:.2g} takes about {needed:,} {_plural(self.unit)}; there are {self.queries:,}."
+        takes = f"takes about {needed:,} {_plural(self.unit)}; there are {self.queries:,}"
+        return f" To settle a difference of {size:.2g} {takes}."
 
 
 def _plural(unit: str) -> str:
@@ -153,12 +156,13 @@ def losing(losses: int, queries: int, level: float = 0.05) -> float:
     return float(special.betaincinv(losses + 1, queries - losses, 1 - level / 2)) if losses < queries else 1.0
 
 
-def of_losses(gains: Floats, reach: float, unit: str = "query") -> str:
+def of_losses(gains: Floats, reach: float, measure: str = "") -> str:
     """State how many queries lost much, and how many of all may: what a mean does not show."""
     limit, number = LARGE * reach, len(gains)
     lost = int((gains < -limit).sum())
-    who = f"{lost:,} of these" if lost else "None of these"
-    return f"{who} {counted(number, unit)} lost more than {limit:.2g}; up to {losing(lost, number):.0%} of all may."
+    who, where = f"{lost:,} of these" if lost else "None of these", f" in {measure}" if measure else ""
+    most = losing(lost, number)
+    return f"{who} {counted(number, 'query')} lost more than {limit:.2g}{where}; up to {most:.0%} of all may."
 
 
 def leading(measure: str, order: Sequence[str], best: Sequence[str], beaten: Sequence[str], others: int) -> str:

@@ -1,4 +1,4 @@
-"""The design of a comparison, built once from scores: which queries belong together, and which runs are of one system."""
+"""The design of a comparison, built once from scores: which queries belong together, which runs are of one system."""
 
 from __future__ import annotations
 

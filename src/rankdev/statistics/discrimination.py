@@ -37,7 +37,7 @@ class DiscriminativePower(Result):
     Significance.discriminative_power : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.comparisons"
+    display: ClassVar = "rankdev.display.significance"
 
     frame: pl.DataFrame = field(repr=False)
     alpha: float

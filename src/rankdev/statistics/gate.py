@@ -9,19 +9,20 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_flag, check_number, is_list
 from rankdev._common.ids import is_integer
 from rankdev._common.result import Result
 from rankdev.errors import DataError, Note, UsageError, nearest
 from rankdev.evaluation.origin import same_lists, with_system
+from rankdev.evaluation.problems import unjudged_share
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics.contrasts import Family, on_clusters
-from rankdev.statistics.decision import Decision, GateVerdict, of_gate, of_losses
+from rankdev.statistics.contrasts import Family, gains, on_clusters
+from rankdev.statistics.decision import Decision, GateVerdict, of_gate
 from rankdev.statistics.design import Design
 from rankdev.statistics.paired import student
 from rankdev.statistics.panels import check_reach
 from rankdev.statistics.segments import ALL
+from rankdev.statistics.significance import losses_of
 
 WORST = 20  # queries that lost most that are kept
 REFUSED: GateVerdict = "refused"
@@ -34,11 +35,16 @@ class Gate(Result):
     Attributes
     ----------
     verdict : {"pass", "fail", "undecided", "refused"}
-        Fails if any measure, segment or required query fails; passes if all pass; refused where the data have a problem.
+        Fails if any measure, segment or required query fails; passes if all pass; refused where the data have
+        a problem.
     conclusion : str
         The decision in a sentence.
     reasons : tuple of str
         What decided, a sentence each.
+    losses : str
+        How many queries lost much, and how many of all may.
+    unjudged : str
+        How much of what the measures look at nobody judged; empty where that is not known.
     frame : polars.DataFrame
         The table of :meth:`to_polars`.
     worst : polars.DataFrame
@@ -67,6 +73,7 @@ class Gate(Result):
     conclusion: str
     reasons: tuple[str, ...]
     losses: str = ""
+    unjudged: str = ""
     frame: pl.DataFrame = field(repr=False)
     worst: pl.DataFrame = field(repr=False)
     baseline: str
@@ -98,7 +105,7 @@ class Gate(Result):
         >>> values = np.random.default_rng(0).normal([[0.5], [0.52]], 0.1, (2, 40))[:, :, None]
         >>> scores = rd.Scores(("old", "new"), tuple(map(str, range(40))), ("nDCG@10",), values)
         >>> rd.gate(scores, baseline="old", margin=0.05).to_polars().select("measure", "wins", "verdict").row(0)
-        ('nDCG@10', 24, 'pass')
+        ('nDCG@10', 26, 'pass')
         """
         return self.frame
 
@@ -119,9 +126,9 @@ def gate(
     """Decide whether a candidate is no worse than the baseline by more than a margin (non-inferiority).
 
     It passes if the interval of the mean difference lies above −margin for every measure and every segment, if both
-    systems return the same lists, or if no query differs. It fails if an interval lies below −margin, or a required query
-    loses anything. Otherwise it is undecided. Where the data have a problem, such as ids that do not match, it is
-    refused.
+    systems return the same lists, or if no query differs. It fails if an interval lies below −margin, or a required
+    query loses anything. Otherwise it is undecided. Where the data have a problem, such as ids that do not match, it
+    is refused.
 
     Parameters
     ----------
@@ -189,13 +196,12 @@ def gate(
         decided = [{**one, "verdict": REFUSED, "reason": str(design.problems[0])} for one in decided]
     reasons = tuple(failed + [one["reason"] for one in decided if one["verdict"] == verdict])
     identical = all(not family.moved.any() for family in families)
-    first = families[0]
-    gains = (-1.0 if pair.measures[0] in pair.lower_is_better else 1.0) * _apart(first)
     return Gate(
         verdict=verdict,
         conclusion=of_gate(verdict, *reversed(pair.systems), margin, reasons, design.problems, unchanged, identical),
         reasons=reasons,
-        losses="" if unchanged or identical else of_losses(gains, first.reach),
+        losses="" if unchanged or identical else losses_of(design, families),
+        unjudged=unjudged_share(pair),
         frame=pl.DataFrame(decided),
         worst=pl.concat([_worst(design, family, m) for m, family in enumerate(families)]),
         baseline=pair.systems[0],
@@ -206,12 +212,6 @@ def gate(
         problems=design.problems,
         remarks=(*notes, *design.notes),
     )
-
-
-def _apart(family: Family) -> Floats:
-    """Return candidate − baseline on each query; what rounding alone can make is 0."""
-    _, rows = next(family.differences())
-    return np.asarray(rows[0] * family.unit)
 
 
 def _decide(
@@ -252,8 +252,8 @@ def _decide(
 def _lost(design: Design, family: Family, m: int, required: frozenset[str]) -> list[str]:
     """State which of the required queries lost."""
     pair = design.scores
-    sign = -1.0 if pair.measures[m] in pair.lower_is_better else 1.0
-    lost = zip((pair.queries[i] for i in family.queries), (sign * _apart(family)).tolist(), strict=True)
+    apart = gains(family, pair.measures[m] in pair.lower_is_better)
+    lost = zip((pair.queries[i] for i in family.queries), apart.tolist(), strict=True)
     return [
         str(Note("required-lost", query=q, measure=pair.measures[m], lost=-d))
         for q, d in lost
@@ -264,8 +264,7 @@ def _lost(design: Design, family: Family, m: int, required: frozenset[str]) -> l
 def _worst(design: Design, family: Family, m: int) -> pl.DataFrame:
     """Return the queries that lost most."""
     pair = design.scores
-    sign = -1.0 if pair.measures[m] in pair.lower_is_better else 1.0
-    lost = -sign * _apart(family)
+    lost = -gains(family, pair.measures[m] in pair.lower_is_better)
     order = [i for i in np.argsort(-lost, kind="stable")[:WORST] if lost[i] > 0]
     values = family.values[order]
     return pl.DataFrame(

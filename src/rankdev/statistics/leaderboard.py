@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -12,10 +12,12 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
 from rankdev.errors import Note, UsageError
+from rankdev.evaluation.problems import troubled
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.design import Design
 from rankdev.statistics.means import limits_of
+from rankdev.statistics.paired import USUAL
 from rankdev.statistics.panels import alike, as_scores, is_several
 from rankdev.statistics.significance import Significance, significance
 
@@ -73,9 +75,9 @@ class Leaderboard(Result):
         Returns
         -------
         polars.DataFrame
-            Columns measure, rank, system, mean, low, high (interval of the mean by itself), rank_low (1 + the systems that
-            are better), rank_high (that of the last, less the systems that are worse), may_be_best (no system is better).
-            Over several collections also borda: the fraction of systems beaten, mean over collections.
+            Columns measure, rank, system, mean, low, high (interval of the mean by itself), rank_low (1 + the systems
+            that are better), rank_high (that of the last, less the systems that are worse), may_be_best (no system is
+            better). Over several collections also borda: the fraction of systems beaten, mean over collections.
 
         Examples
         --------
@@ -90,21 +92,17 @@ class Leaderboard(Result):
     def not_told_from(self, measure: str | None = None) -> dict[str, list[str]]:
         """Return, for each system, those that it cannot be told from, best first; of the first measure by default."""
         chosen = next(iter(self.tests)) if measure is None else measure
-        found = self.tests[chosen]
-        better, order = found.better[chosen], found.order(chosen)
-        apart = better | better.T
-        place = {name: i for i, name in enumerate(found.systems)}
-        return {a: [b for b in order if b != a and not apart[place[a], place[b]]] for a in order}
+        return self.tests[chosen].not_told_from(chosen)
 
 
 def leaderboard(
     scores: ScoresLike | Mapping[str, ScoresLike],
     *,
     measures: Sequence[str] | None = None,
-    test: str = "t",
-    correction: str = "holm",
+    test: Literal["t", "randomization"] = "t",
+    correction: Literal["holm", "bh", "none"] = "holm",
     alpha: float = 0.05,
-    permutations: int | None = None,
+    permutations: int = USUAL,
     seed: int = 0,
     clusters: Mapping[str, Any] | None = None,
     replicates: Mapping[str, Sequence[str]] | None = None,
@@ -127,8 +125,8 @@ def leaderboard(
         See :func:`significance`.
     alpha : float, default 0.05
         Level of the tests; intervals have confidence 1 − alpha.
-    permutations : int, optional
-        See :func:`significance`.
+    permutations : int, default 100000
+        Sign flips that are drawn.
     seed : int, default 0
         Seed of the flips.
     clusters : dict of str to str, optional
@@ -154,24 +152,26 @@ def leaderboard(
         if given is not None and len(parts) > 1:
             raise UsageError("single-collection", name=name)
     options: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha, "seed": seed}
-    options |= {} if permutations is None else {"permutations": permutations}
+    options["permutations"] = permutations
     designs = {name: Design.of(part, clusters=clusters, replicates=replicates) for name, part in parts.items()}
-    first = next(iter(designs.values())).scores
+    first = next(iter(designs.values()))
+    together = {"clusters": clusters, "replicates": replicates}
     tests = {
         measure: significance(_joined([one.scores for one in designs.values()], measure), **options)
         if len(parts) > 1
-        else significance(parts["all"], measures=[measure], clusters=clusters, replicates=replicates, **options)
-        for measure in first.measures
+        else significance(first.single, measures=[measure], **together, **options)
+        for measure in first.scores.measures
     }
-    limits = [limits_of(design, alpha) for design in designs.values()] if len(parts) == 1 else None
-    frames = [_board(designs, m, measure, tests[measure], limits) for m, measure in enumerate(first.measures)]
-    own = [note for found in tests.values() for note in found.remarks]
-    named = [note for name, part in parts.items() for note in part.remarks] if len(parts) > 1 else []
+    limits = limits_of(first, alpha) if len(parts) == 1 else None
+    frames = [_board(designs, m, measure, found, limits) for m, (measure, found) in enumerate(tests.items())]
+    notes = [note for found in tests.values() for note in found.remarks]
+    if len(parts) > 1:
+        notes += [note.at(collection=name) for name, part in parts.items() for note in part.remarks]
     return Leaderboard(
         frame=pl.concat(frames),
         tests=tests,
         collections=tuple(parts),
-        remarks=tuple(dict.fromkeys((*own, *named))),
+        remarks=tuple(dict.fromkeys(notes)),
     )
 
 
@@ -192,34 +192,23 @@ def _board(
     m: int,
     measure: str,
     found: Significance,
-    limits: Sequence[tuple[Floats, Floats]] | None,
+    limits: tuple[Floats, Floats] | None,
 ) -> pl.DataFrame:
-    tables = [_complete(design.scores, m) for design in designs.values()]
-    means = np.stack([table.mean(axis=0) for table in tables])  # [collection, system]
-    lower = measure in found.lower_is_better
-    order = [found.systems.index(name) for name in found.order(measure)]
-    better = found.better[measure]
-    count = len(order)
-    value = means.mean(axis=0)
-    ranked = (-value if lower else value).round(12)
-    columns: dict[str, Any] = {
-        "rank": 1 + (ranked[:, None] < ranked).sum(axis=1),
-        "system": np.array(found.systems, dtype=object),
-        "mean": value,
-        "low": np.full(count, np.nan) if limits is None else limits[0][0][:, m],
-        "high": np.full(count, np.nan) if limits is None else limits[0][1][:, m],
-        "rank_low": 1 + better.sum(axis=0),
-        "rank_high": count - better.sum(axis=1),
-        "may_be_best": ~better.any(axis=0),
-    }
-    if len(designs) > 1:
-        signed = -means if lower else means
-        beaten = (signed[:, :, None] > signed[:, None, :]).sum(axis=2) + 0.5 * (
-            (signed[:, :, None] == signed[:, None, :]).sum(axis=2) - 1
-        )
-        columns["borda"] = (beaten / max(1, count - 1)).mean(axis=0)
-    rows = pl.DataFrame({name: list(values[order]) for name, values in columns.items()}).fill_nan(None)
-    return rows.select(pl.lit(measure).alias("measure"), pl.all())
+    rows = found.standing(measure)
+    order = [found.systems.index(name) for name in rows["system"]]
+    low, high = np.full((2, len(order)), np.nan) if limits is None else (limit[order, m] for limit in limits)
+    rows = rows.select(
+        pl.lit(measure).alias("measure"),
+        *("rank", "system", "mean"),
+        *(pl.Series(name, limit).fill_nan(None) for name, limit in (("low", low), ("high", high))),
+        *("rank_low", "rank_high", "may_be_best"),
+    )
+    if len(designs) == 1:
+        return rows
+    means = np.stack([_complete(design.scores, m).mean(axis=0)[order] for design in designs.values()])
+    signed = -means if measure in found.lower_is_better else means  # [collection, system]
+    beaten = np.sign(signed[:, :, None] - signed[:, None, :]).sum(axis=2) / 2 + (len(order) - 1) / 2
+    return rows.with_columns(borda=pl.Series((beaten / max(1, len(order) - 1)).mean(axis=0)))
 
 
 def _complete(scores: Scores, m: int) -> Floats:
@@ -234,4 +223,5 @@ def _joined(parts: Sequence[Scores], measure: str) -> Scores:
     values = np.concatenate([table * (whole / (len(tables) * len(table))) for table in tables]).T[:, :, None]
     kind = parts[0].kinds[parts[0].measures.index(measure)]
     queries = tuple(map(str, range(whole)))
-    return Scores(parts[0].systems, queries, (measure,), values, kinds=(replace(kind, range=(-np.inf, np.inf)),))
+    kinds = (replace(kind, range=(-np.inf, np.inf)),)
+    return Scores(parts[0].systems, queries, (measure,), values, kinds=kinds, coverage=troubled(parts))

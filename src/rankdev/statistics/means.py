@@ -20,7 +20,7 @@ def mean_intervals(
     clusters: Mapping[str, Any] | None = None,
     replicates: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Floats, Floats]:
-    """Bound the mean of every system and measure, ``[system, measure]``, over queries with a value for all; by Student's t.
+    """Bound the mean of every system and measure, ``[system, measure]``, over queries with a value for all, by t.
 
     Values are compared with the most common one: where too few differ from it, limits reach as far as what none of the
     queries showed could move the mean.

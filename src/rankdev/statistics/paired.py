@@ -30,8 +30,8 @@ class Tested:
     def interval(self, family: Family, level: Floats) -> tuple[Floats, Floats]:
         """Return intervals that leave out 0 exactly where p is at most the level.
 
-        Where too few queries differ for any sign test to reject, they reach at least as far as a difference that none of
-        the queries showed could move the mean.
+        Where too few queries differ for any sign test to reject, they reach at least as far as a difference that none
+        of the queries showed could move the mean.
         """
         low, high = self.limits(level)
         few = fewest_p(family) > level
@@ -74,8 +74,8 @@ def student(family: Family) -> Tested:
 def randomization(family: Family, permutations: int, seed: int) -> Tested:
     """Test by flips of the signs of differences: all of them where at most 20 queries differ, else drawn ones.
 
-    The interval is that of the mean differences δ that the same flips do not reject: a flip S with Σ S d = A and Σ S = C
-    is at least as extreme under δ where |A − δC| ≥ |T − δn|, which is between (T − A)/(n − C) and (T + A)/(n + C). A
+    The interval is that of the mean differences δ that the same flips do not reject: a flip S with Σ S d = A and Σ S =
+    C is at least as extreme under δ where |A − δC| ≥ |T − δn|, which is between (T − A)/(n − C) and (T + A)/(n + C). A
     cluster counts in n and C as often as it has queries.
     """
     rows = family.rows

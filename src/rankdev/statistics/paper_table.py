@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_lowercase
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
 from rankdev._common.checks import check_flag, check_whole
 from rankdev._common.result import Result
-from rankdev.errors import UsageError, counted
+from rankdev.errors import Note, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.contrasts import wanted_pairs
+from rankdev.statistics.decision import refused
 from rankdev.statistics.means import mean_intervals
+from rankdev.statistics.paired import USUAL
 from rankdev.statistics.panels import alike, as_scores, is_several
 from rankdev.statistics.replicates import Replicated, in_words, replicated
-from rankdev.statistics.significance import significance
-from rankdev.statistics.significance.result import Significance
+from rankdev.statistics.significance import Significance, significance
 
 DAGGERS = "†‡§¶"
 
@@ -80,22 +81,22 @@ class PaperTable(Result):
         spread = self._spread
         if not self.tests:
             return f"Best values are highlighted.{spread}"
-        made = next(iter(self.tests.values()))
         if self.baselines:
             meaning = ", ".join(f"{mark} differs significantly from {name}" for name, mark in self.marks.items())
         else:
             meaning = "A letter marks values significantly better than those of the system with that letter"
-        each = [*(["collection"] if len(self.tests) > 1 else []), *(["measure"] if made.family == "measure" else [])]
-        over = f" over {counted(made.summary()['pairs'][0], 'pair')}" + (
-            f" of each {' and '.join(each)}" if each else ""
-        )
-        corrected = "no correction" if made.correction == "none" else f"{made.correction} correction{over}"
-        drawn = sorted({one.drawn for one in self.tests.values()} - {""})
-        how = f" ({' or '.join(drawn)})" if drawn else ""
-        clusters = dict.fromkeys(f"{one.clusters:,}" for one in self.tests.values() if one.clusters)
-        over = f" of {' or '.join(clusters)} whole clusters of queries" if clusters else ""
-        tested = f"paired {made.test} test{how}{over}, two-sided, {corrected}, p ≤ {made.alpha:g}"
-        return f"Best values are highlighted. {meaning} ({tested}).{spread}"
+        made = dict.fromkeys(f"{one.method}, α = {one.alpha:g}" for one in self.tests.values())
+        return f"Best values are highlighted. {meaning}. {'; '.join(made)}.{spread}"
+
+    @property
+    def problems(self) -> tuple[Note, ...]:
+        """What is wrong with the data, so that nothing is decided."""
+        return tuple(dict.fromkeys(note for one in self.tests.values() for note in one.problems))
+
+    @property
+    def conclusion(self) -> str:
+        """Why nothing is marked, where the data have a problem; else empty: the table is the conclusion."""
+        return refused(self.problems) if self.problems else ""
 
     @property
     def _spread(self) -> str:
@@ -133,13 +134,13 @@ def table(
     *,
     measures: Sequence[str] | None = None,
     baselines: str | Sequence[str] | None = None,
-    test: str | None = None,
-    correction: str = "holm",
+    test: Literal["t", "randomization"] = "t",
+    correction: Literal["holm", "bh", "none"] = "holm",
     alpha: float = 0.05,
     intervals: bool = False,
     replicates: Mapping[str, Sequence[str]] | None = None,
     digits: int = 4,
-    permutations: int | None = None,
+    permutations: int = USUAL,
     clusters: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> PaperTable:
@@ -157,8 +158,8 @@ def table(
         Measures to show, in this order. Default: all.
     baselines : str or sequence of str, optional
         Up to four systems that all others are compared with. Default: all pairs.
-    test : {"randomization", "t"}, optional
-        Paired test. Default: as :func:`significance` chooses.
+    test : {"t", "randomization"}
+        Paired test, as in :func:`significance`.
     correction : {"holm", "bh", "none"}
         Correction for the pairs of each measure.
     alpha : float, default 0.05
@@ -170,12 +171,12 @@ def table(
         tests allow for the variance between runs.
     digits : int, default 4
         Decimals.
-    permutations : int, optional
-        Sign flips. Default: as :func:`significance` chooses.
+    permutations : int, default 100000
+        Sign flips that are drawn.
     clusters : dict of str to str, optional
-        The cluster of each query, as in :func:`significance`: whole clusters are flipped.
+        The cluster of each query, as in :func:`significance`.
     seed : int, default 0
-        Seed of the flips or resamples.
+        Seed of the flips.
 
     Returns
     -------
@@ -195,9 +196,8 @@ def table(
     old      0.40  †
     new      0.90* †
     <BLANKLINE>
-    Best values are highlighted. † differs significantly from bm25 (paired
-    randomization test (100,000 sign flips), two-sided, holm correction over 2 pairs
-    of each measure, p ≤ 0.05).
+    Best values are highlighted. † differs significantly from bm25. Paired t-tests,
+    Holm over 2 pairs, α = 0.05.
     """
     check_whole("digits", digits, 0)
     if check_flag("intervals", intervals) and replicates is not None:
@@ -224,7 +224,7 @@ def table(
         if name in runs:
             rows = rows.with_columns(_over_runs(runs[name]))
         parts.append(rows)
-    notes = (text.replace(" (family='all')", "") for one in tests.values() for text in one.remarks)  # no option here
+    notes = (note for one in tests.values() for note in one.remarks)
     return PaperTable(
         frame=pl.concat(parts),
         marks=marks,
@@ -252,13 +252,11 @@ def _marks(systems: Sequence[str], baselines: Sequence[str]) -> dict[str, str]:
 def _marked(found: Significance, marks: Mapping[str, str], by_baseline: bool) -> dict[tuple[str, str], str]:
     """Return the marks of each (system, measure), in the order of the marks."""
     signs: dict[tuple[str, str], list[str]] = {}
-    rows = found.to_polars().filter(pl.Series(found.significant, dtype=pl.Boolean))
-    for a, b, measure, difference in rows.select("a", "b", "measure", "difference").iter_rows():
-        ahead = (difference > 0) != (measure in found.lower_is_better)
-        better, worse = (a, b) if ahead else (b, a)
-        for system, other in ((a, b), (b, a)) if by_baseline else ((better, worse),):
-            if other in marks:
-                signs.setdefault((system, measure), []).append(marks[other])
+    for measure, better in found.better.items():
+        told = better | better.T if by_baseline else better
+        for i, j in np.argwhere(told).tolist():
+            if found.systems[j] in marks:
+                signs.setdefault((found.systems[i], measure), []).append(marks[found.systems[j]])
     order = list(marks.values())
     return {place: "".join(sorted(found, key=order.index)) for place, found in signs.items()}
 

@@ -12,12 +12,13 @@ import polars as pl
 from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import FINEST, check_choice, check_number, check_seed, check_whole
 from rankdev._common.result import Result
-from rankdev.errors import Note, UsageError
+from rankdev.errors import Note, UsageError, counted
+from rankdev.evaluation.problems import unjudged_share
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics._assumptions import remarks_on
-from rankdev.statistics.contrasts import Family, on_clusters
+from rankdev.statistics.contrasts import Family, gains, on_clusters
 from rankdev.statistics.corrections import CORRECTIONS, adjust
-from rankdev.statistics.decision import Decision, Verdict, leading, refused, verdicts
+from rankdev.statistics.decision import Decision, Verdict, leading, of_losses, refused, verdicts
 from rankdev.statistics.design import Design
 from rankdev.statistics.discrimination import DiscriminativePower
 from rankdev.statistics.paired import USUAL, Tested, randomization, student
@@ -26,6 +27,7 @@ from rankdev.statistics.segments import ALL
 
 TESTS = ("t", "randomization")
 FAMILIES = ("measure", "all")
+NAMES = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
 SENTENCES = 6  # pairs and measures that have a sentence each
 
 
@@ -95,6 +97,10 @@ class Significance(PairTests):
         Runs of each system.
     problems : tuple of str
         What is wrong with the data, so that nothing is decided.
+    losses : str
+        Of two systems, how many queries lost much, and how many of all may.
+    unjudged : str
+        How much of what the measures look at nobody judged; empty where that is not known.
     remarks : tuple of str
         Notes on the tests and the scores.
     lower_is_better : tuple of str
@@ -124,6 +130,8 @@ class Significance(PairTests):
     clusters: int | None = None
     replicates: dict[str, int] | None = None
     problems: tuple[Note, ...] = ()
+    losses: str = ""
+    unjudged: str = ""
     remarks: tuple[str, ...] = ()
     lower_is_better: tuple[str, ...] = field(default=(), repr=False)
     segments: dict[str, Significance] = field(default_factory=dict, repr=False)
@@ -146,6 +154,21 @@ class Significance(PairTests):
     def pairs(self) -> int:
         """Number of pairs of each measure."""
         return len(self.columns["measure"]) // len(self.measures)
+
+    @property
+    def method(self) -> str:
+        """The test and the correction in a few words: ``Paired t-tests, Holm over 15 pairs``."""
+        test = "t-test" if self.test == "t" else "randomization test"
+        flips = f" ({self.permutations:,} sign flips)" if self.permutations else ""
+        of = "" if self.clusters is None else f" of {counted(self.clusters, 'cluster')}"
+        text = f"Paired {test}{'s' if len(self.columns['measure']) > 1 else ''}{flips}{of}"
+        together, what = self.pairs, "pair"
+        if self.family == "all":
+            together, what = self.pairs * len(self.measures), "comparison"
+        if together == 1:
+            return text
+        over = f"{NAMES[self.correction]} over {counted(together, what)}" if self.correction in NAMES else "uncorrected"
+        return f"{text}, {over}"
 
     @property
     def parts(self) -> dict[str, Significance]:
@@ -194,6 +217,33 @@ class Significance(PairTests):
         """Return the systems, best mean first."""
         means = self.means[:, self.measures.index(measure)] * (-1 if measure in self.lower_is_better else 1)
         return [self.systems[i] for i in np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")]
+
+    def standing(self, measure: str) -> pl.DataFrame:
+        """Return the systems, best first, with the ranks that the decisions about all pairs leave them.
+
+        Columns rank, system, mean, rank_low (1 + the systems that are better), rank_high (that of the last, less the
+        systems that are worse), may_be_best (no system is better).
+        """
+        better, count = self.better[measure], len(self.systems)
+        means = self.means[:, self.measures.index(measure)]
+        ranked = (-means if measure in self.lower_is_better else means).round(12)
+        columns = {
+            "rank": 1 + (ranked[:, None] < ranked).sum(axis=1),
+            "system": np.array(self.systems, dtype=object),
+            "mean": means,
+            "rank_low": 1 + better.sum(axis=0),
+            "rank_high": count - better.sum(axis=1),
+            "may_be_best": ~better.any(axis=0),
+        }
+        order = [self.systems.index(name) for name in self.order(measure)]
+        return pl.DataFrame({name: values[order].tolist() for name, values in columns.items()})
+
+    def not_told_from(self, measure: str) -> dict[str, list[str]]:
+        """Return, for each system, those that it cannot be told from, best first."""
+        apart = self.better[measure] | self.better[measure].T
+        order = self.order(measure)
+        place = {name: i for i, name in enumerate(self.systems)}
+        return {a: [b for b in order if b != a and not apart[place[a], place[b]]] for a in order}
 
     def _leader(self, measure: str) -> str:
         better, order = self.better[measure], self.order(measure)
@@ -289,9 +339,9 @@ def significance(
 ) -> Significance:
     """Test every pair of systems, or every system against each baseline, and decide about each.
 
-    A system is better or worse than another where the corrected p-value is at most ``alpha``, which is exactly where the
-    interval leaves out 0. With a ``margin`` it is the same where the interval lies within ± margin, and not worse where
-    it lies above − margin. Where so few queries differ that no sign test could reject, nothing is decided.
+    A system is better or worse than another where the corrected p-value is at most ``alpha``, which is exactly where
+    the interval leaves out 0. With a ``margin`` it is the same where the interval lies within ± margin, and not worse
+    where it lies above − margin. Where so few queries differ that no sign test could reject, nothing is decided.
 
     Parameters
     ----------
@@ -302,8 +352,8 @@ def significance(
     baselines : str or sequence of str, optional
         Compare every other system with these only. Default: all pairs, of which the later system is the candidate.
     test : {"t", "randomization"}
-        Paired test: Student's, or the randomization test, which takes all sign flips where at most 20 queries differ and
-        draws ``permutations`` of them otherwise.
+        Paired test: Student's, or the randomization test, which takes all sign flips where at most 20 queries differ
+        and draws ``permutations`` of them otherwise.
     correction : {"holm", "bh", "none"}
         Correction for multiple comparisons.
     family : {"measure", "all"}
@@ -319,8 +369,8 @@ def significance(
     clusters : dict of str to str, optional
         The cluster of each query, such as its user, session or topic: queries of a cluster are not independent.
     replicates : dict of str to list of str, optional
-        Systems with several runs, such as training with several seeds: the names of their runs among the scores, three or
-        more each. Runs that are not named are systems with one run, taken as deterministic.
+        Systems with several runs, such as training with several seeds: the names of their runs among the scores, three
+        or more each. Runs that are not named are systems with one run, taken as deterministic.
     segments : dict of str to str, or dict of str to list of str, optional
         The segment of each query, or the queries of each segment: test each segment too, corrected over pairs and
         segments.
@@ -336,7 +386,7 @@ def significance(
     >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.9]]], 1, (2, 40, 1))
     >>> scores = rd.Scores(("old", "new"), tuple(map(str, range(40))), ("P@5",), values)
     >>> print(rd.significance(scores).conclusion)
-    new is better than old on average in P@5: +0.803 [0.372, 1.235], 40 queries.
+    new is better than old on average in P@5: +1.262 [0.816, 1.707], 40 queries.
     """
     for what, word, known in (
         ("test", test, TESTS),
@@ -369,7 +419,17 @@ def significance(
         within, left_out = design.within(families)
         parts = _tested(design, within, perform, made)
         notes += left_out
-    return replace(whole, segments=parts, remarks=(*whole.remarks, *notes, *design.notes))
+    known = {"losses": losses_of(design, families), "unjudged": unjudged_share(design.single)}
+    return replace(whole, segments=parts, remarks=(*whole.remarks, *notes, *design.notes), **known)
+
+
+def losses_of(design: Design, families: Sequence[Family]) -> str:
+    """State for a single pair how many queries lost much under the first measure."""
+    measure, family = design.scores.measures[0], families[0]
+    if family.pairs > 1:
+        return ""
+    named = measure if len(families) > 1 else ""
+    return of_losses(gains(family, measure in design.scores.lower_is_better), family.reach, named)
 
 
 def _tested(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,7 +25,7 @@ from rankdev.cli.inputs import (
     score_runs,
 )
 from rankdev.cli.options import empty_option, measure_option, name_option, order_options, refuse_unused
-from rankdev.cli.outputs import deliver, draw, figure_option, output_options
+from rankdev.cli.outputs import deliver, draw, end, figure_option, output_options
 from rankdev.errors import UsageError, counted
 
 if TYPE_CHECKING:
@@ -35,13 +35,22 @@ if TYPE_CHECKING:
 
 test_option = click.option(
     "--test",
-    type=RegisteredChoice("rankdev.statistics.paired:TESTS"),
-    help="randomization (default) or t.",
+    type=RegisteredChoice("rankdev.statistics.significance:TESTS"),
+    help="t (default) or randomization.",
 )
 correction_option = click.option(
     "--correction",
     type=RegisteredChoice("rankdev.statistics.corrections:CORRECTIONS"),
     help="holm (default), bh or none.",
+)
+permutations_option = click.option(
+    "--permutations",
+    cls=SharedOption,
+    metavar="N",
+    type=int,
+    default=100_000,
+    show_default=True,
+    help="Sign flips that are drawn, with --test randomization.",
 )
 
 
@@ -54,10 +63,10 @@ correction_option = click.option(
 @collection_option
 @click.option("--pooled", is_flag=True, help="Pool the queries of all collections.")
 @figure_option
-@click.option("-q", "--per-query", is_flag=True, help="Show two systems query by query, worst for A first.")
+@click.option("-q", "--per-query", is_flag=True, help="Show two systems query by query, worst first.")
 @click.option("--pairs", cls=SharedOption, is_flag=True, help="Show all pairs, even of many systems.")
 @click.option("--discriminative-power", is_flag=True, help="Show the p-values of all pairs, by measure.")
-@click.option("--margin", type=float, help="Test equivalence within this difference.")
+@click.option("--margin", type=float, help="Largest difference that does not matter.")
 @click.option("--baseline", "baselines", multiple=True, help="Compare with this system only; repeat.")
 @test_option
 @correction_option
@@ -68,13 +77,7 @@ correction_option = click.option(
     default="measure",
     help="Correct within each measure (default) or all.",
 )
-@click.option(
-    "--permutations",
-    cls=SharedOption,
-    metavar="N",
-    type=int,
-    help="Sign flips per test. Default: 100000 or as needed.",
-)
+@permutations_option
 @clusters_option
 @replicates_option
 def compare_command(
@@ -82,10 +85,10 @@ def compare_command(
     pooled: bool,
     margin: float | None,
     baselines: tuple[str, ...],
-    test: str | None,
+    test: Any,
     correction: str | None,
     family: Any,
-    permutations: int | None,
+    permutations: int,
     clusters: str | None,
     replicates: tuple[str, ...],
     alpha: float,
@@ -99,23 +102,25 @@ def compare_command(
     segments: str | None,
     **source: Any,
 ) -> None:
-    """Test all pairs of systems, or all against baselines, for each measure.
-    Give REFERENCES and RUNs, or --scores, or more than one --collection.
+    """Decide about each pair of systems, or about each and the baselines, for each measure.
+
+    Give REFERENCES and RUNs, or --scores, or more than one --collection. Of two RUNs the first is the baseline.
     """
     from rankdev.display.differences import plot_differences
     from rankdev.display.dispatch import report_of
     from rankdev.evaluation.scores import Scores
-    from rankdev.statistics.equivalence import equivalence
-    from rankdev.statistics.meta_analysis import meta_analysis
     from rankdev.statistics.significance import significance
 
-    _check(bool(collections), pooled, margin, per_query, discriminative_power, correction)
+    _check(bool(collections), pooled, per_query, discriminative_power)
+    test = test or ("randomization" if discriminative_power else "t")
     if test == "t":
-        refuse_unused("permutations", why="has no effect with --test t")
+        refuse_unused("permutations", "seed", why="is for --test randomization")
     correction = correction or ("none" if discriminative_power else "holm")
     testing: dict[str, Any] = {"baselines": baselines or None, "correction": correction, "alpha": alpha}
-    testing["clusters"] = together = read_clusters(clusters)
+    testing["clusters"] = read_clusters(clusters)
     if collections and not pooled:
+        from rankdev.statistics.meta_analysis import meta_analysis
+
         several = load_collections(collections, segments=segments, **source)
         combined = meta_analysis(several, **testing)
         deliver(report_of(combined), form, output)
@@ -133,60 +138,43 @@ def compare_command(
         )
     repeated = matching_runs(replicates, scores.systems)
     testing |= {"test": test, "family": family, "permutations": permutations, "seed": seed, "replicates": repeated}
-
-    def analyse(part: Scores) -> Result:
-        if per_query:
-            return part.differences()
-        if margin is not None:
-            chosen: Literal["bonferroni", "none"] = "none" if correction == "none" else "bonferroni"
-            options: dict[str, Any] = {"alpha": alpha, "clusters": together}
-            return equivalence(part, margin=margin, baselines=baselines or None, correction=chosen, **options)
-        return significance(part, **testing).discriminative_power()
-
     found: Result
-    if per_query or discriminative_power or margin is not None:
-        found, report = analyse_segments(scores, segments, analyse)
+    if per_query:
+        found, report = analyse_segments(scores, segments, lambda part: part.differences())
+    elif discriminative_power:
+        found, report = analyse_segments(
+            scores, segments, lambda part: significance(part, **testing).discriminative_power()
+        )
     else:
-        found = significance(scores, **testing, segments=None if segments is None else read_segments(segments))
+        parts = None if segments is None else read_segments(segments)
+        found = significance(scores, **testing, margin=margin, segments=parts)
         report = report_of(found, pairs=pairs)
     deliver(report, form, output)
-    alone = margin is None and not discriminative_power and not repeated
-    if alone and len(scores.systems) == 2 and len(scores.measures) == 1:
-        draw(figure, plot_differences, scores, *scores.systems, *scores.measures)
-        return
-    draw(figure, found.plot)
+    if not discriminative_power and not repeated and len(scores.systems) == 2 and len(scores.measures) == 1:
+        draw(figure, plot_differences, scores, *reversed(scores.systems), *scores.measures)
+    else:
+        draw(figure, found.plot)
+    end(found)
 
 
-def _check(
-    several: bool,
-    pooled: bool,
-    margin: float | None,
-    per_query: bool,
-    discriminative_power: bool,
-    correction: str | None,
-) -> None:
+def _check(several: bool, pooled: bool, per_query: bool, discriminative_power: bool) -> None:
     """Refuse options that do not go together."""
     if pooled and not several:
         raise UsageError("--pooled is for several collections; give each with --collection")
-    if (several and not pooled) or per_query or discriminative_power or margin is not None:
+    if (several and not pooled) or per_query or discriminative_power:
         refuse_unused("pairs", why="is for tests within one collection")
     if several:
         own = "is for a single collection, and --collection has its own test"
-        refuse_unused("margin", "per_query", "discriminative_power", why=own)
+        refuse_unused("per_query", "discriminative_power", why=own)
         if not pooled:
             own = "needs --pooled, because --collection has its own test"
-            refuse_unused("test", "family", "permutations", "replicates", why=own)
+            refuse_unused("margin", "test", "family", "permutations", "replicates", why=own)
     if per_query:
         own = "is for tests, and --per-query shows differences as they are"
         refuse_unused("margin", "baselines", "test", "correction", "family", "permutations", why=own)
         refuse_unused("discriminative_power", "clusters", "replicates", why=own)
     if discriminative_power:
         refuse_unused("margin", "baselines", "family", why="is not for --discriminative-power, which tests all pairs")
-    if margin is not None:
-        own = "is for tests, and --margin uses its own interval"
-        refuse_unused("test", "family", "permutations", "replicates", why=own)
-        if correction != "none":
-            refuse_unused("correction", why="can only be none with --margin, which uses its own interval")
 
 
 @click.command(

@@ -14,7 +14,7 @@ from rankdev.cli.designs import clusters_option, read_clusters, read_segments
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import load_scores, source_options
 from rankdev.cli.options import refuse_unused
-from rankdev.cli.outputs import deliver, file_option
+from rankdev.cli.outputs import deliver, end, file_option
 from rankdev.errors import DataError, FileFormatError, UsageError
 
 if TYPE_CHECKING:
@@ -39,16 +39,14 @@ def _check_saved(path: str) -> None:
 )
 @source_options
 @click.option("--references", "usual", type=click.Path(), hidden=True)  # for settings
-@click.option("--margin", default=0.0, help="Acceptable loss of the mean. Default: none.")
-@click.option("--query-margin", type=float, help="Fail if any query loses more than this.")
+@click.option("--margin", type=float, help="Acceptable loss of the mean; required.")
 @click.option("--require", "required", metavar="QUERY", multiple=True, help="This query must not lose; repeat.")
 @click.option("--segments", metavar="FILE", type=click.Path(), help="Segments that must pass: query, segment.")
 @click.option("--against", metavar="FILE", type=click.Path(), help="Saved scores of the baseline, instead of its RUN.")
-@click.option("--release", metavar="FILE", type=click.Path(), help="Also compare with a release's saved scores.")
 @file_option("--save", check=_check_saved, help="Save the candidate's scores unless it fails.")
 @click.option("--baseline", help="With --scores: the system in use.")
 @click.option("--candidate", help="With --scores: the system that may replace it.")
-@click.option("--alpha", default=0.05, show_default=True, help="Probability of a wrong decision.")
+@click.option("--alpha", default=0.05, show_default=True, help="Intervals have confidence 1 − alpha.")
 @clusters_option
 @click.option(
     "--undecided", type=click.Choice(["pass", "fail"]), default="pass", help="If the data cannot decide. Default: pass."
@@ -57,12 +55,10 @@ def _check_saved(path: str) -> None:
 @file_option("--comment", help="Also write the report as Markdown.")
 def gate_command(
     usual: str | None,
-    margin: float,
-    query_margin: float | None,
+    margin: float | None,
     required: tuple[str, ...],
     segments: str | None,
     against: str | None,
-    release: str | None,
     save: str | None,
     baseline: str | None,
     candidate: str | None,
@@ -75,10 +71,10 @@ def gate_command(
     output: str | None,
     **source: Any,
 ) -> None:
-    """Decide whether a candidate may replace a baseline: it must not be worse.
+    """Decide whether a candidate may replace a baseline: it must not be worse by more than the margin.
 
     Give REFERENCES and the RUNs of baseline (or --against) and candidate. Exit status: 3 if it fails, 4 if
-    the data cannot decide and --undecided is fail.
+    the data cannot decide and --undecided is fail, 1 if the data have a problem.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.display.encodings import FORMATS
@@ -86,17 +82,17 @@ def gate_command(
     from rankdev.statistics.gate import gate
 
     against = _sort_arguments(source, usual, against, save)
-    compared = _compared(source, against, release, save, baseline, candidate)
+    compared = _compared(source, against, save, baseline, candidate)
     if compared.baseline is None:
         _save(compared.scores, save)
         return
+    if margin is None:
+        raise UsageError("margin-needed")
     found = gate(
         compared.scores,
         baseline=compared.baseline,
         candidate=compared.candidate,
-        release=compared.release,
         margin=margin,
-        query_margin=query_margin,
         required=required,
         segments=None if segments is None else read_segments(segments),
         alpha=alpha,
@@ -107,6 +103,7 @@ def gate_command(
     _write(comment, FORMATS["markdown"].encode(report))
     deliver(report, form, output)
     new = compared.scores.select(systems=[found.candidate])
+    end(found)
     if found.verdict == "fail" or (found.verdict == "undecided" and undecided == "fail"):
         click.get_current_context().exit(FAILED if found.verdict == "fail" else UNDECIDED)
     _save(new, save)
@@ -119,7 +116,6 @@ class _Compared:
     scores: Scores
     baseline: str | None
     candidate: str | None
-    release: str | None = None
 
 
 def _sort_arguments(source: dict[str, Any], usual: str | None, against: str | None, save: str | None) -> str | None:
@@ -140,7 +136,6 @@ def _sort_arguments(source: dict[str, Any], usual: str | None, against: str | No
 def _compared(
     source: dict[str, Any],
     against: str | None,
-    release: str | None,
     save: str | None,
     baseline: str | None,
     candidate: str | None,
@@ -152,7 +147,7 @@ def _compared(
     runs, saved = source["runs"], against is not None
     if source["table"] is not None:
         why = "is for runs: scores from a file do not state their references"
-        refuse_unused("against", "release", "save", why=why)
+        refuse_unused("against", "save", why=why)
         if baseline is None:
             raise UsageError("name the --baseline of --scores")
         return _Compared(load_scores(**source), baseline, candidate)
@@ -162,28 +157,23 @@ def _compared(
     if len(runs) != (1 if saved or first else 2):
         wanted = "the RUN of the candidate alone" if saved else "the RUN of the baseline and that of the candidate"
         raise UsageError(f"give REFERENCES and {wanted}{'' if saved else '; or --against or --scores'}")
-    if first:
-        refuse_unused("release", why="needs a baseline, and --save of one RUN only saves its scores")
-        release = None  # that of the settings
     if not source["names"] and len({system_name(path) for path in runs}) < len(runs):
         source["names"] = ("baseline", "candidate")
-    kept = {role: path for role, path in (("baseline", against), ("release", release)) if path is not None}
-    lasting = bool(kept) or save is not None
+    lasting = saved or save is not None
     passing = [path for path in (source["references"], *runs) if path == "-" or is_special(path)]
     if passing and lasting:
-        options = "--against, --release and --save"
-        raise UsageError(f"{passing[0]} can be read only once, and {options} read it twice; give a file")
-    others = {role: _read_saved(path) for role, path in kept.items()}
+        raise UsageError(f"{passing[0]} can be read only once, and --against and --save read it twice; give a file")
+    known = None if against is None else _read_saved(against)
     scores = load_scores(**source)
     if lasting or (_equal(scores) and not passing):
-        scores = _with_origin(scores, source, others.get("baseline"))
+        scores = _with_origin(scores, source, known)
     names = dict(zip(["candidate", "baseline"], reversed(scores.systems), strict=False))
-    for role, other in others.items():
+    if known is not None and against is not None:
         try:
-            scores, names[role] = with_system(scores, other, role)
+            scores, names["baseline"] = with_system(scores, known, "baseline")
         except DataError as error:
-            raise FileFormatError(kept[role], f"{error}; {REMEDY}") from None
-    return _Compared(scores, names.get("baseline"), names["candidate"], names.get("release"))
+            raise FileFormatError(against, f"{error}; {REMEDY}") from None
+    return _Compared(scores, names.get("baseline"), names["candidate"])
 
 
 def _read_saved(path: str) -> Scores:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.commands.compare import correction_option, test_option
+from rankdev.cli.commands.compare import correction_option, permutations_option, test_option
 from rankdev.cli.designs import clusters_option, matching_runs, read_clusters, replicates_option
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import analyse_source, collection_option, score_options
 from rankdev.cli.options import refuse_unused
-from rankdev.cli.outputs import deliver, draw, figure_option
+from rankdev.cli.outputs import deliver, draw, end, figure_option
 
 if TYPE_CHECKING:
     from rankdev.statistics.paper_table import PaperTable
@@ -25,24 +25,20 @@ if TYPE_CHECKING:
 @score_options
 @collection_option
 @figure_option
-@click.option(
-    "--rule",
-    type=click.Choice(["mean", "borda", "wins"]),
-    default="mean",
-    metavar="RULE",
-    help="Over several collections: mean (default), borda, wins.",
-)
+@test_option
+@correction_option
+@permutations_option
 @click.option("--alpha", default=0.05, show_default=True, help="Level of tests and intervals.")
 @clusters_option
 @replicates_option
-@click.option("--resamples", default=2000, show_default=True, metavar="N", help="For the probability of being best.")
 def leaderboard_command(
     collections: tuple[str, ...],
-    rule: Any,
+    test: Any,
+    correction: str | None,
+    permutations: int,
     alpha: float,
     clusters: str | None,
     replicates: tuple[str, ...],
-    resamples: int,
     seed: int,
     form: str | None,
     output: str | None,
@@ -50,15 +46,16 @@ def leaderboard_command(
     segments: str | None,
     **source: Any,
 ) -> None:
-    """Rank systems, with intervals of means and ranks, and groups without a significant difference.
+    """Rank systems, with intervals of means, and the ranks that the decisions about pairs leave them.
 
-    Give REFERENCES and RUNs, or --scores, or several --collection: tasks over which systems are ordered.
+    Give REFERENCES and RUNs, or --scores, or several --collection: then systems are ordered by their mean over these.
     """
     from rankdev.statistics.leaderboard import Leaderboard, leaderboard
 
     if collections:
         refuse_unused("clusters", "replicates", why="is for one collection")
-    options: dict[str, Any] = {"rule": rule, "alpha": alpha, "resamples": resamples, "seed": seed}
+    options: dict[str, Any] = {"test": test or "t", "correction": correction or "holm", "alpha": alpha}
+    options |= {"permutations": permutations, "seed": seed}
 
     def analyse(scores: Any) -> Leaderboard:
         repeated = matching_runs(replicates, scores.systems) if replicates else None
@@ -67,6 +64,7 @@ def leaderboard_command(
     found, report = analyse_source(analyse, collections, segments, **source)
     deliver(report, form, output)
     draw(figure, found.plot)
+    end(found)
 
 
 @click.command(
@@ -79,6 +77,7 @@ def leaderboard_command(
 @click.option("--baseline", "baselines", multiple=True, help="Mark differences from this system; repeat.")
 @test_option
 @correction_option
+@permutations_option
 @click.option("--alpha", default=0.05, show_default=True, help="Level of the tests.")
 @clusters_option
 @click.option("--intervals", is_flag=True, help="Show the interval of each mean over queries.")
@@ -90,7 +89,8 @@ def table_command(
     form: str | None,
     output: str | None,
     segments: str | None,
-    test: str | None,
+    test: Any,
+    permutations: int,
     correction: str | None,
     alpha: float,
     clusters: str | None,
@@ -108,12 +108,18 @@ def table_command(
     from rankdev.statistics.paper_table import table
 
     testing: dict[str, Any] = {"alpha": alpha, "digits": digits, "seed": seed, "intervals": intervals}
-    testing |= {"test": test, "correction": correction or "holm", "clusters": read_clusters(clusters)}
+    testing |= {
+        "test": test or "t",
+        "correction": correction or "holm",
+        "clusters": read_clusters(clusters),
+        "permutations": permutations,
+    }
 
     def analyse(scores: Any) -> PaperTable:
         first = next(iter(scores.values())) if isinstance(scores, dict) else scores
         repeated = matching_runs(replicates, first.systems)
         return table(scores, baselines=baselines or None, replicates=repeated, **testing)
 
-    _, report = analyse_source(analyse, collections, segments, **source)
+    found, report = analyse_source(analyse, collections, segments, **source)
     deliver(report, form, output)
+    end(found)
