@@ -18,7 +18,7 @@ import numpy as np
 
 import rankdev as rd
 from rankdev.statistics.contrasts import Family
-from rankdev.statistics.equivalence import interval
+from rankdev.statistics.paired import student
 
 DEFAULT = Path(__file__).parents[2].parent / "shared/data/trec-dl/passage/dl21"
 FOUND = Path(__file__).parent / "found.json"
@@ -38,9 +38,9 @@ def pairs(values: np.ndarray) -> dict[str, np.ndarray]:
     spread = np.std(values[:, None] - values[None], axis=2)
     spread[spread < 1e-6] = np.inf  # runs that were handed in twice, and each with itself
     systems = np.arange(len(values))
-    return dict(
-        zip(KINDS, (np.stack([systems, spread.argmin(1)], 1), np.stack([systems[:-1], systems[1:]], 1)), strict=True)
-    )
+    nearest, following = np.stack([systems, spread.argmin(1)], 1), np.stack([systems[:-1], systems[1:]], 1)
+    following = following[np.isfinite(spread[following[:, 0], following[:, 1]])]
+    return dict(zip(KINDS, (nearest, following), strict=True))
 
 
 def drawn(
@@ -61,7 +61,7 @@ def decided(old: np.ndarray, new: np.ndarray, margin: np.ndarray) -> dict[str, n
     family = Family(
         np.concatenate([old, new]).T, np.arange(old.shape[1]), trials + np.arange(trials), np.arange(trials), 1.0
     )
-    low, high = interval(family, 2 * ALPHA)
+    low, high = student(family).interval(family, np.full(trials, ALPHA))
     raw = new.mean(axis=1) < (1 - THRESHOLD) * old.mean(axis=1)
     return {"raw fails": raw, "gate fails": high < -margin, "gate passes": low > -margin}
 
@@ -108,7 +108,7 @@ def wrong_passes(rows: list[dict[str, Any]]) -> str:
     raw, gate = ([1 - row["raw fails"] for row in edge], [row["gate passes"] for row in edge])
     return (
         f"Of candidates that are worse by exactly the margin, {min(raw):.0%} to {max(raw):.0%} pass the threshold and"
-        f" {min(gate):.1%} to {max(gate):.1%} pass the gate, which allows 5%."
+        f" {min(gate):.1%} to {max(gate):.1%} pass the gate, which allows 2.5%."
     )
 
 

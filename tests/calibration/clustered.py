@@ -7,11 +7,11 @@ from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
+from rankdev.statistics.equivalence import interval
 
 import rankdev as rd
 from rankdev.statistics._effect_sizes import effect_limits, fraction_won
 from rankdev.statistics.contrasts import Family
-from rankdev.statistics.equivalence import interval
 from rankdev.statistics.power.student import queries_for
 from rankdev.statistics.rank_correlation import tau_b
 from tests.calibration.designs import clustered

@@ -8,12 +8,12 @@ from unittest.mock import patch
 
 import numpy as np
 import polars as pl
+from rankdev.statistics.groups import rank_limits
 
 import rankdev as rd
 from rankdev.statistics.bounded_values import widened
 from rankdev.statistics.contrasts import Family, skewed_p
 from rankdev.statistics.corrections import holm
-from rankdev.statistics.groups import rank_limits
 from rankdev.statistics.paired import TESTS, Drawing
 from tests.calibration.simulations import ALPHA, KINDS, Finding, family
 

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+from rankdev.statistics.equivalence import interval
 from scipy import stats
 
 import rankdev as rd
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics._random_effects import combine
 from rankdev.statistics.contrasts import Family
-from rankdev.statistics.equivalence import interval
 from rankdev.statistics.prediction_powered import estimate
 from tests.calibration.simulations import ALPHA, KINDS, Finding
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from rankdev.statistics.equivalence import interval
 
 import rankdev as rd
 from rankdev.statistics._effect_sizes import effect_limits
@@ -12,7 +13,6 @@ from rankdev.statistics._pilot import bounded_effect
 from rankdev.statistics.bounded_values import fraction_limits, widened
 from rankdev.statistics.contrasts import Family
 from rankdev.statistics.corrections import holm
-from rankdev.statistics.equivalence import interval
 from rankdev.statistics.paired import TESTS, Drawing
 from rankdev.statistics.prediction_powered import estimate
 from tests.calibration.simulations import ALPHA, KINDS, Finding, family

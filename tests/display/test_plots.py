@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from rankdev.statistics.equivalence import equivalence
 from tests.raising import raises
 
 from rankdev.display.agreement import plot_agreement, plot_sensitivity
@@ -16,7 +17,6 @@ from rankdev.evaluation.explain import explain
 from rankdev.evaluation.losses import losses
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.agreement import agreement
-from rankdev.statistics.equivalence import equivalence
 from rankdev.statistics.planning import plan
 from rankdev.statistics.power import power
 from rankdev.statistics.sensitivity import Sensitivity

@@ -3,13 +3,11 @@
 from contextlib import nullcontext
 
 import numpy as np
-import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
-from rankdev.measures.base import MeasureInfo
 from tests.raising import noted, raises, warns
 
 N = 16
@@ -44,10 +42,10 @@ ANALYSES = {
     "people": lambda scores, **given: rd.agreement_with_people(scores, said(scores), **given),
     "gate": lambda scores, **given: rd.gate(scores, baseline="a", candidate="c", margin=0.1, **given),
     "table": rd.table,
-    "leaderboard": lambda scores, **given: rd.leaderboard(scores, resamples=50, **given),
-    "equivalence": lambda scores, **given: rd.equivalence(scores, margin=0.1, **given),
+    "leaderboard": rd.leaderboard,
+    "margin": lambda scores, **given: rd.significance(scores, margin=0.1, **given),
 }
-COUNTS = ("wins", "ties", "losses", "verdicts", "queries", "reason")  # of queries, whatever they are drawn with
+COUNTS = ("wins", "ties", "losses", "verdicts", "queries", "reason", "effect")  # of queries, whatever they are drawn with
 
 
 def tables(found):
@@ -76,33 +74,6 @@ def test_clusters_of_one_query_change_nothing(name):
         plain, clustered = (analyse(scores, clusters=given) for given in (None, {q: q for q in scores.queries}))
     for one, other in zip(tables(plain), tables(clustered), strict=True):
         assert_frame_equal(one, other)
-
-
-def test_effect_sizes_allow_for_clusters():
-    once, twice = scored(VALUES), scored(np.repeat(VALUES, 2, axis=1))
-    clusters = {query: i // 2 for i, query in enumerate(twice.queries)}
-    plain, clustered = (
-        rd.significance(scores, clusters=given).effect_sizes() for scores, given in ((once, None), (twice, clusters))
-    )
-    assert clustered["effect"].to_numpy() == pytest.approx(plain["effect"].to_numpy(), rel=0.05)
-    for width in (pl.col("high") - pl.col("low"), pl.col("won_high") - pl.col("won_low")):
-        narrow = rd.significance(twice).effect_sizes().select(width).to_numpy()
-        wide, expected = (found.select(width).to_numpy() for found in (clustered, plain))
-        assert wide == pytest.approx(expected, rel=0.12)
-        assert (wide > 1.2 * narrow).all()
-    runs = rd.significance(once, replicates={"x": ["a", "b"]}).effect_sizes()
-    assert runs["low"].is_null().all()
-    assert runs["won_low"].is_null().all()
-
-
-@pytest.mark.parametrize("clusters", [None, {f"q{i}": i // 2 for i in range(N)}])
-def test_lower_is_better_turns_the_fraction_won(clusters):
-    kinds = (MeasureInfo("x", higher_is_better=False), MeasureInfo("y", higher_is_better=True))
-    scores = rd.Scores(("a", "b", "c"), scored(VALUES).queries, ("x", "y"), VALUES[:, :, [0, 0]], kinds=kinds)
-    lower, higher = rd.significance(scores, clusters=clusters).effect_sizes().partition_by("measure")
-    for name, other in (("won", "won"), ("won_low", "won_high"), ("won_high", "won_low")):
-        assert lower[name].to_numpy() == pytest.approx(1 - higher[other].to_numpy())
-    assert (lower["won_low"] < lower["won"]).all()
 
 
 def test_measures_with_gaps_have_the_clusters_of_their_own_queries():

@@ -7,6 +7,7 @@ import pytest
 
 import rankdev as rd
 from rankdev.statistics._assumptions import groups_by_id, within
+from tests.raising import kinds, noted
 
 
 def scores_of(apart, ids):
@@ -71,19 +72,18 @@ def dependent(rng, topics=30, each=4):
 
 def test_variants_that_depend_on_each_other_are_noted_with_what_to_do():
     apart, ids = dependent(np.random.default_rng(1)), variants(30, 4)
-    (note,) = (text for text in rd.significance(scores_of(apart, ids)).remarks if "ids begin alike" in text)
-    assert note.startswith("P@5: queries such as 0-0 and 0-1, whose ids begin alike (30 groups)")
-    assert "clusters" in note
-    turned = rd.significance(scores_of(apart[::-1], ids[::-1])).remarks
-    assert [text.split("correlate")[1] for text in turned if "ids begin" in text] == [note.split("correlate")[1]]
+    note = noted(rd.significance(scores_of(apart, ids)).remarks, "dependent", one="0-0", other="0-1", groups=30)
+    turned = noted(rd.significance(scores_of(apart[::-1], ids[::-1])).remarks, "dependent")
+    assert turned.fields["alike"] == pytest.approx(note.fields["alike"])
+    assert note.fields["times"] == pytest.approx(np.sqrt(1 + 3 * note.fields["alike"]))
     clusters = {query: query.split("-")[0] for query in ids}
-    assert not any("ids begin" in text for text in rd.significance(scores_of(apart, ids), clusters=clusters).remarks)
+    assert "dependent" not in kinds(rd.significance(scores_of(apart, ids), clusters=clusters).remarks)
     plain = [str(i) for i in range(120)]
-    assert not any("ids begin" in text for text in rd.significance(scores_of(apart, plain)).remarks)
+    assert "dependent" not in kinds(rd.significance(scores_of(apart, plain)).remarks)
 
 
 def test_independent_variants_are_not_noted():
     rng = np.random.default_rng(2)
     scores = [scores_of(rng.normal(0, 0.1, 120), variants(30, 4)) for _ in range(10)]
-    notes = [any("ids begin" in text for text in rd.significance(one, test="t").remarks) for one in scores]
+    notes = ["dependent" in kinds(rd.significance(one).remarks) for one in scores]
     assert sum(notes) <= 2

@@ -67,7 +67,7 @@ def test_collections_stand_side_by_side_and_are_tested_each_by_itself():
     for name, part in both.items():
         alone = rd.table(part, baselines="bm25").to_polars()
         assert found.to_polars().filter(collection=name).drop("collection").equals(alone.drop("collection"))
-    assert "of each collection and measure" in found.caption
+    assert "Paired t-tests, Holm over 2 pairs, α = 0.05." in found.caption
     assert "one P@5" in str(found)
     assert "two RR" in str(found)
 
@@ -140,7 +140,7 @@ def test_seeds_have_means_and_deviations():
     text = " ".join(str(found).split())
     assert f"{means.mean():.4f} ± {means.std(ddof=1):.4f}" in text.replace("*", "")
     assert "Means ± standard deviations over runs: bm25 1, bert 5;" in text
-    assert "paired t test" in text
+    assert "Paired t-test, α = 0.05." in text
     alike = rd.Scores(tuple(f"{name}-{i}" for name in "ab" for i in range(3)), known.queries, ("AP",), values)
     both = rd.table(alike, replicates={name: [f"{name}-{i}" for i in range(3)] for name in "ab"})
     assert "over runs: 3 of each system" in both.caption
@@ -153,7 +153,7 @@ def test_the_command_has_both(tmp_path):
     call = ["table", "--scores", str(tmp_path / "s.csv"), "--baseline", "bm25", "--digits", "2"]
     done = CliRunner().invoke(cli, [*call, "--intervals"])
     assert done.stdout == str(rd.table(scores(), baselines="bm25", digits=2, intervals=True)) + "\n"
-    done = CliRunner().invoke(cli, [*call, "--replicates", "other=[!b]*"])
-    assert "Means ± standard deviations over runs" in " ".join(done.stdout.split())
+    done = CliRunner().invoke(cli, [*call, "--test", "randomization", "--correction", "none"])
+    assert "Paired randomization tests (100,000 sign flips), uncorrected, α = 0.05." in " ".join(done.stdout.split())
     done = CliRunner().invoke(cli, [*call, "--intervals", "--format", "latex"])
     assert "\\textbf{" in done.stdout

@@ -5,12 +5,12 @@ import pytest
 from scipy import stats
 
 import rankdev as rd
+from rankdev.display.dispatch import report_of
 from rankdev.errors import UsageError
-from rankdev.statistics.replicates import between_runs
 from tests.raising import noted, raises
 
-RUNS = {"a": ["a-1", "a-2", "a-3"], "b": ["b-1", "b-2"]}
-NAMES = ("a-1", "b-1", "a-2", "c", "b-2", "a-3")
+RUNS = {"a": ["a-1", "a-2", "a-3"], "b": ["b-1", "b-2", "b-3"]}
+NAMES = ("a-1", "b-1", "a-2", "c", "b-2", "a-3", "b-3")
 
 
 def scored(values, names=NAMES):
@@ -18,18 +18,14 @@ def scored(values, names=NAMES):
     return rd.Scores(names, queries, ("P@5", "AP@5")[: values.shape[2]], values)
 
 
-def by_hand(a, b, others):
-    """Test two systems' runs, ``[run, query]``, with the variance between runs pooled over ``others`` too."""
+def by_hand(a, b):
+    """Test two systems' runs, ``[run, query]``: each with its own variance between runs, Satterthwaite's degrees."""
     n = a.shape[1]
-    several = [runs for runs in (a, b, *others) if len(runs) > 1]
-    free = sum(len(runs) - 1 for runs in several)
-    means = sum((len(runs) - 1) * runs.mean(axis=1).var(ddof=1) for runs in several) / free
-    left = [runs - runs.mean(axis=0) - runs.mean(axis=1, keepdims=True) + runs.mean() for runs in several]
-    noise = sum((each**2).sum() for each in left) / (free * (n - 1)) / n
     apart = a.mean(axis=0) - b.mean(axis=0)
-    queries, share = apart.var(ddof=1) / n, 1 / len(a) + 1 / len(b)
-    variance = queries + max(means - noise, 0) * share
-    freedom = variance**2 / (queries**2 / (n - 1) + (means * share) ** 2 / free) if means > noise else n - 1
+    parts = [(apart.var(ddof=1) / n, n - 1)]
+    parts += [(runs.mean(axis=1).var(ddof=1) / len(runs), len(runs) - 1) for runs in (a, b) if len(runs) > 1]
+    variance = sum(part for part, _ in parts)
+    freedom = variance**2 / sum(part**2 / free for part, free in parts)
     half = stats.t.ppf(0.975, freedom) * np.sqrt(variance)
     return 2 * stats.t.sf(abs(apart.mean()) / np.sqrt(variance), freedom), apart.mean() - half, apart.mean() + half
 
@@ -37,17 +33,15 @@ def by_hand(a, b, others):
 @pytest.mark.parametrize("effect", [0.0, 1.0])
 def test_p_and_interval_follow_from_the_variance_of_queries_and_runs(effect):
     rng = np.random.default_rng(3)
-    values = rng.normal(0, 1, (6, 30, 2)) + effect * rng.normal(0, 1, (6, 1, 2))
+    values = rng.normal(0, 1, (7, 30, 2)) + effect * rng.normal(0, 1, (7, 1, 2))
     found = rd.significance(scored(values), replicates=RUNS, correction="none")
-    a, b, c = values[[0, 2, 5]], values[[1, 4]], values[[3]]
-    expected = [
-        by_hand(x[:, :, m], y[:, :, m], [z[:, :, m]]) for m in range(2) for x, y, z in ((a, b, c), (a, c, b), (b, c, a))
-    ]
+    a, b, c = values[[0, 2, 5]], values[[1, 4, 6]], values[[3]]
+    expected = [by_hand(x[:, :, m], y[:, :, m]) for m in range(2) for x, y in ((b, a), (c, a), (c, b))]
     rows = found.to_polars()
     assert rows.select("p", "low", "high").to_numpy() == pytest.approx(np.array(expected))
-    assert rows.select("a", "b").rows() == [("a", "b"), ("a", "c"), ("b", "c")] * 2
-    assert found.replicates == {"a": 3, "b": 2, "c": 1}
-    assert found.test == "t"
+    assert rows.select("a", "b").rows() == [("b", "a"), ("c", "a"), ("c", "b")] * 2
+    assert found.replicates == {"a": 3, "b": 3, "c": 1}
+    noted(found.remarks, "single-run", count=1)
 
 
 def test_runs_that_do_not_vary_leave_the_paired_t_test():
@@ -57,11 +51,6 @@ def test_runs_that_do_not_vary_leave_the_paired_t_test():
     row = rd.significance(scored(values, names), replicates=runs).to_polars().row(0, named=True)
     plain = rd.significance(scored(values[[0, 3]], ("a", "b")), test="t").to_polars().row(0, named=True)
     assert {k: row[k] for k in ("p", "low", "high")} == pytest.approx({k: plain[k] for k in ("p", "low", "high")})
-
-
-def test_the_variance_between_runs_is_that_of_their_means():
-    values = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])  # one run is better by 1 on every query
-    assert between_runs(values, [[0, 1]]) == (0.5, 0.0)
 
 
 @pytest.mark.parametrize("correction", ["holm", "bh", "none"])
@@ -77,14 +66,13 @@ def test_intervals_hold_0_exactly_where_p_is_not_significant(correction):
 
 
 def test_the_report_says_how_many_runs_each_system_has():
-    found = rd.significance(scored(np.random.default_rng(6).normal(0, 1, (6, 30, 1))), replicates=RUNS)
-    text = str(found)
-    assert "3/2" in text
-    assert "means over runs: a 3, b 2, c 1" in text
+    found = rd.significance(scored(np.random.default_rng(6).normal(0, 1, (7, 30, 1))), replicates=RUNS)
+    assert "means over runs: a 3, b 3, c 1" in str(found)
+    assert "1/3" in report_of(found, pairs=True).text()
 
 
 def test_wrong_replicates_are_refused():
-    scores = scored(np.random.default_rng(7).normal(0, 1, (6, 30, 1)))
+    scores = scored(np.random.default_rng(7).normal(0, 1, (7, 30, 1)))
     for replicates, kind, fields in (
         ({"a": ["a-1"], "b": ["b-1"]}, "too-few", {"unit": "run", "count": 1}),
         ({"a": ["a-1", "a-9"]}, "not-a-choice", {"value": "a-9"}),
@@ -96,13 +84,8 @@ def test_wrong_replicates_are_refused():
     ):
         with raises(kind, UsageError, **fields):
             rd.significance(scores, replicates=replicates)
-    with pytest.raises(UsageError, match="cannot be combined with replicates"):
-        rd.significance(scores, replicates=RUNS, test="randomization")
-    with pytest.raises(UsageError, match="cannot be combined"):
-        rd.significance(scores, replicates=RUNS, clusters={})
-
-
-def test_two_runs_against_two_are_remarked_upon():
-    scores = scored(np.random.default_rng(8).normal(0, 1, (4, 30, 1)), ("a", "b", "c", "d"))
-    found = rd.significance(scores, replicates={"x": ["a", "b"], "y": ["c", "d"]})
-    noted(found.remarks, "few-runs")
+    with raises("too-few", UsageError, least=3, unit="run", count=2):
+        rd.significance(scores, replicates={"a": ["a-1", "a-2"]})
+    for options in ({"test": "randomization"}, {"clusters": {}}):
+        with pytest.raises(UsageError):
+            rd.significance(scores, replicates=RUNS, **options)
