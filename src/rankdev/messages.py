@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from rankdev.errors import counted, listed, printable, shown
+from rankdev.errors import RankdevError, counted, listed, printable, shown
 
 WHERE = (
     "path",
@@ -292,6 +292,46 @@ SENTENCES = {
     "unused-columns": "Columns not used: {names:some}.",
     "weightless": "{count:judgment is} left out: the weight is 0.",
     "weights-ignored": "Weights are ignored: every judgment counts once.",
+    # studies
+    "no-buckets": "{of}: references are alike (median {median:g}), so there are no buckets",
+    "small-buckets": "{of}: fewer than {least} queries, left out: {names:list}",
+    "unfinished": "interrupted; left out: {names:list}",
+    # the command line
+    "bad-saved-scores": "{error}; score that run again with rankdev gate REFERENCES RUN --save FILE",
+    "bad-setting": "{name}: {why}",
+    "bug": "this should not happen; it is a bug in rankdev ({error}: {text}); RANKDEV_TRACEBACK=1 shows where",
+    "candidate-only": "with --against, give REFERENCES and the RUN of the candidate alone",
+    "cannot-write": "cannot write here ({why}); choose another folder",
+    "needs-runs": "give two or more --run and a --measure",
+    "new-port": "port {port}, used last time, is not available: the links are new",
+    "no-candidate": "give REFERENCES and the RUNs of baseline and candidate; or --against or --scores",
+    "no-encryption": "others on the network can read the links and the answers, which are not encrypted; put a server"
+    " in front that encrypts, and give its address as --public-url",
+    "no-memory": "not enough memory; evaluate fewer systems or measures at a time",
+    "no-saved-scores": "there is no file {path}; create it with rankdev gate REFERENCES RUN --save {path}",
+    "no-server": "{address}: cannot start a server here ({why}); choose another --port",
+    "no-source": "give REFERENCES and RUNs (or {known:list})",
+    "no-such-runs": "no run matches `replicates={value}`; the runs are {known:list}",
+    "not-a-section": "{value!r} is not a command{near:hint} (settings are in [COMMAND] sections)",
+    "not-a-setting": "{value!r} is not an option of {section}{near:hint} (--help-all lists them)",
+    "not-a-table": "expected a table (CSV, TSV, JSONL or Parquet) with the columns {columns:list}",
+    "not-for-terminals": "{form} cannot be shown on a terminal; write it to a file with -o",
+    "not-one-measure": "give one measure with -m; got {measures:list}",
+    "not-toml": "not valid TOML ({why}); fix it, or run rankdev in another folder",
+    "not-a-pair": "two systems are compared; got {count} ({systems:list}); name two",
+    "not-utf-8": "{value!r} is not UTF-8 text; encode it as UTF-8",
+    "one-difference": "a comparison of two systems takes one --difference; for several add --systems 2",
+    "one-standard-input": "only one of the files can be standard input (-)",
+    "other-file": "this file exists and differs from the demo's; choose another folder",
+    "other-items": "{count:answer} in {database} ignored: about other items than those in {file}",
+    "read-twice": "it can be read only once, and --against, --release and --save read it twice; give a file",
+    "same-name": "two {what} are called {name!r} ({paths:and}); rename one",
+    "same-system": "two {what} are called {name!r} ({paths:and}); name them with --name",
+    "settings": "settings of {file}: {values:list}",
+    "skipped-segment": "left out: {error}",
+    "two-clusters": "query {query!r} is in two clusters, {one!r} and {other!r}; keep one",
+    "two-settings": "{names:and} both have settings; keep them in one of the files",
+    "unknown-name": "unknown {what} {value!r}{near:hint} (see {see})",
     # any argument, table or file
     "none-given": "there are no {what}; at least one is needed",
     "bad-column": "column {name!r} holds {type}; expected {expected}",
@@ -339,6 +379,7 @@ def sentence(kind: str, fields: Mapping[str, Any], options: Mapping[str, str] | 
     if kind == "several":
         errors: Sequence[Any] = fields["errors"]
         return "\n".join([f"{len(errors)} inputs are wrong:", *(error.told(options) for error in errors)])
+    fields = {name: field.told(options) if isinstance(field, RankdevError) else field for name, field in fields.items()}
     template = SENTENCES.get(kind, kind)
     if " " in kind:  # a sentence that has no kind yet
         return _place("{row}", fields) + kind

@@ -12,14 +12,6 @@ def same_registry():
     REGISTRY.pop("Found", None)
 
 
-def test_every_measure_is_listed_within_80_columns(rankdev, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    done = rankdev("measures")
-    assert done.status == 0
-    assert max(map(len, done.out.splitlines())) <= 80
-    assert set(REGISTRY) <= set(done.out.split())
-
-
 def test_a_file_with_a_measure(rankdev, folder):
     (folder / "found.py").write_text(FOUND, encoding="utf-8")
     (folder / "q.qrels").write_text("q 0 d1 1\nq 0 d2 1\n", encoding="utf-8")

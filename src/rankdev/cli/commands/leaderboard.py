@@ -57,7 +57,7 @@ def leaderboard_command(
     from rankdev.statistics.leaderboard import Leaderboard, leaderboard
 
     if collections:
-        refuse_unused("clusters", "replicates", why="is for one collection")
+        refuse_unused("clusters", "replicates", beside="collections")
     options: dict[str, Any] = {"rule": rule, "alpha": alpha, "resamples": resamples, "seed": seed}
 
     def analyse(scores: Any) -> Leaderboard:
