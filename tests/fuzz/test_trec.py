@@ -77,7 +77,7 @@ def test_a_plain_parser_reads_the_same(tmp_path: Path, monkeypatch: pytest.Monke
                     (line_of(row), *values[:3]) for frame, line_of in batches for row, values in enumerate(frame.rows())
                 ]
         except FileFormatError as error:
-            read = error.line
+            read = error.fields["line"]
         assert read == plain(content, layout, number), f"seed {seed}: {content!r}"
 
 

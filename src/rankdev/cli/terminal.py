@@ -26,6 +26,9 @@ _written: set[str] = set()
 
 def for_command(message: object, command: click.Command) -> str:
     """Return what an error, a warning or a note says, with parameters as the options and arguments of a command."""
+    if isinstance(message, RankdevError) and message.kind == "several":  # some may have no kind yet
+        first, *_ = str(message).split("\n")
+        return "\n".join([first, *(for_command(error, command) for error in message.fields["errors"])])
     if isinstance(message, RankdevError | RankdevWarning | Note) and " " not in message.kind:
         return message.told({str(one.name): _called(one) for one in command.params})
     return as_options(str(message), command)
