@@ -18,13 +18,6 @@ def test_explain_gives_its_table_as_json(rankdev):
     assert json.loads(cut)["elsewhere"][2] == {"item": "art-hall", "rank": 2, "position": None}
 
 
-def test_explain_of_a_query_that_was_not_answered(rankdev, folder):
-    (folder / "r.run").write_text("sauna Q0 sea-sauna 1 1 t\n")
-    out = rankdev("explain", "places.jsonl", "r.run", "--query", "hotel-astoria").out
-    assert "RDQ@10 = 0.0000" in out
-    assert "missing" in out
-
-
 def test_refs_grades_makes_a_tier_of_each_positive_grade(rankdev, folder):
     (folder / "qrels").write_text("q 0 a 1\nq 0 b 3\nq 0 c 0\nr 0 a 0\n")
     done = rankdev("refs", "grades", "qrels", "-o", "refs.jsonl")
@@ -121,11 +114,6 @@ def test_the_demo_opens_its_report_where_asked(rankdev, monkeypatch, tmp_path_fa
     assert opened[0].endswith("/report.html")
     done = rankdev("demo", "--open", "--save", "there")
     assert (done.status, done.err.count("\n")) == (2, 1)
-
-
-def test_demo_saves_its_data(rankdev, folder):
-    assert rankdev("demo", "--save", "there").status == 0
-    assert rd.read_references(folder / "there/places.jsonl") == rd.read_references(folder / "places.jsonl")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -48,11 +48,6 @@ def test_stability_gives_what_stability_gives(rankdev, scores):
     assert ask(rankdev, "stability", "--sizes", "4,8", "--subsamples", "20") == expected
 
 
-def test_agreement_has_a_row_a_pair(rankdev):
-    (row,) = ask(rankdev, "agreement")
-    assert (row["a"], row["b"], row["tau"]) == ("RDQ@5", "AP@5", 1.0)
-
-
 def test_sensitivity_has_a_row_a_cell(rankdev):
     options = ("--grid", "alpha=1,4", "--grid", "penalty=m1,m2", "-n", "5", "--subsamples", "10", "--format", "json")
     rows = json.loads(rankdev("sensitivity", "places.jsonl", *RUNS, *options).out)["rows"]
