@@ -55,7 +55,7 @@ def test_a_folder_that_cannot_be_written_is_not_called_missing(rankdev, folder, 
     monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_flag=flag))
     for option in (("-o", "out.csv"), ("-o", "new/out.csv")):
         done = rankdev("eval", "places.jsonl", "blended.run", *option)
-        why = "there is no such folder" if "new" in option[1] else reason
+        why = "No such file or directory" if "new" in option[1] else reason
         assert done.status == 2
         assert option[1] in done.err
         assert why in done.err
