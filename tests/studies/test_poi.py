@@ -114,13 +114,13 @@ def test_too_few_queries_are_refused():
 
 
 def test_a_folder_without_runs_is_refused(tmp_path):
-    with pytest.raises(rd.UsageError, match="there are no files here"):
+    with raises("no-runs-here", rd.UsageError):
         runs_in(tmp_path)
-    with pytest.raises(rd.UsageError, match="there is no such folder"):
+    with raises("no-runs-here", rd.UsageError):
         runs_in(tmp_path / "nowhere")
     for name in ("a.run", "a.run.gz"):
         (tmp_path / name).touch()
-    with pytest.raises(rd.UsageError, match="two systems are called 'a'"):
+    with raises("same-name", rd.UsageError, name="a"):
         runs_in(tmp_path)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from rankdev._common.ids import text_series
 from rankdev._common.lazy import pl
 from rankdev._common.names import SYSTEMS
-from rankdev.errors import DataError, shown
+from rankdev.errors import DataError
 
 
 def mixed_series(name: str, values: list[Any]) -> pl.Series:
@@ -49,11 +49,6 @@ def column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     if name not in frame.columns:
         raise DataError("no-column", role=what, name=name, known=frame.columns)
     return frame[name]
-
-
-def listed(names: list[str]) -> str:
-    """Return the names of columns as text for a message."""
-    return ", ".join(shown(name)[1:-1] for name in names[:10]) + (", …" if len(names) > 10 else "") or "no columns"
 
 
 def text_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
