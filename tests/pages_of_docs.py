@@ -26,7 +26,7 @@ HOME = Path.cwd()
 APPROVED = ROOT / "tests/cli/approved"
 
 
-PLAIN = re.compile(r"rankdev (?!.*--import)[^|<>;&*?$`~]*")  # nothing for a shell, and nothing that stays loaded
+PLAIN = re.compile(r"rankdev(?!.*--import)( [^|<>;&*?$`~]*)?")  # nothing for a shell, and nothing that stays loaded
 
 
 def printed(command: str, page: str) -> list[str]:

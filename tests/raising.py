@@ -45,5 +45,6 @@ def kinds(remarks: Iterable[str]) -> list[str]:
 
 def _agree(found: Any, kind: str, fields: dict[str, Any]) -> None:
     assert found.kind == kind, f"{found.kind!r} instead of {kind!r}: {found}"
-    assert {name: found.fields.get(name) for name in fields} == fields, str(found)
+    told = {name: found.fields.get(name) for name in fields}
+    assert {name: tuple(one) if isinstance(one, list) else one for name, one in told.items()} == fields, str(found)
     assert str(found)

@@ -3,7 +3,8 @@
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from numbers import Real
 from pathlib import Path
@@ -206,6 +207,15 @@ def warn(kind: str, /, **fields: Any) -> None:
     warnings.warn(RankdevWarning(kind, **fields), stacklevel=level)
 
 
+@contextmanager
+def errors_at(**where: Any) -> Iterator[None]:
+    """Add where it happened to what is wrong with data inside."""
+    try:
+        yield
+    except DataError as error:
+        raise error.at(**where) from None
+
+
 def several(errors: Sequence[RankdevError]) -> RankdevError:
     """Make one error of what is wrong with several inputs."""
     if len(errors) == 1:
@@ -216,10 +226,12 @@ def several(errors: Sequence[RankdevError]) -> RankdevError:
 
 def plain(value: Any) -> Any:
     """Return a value that can be pickled and shown: what is no text, number, error or list of them becomes text."""
+    if isinstance(value, Real) and hasattr(value, "item"):  # a number of NumPy
+        return value.item()
     if value is None or isinstance(value, str | bytes | int | float | RankdevError):
         return value
     if isinstance(value, list | tuple):
-        return tuple(map(plain, value))
+        return [plain(entry) for entry in value] if isinstance(value, list) else tuple(map(plain, value))
     if isinstance(value, Real | Path):  # a number of NumPy
         return value.item() if hasattr(value, "item") else str(value)
     return Shown(shown(value))

@@ -12,6 +12,8 @@ Fields stand in braces, and a format says how they are written:
 | ``{counts:counts}`` | ``a 3, b 40``; those after the fifth are counted |
 | ``{runs:runs}`` | ``a:`` of one, else ``a 3, b 40: up to`` |
 | ``{names:list}``, ``{names:and}``, ``{names:some}`` | ``a, b, c``; ``a, b and c``; the first ten, and ``…`` |
+| ``{names:list}``, ``{names:and}`` | ``a, b, c``; ``a, b and c`` |
+| ``{names:some}`` | the first ten, cut where they are long; ``none`` |
 | ``{near:hint}`` | ``; did you mean RBP?``, or nothing where nothing is near |
 
 All other formats are Python's own. A parameter in backticks, such as ```ties='given'```, is written without them in
@@ -25,7 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from rankdev.errors import counted, listed, printable, shown
+from rankdev.errors import RankdevError, counted, listed, printable, shown
 
 WHERE = (
     "path",
@@ -97,7 +99,7 @@ SENTENCES = {
     "unavailable": "{runs:runs} {count:query has of {queries}} no value of {measure}",
     "unreferenced": "{runs:runs} {count:query has} no reference; {count:it is|they are} skipped",
     # display
-    "bad-ending": "no format has this name; use a name that ends in {endings:list}",
+    "bad-ending": "expected a name that ends in {endings:list}",
     "many-axes": "a heatmap shows one or two parameters; got {axes:list}",
     "no-figure": "there is no figure of {result}; its table is in to_polars()",
     "no-glyphs": "characters that no installed font has are written as escapes ({characters:list}); install one that"
@@ -291,6 +293,158 @@ SENTENCES = {
     "unused-columns": "Columns not used: {names:some}.",
     "weightless": "{count:judgment is} left out: the weight is 0.",
     "weights-ignored": "Weights are ignored: every judgment counts once.",
+    # studies
+    "no-buckets": "{of}: references are alike (median {median:g}), so there are no buckets",
+    "small-buckets": "{of}: fewer than {least} queries, left out: {names:list}",
+    "unfinished": "interrupted; left out: {names:list}",
+    # the command line
+    "bad-saved-scores": "{error}; score that run again with rankdev gate REFERENCES RUN --save FILE",
+    "bad-setting": "{name}: {why}",
+    "bug": "this should not happen; it is a bug in rankdev ({error}: {text}); RANKDEV_TRACEBACK=1 shows where",
+    "candidate-only": "with --against, give REFERENCES and the RUN of the candidate alone",
+    "needs-runs": "give two or more --run and a --measure",
+    "new-port": "port {port}, used last time, is not available: the links are new",
+    "no-candidate": "give REFERENCES and the RUNs of baseline and candidate; or --against or --scores",
+    "no-encryption": "others on the network can read the links and the answers, which are not encrypted; put a server"
+    " in front that encrypts, and give its address as --public-url",
+    "no-memory": "not enough memory; evaluate fewer systems or measures at a time",
+    "no-saved-scores": "there is no file {path}; create it with rankdev gate REFERENCES RUN --save {path}",
+    "no-server": "{address}: cannot start a server here ({why}); choose another --port",
+    "no-source": "give REFERENCES and RUNs (or {known:list})",
+    "no-such-runs": "no run matches `replicates={value}`; the runs are {known:list}",
+    "not-a-section": "{value!r} is not a command{near:hint} (settings are in [COMMAND] sections)",
+    "not-a-setting": "{value!r} is not an option of {section}{near:hint} (--help-all lists them)",
+    "not-a-table": "expected a table (CSV, TSV, JSONL or Parquet) with the columns {columns:list}",
+    "not-for-terminals": "{form} cannot be shown on a terminal; write it to a file with -o",
+    "not-one-measure": "give one measure with -m; got {measures:list}",
+    "not-toml": "not valid TOML ({why}); fix it, or run rankdev in another folder",
+    "not-a-pair": "two systems are compared; got {count} ({systems:list}); name two",
+    "not-utf-8": "{value!r} is not UTF-8 text; encode it as UTF-8",
+    "one-difference": "a comparison of two systems takes one --difference; for several add --systems 2",
+    "one-standard-input": "only one of the files can be standard input (-)",
+    "other-file": "this file exists and differs from the demo's; choose another folder",
+    "other-items": "{count:answer} in {database} ignored: about other items than those in {file}",
+    "read-twice": "it can be read only once, and --against, --release and --save read it twice; give a file",
+    "same-name": "two {what} are called {name!r} ({paths:and}); rename one",
+    "same-system": "two {what} are called {name!r} ({paths:and}); name them with --name",
+    "settings": "settings of {file}: {values:list}",
+    "skipped-segment": "left out: {error}",
+    "two-clusters": "query {query!r} is in two clusters, {one!r} and {other!r}; keep one",
+    "two-settings": "{names:and} both have settings; keep them in one of the files",
+    "unknown-name": "unknown {what} {value!r}{near:hint} (see {see})",
+    # files
+    "binary-file": "this is a binary file; expected text, Parquet or an Excel workbook",
+    "cannot-hold": "such a file cannot hold {what}; write {instead} instead",
+    "changed": "the file changed while it was read; try again once it is complete",
+    "closed-input": "standard input is closed; give a file, or pipe something in",
+    "column-count": "{count:column}; expected {expected}: {names:some}",
+    "contexts-in-table": "lists of contexts are read from JSON and JSONL, not from tables",
+    "cut-short": "the last line is cut short: the one before it ends in the tag {tag!r}",
+    "damaged": "the file cannot be read to its end ({why}); it may be damaged",
+    "describes-itself": "a database of judgments describes itself; leave out `columns` and `values`",
+    "empty-file": "the file is empty",
+    "first-sheet": "of {count} sheets only the first is read, {name!r}",
+    "gold-left-out": "{count:answer was} left out: about gold pairs",
+    "graded-often": "{count:item was} graded several times; the mean counts",
+    "is-folder": "this is a folder; give a file (a run may be a folder of .parquet files)",
+    "item-twice": "item {item!r} appears twice in the list of a query; a reference needs each item once",
+    "locked": "another program has locked the database; close that program",
+    "long-line": "a line is longer than {most} MB; check the file",
+    "looks-like-run": "this looks like a run; give it as a run, after the references",
+    "name-twice": "{name!r} appears twice in the same object; keep one",
+    "nameless-runs": "runs must be {{system: run}}, or a file or table of several systems; got {value}",
+    "no-given-grades": "it has no grades; rankdev refs preferences reads its judgments of pairs",
+    "no-ir-datasets": "texts of a data set need ir_datasets, which is not installed: pip install ir_datasets",
+    "no-judged-pairs": "no pair was judged yet (rankdev refs grades reads grades)",
+    "no-runs": "no run was given; give at least one",
+    "no-runs-here": "there are no runs here; give a folder that holds one file per system",
+    "nonrelevant-grades": "there must be one grade of 0 or less for each nonrelevant item",
+    "not-a-system": "a system is named by text; got {value!r}",
+    "not-an-object": "this is not a JSON object; expected one on each line",
+    "not-by-query": "expected a JSON object that maps each query to its items, or a list of records: responses of a"
+    " search engine, or questions with their contexts",
+    "not-graded": "this file has ranks, not grades; it already is a reference",
+    "not-judgments": "this is not a database of judgments ({why}); rankdev judge makes one",
+    "not-parquet": "of a folder only .parquet files are read; move it away, or read it alone",
+    "not-references": "expected the columns query, item and rank (or grade), or query and tiers; found {known:some};"
+    " choose others with `columns`",
+    "not-tiers": "expected a list of items or tiers, best first; got {value!r}; for {{query: {{item: grade}}}} use"
+    " rankdev refs grades",
+    "not-trec": "this cannot be read as lines of {names:some}",
+    "not-utf8": "this is not UTF-8; save the file as UTF-8",
+    "tier-grades": "there must be one positive grade for each tier, highest first",
+    "too-big": "the file does not fit into memory; a TREC run needs least",
+    "two-texts": "{key} {name!r} has two texts; keep one",
+    "skipped-left-out": "{count:answer was} left out: the judges could not decide",
+    "unknown-dataset": "ir_datasets knows no data set {name!r}; expected a name such as"
+    " msmarco-passage-v2/trec-dl-2021 (see ir-datasets.com)",
+    "unreadable-texts": "ir_datasets cannot read the texts of {name} ({why}); give a file with `{instead}`",
+    "unwritable-name": "{name!r} would not be read back as it is from such a file; write .jsonl instead",
+    "versioned-folder": "its log lists which files count; read it with its own library, as a frame",
+    "word-count": "{count:word}; expected 4 (topic a b winner) or 3 (query preferred other), equally many on each line",
+    "wrong-content": "the content is not {expected}; check the file or its name",
+    # references and runs
+    "empty-tier": "tier {tier} is empty; every rank needs an item",
+    "engine-error": "the search engine returned an error ({why!r}); search again",
+    "grades-or-ranks": "{{item: number}} could mean grades or ranks; use {family}.from_grades or {family}.from_ranks",
+    "later-page": "the hits begin at {start!r}; a run begins with the first (start=0)",
+    "looks-like-references": "this looks like references; give them as the references, before the runs",
+    "nameless-response": "this response does not name its query; write {{query: response}}, one record"
+    ' {{"query": …, "response": …}} for each, or "queries": […] next to the "responses" of a multi-search',
+    "needs-order": "{what} needs one order, and `ties={ties!r}` has none; choose another rule for ties",
+    "no-contexts": "this names no relevant contexts (reference_contexts), which references need",
+    "no-id-of-hit": "hit {place} has no {name}; return that field, or choose another with `columns`",
+    "no-items": "a reference needs at least one item",
+    "no-queries": "references need at least one query",
+    "no-question": "this record names no question; expected one of {known:list}",
+    "no-ranks": "a run {{query: {{item: score}}}} has no ranks; order it by score",
+    "not-a-context": "a context is a text, or has the field {name}; got {value!r}",
+    "not-a-rank": "item {item!r} has the rank {rank!r}; ranks are whole numbers from 1",
+    "not-a-response": "this is not the response of a search engine; got {value!r}",
+    "not-a-tier": "tier {tier} must be a list of items; got {value!r}",
+    "not-competition": "rank {rank:g} must be {expected}, one more than there are items before it, with"
+    " `ranks='competition'`",
+    "number-and-text": "a name appears twice, as a number and as text; keep one",
+    "partial-answers": "{count:answer is of {answers}} not complete, such as that for query {query!r} ({why});"
+    " search again",
+    "queries-of-responses": '"queries" must list the queries of the {count:response}, in their order',
+    "query-twice": "query {query!r} appears twice; give it once, with all its items",
+    "rank-against-grade": "item {item!r} has the rank {rank:g}, but its grade {grade:g} makes it {expected}; keep one"
+    " of the two columns",
+    "rank-missing": "rank {rank:g} is missing; ranks must be consecutive from 1",
+    "rank-skipped": "rank {rank:g} is missing; ranks must be consecutive; for ranks such as 1, 1, 1, 4 set"
+    " `ranks='competition'`",
+    "rank-twice": "rank {rank:g} appears twice; each item needs a rank of its own, unless `ranks='competition'`",
+    "ranked-and-nonrelevant": "item {item!r} has a rank and is nonrelevant too; keep one",
+    "read-again": "this Run no longer has what that takes; read it again with `{name}={value!r}`",
+    "repeated-rows": "{count:row is} ignored because of an earlier one with the same query and item, the first for"
+    " query {query!r}, item {item!r}",
+    "returned-twice": "{count:item is} returned twice for the same query, such as {item!r} for {query!r}; only the"
+    " first occurrence counts",
+    "rising-scores": "on every line the score rises with the rank, as a distance does, and higher scores come first;"
+    " order by rank instead: `order='rank'`",
+    "two-in-run": "item {item!r} has two {what}s, {a:.15g} and {b:.15g}; keep one, or choose with `duplicates='first'`"
+    " (or last, best)",
+    "two-values": "item {item!r} has two {what}s, {a:.15g} and {b:.15g}; keep one",
+    "unsorted-hits": "these records are not in the order of their scores; sort them, best first",
+    # tables, ids and files
+    "being-read": "this file is being read; write to another one",
+    "cannot-write": "cannot write here ({why}); choose another place",
+    "column-twice": "two columns are called {name!r}, capitals and blanks aside; keep one",
+    "forked": "this process was forked after its parent had used rankdev, and would hang; start processes with"
+    " multiprocessing.get_context('spawn') or 'forkserver', or fork before the first use",
+    "no-systems": "nothing names the system of each row; expected one of {known:list}, or runs as {{system: run}}",
+    "record-for-items": "expected items; got the record {value!r}",
+    "unusable-table": "this {what} cannot be used as a table ({why})",
+    "not-an-id": "an item or query is named by text or a whole number; got {value!r}",
+    "not-text": "{value!r} is not valid text; write it in UTF-8",
+    "path-for-table": "expected a table; got the path {value!r}; read the file first, as a frame",
+    "same-output": "two outputs of this call are the same file; give each its own",
+    "series-for-table": "a pandas Series is not a table; give a DataFrame, such as that of reset_index()",
+    "several-systems": "these are the runs of several systems ({column} {names:some}); give one run for each, or all at"
+    " once as the runs (on the command line, --by-tag); if {column} means something else, leave the column out",
+    "unrated": "{count:row has} no rating; {count:it is|they are} left out",
+    "wrong-form": "expected {expected}; got {value!r}",
     # any argument, table or file
     "none-given": "there are no {what}; at least one is needed",
     "bad-column": "column {name!r} holds {type}; expected {expected}",
@@ -299,7 +453,7 @@ SENTENCES = {
     "cannot-open": "cannot be opened ({why})",
     "empty": "{name} is empty; give {expected}",
     "needed": "`{name}` is needed for `{use}`",
-    "no-column": "column {name!r} is missing; found {known:list}",
+    "no-column": "column {name!r} is missing; found {known:some}; choose another with `columns`",
     "no-reference": "query {query!r} has no reference; leave it out",
     "nothing-in-common": "{one} and {other} share no query; do they use the same ids?",
     "no-value": "no {name}; every row needs one",
@@ -326,7 +480,7 @@ SENTENCES = {
     "required-lost": "required query {query!r} lost {lost:.3g} in {measure}",
     "required-unscored": "required query {query!r} has no score{near:hint}",
     "margin-needed": "name the `margin`, a loss of the mean that is acceptable: without one there is nothing to pass",
-    "same-system": "baseline and candidate are both {name!r}; name two systems",
+    "one-system": "baseline and candidate are both {name!r}; name two systems",
     "which-candidate": "the scores have {count:system} besides {baseline!r}; name the candidate",
     "single-collection": "`{name}` is for a single collection; leave it out, or give one collection",
     "several-collections": "these are the scores of several collections; give them to meta_analysis(…), or join their"
@@ -368,6 +522,7 @@ def sentence(kind: str, fields: Mapping[str, Any], options: Mapping[str, str] | 
     if kind == "several":
         errors: Sequence[Any] = fields["errors"]
         return "\n".join([f"{len(errors)} inputs are wrong:", *(error.told(options) for error in errors)])
+    fields = {name: field.told(options) if isinstance(field, RankdevError) else field for name, field in fields.items()}
     template = SENTENCES.get(kind, kind)
     if " " in kind:  # a sentence that has no kind yet
         return _place("{row}", fields) + kind
@@ -381,7 +536,7 @@ def _place(template: str, fields: Mapping[str, Any]) -> str:
     found = ""
     for name in WHERE:
         value, line = fields.get(name), fields.get("line")
-        if name in named or value is None or (name == "row" and line is not None):
+        if name in named or value is None or (name == "row" and (line, fields.get("query")) != (None, None)):
             continue
         if name in ("path", "measure", "role"):
             found += printable(str(value)) + (f":{line}" if name == "path" and line is not None else "")
@@ -435,8 +590,10 @@ def _counts(counts: Sequence[tuple[str, int]]) -> str:
 
 _SEVERAL: dict[str, Callable[[Sequence[Any]], str]] = {
     "list": lambda names: ", ".join(map(str, names)),
+    "some": lambda names: (
+        ", ".join(shown(str(name))[1:-1] for name in names[:10]) + ", …" * (len(names) > 10) or "none"
+    ),
     "and": lambda names: listed([str(name) for name in names]),
-    "some": lambda names: ", ".join([*map(str, names[:10]), *(["…"] if len(names) > 10 else [])]),
     "counts": _counts,
     "runs": lambda counts: f"{_counts(counts)}: up to" if len(counts) > 1 else f"{counts[0][0]}:",
 }

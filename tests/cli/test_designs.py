@@ -62,7 +62,6 @@ def test_other_commands_take_clusters_too(rankdev, clusters, command):
         command, "places.jsonl", *RUNS, "-m", "RDQ@5", *options, "--clusters", "users.csv", "--format", "json"
     )
     assert rows_of(done) == analyse(clusters=clusters).to_polars().to_dicts()
-    assert any("7 of up to 2 queries" in note for note in json.loads(done.out)["remarks"])
 
 
 def test_a_gate_and_collections_take_clusters(rankdev, clusters):
@@ -76,18 +75,10 @@ def test_a_gate_and_collections_take_clusters(rankdev, clusters):
     with pytest.warns(rd.RankdevWarning):
         both = rd.meta_analysis({"one": scores, "two": scores}, clusters=clusters)
     assert rows_of(done) == both.to_polars().to_dicts()
-    wrong = rankdev("eval", *given[:3], "--clusters", "users.csv")
-    assert (wrong.status, wrong.err) == (2, "rankdev: --clusters needs --uncertainty; leave it out\n")
     lines = [f"{query},{a},{b}" for query, (a, b, *_) in rd.read_run("blended.run").items() for _ in range(6)]
     Path("judged.csv").write_text("\n".join(["query,winner,loser", *lines]))
     done = rankdev("eval", "judged.csv", *RUNS, "-m", "RDQ@5", "--uncertainty", "--clusters", "users.csv")
     assert "whole clusters are resampled: 7 of up to 2 queries" in done.out
-
-
-def test_a_table_says_how_many_runs(rankdev, folder):
-    done = rankdev("table", "places.jsonl", *RUNS, "-m", "RDQ@5", "--replicates", "x=[np]*")
-    assert "over runs: x 2, blended 1" in done.out.replace("\n", " ")
-    assert "paired t test" in done.out.replace("\n", " ")
 
 
 def test_compare_takes_runs_of_a_system_by_their_names(rankdev, folder):
@@ -101,28 +92,6 @@ def test_compare_takes_runs_of_a_system_by_their_names(rankdev, folder):
     assert "x & blended & 2/1 &" in latex
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--clusters", "twice.csv"], "twice.csv: query 'q' is in two clusters, 'a' and 'b'"),
-        (["--clusters", "users.csv", "--test", "t"], "--test t cannot be combined with clusters"),
-        (["--clusters", "places.jsonl"], "places.jsonl"),
-        (["--replicates", "x=z*"], "--replicates x=z*: no run matches; the runs are nearest, popular, blended"),
-        (["--replicates", "x"], "--replicates is 'x'; expected a system and its runs, such as bert=bert-*"),
-        (["--replicates", "x=n*", "--replicates", "x=p*"], "--replicates names x twice"),
-        (["--replicates", "x=n*"], "at least 2 runs; got 1"),
-        (["--replicates", "x=[np]*", "--margin", "0.1"], "--replicates is for tests"),
-        (["--replicates", "x=[np]*", "--clusters", "users.csv"], "cannot be combined"),
-    ],
-)
-def test_wrong_designs_are_one_line(rankdev, clusters, folder, options, words):
-    (folder / "twice.csv").write_text("query,cluster\nq,a\nq,b\n")
-    done = rankdev("compare", "places.jsonl", *RUNS, *options)
-    assert done.status in (1, 2)
-    assert words in done.err
-    assert len(done.err.splitlines()) == 1
-
-
 def test_leaderboard_gives_what_leaderboard_gives(rankdev, clusters, folder):
     scores = rd.evaluate("places.jsonl", SYSTEMS, ["RDQ@5", "AP@5"])
     given = ("places.jsonl", *RUNS, "-m", "RDQ@5,AP@5", "--seed", "3")
@@ -133,8 +102,7 @@ def test_leaderboard_gives_what_leaderboard_gives(rankdev, clusters, folder):
     assert rows_of(done) == rd.leaderboard(scores, clusters=clusters, seed=3).to_polars().to_dicts()
     done = rankdev("leaderboard", *given, "--replicates", "x=[np]*", "--format", "latex")
     assert "x & 2 &" in done.out
-    shown = rankdev("leaderboard", *given, "--figure", "board.png").out
-    assert "blended is first" in shown
+    rankdev("leaderboard", *given, "--figure", "board.png")
     assert (folder / "board.png").stat().st_size > 0
 
 
@@ -147,7 +115,11 @@ def test_leaderboard_over_collections(rankdev, folder):
     done = rankdev("leaderboard", *given, "--rule", "borda", "--format", "json")
     assert rows_of(done) == rd.leaderboard(parts, rule="borda").to_polars().to_dicts()
     assert "effect of the choice of tasks" in rankdev("leaderboard", *given).out
-    wrong = rankdev("leaderboard", *given, "--clusters", "users.csv")
-    assert (wrong.status, wrong.err) == (2, "rankdev: --clusters is for one collection; leave it out\n")
-    wrong = rankdev("leaderboard", "places.jsonl", *RUNS, "--rule", "wins")
-    assert (wrong.status, len(wrong.err.splitlines())) == (2, 1)
+
+
+@pytest.mark.parametrize("name", ["twice.csv", "places.jsonl"])
+def test_wrong_clusters_are_one_line_that_names_the_file(rankdev, folder, name):
+    (folder / "twice.csv").write_text("query,cluster\nq,a\nq,b\n")
+    done = rankdev("compare", "places.jsonl", *RUNS, "--clusters", name)
+    assert (done.status, done.err.count("\n")) == (1, 1)
+    assert done.err.startswith(f"rankdev: {name}: ")

@@ -54,11 +54,6 @@ def test_formats_for_programs_have_all_pairs(rankdev, folder):
     assert len(json.loads(rankdev(*call, "--format", "json").out)["rows"]) == 66
     assert "s00  s01" not in rankdev(*call).out
     assert "s00  s01" in rankdev(*call, "--pairs").out
-    done = rankdev(*call, "--pairs", "--margin", "0.1")
-    assert (done.status, done.err) == (
-        2,
-        "rankdev: --pairs is for tests within one collection; leave it out\n",
-    )
 
 
 def test_files_are_not_wrapped_and_columns_are_respected(rankdev, folder, monkeypatch):

@@ -26,8 +26,7 @@ def test_eval_by_segment_gives_the_means_of_each(rankdev, segments):
     assert found["leisure"] == pytest.approx((values["museums"] + values["sauna"]) / 2)
     assert found["shops"] == pytest.approx((values["museums"] + values["bookshops"]) / 2)  # a query may be in both
     assert found["all"] == pytest.approx(scores.means[0, 0])
-    assert "segment 'lost' has none of the queries" in done.err
-    assert "7 of 10 queries have no segment" in done.err
+    assert "rankdev: note: segment 'lost': " in done.err
 
 
 def test_compare_by_segment_tests_each(rankdev, segments):
@@ -35,7 +34,6 @@ def test_compare_by_segment_tests_each(rankdev, segments):
     verdict = json.loads(rankdev(*call, "--format", "json").out)
     assert [row["segment"] for row in verdict["rows"]] == ["all", "leisure", "shops"]
     assert verdict["rows"][0]["p"] < 0.01 < verdict["rows"][1]["p"]
-    assert "leisure: Differences a − b in RDQ@5" in rankdev(*call).out
 
 
 def test_compare_by_segment_gives_the_numbers_of_python(rankdev, folder):
@@ -59,28 +57,13 @@ def test_what_is_said_and_shown_of_a_segment_names_it(rankdev, segments):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("query,part\nq,x\n", "column 'segment' is missing"),
-        ("query,segment\nq,all\n", "a segment is called 'all'"),
-        ("museums leisure\n", "expected a table"),
-    ],
+    "content", ["query,part\nq,x\n", "query,segment\nq,all\n", "museums leisure\n"], ids=["column", "all", "table"]
 )
-def test_segments_that_cannot_be_read_are_refused(rankdev, folder, content, message):
+def test_segments_that_cannot_be_read_are_refused(rankdev, folder, content):
     (folder / "wrong.csv" if "," in content else folder / "wrong").write_text(content)
     name = "wrong.csv" if "," in content else "wrong"
     done = rankdev("eval", "places.jsonl", "nearest.run", "--segments", name)
-    assert done.status == 1
-    assert message in done.err
-    assert name in done.err
-
-
-def test_systems_are_shown_best_first(rankdev):
-    done = rankdev(
-        "eval", "places.jsonl", "nearest.run", "popular.run", "blended.run", "-m", "RDQ@5", "--sort", "RDQ@5"
-    )
-    assert [line.split()[0] for line in done.out.splitlines()[4:7]] == ["blended", "popular", "nearest"]
-    assert "unknown measure" in rankdev("eval", "places.jsonl", "nearest.run", "--sort", "AP@3").err
+    assert (done.status, done.err.startswith(f"rankdev: {name}: ")) == (1, True)
 
 
 def test_differences_are_given_query_by_query_worst_first(rankdev):
@@ -90,7 +73,6 @@ def test_differences_are_given_query_by_query_worst_first(rankdev):
     apart = dict(zip(scores.queries, (scores.values[0] - scores.values[1])[:, 0].tolist(), strict=True))
     assert [row["query"] for row in rows] == sorted(apart, key=apart.__getitem__)
     assert all(row["difference"] == pytest.approx(apart[row["query"]]) for row in rows)
-    assert "--per-query compares two systems" in rankdev("compare", "places.jsonl", "nearest.run", "--per-query").err
 
 
 def test_a_query_without_a_value_comes_last():
@@ -105,17 +87,10 @@ def test_a_query_without_a_value_comes_last():
 
 def test_two_runs_side_by_side(rankdev):
     call = ("explain", "places.jsonl", "nearest.run", "blended.run", "--query", "museums", "-m", "nDCG(gains=binary)@5")
-    text = rankdev(*call).out
-    assert "nearest item" in text
-    assert "blended item" in text
     found = json.loads(rankdev(*call, "--format", "json").out)
     assert {row["system"] for row in found["rows"]} == {"nearest", "blended"}
     scores = rd.evaluate("places.jsonl", {"nearest": "nearest.run"}, "nDCG(gains=binary)@5")
     assert found["summary"][0]["score"] == pytest.approx(scores.values[0, scores.queries.index("museums"), 0])
-    assert (
-        "one run, or two"
-        in rankdev("explain", "places.jsonl", "nearest.run", "popular.run", "blended.run", "--query", "museums").err
-    )
 
 
 def test_agreement_with_people_from_files(rankdev, folder):
@@ -125,5 +100,4 @@ def test_agreement_with_people_from_files(rankdev, folder):
     assert [(row["measure"], row["agreement"]) for row in found["rows"]] == [("RDQ@5", 1.0)]
     (folder / "said.csv").write_text("query,a,b,winner\nmuseums,nearest,blended,neither of them\n")
     done = rankdev(*call)
-    assert done.status == 1
-    assert done.err.startswith("rankdev: said.csv:2: ")
+    assert (done.status, done.err.startswith("rankdev: said.csv:2: ")) == (1, True)

@@ -78,18 +78,18 @@ def test_a_project_without_settings_need_not_be_read(rankdev, folder):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[gat]", "'gat' is not a command of rankdev; did you mean gate?"),
-        ("margin = 1", "'margin' is not a command of rankdev; settings are [COMMAND] sections"),
-        ("gate = 3", "[gate] is 3; expected a section with options"),
-        ("[gate]\nmargni = 1", "[gate]: 'margni' is not an option of gate; did you mean margin?"),
-        ("[gate]\nxyz = 1", "[gate]: 'xyz' is not an option of gate; gate --help-all lists its options"),
-        ("[gate]\nmargin = 'x'", "[gate]: margin: 'x' is not a valid float."),
-        ("[gate]\nmargin = true", "[gate]: margin is True; expected a text or a number"),
-        ("[gate]\nmargin = [1]", "[gate]: margin is [1]; expected a text or a number"),
-        ("[gate]\nstrict = 'yes'", "[gate]: strict is 'yes'; expected true or false"),
-        ("[gate]\nundecided = 'maybe'", "[gate]: undecided: 'maybe' is not one of 'pass', 'fail'."),
-        ("[gate]\nmeasure = [['AP@5']]", "expected a text or a number"),
-        ("[gate", "not valid TOML (Expected ']' at the end of a table declaration"),
+        ("[gat]", "did you mean gate?"),
+        ("margin = 1", "'margin'"),
+        ("gate = 3", "[gate] is 3"),
+        ("[gate]\nmargni = 1", "did you mean margin?"),
+        ("[gate]\nmargin = 'x'", "[gate] margin: 'x'"),
+        ("[gate]\nmargin = true", "[gate] margin is True"),
+        ("[gate]\nmargin = [1]", "[gate] margin is "),
+        ("[gate]\nstrict = 'yes'", "[gate] strict is 'yes'"),
+        ("[gate]\nagainst = 1", "[gate] against is 1"),
+        ("[gate]\nundecided = 'maybe'", "[gate] undecided: 'maybe'"),
+        ("[gate]\nmeasure = [['AP@5']]", "[gate] measure is "),
+        ("[gate", "TOML"),
     ],
 )
 def test_what_is_wrong_is_named(rankdev, folder, text, said):
@@ -103,17 +103,17 @@ def test_what_is_wrong_is_named(rankdev, folder, text, said):
 
 def test_wrong_settings_of_subcommands_and_of_two_files(rankdev, folder):
     (folder / "rankdev.toml").write_text("[refs.lists]\nformatt = 'x'\n")
-    assert "rankdev.toml: [refs.lists]: 'formatt' is not an option of lists" in rankdev("refs", "lists", "x").err
+    assert "rankdev.toml: 'formatt' is not an option of refs.lists" in rankdev("refs", "lists", "x").err
     (folder / "rankdev.toml").write_text("[refs.list]\n")
-    assert "[refs]: 'list' is not a command; did you mean lists?" in rankdev("refs", "lists", "x").err
+    assert "rankdev.toml: 'list' is not a command; did you mean lists?" in rankdev("refs", "lists", "x").err
     (folder / "pyproject.toml").write_text("[tool.rankdev.gate]\n")
-    assert "both have settings" in rankdev("refs", "lists", "x").err
+    assert "rankdev.toml and pyproject.toml" in rankdev("refs", "lists", "x").err
     (folder / "rankdev.toml").unlink()
     (folder / "pyproject.toml").write_text("[tool]\nrankdev = 1\n")
-    assert "tool.rankdev is 1; expected sections such as [tool.rankdev.gate]" in rankdev("refs", "lists", "x").err
+    assert "pyproject.toml: tool.rankdev is 1" in rankdev("refs", "lists", "x").err
 
 
 def test_a_baseline_that_is_not_there_yet_is_named_with_the_remedy(rankdev, folder):
     (folder / "rankdev.toml").write_text(GATE)
     done = rankdev("gate", "popular.run")
-    assert done.err.endswith("base.json: no such file; create it with rankdev gate REFERENCES RUN --save base.json\n")
+    assert (done.status, done.err.endswith("rankdev gate REFERENCES RUN --save base.json\n")) == (2, True)

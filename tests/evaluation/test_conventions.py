@@ -3,7 +3,7 @@
 import pytest
 
 import rankdev as rd
-from rankdev.errors import DataError, FileFormatError, UsageError
+from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.conventions import CONVENTIONS
 from tests.raising import raises
 
@@ -111,10 +111,10 @@ def test_tags_with_blanks(tmp_path):
         if CONVENTIONS[like].dialect.further_columns:
             assert rd.evaluate(qrels, {"a": run}, "AP", like=like).means.item() == pytest.approx((1 + 2 / 3) / 2)
         else:
-            with pytest.raises(FileFormatError, match="run:1: 7 columns"):
+            with pytest.raises(DataError, match="run:1: 7 columns"):
                 rd.evaluate(qrels, {"a": run}, "AP", like=like)
     five = written(tmp_path, "five", "q1 0 d1 1 x\n")
-    with pytest.raises(FileFormatError, match="five:1: 5 columns"):
+    with raises("looks-like-run", DataError, line=1):
         rd.evaluate(five, {"a": run}, "AP", like="trec_eval-10")
 
 
@@ -125,7 +125,7 @@ def test_comments(tmp_path):
     with pytest.raises(rd.DataError, match=r"^2 inputs are wrong:\n.*qrels:1: the grade is .*\n.*run:5: "):
         rd.evaluate(qrels, {"a": run}, "AP", like="trec_eval-9")
     wrong = written(tmp_path, "wrong", f"# a comment\n{LINES}q1 Q0 d3 4 high t\n")
-    with pytest.raises(FileFormatError, match="wrong:5: the score is 'high'"):
+    with pytest.raises(DataError, match="wrong:5: the score is 'high'"):
         rd.evaluate(qrels, {"a": wrong}, "AP", like="trec_eval-10")
 
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from rankdev.errors import FileFormatError
+from rankdev.errors import DataError
 from rankdev.io.streams import Source
 from rankdev.io.trec import QRELS, RUN, Layout, read_trec
 from tests.fuzz.files import IDS, NO_NUMBERS, NUMBERS, seeds, small_batches
@@ -76,8 +76,8 @@ def test_a_plain_parser_reads_the_same(tmp_path: Path, monkeypatch: pytest.Monke
                 read: list[Row] | int | None = [
                     (line_of(row), *values[:3]) for frame, line_of in batches for row, values in enumerate(frame.rows())
                 ]
-        except FileFormatError as error:
-            read = error.line
+        except DataError as error:
+            read = error.fields.get("line")
         assert read == plain(content, layout, number), f"seed {seed}: {content!r}"
 
 

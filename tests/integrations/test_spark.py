@@ -205,8 +205,8 @@ def test_a_measure_that_needs_more_than_ranks_is_refused_before_any_work(session
     ("runs", "message"),
     [
         ([("s", "q", "a", 1.0), ("s", "q", "a", 2.0)], "system 's': query 'q': item 'a' has two scores"),
-        ([("s", "q", "a", float("nan"))], "system 's': query 'q', item 'a': the score is nan; expected a finite"),
-        ([("s", "q", "a", None), ("s", "q", "b", 1.0)], "system 's': query 'q', item 'a': the score is None"),
+        ([("s", "q", "a", float("nan"))], "system 's': query 'q': item 'a': the score is nan; expected a finite"),
+        ([("s", "q", "a", None), ("s", "q", "b", 1.0)], "system 's': query 'q': item 'a': the score is None"),
         ([("s", "q", None, 1.0), ("s", "q", "a", 2.0)], "runs: system 's': query 'q': no item; every"),
         ([("s", None, "a", 1.0), ("s", "q", "a", 2.0)], "runs: system 's': item 'a': no query; every"),
         ([(None, "q", "a", 1.0), ("s", "q", "a", 2.0)], "runs: query 'q': item 'a': no system; every"),
@@ -226,7 +226,7 @@ def test_wrong_rows_are_named_in_one_line(session, runs, message):
     ("references", "message"),
     [
         ([("q", "a", 1), ("q", None, 2)], "references: query 'q': no item; every row needs one"),
-        ([("q", "a", None), ("q", "b", 2)], "query 'q', item 'a': the rank is None; expected a finite number"),
+        ([("q", "a", None), ("q", "b", 2)], "query 'q': item 'a': the rank is None; expected a finite number"),
         ([("q", "a", 1), ("q", "a", 2)], "query 'q': item 'a' has two ranks"),
     ],
 )

@@ -17,7 +17,7 @@ def check(content: bytes) -> None:
     for separator in (",", "\t"):
         frame = _regular(content, separator, None)
         if frame is not None:
-            assert joined("file", _careful("file", [content], separator, None, 1)).frame.equals(frame)
+            assert joined("file", _careful([content], separator, None, 1)).frame.equals(frame)
 
 
 @given(st.lists(pieces, max_size=30).map("".join))
@@ -36,7 +36,7 @@ def test_any_text(text: str) -> None:
 def test_rows_know_their_lines(text: str) -> None:
     content = ("x,y\n" + text).encode()
     try:
-        table = joined("file", csv_parts("file", [content], ","))
+        table = joined("file", csv_parts([content], ","))
     except RankdevError:
         return
     lines = [table.line_of(row) for row in range(table.frame.height)]

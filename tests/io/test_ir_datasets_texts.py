@@ -6,6 +6,7 @@ import pytest
 
 import rankdev as rd
 from rankdev.io.texts import DatasetTexts
+from tests.raising import raises
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def test_texts_of_queries_and_items(dataset):
 
 
 def test_what_cannot_be_read_is_one_line(dataset, monkeypatch):
-    with pytest.raises(rd.UsageError, match=r"ir_datasets knows no data set 'nope'; expected a name such as"):
+    with raises("unknown-dataset", rd.UsageError, name="nope"):
         DatasetTexts("nope")
     found = DatasetTexts(dataset)
 
@@ -40,11 +41,10 @@ def test_what_cannot_be_read_is_one_line(dataset, monkeypatch):
             raise OSError("no network\n" * 100)
 
     found._dataset = Broken()
-    with pytest.raises(rd.DataError) as caught:
+    with raises("unreadable-texts", rd.DataError, instead="item_texts") as caught:
         found.of_items({"d1"})
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
-    assert "give a file with --item-texts" in str(caught.value)
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(rd.UsageError, match=r"needs ir_datasets, which is not installed: pip install ir_datasets"):
+    with raises("no-ir-datasets", rd.UsageError):
         DatasetTexts(dataset)

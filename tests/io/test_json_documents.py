@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankdev import read_run
-from rankdev.errors import FileFormatError
+from rankdev import DataError, read_run
 from rankdev.io import _json_documents, streams
 from tests.common.examples import examples
+from tests.raising import raises
 
 TEXTS = st.text(st.sampled_from(' \t\n"\\,:{}[]aé'), min_size=1, max_size=6).map(lambda text: f"d{text}")
 BLANKS = st.text(st.sampled_from(" \t\n\r"), max_size=40)
@@ -46,5 +46,5 @@ def test_white_space_between_anything_changes_nothing(document, comma, colon, be
 def test_an_error_behind_blanks_has_its_line(tmp_path: Path, small):
     path = tmp_path / "a.json"
     path.write_text('{"q": ["a",' + " \n" * 200_000 + '"b" "c"]}')
-    with pytest.raises(FileFormatError, match=r"a\.json:200001: this is not JSON"):
+    with raises("not-json", DataError, line=200001):
         read_run(path)

@@ -38,16 +38,16 @@ def test_headers(tmp_path, text):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "kind"),
     [
-        ("query;item;score\nq1;d1;1.234,5\n", "a.csv:2: .*the score is '1.234,5'"),
-        ("query;item;score\nq1;d1;1,5\nq1;d2;1.234\n", "a.csv:2: .*the score is '1,5'"),
-        ('query,item,score\nq1,d1,"1,5"\n', "the score is '1,5'"),
-        ("Score,SCORE,query,item\n1,2,q,d\n", "two columns are called 'score'"),
+        ("query;item;score\nq1;d1;1.234,5\n", "not-finite"),
+        ("query;item;score\nq1;d1;1,5\nq1;d2;1.234\n", "not-finite"),
+        ('query,item,score\nq1,d1,"1,5"\n', "not-finite"),
+        ("Score,SCORE,query,item\n1,2,q,d\n", "column-twice"),
     ],
 )
-def test_what_is_ambiguous_is_refused(tmp_path, text, message):
-    with pytest.raises(rd.DataError, match=message):
+def test_what_is_ambiguous_is_refused(tmp_path, text, kind):
+    with raises(kind, rd.DataError):
         rd.read_run(written(tmp_path, text))
 
 
@@ -62,7 +62,7 @@ def test_names_of_columns(tmp_path):
     }
     with raises("unknown-column", rd.UsageError, name="itm", near="item"):
         rd.read_run(path, columns={"itm": "sku"})
-    with pytest.raises(rd.DataError, match="column 'item' is missing"):
+    with raises("no-column", rd.DataError, name="item"):
         rd.read_run(written(tmp_path, "query,sku,score\nq,d,1\n"), columns={"item": "sk"})
 
 
@@ -78,14 +78,14 @@ RANKED = "query,item,rank\nq,a,1\nq,b,1\nq,c,1\nq,d,4\n"
 
 def test_tied_ranks(tmp_path):
     path = written(tmp_path, RANKED)
-    with pytest.raises(rd.DataError, match=r"rank 1 is followed by 4; .*such as 1, 1, 1, 4 set ranks='competition'"):
+    with raises("rank-skipped", rd.DataError, rank=2):
         rd.read_references(path)
     expected = rd.References.from_tiers({"q": [["a", "b", "c"], ["d"]]})
     assert rd.read_references(path, ranks="competition") == expected
     wrong = written(tmp_path, "query,item,rank\nq,a,1\nq,b,1\nq,c,2\n", "b.csv")
-    with pytest.raises(rd.DataError, match=r"b.csv:4: query 'q': rank 2 follows 2 items; with .* it must be 3"):
+    with raises("not-competition", rd.DataError, line=4, query="q", rank=2.0):
         rd.read_references(wrong, ranks="competition")
-    with pytest.raises(rd.DataError, match=r"rank 1 appears twice; .* unless ranks='competition'"):
+    with raises("rank-twice", rd.DataError, rank=1.0):
         rd.read_run(path)
     run = rd.read_run(path, ranks="competition")
     assert run["q"] == ["c", "b", "a", "d"]  # ties are those of scores

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from rankdev import evaluate, read_run
-from rankdev.errors import FileFormatError
+from rankdev.errors import DataError
 from rankdev.io import read_references, streams
 
 LINE = b"q1 Q0 d1 1 1 t\n"
@@ -51,8 +51,9 @@ def test_frames_and_members(tmp_path: Path, content: bytes) -> None:
 @pytest.mark.parametrize("content", [SKIPPABLE, SKIPPABLE[:-1], SKIPPABLE[:6], gzip.compress(LINE, mtime=0) + b"more"])
 def test_broken_frames_and_members(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a").write_bytes(content)
-    with pytest.raises(FileFormatError, match=r"it may be damaged|the file is empty"):
+    with pytest.raises(DataError) as caught:
         read_run(tmp_path / "a")
+    assert caught.value.kind in ("damaged", "empty-file")
 
 
 @posix
@@ -86,10 +87,11 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
         else:
             os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
 
-    damaged = "|cannot be read to its end" if change == "cut" else ""  # it was cut before it was opened again
-    refused = pytest.raises(FileFormatError, match=f"a.run: .*changed while it was read; try again once it is{damaged}")
-    with refused:
+    expected = {"changed", *(["damaged"] if change == "cut" else [])}  # it was cut before it was opened again
+    with pytest.raises(DataError) as caught:
         evaluate({"q1": ["d1"]}, {"a": path}, "P@1", progress=disturb)
+    assert caught.value.kind in expected
     path.write_bytes(pack(QRELS))
-    with refused:
+    with pytest.raises(DataError) as caught:
         read_references(path, progress=disturb)
+    assert caught.value.kind in expected

@@ -4,6 +4,7 @@ import pytest
 
 import rankdev as rd
 from rankdev.io.texts import read_texts
+from tests.raising import raises
 
 
 @pytest.mark.parametrize(
@@ -29,12 +30,12 @@ def test_a_title_stands_before_the_text(tmp_path):
 def test_two_texts_of_one_id_are_refused(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("q1\tone\nq1\tother\n", encoding="utf-8")
-    with pytest.raises(rd.DataError, match="query 'q1' has two texts; keep one"):
+    with raises("two-texts", rd.DataError, key="query", name="q1"):
         read_texts(path, "query", {"q1"})
 
 
 def test_a_line_without_a_text_is_refused(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("q1\tone\nq2\n", encoding="utf-8")
-    with pytest.raises(rd.DataError, match=r"a.tsv:2: expected an id, a tab and a text"):
+    with raises("column-count", rd.DataError, line=2):
         read_texts(path, "query", {"q1"})

@@ -13,6 +13,7 @@ from rankdev.io import read_grades
 from rankdev.io.judgment_database import read_given_grades
 from rankdev.judging.grading import Grading, Scale
 from tests.judging.serving import ROWS, Client, serving
+from tests.raising import raises
 
 SCALE = Scale.parse("0-3")
 
@@ -192,7 +193,7 @@ def test_the_command_makes_references_of_grades(tmp_path):
         cli, ["refs", "grades", str(tmp_path / "judgments.sqlite"), "-o", str(tmp_path / "r.csv")]
     )
     assert done.exit_code == 0, done.output
-    with pytest.raises(DataError, match="no pair was judged yet; rankdev refs grades reads its grades"):
+    with raises("no-judged-pairs", DataError):
         rd.read_preferences(tmp_path / "judgments.sqlite")
     assert rd.read_references(tmp_path / "r.csv")["q2"].grades == {"e1": 1, "e2": 2}
 

@@ -156,7 +156,7 @@ def test_the_command_makes_links(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ("ann,ann", "--judges names ann twice"),
+        ("ann,ann", "ann is given twice"),
         ("ann,,bob", "expected names with commas"),
         ("ann,ANN", "'ANN' could be taken for 'ann'"),
     ],

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from rankdev.errors import FileFormatError
+from rankdev.errors import DataError
 from rankdev.judging.items import read_items
 from rankdev.judging.page import MARK, html, languages, preferred, texts_of
 
@@ -97,11 +97,11 @@ def test_a_table_of_queries_adds_to_the_items(tmp_path):
             r"jsonl.*2.*appears twice",
         ),
         ({"queries": '{"query": "z", "text": "a"}\n'}, "none of the queries"),
-        ({"queries": '{"query": "q", "title": "a"}\n'}, "expected the columns query and text"),
+        ({"queries": '{"query": "q", "title": "a"}\n'}, "column .text. is missing"),
         ({"queries": '{"query": "", "text": "a"}\n'}, "the query is empty"),
         ({"queries": ""}, "empty"),
     ],
 )
 def test_texts_of_queries_that_cannot_be_used(tmp_path, changed, complaint):
-    with pytest.raises(FileFormatError, match=complaint):
+    with pytest.raises(DataError, match=complaint):
         about(tmp_path, **changed)

@@ -12,8 +12,9 @@ import pytest
 
 import rankdev as rd
 from rankdev import preferences
-from rankdev.errors import DataError, FileFormatError
+from rankdev.errors import DataError
 from rankdev.preferences import references_from_preferences, strengths
+from tests.raising import raises
 
 DATA = Path(os.environ.get("RANKDEV_DATA", Path(__file__).parents[2].parent / "shared/data"))
 JUDGED = DATA / "preferences"
@@ -47,7 +48,7 @@ def test_a_crowd_prefers_what_it_sees_first():
 def test_a_language_model_names_the_preferred_passage_first():
     judged = rd.read_preferences(JUDGED / "dl21-llm/rounds/judge.00.gz")
     assert (len(judged), len(judged.items), judged.winner_first) == (22_731, 6_490, None)
-    with pytest.raises(FileFormatError, match="expected 'topic a b winner' or 'query preferred other'"):
+    with raises("word-count", DataError):
         rd.read_preferences(JUDGED / "dl21-llm/rounds/judge.human.gz")
     assert len(strengths(judged.select(judged.queries[:2]), disconnected="largest").values) > 50
 

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.raising import raises
 
 from rankdev.display.style import colour_of
 from rankdev.errors import UsageError
@@ -37,7 +38,7 @@ def test_the_examples_are_drawn(tmp_path, ending):
 
 
 def test_a_figure_of_an_unknown_kind_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="must end in"):
+    with raises("bad-ending", UsageError):
         controlled_figure(run_controlled(), tmp_path / "examples.bmp")
 
 

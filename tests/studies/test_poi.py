@@ -5,6 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from tests.raising import raises
 
 import rankdev as rd
 from rankdev.cli import cli
@@ -108,18 +109,18 @@ def test_ones_own_data_through_the_command_line(tmp_path, monkeypatch):
 
 def test_too_few_queries_are_refused():
     made = simulate(60, models={"a": 1.0, "b": 1.5}, settings={"x": 1.0})
-    with pytest.raises(rd.DataError, match="needs at least as many; the references have 60"):
+    with raises("too-few", rd.DataError, least=100, count=60):
         run_poi(made.references, made.runs)
 
 
 def test_a_folder_without_runs_is_refused(tmp_path):
-    with pytest.raises(rd.UsageError, match="there are no files here"):
+    with raises("no-runs-here", rd.UsageError):
         runs_in(tmp_path)
-    with pytest.raises(rd.UsageError, match="there is no such folder"):
+    with raises("no-runs-here", rd.UsageError):
         runs_in(tmp_path / "nowhere")
     for name in ("a.run", "a.run.gz"):
         (tmp_path / name).touch()
-    with pytest.raises(rd.UsageError, match="two systems are called 'a'"):
+    with raises("same-name", rd.UsageError, name="a"):
         runs_in(tmp_path)
 
 
@@ -130,7 +131,7 @@ def test_figures_are_written(study, tmp_path):
 
 
 def test_references_without_runs_are_refused():
-    with pytest.raises(rd.UsageError, match="belong together"):
+    with raises("needed", rd.UsageError, name="runs"):
         run_poi({"q": ["d"]}, None)
 
 

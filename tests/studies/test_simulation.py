@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.common.examples import examples
+from tests.raising import raises
 
 import rankdev as rd
 from rankdev.studies.simulation import BUCKETS, simulate
@@ -91,24 +92,23 @@ def test_saved_data_come_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("keywords", "message"),
+    ("keywords", "kind", "name"),
     [
-        ({"queries": 0}, "queries must be a whole number of at least 1; got 0"),
-        ({"queries": 10, "nose": 1}, "simulate() has no parameter 'nose'"),
-        ({"seed": -1}, "seed must be a whole number of at least 0; got -1"),
-        ({"recall": 1.1}, "recall must be a number from 0 to 1; got 1.1"),
-        ({"noise": -1}, "noise must be a number of at least 0; got -1"),
-        ({"buckets": [(3, 1, 1)]}, "buckets must be"),
-        ({"models": {}}, "at least one model"),
-        ({"order": {"v72": 1.1}}, "order of v72 must be a number from 0 to 1; got 1.1"),
-        ({"retrieval": {"v27": 1}}, "unknown retrieval's name 'v27'"),
-        ({"distractors": -1}, "distractors must be a whole number of at least 0"),
+        ({"queries": 0}, "not-whole", "queries"),
+        ({"queries": 10, "nose": 1}, "not-a-choice", "parameter"),
+        ({"seed": -1}, "not-whole", "seed"),
+        ({"recall": 1.1}, "not-a-number", "recall"),
+        ({"noise": -1}, "not-a-number", "noise"),
+        ({"buckets": [(3, 1, 1)]}, "bad-value", "buckets"),
+        ({"models": {}}, "bad-value", "models"),
+        ({"order": {"v72": 1.1}}, "not-a-number", "order of v72"),
+        ({"retrieval": {"v27": 1}}, "not-a-choice", "retrieval's name"),
+        ({"distractors": -1}, "not-whole", "distractors"),
     ],
 )
-def test_wrong_parameters_are_named(keywords, message):
-    with pytest.raises(rd.UsageError) as error:
+def test_wrong_parameters_are_named(keywords, kind, name):
+    with raises(kind, rd.UsageError, name=name):
         simulate(**keywords)
-    assert message in str(error.value)
 
 
 def pair(**skills):

@@ -8,7 +8,7 @@ from typing import Any
 from rankdev._common.ids import text_series
 from rankdev._common.lazy import pl
 from rankdev._common.names import SYSTEMS
-from rankdev.errors import DataError, shown
+from rankdev.errors import DataError
 
 
 def mixed_series(name: str, values: list[Any]) -> pl.Series:
@@ -47,15 +47,8 @@ def written(value: object) -> str | None:
 def column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     """Return column ``name``, or raise an error that lists the columns there are."""
     if name not in frame.columns:
-        nameable = what in ("references", "a run") and frame.width
-        hint = f"; if it has another name, name it with columns={{{name!r}: …}}" if nameable else ""
-        raise DataError(f"{what}: column {name!r} is missing; found {listed(frame.columns)}{hint}")
+        raise DataError("no-column", role=what, name=name, known=frame.columns)
     return frame[name]
-
-
-def listed(names: list[str]) -> str:
-    """Return the names of columns as text for a message."""
-    return ", ".join(shown(name)[1:-1] for name in names[:10]) + (", …" if len(names) > 10 else "") or "no columns"
 
 
 def text_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
@@ -63,13 +56,11 @@ def text_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     values = column(frame, name, what)
     whole = values.dtype.is_integer() or (isinstance(values.dtype, pl.Decimal) and not values.dtype.scale)
     if not (whole or values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
-        remedy = "; convert float ids to integers or text first" if values.dtype.is_float() else ""
-        raise DataError(f"{what}: column {name!r} holds {values.dtype}; expected text or whole numbers{remedy}")
+        raise DataError("bad-column", role=what, name=name, type=values.dtype, expected="text or whole numbers")
     text = values.cast(pl.String)
     missing = text.is_null() | (text == "").fill_null(False)
     if missing.any():
-        row = int(missing.arg_max() or 0)
-        raise DataError(f"{what}: row {row} has no {name}; every row needs one", row)
+        raise DataError("no-value", role=what, name=name, row=int(missing.arg_max() or 0))
     return text
 
 
@@ -77,7 +68,7 @@ def number_column(frame: pl.DataFrame, name: str, what: str, needed: pl.Series |
     """Return column ``name`` as finite numbers; 0 in rows where none is ``needed`` and none is there."""
     values = column(frame, name, what)
     if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.String, pl.Null)):
-        raise DataError(f"{what}: column {name!r} holds {values.dtype}; expected numbers")
+        raise DataError("bad-column", role=what, name=name, type=values.dtype, expected="numbers")
     numbers = values.cast(pl.Float64, strict=False)
     if needed is not None:
         given = values.is_not_null() & (values.cast(pl.String) != "")
@@ -85,9 +76,8 @@ def number_column(frame: pl.DataFrame, name: str, what: str, needed: pl.Series |
     bad = numbers.is_null() | ~numbers.is_finite().fill_null(False)
     if bad.any():
         row = int(bad.arg_max() or 0)
-        names = [f"{key} {shown(frame[key][row])}" for key in ("query", "item") if key in frame.columns]
-        where = ", ".join(names) or f"{what}: row {row}"
-        raise DataError(f"{where}: the {name} is {shown(values[row])}; expected a finite number", row)
+        where = {key: frame[key][row] for key in ("query", "item") if key in frame.columns}
+        raise DataError("not-finite", name=name, value=values[row], row=row, role=None if where else what, **where)
     return numbers
 
 
@@ -97,7 +87,7 @@ def truth_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     known = values.is_in(["true", "false", "1", "0", ""])
     if not known.all():
         row = int((~known).arg_max() or 0)
-        raise DataError(f"{what}: {name} is {shown(values[row])}; expected true or false", row)
+        raise DataError("bad-value", role=what, name=name, value=values[row], expected="true or false", row=row)
     return values.is_in(["true", "1"])
 
 
@@ -110,12 +100,8 @@ def check_one_system(frame: pl.DataFrame, known: dict[str, str] | None = None) -
             known[column] = names[int(names.is_not_null().arg_max() or 0)]
         others = names != known.get(column, "")
         if others.any():
-            some = [known[column], *names.filter(others).drop_nulls().unique(maintain_order=True).head(3)]
-            listed = ", ".join(map(shown, some[:3])) + (", …" if len(some) > 3 else "")
-            raise DataError(
-                f"these are the runs of several systems ({column} {listed}): give one run for each, or all of them as"
-                f" the runs (--by-tag); if {column} means something else, leave the column out"
-            )
+            some = [known[column], *names.filter(others).drop_nulls().unique(maintain_order=True)]
+            raise DataError("several-systems", column=column, names=some)
 
 
 def system_columns(frame: pl.DataFrame) -> list[str]:
@@ -131,9 +117,7 @@ def by_system(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Split the rows of several systems by the column that names them."""
     columns = system_columns(frame)
     if not columns:
-        raise DataError(
-            f"no column names the system of each row; expected one of {', '.join(SYSTEMS)}, or runs as {{system: run}}"
-        )
+        raise DataError("no-systems", known=SYSTEMS)
     column = next((name for name in columns if frame[name].n_unique() > 1), columns[0])
     names = text_column(frame.with_columns(pl.col(column).cast(pl.String)), column, "runs")
     parts = frame.with_columns(names).partition_by(column, maintain_order=True, as_dict=True)

@@ -65,14 +65,14 @@ def announce_output(path: PathLike) -> None:
     elif not is_special(path):
         _refuse_an_input(target, now)
         if os.path.isdir(path):
-            raise UsageError(f"{path}: cannot write here (Is a directory); give a file")
+            raise UsageError("cannot-write", path=path, why=os.strerror(errno.EISDIR))
         folder = os.path.dirname(target.place)
         if not os.path.isdir(folder):
-            raise UsageError(f"{path}: cannot write here (there is no such folder); choose another place")
+            raise UsageError("cannot-write", path=path, why=os.strerror(errno.ENOENT))
         if not os.access(folder, os.W_OK):
-            raise UsageError(f"{path}: cannot write here ({refusal(folder)}); choose another place")
+            raise UsageError("cannot-write", path=path, why=refusal(folder))
     if any(target.same(other) for other in now.announced):
-        raise UsageError(f"{path}: two outputs of this call are the same file; give each its own")
+        raise UsageError("same-output", path=path)
     now.announced.append(target)
 
 
@@ -94,13 +94,13 @@ def note_writing(path: PathLike) -> None:
     now, target = _commands[-1], _File.at(path)
     _refuse_an_input(target, now)
     if any(target.same(other) for other in now.written):
-        raise UsageError(f"{path}: two outputs of this call are the same file; give each its own")
+        raise UsageError("same-output", path=path)
     now.written.append(target)
 
 
 def _refuse_an_input(target: _File, now: _InUse) -> None:
     if any(target.same(file) for file in now.read):
-        raise UsageError(f"{target.name}: this file is being read; write to another one")
+        raise UsageError("being-read", path=target.name)
 
 
 def refusal(folder: PathLike) -> str:

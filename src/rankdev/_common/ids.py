@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rankdev._common.lazy import pl
 from rankdev._common.work import refuse_lost_threads
-from rankdev.errors import DataError, shown
+from rankdev.errors import DataError
 
 if TYPE_CHECKING:
     from rankdev._common.arrays import Ints
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
-def as_id(value: object, where: str = "") -> str:
+def as_id(value: object) -> str:
     """Return an identifier as text; whole numbers are accepted, other types are not."""
     if isinstance(value, str) and value:
         return value
     if is_integer(value):
         return str(value)
     if hasattr(value, "as_py"):  # of an Arrow array
-        return as_id(value.as_py(), where)
-    raise DataError(f"{where}an item or query is named by text or a whole number; got {shown(value)}")
+        return as_id(value.as_py())
+    raise DataError("not-an-id", value=value)
 
 
 def by_id(values: Mapping[Any, Value]) -> dict[str, Value]:
@@ -43,7 +43,7 @@ def text_series(name: str, values: Sequence[str | None]) -> pl.Series:
     try:
         return pl.Series(name, values, dtype=pl.String)
     except UnicodeEncodeError as error:
-        raise DataError(f"{shown(error.object)} is not valid text; write it in UTF-8") from None
+        raise DataError("not-text", value=error.object) from None
 
 
 def places_in(known: pl.Series, values: pl.Series) -> Ints:

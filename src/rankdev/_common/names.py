@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from rankdev._common.lazy import pl
 from rankdev._common.reading import OURS, reading
-from rankdev.errors import DataError, counted
+from rankdev.errors import DataError
 
 # what ir_measures, PyTerrier, BEIR and ranx call our columns; where a table has several, the first wins
 KNOWN_NAMES = {
@@ -75,7 +75,7 @@ def known_names(frame: pl.DataFrame) -> pl.DataFrame:
         known = folded_name(name)
         if known != name and known not in frame.columns:
             if known in plain.values():
-                raise DataError(f"two columns are called {known!r} but for capitals and blanks; rename one")
+                raise DataError("column-twice", name=known)
             plain[name] = known
     frame = frame.rename(plain)
     if is_beir(frame.columns):
@@ -97,12 +97,6 @@ def unrated(frame: pl.DataFrame) -> pl.Series | None:
     text = frame[name].cast(pl.String)
     missing = text.is_null() | text.is_in(["", "NaN"])
     return missing if missing.any() and not missing.all() else None
-
-
-def unrated_note(missing: pl.Series) -> str:
-    """Count the rows without a rating."""
-    count = int(missing.sum())
-    return f"{counted(count, 'row', 'has')} no rating; {'it is' if count == 1 else 'they are'} left out"
 
 
 def is_beir(columns: Collection[str]) -> bool:

@@ -14,7 +14,7 @@ from rankdev._common.ids import as_id, text_series
 from rankdev._common.lazy import pl
 from rankdev._common.names import ALIASES, known_names
 from rankdev._common.work import refuse_lost_threads
-from rankdev.errors import DataError, MissingExtraError, shown
+from rankdev.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +74,7 @@ def check_no_records(lists: Mapping[Any, Any]) -> None:
     for query, entry in lists.items():
         for item in entry if isinstance(entry, list | tuple) else ():
             if _is_record(item):
-                raise DataError(f"query {shown(query)}: expected items; got the record {shown(item)}")
+                raise DataError("record-for-items", query=query, value=item)
 
 
 def from_ranx(value: Any, name: str) -> Any:
@@ -91,7 +91,7 @@ def as_polars(table: Any) -> pl.DataFrame:
     """Turn a table into a polars frame whose columns keep their names."""
     refuse_lost_threads()
     if isinstance(table, str | PathLike):
-        raise DataError(f"expected a table; got the path {shown(str(table))}; read the file first, as a frame")
+        raise DataError("path-for-table", value=str(table))
     if isinstance(table, pl.DataFrame):
         return table
     try:
@@ -107,17 +107,17 @@ def as_polars(table: Any) -> pl.DataFrame:
         Exception,
         pl.exceptions.PanicException,
     ) as error:  # of any library, such as a closed connection
-        raise DataError(f"this {type(table).__name__} cannot be used as a table ({first_line(error)})") from None
+        raise DataError("unusable-table", what=type(table).__name__, why=first_line(error)) from None
 
 
 def _from_pandas(table: Any) -> pl.DataFrame:
     """Take columns, and levels of the index with a name of their own, through NumPy: pyarrow is not needed."""
     if not hasattr(table, "columns"):
-        raise DataError("a pandas Series is not a table; give a DataFrame, such as that of reset_index()")
+        raise DataError("series-for-table")
     names = [str(name) for name in table.columns]
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DataError(f"the column {shown(twice)} appears twice; keep one")
+        raise DataError("column-twice", name=twice)
     levels = {str(name): i for i, name in enumerate(table.index.names) if name is not None and str(name) not in names}
     columns = {name: table.index.get_level_values(level).to_numpy() for name, level in levels.items()}
     columns |= {name: table.iloc[:, place].to_numpy() for place, name in enumerate(names)}
@@ -155,10 +155,10 @@ def first_line(error: object) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
-def check_mapping(value: object, what: str, expected: str) -> Mapping[Any, Any]:
-    """Refuse anything but a mapping, with a message that names what was expected."""
+def check_mapping(value: object, what: str | None, expected: str, **where: Any) -> Mapping[Any, Any]:
+    """Refuse anything but a mapping of this form."""
     if not isinstance(value, Mapping):
-        raise DataError(f"{what} must be {expected}; got {type(value).__name__}")
+        raise DataError("wrong-form", role=what, expected=expected, value=value, **where)
     return value
 
 

@@ -29,10 +29,7 @@ class _Threads:
 def refuse_lost_threads() -> None:
     """Refuse to work where polars would wait for ever."""
     if _Threads.lost:
-        raise ForkedProcessError(
-            "this process was forked after its parent had used rankdev, and would hang; start processes with"
-            " multiprocessing.get_context('spawn') or 'forkserver', or fork before the first use"
-        )
+        raise ForkedProcessError("forked")
 
 
 def cores() -> int:

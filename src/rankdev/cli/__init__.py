@@ -17,7 +17,7 @@ from rankdev import __version__
 from rankdev._common.files_in_use import one_command
 from rankdev.cli.help import SETTINGS_FILES, Group
 from rankdev.cli.terminal import discard_output, for_command, forget_written, prepare_streams, write_line, write_once
-from rankdev.errors import RankdevError, RankdevWarning
+from rankdev.errors import RankdevError, RankdevWarning, UsageError
 
 # the only list of commands: adding one is a function NAME_command in a module of commands/ and a line here
 GROUPS = {
@@ -96,7 +96,6 @@ class RootGroup(Group):
 
 @click.group(
     cls=RootGroup,
-    context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example: rankdev eval qrels.txt bm25.run dense.run -m RDQ@5 -m nDCG@10",
 )
 @click.version_option(__version__, prog_name="rankdev", help="Show the version.")
@@ -156,13 +155,12 @@ def _explained(error: BaseException) -> tuple[int, *tuple[str, ...]]:  # noqa: P
             command = _called(sys.argv[1:])
             return error.exit_status, *for_command(error, command).split("\n")
         case UnicodeEncodeError():
-            return 2, f"{error.object!r} is not UTF-8 text; encode it as UTF-8"
+            return 2, str(UsageError("not-utf-8", value=error.object))
         case MemoryError():
-            return 1, "not enough memory; evaluate fewer systems or measures at a time"
+            return 1, str(RankdevError("no-memory"))
     if os.environ.get("RANKDEV_TRACEBACK"):
         raise error
-    details = f"{type(error).__name__}: {error}"
-    return 70, f"this should not happen; it is a bug in rankdev ({details}); RANKDEV_TRACEBACK=1 shows where"
+    return 70, str(RankdevError("bug", error=type(error).__name__, text=str(error)))
 
 
 def _called(words: Sequence[str]) -> click.Command:

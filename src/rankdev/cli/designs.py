@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from rankdev.cli.options import each_once, read_pairs
-from rankdev.errors import DataError, FileFormatError, UsageError, counted, shown
+from rankdev.errors import DataError, Note, UsageError
 
 if TYPE_CHECKING:
     from rankdev._common.result import Result
@@ -34,21 +34,15 @@ def analyse_segments(
     if segments is None:
         return found, report
     from rankdev.display.report import report_by_segment
+    from rankdev.statistics.segments import places
 
-    named = read_segments(segments)
-    parts, remarks = {ALL: report}, []
+    parts = {ALL: report}
+    named, remarks = places(scores.queries, read_segments(segments))
     for segment, queries in named.items():
-        chosen = [i for i, query in enumerate(scores.queries) if query in queries]
-        if not chosen:
-            remarks.append(f"segment {segment!r} has none of the queries that were scored")
-            continue
         try:
-            parts[segment] = report_of(analyse(scores.select(queries=chosen)), **look)
+            parts[segment] = report_of(analyse(scores.select(queries=queries.tolist())), **look)
         except (DataError, UsageError) as error:
-            remarks.append(f"segment {segment!r} is left out: {error}")
-    outside = len(set(scores.queries) - set().union(*named.values()))
-    if outside:
-        remarks.append(f"{counted(outside, 'query', 'has', of=len(scores.queries))} no segment in {segments}")
+            remarks.append(Note("skipped-segment", segment=segment, error=error))
     return found, report_by_segment(parts, remarks)
 
 
@@ -58,7 +52,8 @@ def read_segments(path: str) -> dict[str, set[str]]:
     for query, name in read_pairs(path, "query", "segment", "segments"):
         segments.setdefault(name, set()).add(query)
     if ALL in segments:
-        raise FileFormatError(path, f"a segment is called {ALL!r}, which denotes all queries; rename it")
+        expected = "another name: this means all queries"
+        raise DataError("bad-value", path=path, name="a segment", value=ALL, expected=expected)
     return segments
 
 
@@ -74,7 +69,7 @@ def read_clusters(path: str | None) -> dict[str, str] | None:
     clusters: dict[str, str] = {}
     for query, name in read_pairs(path, "query", "cluster", "clusters"):
         if clusters.setdefault(query, name) != name:
-            raise FileFormatError(path, f"query {shown(query)} is in two clusters, {clusters[query]!r} and {name!r}")
+            raise DataError("two-clusters", path=path, query=query, one=clusters[query], other=name)
     return clusters
 
 
@@ -93,16 +88,16 @@ def matching_runs(patterns: Sequence[str], known: Sequence[str]) -> dict[str, li
     from fnmatch import fnmatchcase
 
     found = {}
-    for name, pattern in each_once((_split(text) for text in patterns), "--replicates").items():
+    for name, pattern in each_once(_split(text) for text in patterns).items():
         found[name] = [run for run in known if fnmatchcase(run, pattern)]
         if not found[name]:
-            names = ", ".join(known[:8])
-            raise UsageError(f"--replicates {name}={pattern}: no run matches; the runs are {names}")
+            raise UsageError("no-such-runs", value=f"{name}={pattern}", known=known[:8])
     return found
 
 
 def _split(text: str) -> tuple[str, str]:
     name, _, pattern = (part.strip() for part in text.partition("="))
     if not name or not pattern:
-        raise UsageError(f"--replicates is {text!r}; expected a system and its runs, such as bert=bert-*")
+        expected = "a system and its runs, such as bert=bert-*"
+        raise UsageError("bad-value", name="--replicates", value=text, expected=expected)
     return name, pattern

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from rankdev.errors import suggestion
+from rankdev.errors import UsageError, nearest
 
 FULL = "rankdev.full_help"
 SETTINGS_FILES = ("rankdev.toml", "pyproject.toml")
@@ -32,12 +32,18 @@ class SharedOption(click.Option):
     """One of :data:`SHARED`, which many commands have: ``rankdev help TOPIC`` explains it, ``--help`` names it."""
 
 
-class Command(click.Command):
-    """A command whose ``--help`` fits a screen; ``--help-all`` explains every option."""
+class _Helped(click.Command):
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        """Ask for help by the same names in any context: click keeps those of the first one."""
+        return ["-h", "--help"]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Add --help-all."""
-        return [*super().get_params(ctx), _HELP_ALL]
+        """Add --help-all; there are too many commands at the top."""
+        return [*super().get_params(ctx), *([_HELP_ALL] if ctx.parent else [])]
+
+
+class Command(_Helped):
+    """A command whose ``--help`` fits a screen; ``--help-all`` explains every option."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Note which options come from a file of settings."""
@@ -45,7 +51,7 @@ class Command(click.Command):
             from rankdev.cli.settings import note_of
             from rankdev.cli.terminal import write_notes
 
-            write_notes(filter(None, [note_of(ctx)]))
+            write_notes(note_of(ctx))
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -92,14 +98,10 @@ _HELP_ALL = click.Option(
 )
 
 
-class Group(click.Group):
+class Group(_Helped, click.Group):
     """A group that, called alone, shows its commands."""
 
     command_class = Command
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Add --help-all, which explains every command of the group; there are too many at the top."""
-        return [*super().get_params(ctx), *([_HELP_ALL] if ctx.parent else [])]
 
     def get_help(self, ctx: click.Context) -> str:
         """Add, for --help-all, what each command explains."""
@@ -112,8 +114,10 @@ class Group(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Suggest a command where there is none of that name."""
-        if args and args[0] not in self.list_commands(ctx):
-            ctx.fail(f"unknown command {args[0]!r}{suggestion(args[0], self.list_commands(ctx))}")
+        known = self.list_commands(ctx)
+        if args and args[0] not in known:
+            see = f"{ctx.command_path} --help"
+            raise UsageError("unknown-name", what="command", value=args[0], near=nearest(args[0], known), see=see)
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -82,24 +82,17 @@ def analyse_source(
     return found, report_of(found)
 
 
-def load_collections(
-    paths: Sequence[str],
-    references: str | None,
-    table: str | None,
-    measures: Sequence[str],
-    segments: str | None = None,
-    **unused: Any,
-) -> dict[str, Scores]:
+def load_collections(paths: Sequence[str], measures: Sequence[str], **unused: Any) -> dict[str, Scores]:
     """Read the scores of several collections, named by their files."""
     from rankdev.io.tables import system_name
 
-    if references is not None or table is not None or segments is not None:
-        raise UsageError("give REFERENCES and RUNs, --scores, or every --collection (without --segments)")
+    refuse_unused("references", "table", "segments", beside="collections")
     found: dict[str, Scores] = {}
     for path in paths:
         name = system_name(path)
         if name in found:
-            raise UsageError(f"two collections are called {name!r}; rename one of the files")
+            same = [one for one in paths if system_name(one) == name]
+            raise UsageError("same-name", what="collections", name=name, paths=same)
         found[name] = read_chosen_scores(path, measures)
     return found
 
@@ -128,11 +121,12 @@ def load_scores(
 ) -> Scores:
     """Score runs against references, or read scores that were computed elsewhere."""
     if table is not None:
-        if references is not None:
-            raise UsageError("give either REFERENCES and RUNs or --scores, not both")
+        refuse_unused("references", beside="table")
         return read_chosen_scores(table, measures)
     if references is None or not runs:
-        raise UsageError("give REFERENCES and at least one RUN, or --scores FILE")
+        params = click.get_current_context().command.params
+        known = [one.opts[0] for one in params if one.name in ("table", "collections", "variance")]
+        raise UsageError("no-source", known=known)
     options = with_like(like, order=order, ties=ties, empty=empty)
     return score_runs(references, runs, names, measures or ["RDQ@10"], **options)
 
@@ -142,7 +136,7 @@ def read_chosen_scores(path: str, measures: Sequence[str]) -> Scores:
     from rankdev.evaluation.files import read_scores
 
     unused = ("names", "order", "ties", "duplicates", "empty", "like")
-    refuse_unused(*unused, why="is for runs, and scores from a file are taken as they are")
+    refuse_unused(*unused, needs="runs")
     scores = read_scores(path)
     write_notes(scores.remarks)
     return scores.select(measures=_labels(measures, scores.measures)) if measures else scores

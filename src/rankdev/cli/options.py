@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from rankdev._common.reading import Duplicates, Ranks, reading_with, strict_input
 from rankdev.cli.help import RegisteredChoice, SharedOption
 from rankdev.core.ordering import TIE_RULES, Order
-from rankdev.errors import DataError, FileFormatError, UsageError, counted, shown
+from rankdev.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from rankdev.core.runs import RunLike
@@ -158,12 +158,17 @@ def _read_with(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     ctx.with_resource(reading_with(**{str(param.name): value}))
 
 
-def refuse_unused(*names: str, why: str) -> None:
-    """Refuse parameters that were given to the running command and would change nothing."""
+def refuse_unused(*names: str, beside: str | None = None, needs: str | None = None) -> None:
+    """Refuse parameters that were given to the running command and would change nothing.
+
+    That is because they are given beside another one, or because they need something that is not there.
+    """
     ctx = click.get_current_context()
     for parameter in ctx.command.params:
         if parameter.name in names and ctx.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
-            raise UsageError(f"{max(parameter.opts, key=len)} {why}; leave it out")
+            if beside is not None:
+                raise UsageError("not-together", name=parameter.name, other=beside)
+            raise UsageError("not-needed", name=parameter.name, use=needs)
 
 
 def _import_measures(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> None:
@@ -232,17 +237,17 @@ def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> d
     from rankdev.io.tables import system_name
 
     if names and len(names) != len(paths):
-        raise UsageError(f"{len(names)} --name for {counted(len(paths), 'run')}; give one for each, in order, or none")
+        raise UsageError("unequal", names=["--name", "RUN"], counts=[len(names), len(paths)])
     for name in names:
         if not name or not _is_text(name):
-            raise UsageError(f"--name {shown(name)}: expected a name in UTF-8")
+            raise UsageError("bad-value", name="--name", value=name, expected="a name in UTF-8")
     if [references, *paths].count("-") > 1:
-        raise UsageError("only one of the files can be standard input (-)")
+        raise UsageError("one-standard-input")
     ctx = click.get_current_context(silent=True)
     by_tag = ctx is not None and ctx.meta.get(BY_TAG, False)
     order: Order = ("score" if ctx is None else ctx.params.get("order")) or "score"
     if by_tag and names:
-        raise UsageError("--name and --by-tag both name the systems; give one of them")
+        raise UsageError("not-together", name="names", other="by_tag")
     sources: list[tuple[str, str, RunLike]] = []
     for path, name in zip(paths, names or map(system_name, paths), strict=True):
         if by_tag:
@@ -256,8 +261,8 @@ def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> d
     for path, name, _ in sources:
         if name in found:
             nameable = not by_tag and (ctx is None or "names" in ctx.params)
-            remedy = "name them with --name" if nameable else "rename one"
-            raise UsageError(f"two systems are called {name!r} ({found[name]} and {path}); {remedy}")
+            kind = "same-system" if nameable else "same-name"
+            raise UsageError(kind, what="systems", name=name, paths=[found[name], path])
         found[name] = path
     return {name: source for _, name, source in sources}
 
@@ -267,14 +272,14 @@ def _is_text(word: str) -> bool:
     return word.encode("utf-8", "replace") == word.encode("utf-8", "surrogatepass")
 
 
-def read_named_table(path: str, columns: str) -> NamedTable:
+def read_named_table(path: str, *columns: str) -> NamedTable:
     """Read a table from a file; refuse what has no named columns."""
     from rankdev.io.streams import Source
     from rankdev.io.tables import read_table
 
     with Source(path) as source:
         if source.kind in ("trec", "json"):
-            raise FileFormatError(source.name, f"expected a table (CSV, TSV, JSONL or Parquet) with {columns}")
+            raise DataError("not-a-table", path=source.name, columns=columns)
         return read_table(source, source.kind)
 
 
@@ -282,7 +287,7 @@ def read_pairs(path: str, first: str, second: str, what: str) -> list[tuple[str,
     """Read two columns of names from a file; an error names the file and the line."""
     from rankdev._common.columns import text_column
 
-    table = read_named_table(path, f"{first} and {second}")
+    table = read_named_table(path, first, second)
     try:
         columns = [text_column(table.frame, name, what) for name in (first, second)]
     except DataError as error:
@@ -297,22 +302,22 @@ def whole_numbers(text: str | None, what: str) -> list[int] | None:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise UsageError(f"{what} is {text!r}; expected whole numbers such as 25,50,100") from None
+        raise UsageError("bad-value", name=what, value=text, expected="whole numbers such as 25,50,100") from None
 
 
 def names_and_values(text: str | None, option: str, *, may_be_empty: bool = False) -> dict[str, str]:
     """Read NAME=VALUE,...; a value may be missing only where that has a meaning."""
     entries = [[part.strip() for part in entry.partition("=")] for entry in text.split(",")] if text else []
     if not all(name and mark and (value or may_be_empty) for name, mark, value in entries):
-        raise UsageError(f"{option} is {text!r}; expected NAME=VALUE, and more with commas")
-    return each_once(((name, value) for name, _, value in entries), option)
+        raise UsageError("bad-value", name=option, value=text, expected="NAME=VALUE, and more with commas")
+    return each_once((name, value) for name, _, value in entries)
 
 
-def each_once(pairs: Iterable[tuple[str, Value]], option: str) -> dict[str, Value]:
+def each_once(pairs: Iterable[tuple[str, Value]]) -> dict[str, Value]:
     """Put names and values into a mapping; refuse a name that is given twice."""
     found: dict[str, Value] = {}
     for name, value in pairs:
         if name in found:
-            raise UsageError(f"{option} names {name} twice; keep one")
+            raise UsageError("given-twice", name=name)
         found[name] = value
     return found

@@ -92,7 +92,7 @@ def for_spreadsheets(rows: pl.DataFrame, csv: bool) -> pl.DataFrame:
     if not click.get_current_context().meta.get(SAFE_CSV):
         return rows
     if not csv:
-        raise UsageError("--safe-csv is for CSV and TSV; ask for one of them with --format or the file's extension")
+        raise UsageError("not-needed", name="safe_csv", use="CSV and TSV")
     return spreadsheet_safe(rows)
 
 
@@ -174,9 +174,9 @@ def check_figures(ctx: click.Context, param: click.Parameter, folder: str | None
         while not above.exists():
             above = above.parent
         if not above.is_dir():
-            raise UsageError(f"{folder}: cannot write here ({above} is not a folder); choose another folder")
+            raise UsageError("cannot-write", path=folder, why=f"{above} is not a folder")
         if not os.access(above, os.W_OK):
-            raise UsageError(f"{folder}: cannot write here ({above}: {refusal(above)}); choose another folder")
+            raise UsageError("cannot-write", path=folder, why=f"{above}: {refusal(above)}")
     return folder
 
 
@@ -209,7 +209,7 @@ def deliver(report: Report, form: str | None, output: str | None) -> None:
     elif chosen.name == "table":
         replace(report, remarks=not_yet_written(report.remarks)).print_text(sys.stdout)
     elif chosen.binary and sys.stdout.isatty():
-        raise UsageError(f"{chosen.name} cannot be shown on a terminal; write it to a file with -o")
+        raise UsageError("not-for-terminals", form=chosen.name)
     else:
         sys.stdout.buffer.write(chosen.encode(report))
         sys.stdout.buffer.flush()

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from rankdev.cli.help import SETTINGS_FILES as FILES
-from rankdev.errors import UsageError, shown, suggestion
+from rankdev.errors import Note, UsageError, nearest, shown
 
 FOUND = "rankdev.settings"  # name of the file, in the context's meta
 
@@ -23,16 +23,11 @@ def read_settings(ctx: click.Context, command: str | None) -> dict[str, Any] | N
     """Return the settings of a command as click takes them, by the names of its parameters."""
     found = [(name, section) for name in FILES if (section := _section(name)) is not None]
     if len(found) > 1:
-        raise UsageError(f"{FILES[0]} and {FILES[1]} both have settings; keep them in one of the files")
+        raise UsageError("two-settings", names=FILES)
     if not found or not isinstance(ctx.command, click.Group):
         return None
     name, sections = found[0]
-    for key in sections:
-        if key not in ctx.command.list_commands(ctx):
-            known = suggestion(key, ctx.command.list_commands(ctx))
-            raise UsageError(
-                f"{name}: {shown(key)} is not a command of rankdev{known or '; settings are [COMMAND] sections'}"
-            )
+    _check_sections(sections, ctx.command, ctx, path=name)
     ctx.meta[FOUND] = name
     chosen = None if command not in sections or command is None else ctx.command.get_command(ctx, command)
     if chosen is None or command is None:
@@ -53,24 +48,29 @@ def _section(name: str) -> Mapping[str, Any] | None:
     try:
         content = tomllib.loads(text.decode())
     except ValueError as error:
-        raise UsageError(f"{name}: not valid TOML ({error}); fix it, or run rankdev in another folder") from None
+        raise UsageError("not-toml", path=name, why=str(error)) from None
     if name == FILES[0]:
         return content
     section = content.get("tool", {}).get("rankdev")
     if section is not None and not isinstance(section, Mapping):
-        raise UsageError(f"{name}: tool.rankdev is {shown(section)}; expected sections such as [tool.rankdev.gate]")
+        expected = "sections such as [tool.rankdev.gate]"
+        raise UsageError("bad-value", path=name, name="tool.rankdev", value=section, expected=expected)
     return section
+
+
+def _check_sections(sections: Mapping[str, Any], group: click.Group, ctx: click.Context, **where: str) -> None:
+    known = group.list_commands(ctx)
+    for key in sections:
+        if key not in known:
+            raise UsageError("not-a-section", value=key, near=nearest(key, known), **where)
 
 
 def _checked(file: str, name: str, section: Any, command: click.Command, ctx: click.Context) -> dict[str, Any]:
     """Check keys and values against the options of a command, or each section against those of a subcommand."""
-    where = f"{file}: [{name}]"
     if not isinstance(section, Mapping):
-        raise UsageError(f"{where} is {shown(section)}; expected a section with options")
+        raise UsageError("bad-value", path=file, name=f"[{name}]", value=section, expected="a section with options")
     if isinstance(command, click.Group):
-        for key in section:
-            if command.get_command(ctx, key) is None:
-                raise UsageError(f"{where}: {shown(key)} is not a command{suggestion(key, command.list_commands(ctx))}")
+        _check_sections(section, command, ctx, path=file)
         return {
             key: _checked(file, f"{name}.{key}", value, chosen, ctx)
             for key, value in section.items()
@@ -83,34 +83,36 @@ def _checked(file: str, name: str, section: Any, command: click.Command, ctx: cl
     for key, value in section.items():
         option = options.get(key)
         if option is None:
-            near = suggestion(key, options) or f"; {command.name} --help-all lists its options"
-            raise UsageError(f"{where}: {shown(key)} is not an option of {command.name}{near}")
-        found[str(option.name)] = _value(f"{where}: {key}", value, option, click.Context(command, parent=ctx))
+            raise UsageError("not-a-setting", path=file, section=name, value=key, near=nearest(key, options))
+        try:
+            found[str(option.name)] = _value(f"[{name}] {key}", value, option, click.Context(command, parent=ctx))
+        except UsageError as error:
+            raise error.at(path=file) from None
     return found
 
 
-def _value(where: str, value: Any, option: click.Option, ctx: click.Context) -> Any:
+def _value(name: str, value: Any, option: click.Option, ctx: click.Context) -> Any:
     """Check the value of an option; one that may be repeated takes a list too."""
     if option.multiple:
         value = list(value) if isinstance(value, list) else [value]
     for one in value if option.multiple else [value]:
         if isinstance(one, bool) != bool(option.is_flag) or not isinstance(one, str | int | float):
             expected = "true or false" if option.is_flag else "a text or a number"
-            raise UsageError(f"{where} is {shown(value)}; expected {expected}")
+            raise UsageError("bad-value", name=name, value=value, expected=expected)
         if isinstance(option.type, click.Path) and not isinstance(one, str):
-            raise UsageError(f"{where} is {shown(value)}; expected the name of a file")
+            raise UsageError("bad-value", name=name, value=value, expected="the name of a file")
     try:
         option.type_cast_value(ctx, value)
     except click.BadParameter as error:
-        raise UsageError(f"{where}: {error.message}") from None
+        raise UsageError("bad-setting", name=name, why=error.message) from None
     return value
 
 
-def note_of(ctx: click.Context) -> str | None:
+def note_of(ctx: click.Context) -> list[Note]:
     """State which options of a running command come from a file."""
     taken = [
         f"{max(entry.opts, key=len).lstrip('-')} = {shown((ctx.default_map or {}).get(str(entry.name)))}"
         for entry in ctx.command.params
         if entry.name is not None and ctx.get_parameter_source(entry.name) is ParameterSource.DEFAULT_MAP
     ]
-    return f"settings of {ctx.meta[FOUND]}: {', '.join(taken)}" if taken else None
+    return [Note("settings", file=ctx.meta[FOUND], values=taken)] if taken else []

@@ -25,11 +25,17 @@ _written: set[str] = set()
 
 
 def for_command(message: object, command: click.Command) -> str:
-    """Return what an error, a warning or a note says, with parameters as the options of a command."""
+    """Return what an error, a warning or a note says, with parameters as the options and arguments of a command."""
+    if isinstance(message, RankdevError) and message.kind == "several":  # some may have no kind yet
+        first, *_ = str(message).split("\n")
+        return "\n".join([first, *(for_command(error, command) for error in message.fields["errors"])])
     if isinstance(message, RankdevError | RankdevWarning | Note) and " " not in message.kind:
-        options = {str(one.name): max(one.opts, key=len) for one in command.params if isinstance(one, click.Option)}
-        return message.told(options)
+        return message.told({str(one.name): _called(one) for one in command.params})
     return as_options(str(message), command)
+
+
+def _called(parameter: click.Parameter) -> str:
+    return max(parameter.opts, key=len) if isinstance(parameter, click.Option) else str(parameter.name).upper()
 
 
 def as_options(message: str, command: click.Command) -> str:
@@ -63,9 +69,9 @@ def write_once(kind: str, line: str) -> None:
 
 
 def write_notes(lines: Iterable[str]) -> None:
-    """Write notes on standard error."""
+    """Write notes of the running command on standard error."""
     for line in lines:
-        write_once("note", line)
+        write_once("note", for_command(line, click.get_current_context().command))
 
 
 def not_yet_written(lines: Iterable[str]) -> tuple[str, ...]:

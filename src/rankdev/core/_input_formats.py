@@ -31,7 +31,7 @@ from rankdev.core.row_checks import (
     repeated_rows,
     tier_ranks,
 )
-from rankdev.errors import DataError, counted, shown
+from rankdev.errors import DataError
 
 
 def rows_of_lists(lists: Any, nonrelevant: Any) -> pl.DataFrame:
@@ -41,7 +41,7 @@ def rows_of_lists(lists: Any, nonrelevant: Any) -> pl.DataFrame:
         return _with_nonrelevant(_numbered(as_frame(lists)), nonrelevant)
     lists = check_mapping(lists, "lists", "{query: [item, …]}")
     return rows_of_tiers(
-        {query: [[item] for item in _listed(items, query)] for query, items in lists.items()}, nonrelevant
+        {query: [[item] for item in _listed(items, query, "item")] for query, items in lists.items()}, nonrelevant
     )
 
 
@@ -51,14 +51,14 @@ def rows_of_tiers(tiers: Any, nonrelevant: Any) -> pl.DataFrame:
     if is_table(tiers):
         frame = as_frame(tiers)
         names = text_column(frame, "query", "references")
-        check_once(names, "query {} appears twice; give all its tiers in one row")
+        check_once(names, "query-twice")
         tiers = dict(zip(names, column(frame, "tiers", "references").to_list(), strict=True))
     tiers = check_mapping(tiers, "tiers", "{query: [[item, …], …]}")
     return _ranked(
         {
             query: [
                 (item, rank)
-                for rank, tier in enumerate(_listed(levels, query), start=1)
+                for rank, tier in enumerate(_listed(levels, query, "tier"), start=1)
                 for item in _filled(tier, query, rank)
             ]
             for query, levels in tiers.items()
@@ -107,13 +107,13 @@ def _ranked(pairs: Mapping[Any, list[tuple[Any, Any]]], nonrelevant: Any) -> pl.
 def _frame(pairs: Mapping[Any, list[tuple[Any, Any]]], name: str, elsewhere: Any = ()) -> pl.DataFrame:
     """Make rows of query, item and rank or grade; a query may be empty where something is known of it elsewhere."""
     if not pairs and not elsewhere:
-        raise DataError("references need at least one query")
+        raise DataError("no-queries")
     for query, entries in pairs.items():
         if not entries and query not in elsewhere:
-            raise DataError(f"query {shown(query)}: a reference needs at least one item")
+            raise DataError("no-items", query=query)
     items = item_series({query: [item for item, _ in entries] for query, entries in pairs.items()})
     names = text_series("query", [as_id(query) for query in pairs])
-    check_once(names, "query {} appears twice, as a number and as text; keep one")
+    check_once(names, "number-and-text")
     counts = [len(entries) for entries in pairs.values()]
     values = [value for entries in pairs.values() for _, value in entries]
     query = names.gather(np.repeat(np.arange(len(names)), counts))
@@ -127,14 +127,14 @@ def _with_nonrelevant(frame: pl.DataFrame, nonrelevant: Any, queries: Iterable[A
     lists = check_mapping(nonrelevant, "nonrelevant", "{query: [item, …]}")
     for query, items in lists.items():
         if isinstance(items, str | Mapping) or not isinstance(items, Collection):
-            raise DataError(f"query {shown(query)}: nonrelevant must be a list of items; got {shown(items)}")
+            raise DataError("wrong-form", role="nonrelevant", query=query, expected="[item, …]", value=items)
     query = text_series("query", [as_id(query) for query, items in lists.items() for _ in items])
     unranked = pl.DataFrame({"query": query, "item": item_series(lists)})
     ranked = pl.DataFrame(names_of(frame))
     both = unranked.join(ranked, on=["query", "item"], how="semi")
     if len(both):
         query, item = both.row(0)
-        raise DataError(f"query {shown(query)}: item {shown(item)} has a rank and is nonrelevant too; keep one")
+        raise DataError("ranked-and-nonrelevant", query=query, item=item)
     ranked = ranked.with_columns(column(frame, "rank", "references"), nonrelevant=pl.lit(False))
     rows = pl.concat([ranked, unranked.with_columns(nonrelevant=pl.lit(True))], how="diagonal")
     order = pl.concat([text_series("query", [as_id(query) for query in queries]), rows["query"]]).unique(
@@ -143,24 +143,24 @@ def _with_nonrelevant(frame: pl.DataFrame, nonrelevant: Any, queries: Iterable[A
     return pl.DataFrame({"query": order}).join(rows, on="query", how="inner", maintain_order="left_right")
 
 
-def _listed(value: Any, query: object) -> Iterable[Any]:
+def _listed(value: Any, query: object, what: str) -> Iterable[Any]:
     """Refuse what has no order of its own."""
     if isinstance(value, str | Mapping | Set) or not isinstance(value, Iterable):
-        raise DataError(f"query {shown(query)}: expected a list, best first; got {shown(value)}")
+        raise DataError("wrong-form", query=query, expected=f"[best {what}, …]", value=value)
     return value
 
 
 def _filled(tier: Any, query: object, rank: int) -> list[Any]:
     if isinstance(tier, str | Mapping) or not isinstance(tier, Iterable):
-        raise DataError(f"query {shown(query)}: tier {rank} must be a list of items; got {shown(tier)}")
+        raise DataError("not-a-tier", query=query, tier=rank, value=tier)
     items = list(tier)
     if not items:
-        raise DataError(f"query {shown(query)}: tier {rank} is empty; every rank needs an item")
+        raise DataError("empty-tier", query=query, tier=rank)
     return items
 
 
 def _pairs(values: Any, query: object, name: str) -> list[tuple[Any, Any]]:
-    return list(check_mapping(values, f"query {shown(query)}", f"{{item: {name}}}").items())
+    return list(check_mapping(values, None, f"{{item: {name}}}", query=query).items())
 
 
 Columns = tuple[pl.Series, Ints, pl.Series, Ints, Floats | None, Nonrelevant | None]
@@ -181,9 +181,7 @@ def ranked_columns(frame: pl.DataFrame) -> Columns:
     both = np.flatnonzero(marked.to_numpy() & (rank != 0))
     if len(both):
         row = int(both[0])
-        raise DataError(
-            f"query {shown(query[row])}: item {shown(item[row])} has a rank and is nonrelevant too; keep one", row
-        )
+        raise DataError("ranked-and-nonrelevant", query=query[row], item=item[row], row=row)
     nonrelevant = marked.to_numpy()[rows]
     relevant, others = rows[~nonrelevant], rows[nonrelevant]
     check_ranks(groups, item, rank, relevant)
@@ -221,16 +219,12 @@ def _columns(
 def _grouped(query: pl.Series, item: pl.Series, value: Floats, name: str) -> tuple[Groups, Ints]:
     """Group rows by query; return the groups and the rows that do not repeat another."""
     if not len(query):
-        raise DataError("references need at least one row")
+        raise DataError("no-rows", what="table of references")
     groups = group(query)
     repeated = check_unique(groups, item, value, name)
     if repeated.any():
         row = int(np.argmax(repeated))
-        count = int(repeated.sum())
-        caution(
-            f"{counted(count, 'row', 'is')} ignored because of an earlier one with the same query and item,"
-            f" the first for query {shown(query[row])}, item {shown(item[row])}"
-        )
+        caution("repeated-rows", count=int(repeated.sum()), query=query[row], item=item[row])
     return groups, np.flatnonzero(~repeated)
 
 
@@ -243,10 +237,7 @@ def check_agreement(graded: pl.DataFrame, frame: pl.DataFrame) -> None:
     wrong = pairs.filter(pl.col("rank") != pl.col("rank_given"))
     if len(wrong):
         query, item, rank, grade, given = wrong.row(0)
-        raise DataError(
-            f"query {shown(query)}: item {shown(item)} has the rank {given:g}, but its grade {grade:g} makes it {rank};"
-            " keep one of the two columns"
-        )
+        raise DataError("rank-against-grade", query=query, item=item, rank=given, grade=grade, expected=rank)
 
 
 def listed_columns(lists: Any) -> RunColumns:
@@ -256,7 +247,7 @@ def listed_columns(lists: Any) -> RunColumns:
         lists = {query: items_of(items, query) for query, items in lists.items()}
     for query, items in lists.items():
         if isinstance(items, Set) or not is_list(items):
-            raise DataError(f"query {shown(query)}: expected a list of items; got {shown(items)}")
+            raise DataError("wrong-form", query=query, expected="[best item, …]", value=items)
     lists = {query: items if isinstance(items, Sequence) else list(items) for query, items in lists.items()}
     counts = np.array([len(items) for items in lists.values()], np.int64)
     names, offsets = item_names(lists), offsets_of(counts)
@@ -266,7 +257,7 @@ def listed_columns(lists: Any) -> RunColumns:
         items = documents_of(items, separator)
         names = items.to_list()
     if len(set(ids)) < len(ids):
-        check_once(queries, "query {} appears twice, as a number and as text; keep one")
+        check_once(queries, "number-and-text")
     repeats, left_out = None, 0
     if any(len(set(names[begin:end])) < end - begin for begin, end in pairwise(offsets.tolist())):
         codes = np.repeat(np.arange(len(counts)), counts)

@@ -12,10 +12,9 @@ from rankdev._common.reading import caution, reading
 from rankdev.core.columns import Groups, group
 from rankdev.core.ordering import TREC_EVAL, Ordering
 from rankdev.core.row_checks import check_unique, documents_of, kept_once
-from rankdev.errors import DataError, counted, shown
+from rankdev.errors import DataError
 
 FEW = 1000  # rows that usually tell whether scores and ranks agree
-REMEDY = "keep one, or choose with duplicates='first' (or last, best)"
 LONGEST_TIE = 10_000  # rows of a query that are kept past the depth because they are tied with the last within it
 
 
@@ -103,7 +102,7 @@ class RunBuilder:
 
     def __init__(self, ordering: Ordering, depth: int | None = None, name: str = "") -> None:
         self._ordering = ordering
-        self._name = name
+        self._where = {"path": name} if name else {}
         self._duplicates, self._collapse = reading().duplicates, reading().collapse
         self._wanted = depth
         self._depth = depth if self._duplicates is None else None
@@ -161,12 +160,9 @@ class RunBuilder:
             self._depth = self._wanted
             rows = self._arranged(rows)
         if rows.repeats.any():
-            warn_of_repeats(rows.repeats, rows.query, rows.item, self._name)
+            warn_of_repeats(rows.repeats, rows.query, rows.item, **self._where)
         if self._direction.is_opposed:
-            caution(
-                f"{f'{self._name}: ' if self._name else ''}on every line the score rises with the rank, as a distance"
-                " does, and higher scores come first; order by rank instead: order='rank'"
-            )
+            caution("rising-scores", **self._where)
         return RunColumns(
             rows.groups.names.alias("query"),
             rows.groups.offsets,
@@ -190,18 +186,14 @@ class RunBuilder:
     def _checked(self, query: pl.Series, item: pl.Series, value: Floats) -> Rows:
         """Refuse two values of an item, or two items of a rank; mark items that are returned twice."""
         groups = group(query)
-        repeats = check_unique(groups, item, value, self._ordering.order, REMEDY)
+        repeats = check_unique(groups, item, value, self._ordering.order, "two-in-run")
         if self._ordering.order == "rank":
             pairs = pl.DataFrame({"code": groups.codes, "rank": value})
             shared = ~pairs.select(pl.struct("code", "rank").is_first_distinct()).to_series().to_numpy()
             if shared.any():
                 row = int(np.argmax(shared))
-                name = shown(groups.names[int(groups.codes[row])])
-                raise DataError(
-                    f"query {name}: rank {value[row]:g} appears twice; each item needs a rank of its own, unless"
-                    " ranks='competition'",
-                    row,
-                )
+                query_name = groups.names[int(groups.codes[row])]
+                raise DataError("rank-twice", query=query_name, rank=value[row], row=row)
         return Rows(groups, item, value, repeats)
 
     def _release(self) -> None:
@@ -251,7 +243,8 @@ class RunBuilder:
         try:
             return self._checked(query, item, value)
         except DataError as error:
-            raise DataError(str(error)) from None  # its row is not one of the batch that is added
+            del error.fields["row"]  # it is not one of the batch that is added
+            raise
 
     def _arranged(self, rows: Rows) -> Rows:
         """Sort rows by query and position where they are not so already, and keep those that can matter."""
@@ -329,11 +322,7 @@ def _length_of_first(codes: Ints) -> int:
 _NO_NAMES = pl.Series("query", [], pl.String)
 
 
-def warn_of_repeats(repeats: Bools, query: pl.Series, item: pl.Series, name: str = "") -> None:
+def warn_of_repeats(repeats: Bools, query: pl.Series, item: pl.Series, **where: str) -> None:
     """Warn that items are returned twice."""
     row = int(np.argmax(repeats))
-    items = counted(int(repeats.sum()), "item", "is")
-    caution(
-        f"{f'{name}: ' if name else ''}{items} returned twice for the same query, such as {shown(item[row])} for"
-        f" {shown(query[row])}; only the first occurrence counts"
-    )
+    caution("returned-twice", count=int(repeats.sum()), item=item[row], query=query[row], **where)

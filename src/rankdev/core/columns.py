@@ -13,7 +13,7 @@ from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.ids import as_id, is_integer, text_series
 from rankdev._common.lazy import pl
 from rankdev._common.tables import Tabular
-from rankdev.errors import shown
+from rankdev.errors import errors_at
 
 BYTE_ORDER_MARK = "\ufeff".encode()
 
@@ -163,8 +163,8 @@ def item_names(lists: Mapping[Any, Iterable[Any]]) -> list[str]:
     """Return the ids of the items of all queries, one query after the other."""
     names: list[str] = []
     for query, items in lists.items():
-        where = f"query {shown(query)}: "
-        names += [as_id(item, where) for item in items]
+        with errors_at(query=query):
+            names += [as_id(item) for item in items]
     return names
 
 

@@ -83,7 +83,7 @@ def leaves_open(ties: Ties | None) -> bool:
 def check_one_order(ties: Ties | None, what: str) -> None:
     """Refuse a rule that does not break ties, for what needs a single order."""
     if leaves_open(ties):
-        raise UsageError(f"{what} needs one order, and ties={ties!r} has none; choose another rule for ties")
+        raise UsageError("needs-order", what=what, ties=ties)
 
 
 TREC_EVAL = Ordering()

@@ -12,7 +12,7 @@ from typing import Any
 from rankdev._common.lazy import pl
 from rankdev._common.names import KNOWN_NAMES
 from rankdev._common.reading import reading
-from rankdev.errors import DataError, shown
+from rankdev.errors import DataError, errors_at
 
 QUESTIONS = (*KNOWN_NAMES["query"], "user_input", "question", "input")
 RETRIEVED = (
@@ -62,22 +62,22 @@ def is_right(value: Any) -> bool:
     return isinstance(value, Mapping) and any(isinstance(value.get(name), list) for name in RIGHT)
 
 
-def retrieved(record: Mapping[str, Any], where: str = "") -> list[str]:
+def retrieved(record: Mapping[str, Any]) -> list[str]:
     """Return what was retrieved, in its order."""
-    return _contexts(record, RETRIEVED, where)
+    return _contexts(record, RETRIEVED)
 
 
-def right(record: Mapping[str, Any], where: str = "") -> list[str]:
+def right(record: Mapping[str, Any]) -> list[str]:
     """Return the contexts that are right, each once; their order means nothing."""
-    return list(dict.fromkeys(_contexts(record, RIGHT, where)))
+    return list(dict.fromkeys(_contexts(record, RIGHT)))
 
 
-def _contexts(record: Mapping[str, Any], names: tuple[str, ...], where: str) -> list[str]:
+def _contexts(record: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
     found = next(record[name] for name in names if isinstance(record.get(name), list))
-    return [_name(context, where) for context in found]
+    return [_name(context) for context in found]
 
 
-def _name(context: Any, where: str) -> str:
+def _name(context: Any) -> str:
     """Name a context: a text, an id, a Document of LangChain or a node of LlamaIndex, as an object or a record."""
     if isinstance(context, str) and context.strip():
         return " ".join(context.split())
@@ -95,7 +95,7 @@ def _name(context: Any, where: str) -> str:
         value = next((held for name in (*_IDS, *_TEXTS) if (held := _field(context, name)) not in (None, "")), None)
     if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
         return " ".join(str(value).split())
-    raise DataError(f"{where}a context is a text, or has {own or 'an id or a text'}; got {shown(context)}")
+    raise DataError("not-a-context", name=own or "id", value=context)
 
 
 def _field(value: Any, name: str) -> Any:
@@ -114,7 +114,7 @@ def grades_of(value: Any) -> list[dict[str, Any]] | None:
     if isinstance(value, list):
         if not any(map(is_right, value)):
             return None
-        return [row for place, record in enumerate(value, 1) for row in right_rows(record, f"record {place}: ")]
+        return [row for place, record in enumerate(value) for row in right_rows(record, place)]
     if not isinstance(value, Mapping):
         return None
     rows = None
@@ -142,31 +142,32 @@ def _rated_query(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _listed(items: Any, query: Any) -> list[Any]:
     if not isinstance(items, list):
-        raise DataError(f"query {shown(query)}: relevant_docs must be a list of ids; got {shown(items)}")
+        raise DataError("wrong-form", role="relevant_docs", query=query, expected="[item, …]", value=items)
     return items
 
 
-def right_rows(record: Any, where: str = "") -> list[dict[str, Any]]:
+def right_rows(record: Any, row: int | None = None) -> list[dict[str, Any]]:
     """Return rows of the contexts that are right for a question, among records of which others have them."""
     if not is_right(record):
-        raise DataError(f"{where}this record names no relevant contexts (reference_contexts); leave it out")
+        raise DataError("no-contexts", row=row)
     query = question_of(record)
     if query is None:
-        raise DataError(f"{where}this record names no question; expected one of {', '.join(QUESTIONS)}")
-    return [{"query": query, "item": item, "grade": 1} for item in right(record, f"query {shown(query)}: ")]
+        raise DataError("no-question", row=row, known=QUESTIONS)
+    with errors_at(query=query):
+        return [{"query": query, "item": item, "grade": 1} for item in right(record)]
 
 
 def _pairs(ratings: Any, query: Any) -> Iterable[tuple[Any, Any]]:
     if not isinstance(ratings, Mapping):
-        raise DataError(f"query {shown(query)}: ratings must be {{item: rating}}; got {shown(ratings)}")
+        raise DataError("wrong-form", role="ratings", query=query, expected="{item: rating}", value=ratings)
     return ratings.items()
 
 
 def _rated_request(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     query = request.get("id")
-    if not isinstance(request["ratings"], list):
-        raise DataError(f"request {shown(query)}: ratings must be a list of _id and rating")
-    for rated in request["ratings"]:
+    ratings = request["ratings"]
+    for rated in ratings if isinstance(ratings, list) else [ratings]:
         if not isinstance(rated, Mapping) or not {"_id", "rating"} <= {*rated}:
-            raise DataError(f"request {shown(query)}: expected a rating with _id and rating; got {shown(rated)}")
+            form = '[{"_id": …, "rating": …}, …]'
+            raise DataError("wrong-form", role="ratings", query=query, expected=form, value=rated)
         yield {"query": query, "item": rated["_id"], "grade": rated["rating"]}

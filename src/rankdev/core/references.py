@@ -12,7 +12,7 @@ import polars as pl
 from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.files_in_use import PathLike
 from rankdev._common.lazy import later_step
-from rankdev._common.names import is_interactions, unrated, unrated_note
+from rankdev._common.names import is_interactions, unrated
 from rankdev._common.reading import caution
 from rankdev._common.tables import (
     OfRanx,
@@ -197,7 +197,7 @@ class References(ByQuery[Reference]):
         """
         table = as_polars(tabled(table))
         if (missing := unrated(table)) is not None:
-            caution(f"references: {unrated_note(missing)}")
+            caution("unrated", role="references", count=int(missing.sum()))
             table = table.filter(~missing)
         frame = as_frame(table)
         if is_interactions(table.columns):

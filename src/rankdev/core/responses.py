@@ -15,13 +15,11 @@ from typing import Any, NamedTuple
 from rankdev._common.names import KNOWN_NAMES
 from rankdev._common.reading import caution, reading
 from rankdev.core.records import is_retrieved, plain, question_of, retrieved
-from rankdev.errors import DataError, counted, shown
-
-_HOW = 'write {query: response}, or one record {"query": …, "response": …} for each query'
+from rankdev.errors import DataError, errors_at
 
 
 class Answer(NamedTuple):
-    """The hits of one response, and what makes them incomplete, where anything does."""
+    """The hits of one response, and the field that says that they are incomplete, where one does."""
 
     items: list[Any]
     partial: str = ""
@@ -85,17 +83,15 @@ def gathered(pairs: Iterable[tuple[Any, Any]]) -> dict[str, list[Any]]:
     with of_one_input():
         for query, response in pairs:
             if query in found:
-                raise DataError(f"query {shown(query)} is answered twice; keep one answer, with all its hits")
-            read = read_response(response, f"query {shown(query)}: ")
+                raise DataError("query-twice", query=query)
+            with errors_at(query=query):
+                read = read_response(response)
             found[query] = read.items
             if read.partial:
                 partial[query] = read.partial
     if partial:
         query, reason = next(iter(partial.items()))
-        caution(
-            f"{counted(len(partial), 'answer', 'is', of=len(found))} not complete, such as that for query"
-            f" {shown(query)}: {reason}; search again"
-        )
+        caution("partial-answers", count=len(partial), answers=len(found), query=query, why=reason)
     return found
 
 
@@ -109,14 +105,15 @@ def named_responses(answer: Any) -> Iterator[tuple[Any, Any]]:
     if isinstance(several, Mapping):
         failed = (answer.get("rank_eval") or answer).get("failures")
         if isinstance(failed, Mapping) and failed:
-            raise DataError(f"query {shown(next(iter(failed)))} failed in this _rank_eval; fix it, and evaluate again")
+            query, reason = next(iter(failed.items()))
+            raise DataError("engine-error", query=query, why=reason)
         yield from several.items()
     elif several is not None:
         queries = answer.get("queries")
         if queries is None:
             yield from map(named_record, several)
         elif not isinstance(queries, list) or len(queries) != len(several):
-            raise DataError(f'"queries" must list the queries of the {len(several)} responses, in their order')
+            raise DataError("queries-of-responses", count=len(several))
         else:
             yield from zip(queries, several, strict=True)
     elif is_record(answer):
@@ -129,57 +126,54 @@ def named_record(record: Any) -> tuple[Any, Any]:
     """Return the query that a record names, by its own column or as the engine repeats it, and the response."""
     record = plain(record)
     if not is_record(record):
-        raise DataError(f"this is not the response of a search engine, as others are; {_HOW}")
+        raise DataError("not-a-response", value=record)
     response = record["response"] if is_response(record.get("response")) else record
     query = question_of(record)
     header = response.get("responseHeader")  # Solr
     if query is None and isinstance(header, Mapping) and isinstance(header.get("params"), Mapping):
         query = header["params"].get("q")
     if query is None or query == "":
-        raise DataError(
-            f'this response does not name its query; {_HOW}; or, next to "responses" of a multi-search, put the queries'
-            ' in their order: "queries": […]'
-        )
+        raise DataError("nameless-response")
     return query, response
 
 
-def read_response(response: Any, where: str = "") -> Answer:
+def read_response(response: Any) -> Answer:
     """Return the hits of one response; refuse an error, and a page that is not the first."""
     response = plain(response)
     if not is_response(response):
-        raise DataError(f"{where}this is not the response of a search engine; got {shown(response)}")
+        raise DataError("not-a-response", value=response)
     if _is_error(response):
-        raise DataError(f"{where}the search engine returned an error ({_reason(response['error'])}); search again")
+        raise DataError("engine-error", why=_reason(response["error"]))
     if is_retrieved(response):
-        return Answer(retrieved(response, where))
+        return Answer(retrieved(response))
     hits = response.get("hits")
     if isinstance(hits, Mapping):
-        return _elastic(response, hits["hits"], where)
+        return _elastic(response, hits["hits"])
     if isinstance(hits, list):  # one request of _rank_eval
-        return Answer(_ids([hit["hit"] for hit in hits], ("_id",), where))
-    return _solr(response, response["response"], where)
+        return Answer(_ids([hit["hit"] for hit in hits], ("_id",)))
+    return _solr(response, response["response"])
 
 
-def _elastic(response: Mapping[str, Any], hits: list[Any], where: str) -> Answer:
+def _elastic(response: Mapping[str, Any], hits: list[Any]) -> Answer:
     """Elasticsearch and OpenSearch: ``hits.hits[]._id``."""
     shards = response.get("_shards")
     failed = shards.get("failed") if isinstance(shards, Mapping) else 0
-    partial = "it timed out" if response.get("timed_out") else f"{failed} of its shards failed" if failed else ""
-    return Answer(_ids(hits, ("_id",), where), partial)
+    partial = "timed_out" if response.get("timed_out") else "_shards.failed" if failed else ""
+    return Answer(_ids(hits, ("_id",)), partial)
 
 
-def _solr(response: Mapping[str, Any], found: Mapping[str, Any], where: str) -> Answer:
+def _solr(response: Mapping[str, Any], found: Mapping[str, Any]) -> Answer:
     """Solr: ``response.docs[].id``."""
     header = response.get("responseHeader")
     header = header if isinstance(header, Mapping) else {}
     if header.get("status"):
-        raise DataError(f"{where}Solr answered with status {shown(header['status'])}; search again")
+        raise DataError("engine-error", why=f"status {header['status']}")
     if found.get("start"):
-        raise DataError(f"{where}the hits begin at {shown(found['start'])}; a run begins with the first (start=0)")
-    return Answer(_ids(found["docs"], ("id",), where), "partialResults" if header.get("partialResults") else "")
+        raise DataError("later-page", start=found["start"])
+    return Answer(_ids(found["docs"], ("id",)), "partialResults" if header.get("partialResults") else "")
 
 
-def _ids(hits: list[Any], keys: tuple[str, ...], where: str) -> list[Any]:
+def _ids(hits: list[Any], keys: tuple[str, ...]) -> list[Any]:
     own = _chosen_field(hits)
     found = []
     for place, hit in enumerate(hits, 1):
@@ -187,9 +181,7 @@ def _ids(hits: list[Any], keys: tuple[str, ...], where: str) -> list[Any]:
         if isinstance(value, list) and len(value) == 1:  # a field of Solr that could have several values
             value = value[0]
         if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
-            raise DataError(
-                f"{where}hit {place} has no {own or keys[0]}; return that field, or name another: columns={{'item': …}}"
-            )
+            raise DataError("no-id-of-hit", place=place, name=own or keys[0])
         found.append(value)
     return found
 
@@ -236,18 +228,18 @@ def items_of(listed: Any, query: Any) -> Any:
     """Return the ids of a list of hits alone, such as ``response["hits"]["hits"]``; all else as it is."""
     if not isinstance(listed, list | tuple) or not any(map(_is_hit, listed)):
         return listed
-    where = f"query {shown(query)}: "
     scores = [hit.get("score") for hit in listed if _is_hit(hit)]
     if any(isinstance(a, int | float) and isinstance(b, int | float) and a < b for a, b in pairwise(scores)):
-        raise DataError(f"{where}these records are not in the order of their scores; sort them, best first")
-    return _ids(list(listed), ("_id", "id", *KNOWN_NAMES["item"]), where)
+        raise DataError("unsorted-hits", query=query)
+    with errors_at(query=query):
+        return _ids(list(listed), ("_id", "id", *KNOWN_NAMES["item"]))
 
 
 def _is_hit(hit: Any) -> bool:
     return isinstance(hit, Mapping)
 
 
-def _reason(error: Any) -> str:
+def _reason(error: Any) -> Any:
     if isinstance(error, Mapping):
-        error = next((error[name] for name in ("reason", "msg", "type") if error.get(name)), error)
-    return shown(error)
+        return next((error[name] for name in ("reason", "msg", "type") if error.get(name)), error)
+    return error

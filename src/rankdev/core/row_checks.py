@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,7 +11,7 @@ from rankdev._common.arrays import Floats, Ints
 from rankdev._common.lazy import pl
 from rankdev._common.reading import Duplicates
 from rankdev.core.columns import Groups
-from rankdev.errors import DataError, shown
+from rankdev.errors import DataError
 
 
 def repeated_rows(codes: Ints, item: pl.Series) -> npt.NDArray[np.bool_]:
@@ -58,12 +60,12 @@ def _repeated_keys(codes: Ints, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.
     return np.asarray(ordered[..., 1:][ordered[..., 1:] == ordered[..., :-1]])
 
 
-def check_once(names: pl.Series, message: str) -> None:
-    """Refuse a name that appears twice; ``message`` has a place for it."""
+def check_once(names: pl.Series, kind: str) -> None:
+    """Refuse a query that appears twice, with an error of this kind."""
     repeated = ~names.is_first_distinct()
     if repeated.any():
         row = int(repeated.arg_max() or 0)
-        raise DataError(message.format(shown(names[row])), row=row)
+        raise DataError(kind, query=names[row], row=row)
 
 
 def check_ranks(groups: Groups, item: pl.Series, rank: Floats, rows: Ints) -> None:
@@ -71,26 +73,19 @@ def check_ranks(groups: Groups, item: pl.Series, rank: Floats, rows: Ints) -> No
     fractional = np.flatnonzero(rank != np.floor(rank))
     if len(fractional):
         row = int(fractional[0])
-        raise DataError(f"{_item_at(groups, item, row)} has the rank {rank[row]:g}; ranks are whole numbers", row=row)
+        raise DataError("not-a-rank", **_row_at(groups, row), item=item[row], rank=rank[row])
     codes, ordered = groups.codes[rows], rank[rows]
     first = np.diff(codes, prepend=-1) != 0
     low = np.flatnonzero(first & (ordered != 1))
     if len(low):
         row = int(rows[low[0]])
-        raise DataError(
-            f"query {shown(groups.names[int(groups.codes[row])])}: ranks start at {rank[row]:g}; they must start at 1",
-            row=row,
-        )
+        if rank[row] < 1:
+            raise DataError("not-a-rank", **_row_at(groups, row), item=item[row], rank=rank[row])
+        raise DataError("rank-missing", **_row_at(groups, row), rank=1)
     gaps = np.flatnonzero(~first & (np.diff(ordered, prepend=0) > 1))
     if len(gaps):
-        row = int(rows[gaps[0]])
-        before = ordered[gaps[0] - 1]
-        hint = "; for ranks such as 1, 1, 1, 4 set ranks='competition'" if (np.diff(ordered) == 0).any() else ""
-        raise DataError(
-            f"query {shown(groups.names[int(groups.codes[row])])}: rank {before:g} is followed by {rank[row]:g};"
-            f" ranks must be consecutive{hint}",
-            row=row,
-        )
+        kind = "rank-skipped" if (np.diff(ordered) == 0).any() else "rank-missing"
+        raise DataError(kind, **_row_at(groups, int(rows[gaps[0]])), rank=ordered[gaps[0] - 1] + 1)
 
 
 def dense_ranks(groups: Groups, rank: Floats, rows: Ints) -> Floats:
@@ -101,12 +96,8 @@ def dense_ranks(groups: Groups, rank: Floats, rows: Ints) -> Floats:
     place = np.arange(len(rows)) - np.maximum.accumulate(np.where(first, np.arange(len(rows)), 0)) + 1
     wrong = np.flatnonzero(new & (ordered != place))
     if len(wrong):
-        row, expected = int(rows[wrong[0]]), int(place[wrong[0]])
-        raise DataError(
-            f"query {shown(groups.names[int(groups.codes[row])])}: rank {rank[row]:g} follows {expected - 1} items;"
-            f" with ranks='competition' it must be {expected}",
-            row=row,
-        )
+        row = int(rows[wrong[0]])
+        raise DataError("not-competition", **_row_at(groups, row), rank=rank[row], expected=place[wrong[0]])
     tier = np.cumsum(new)
     dense = np.empty(len(rank))
     dense[:] = rank
@@ -115,7 +106,7 @@ def dense_ranks(groups: Groups, rank: Floats, rows: Ints) -> Floats:
 
 
 def check_unique(
-    groups: Groups, item: pl.Series, value: Floats, name: str, remedy: str = "keep one"
+    groups: Groups, item: pl.Series, value: Floats, name: str, kind: str = "two-values"
 ) -> npt.NDArray[np.bool_]:
     """Mark rows that repeat an earlier one; refuse an item to which two rows give different values."""
     repeated = repeated_rows(groups.codes, item)
@@ -127,9 +118,7 @@ def check_unique(
         if len(clash):
             row = int(clash[0])
             raise DataError(
-                f"{_item_at(groups, item, row)} has two {name}s, {spread['first'][row]:.15g} and"
-                f" {value[row]:.15g}; {remedy}",
-                row=row,
+                kind, **_row_at(groups, row), item=item[row], what=name, a=spread["first"][row], b=value[row]
             )
     return repeated
 
@@ -145,5 +134,5 @@ def tier_ranks(codes: Ints, grade: Floats) -> Floats:
     return (count - starts + 1).astype(np.float64)
 
 
-def _item_at(groups: Groups, item: pl.Series, row: int) -> str:
-    return f"query {shown(groups.names[int(groups.codes[row])])}: item {shown(item[row])}"
+def _row_at(groups: Groups, row: int) -> dict[str, Any]:
+    return {"query": groups.names[int(groups.codes[row])], "row": row}

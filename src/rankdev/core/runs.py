@@ -22,7 +22,7 @@ from rankdev.core.columns import ByQuery, item_series
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.core.records import RETRIEVED, records_in
 from rankdev.core.responses import is_answer, lists_of
-from rankdev.errors import DataError, UsageError, counted, shown
+from rankdev.errors import DataError, UsageError, counted
 
 RunsLike: TypeAlias = "Mapping[str, RunLike] | PathLike | TableLike"
 """Runs by the name of their system, or a file or table of several, which a column such as tag or system names."""
@@ -116,7 +116,7 @@ class Run(ByQuery[list[str]]):
         """
         scores = check_mapping(scores, "a run", "{query: {item: score}}")
         for query, values in scores.items():
-            check_mapping(values, f"query {shown(query)}", "{item: score}")
+            check_mapping(values, None, "{item: score}", query=query)
         queries = text_series("query", [as_id(query) for query, values in scores.items() for _ in values])
         frame = pl.DataFrame(
             {
@@ -162,7 +162,7 @@ class Run(ByQuery[list[str]]):
         frame = ranked_names(as_frame(table))
         check_one_system(frame)
         if "grade" in frame.columns and not {"score", "rank"} & {*frame.columns}:
-            raise DataError("this looks like references: it has grades and no scores; give it as the references")
+            raise DataError("looks-like-references")
         if order == "score" and "score" not in frame.columns and "rank" in frame.columns:
             order = "rank"
         value = number_column(frame, order, "a run").to_numpy()
@@ -235,7 +235,7 @@ class Run(ByQuery[list[str]]):
         value = check_mapping(value, "a run", "a path, a Run, a table, {query: [item, …]} or {query: {item: score}}")
         if any(isinstance(entry, Mapping) for entry in value.values()):
             if order == "rank":
-                raise DataError("a run {query: {item: score}} has no ranks; order it by score")
+                raise DataError("no-ranks")
             return cls.from_scores(value, ties=ordering.ties)
         return cls.from_lists(value)
 
@@ -262,16 +262,14 @@ class Run(ByQuery[list[str]]):
         wanted = Ordering(order or self.ordering.order, ties or self.ordering.ties)
         if self.scores is None:
             if (self.ordering.order, order) == ("rank", "score"):
-                raise UsageError("this Run was ordered by rank and has no scores; read it again with order='score'")
+                raise UsageError("read-again", name="order", value="score")
             return self
         if wanted == self.ordering:
             return self
         if wanted.order == "rank":
-            raise UsageError("this Run was ordered by score and has no ranks; read it again with order='rank'")
-        if self.depth is not None:
-            raise UsageError(f"this Run was truncated at {self.depth}; read it again with ties={wanted.ties!r}")
-        if wanted.ties == "given":
-            raise UsageError("this Run has lost the order of its source; read it again with ties='given'")
+            raise UsageError("read-again", name="order", value="rank")
+        if self.depth is not None or wanted.ties == "given":
+            raise UsageError("read-again", name="ties", value=wanted.ties)
         return Run.from_table(self.to_polars(), ties=wanted.ties)
 
     def top(self, depth: int | None) -> Top:

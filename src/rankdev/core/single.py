@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankdev._common.checks import is_list
 from rankdev._common.ids import as_id
-from rankdev.errors import DataError, shown
+from rankdev.errors import DataError, errors_at
 
 if TYPE_CHECKING:
     from typing import Self
@@ -45,21 +45,21 @@ class Reference(Mapping[str, int]):
     def __init__(
         self, ranks: Mapping[Any, int], *, nonrelevant: Iterable[Any] | None = None, query: str | None = None
     ) -> None:
-        where = "" if query is None else f"query {shown(query)}: "
-        _check_mapping(ranks, f"{where}expected {{item: rank}}")
-        self._nonrelevant = None if nonrelevant is None else {as_id(item, where): 0.0 for item in nonrelevant}
-        if not ranks and not self._nonrelevant:
-            raise DataError(f"{where}a reference needs at least one item")
-        checked = {as_id(item, where): _as_rank(rank, item, where) for item, rank in ranks.items()}
-        for item in checked.keys() & (self._nonrelevant or {}):
-            raise DataError(f"{where}item {shown(item)} has a rank and is nonrelevant too; keep one")
-        if len(checked) < len(ranks):
-            raise DataError(f"{where}an item is named twice, as a number and as text; keep one")
-        self._ranks = dict(sorted(checked.items(), key=lambda pair: pair[1]))
         self._grades: dict[str, float] | None = None
-        for expected, found in enumerate(sorted(set(self._ranks.values())), start=1):
-            if found != expected:
-                raise DataError(f"{where}rank {expected} is missing; ranks must be consecutive from 1")
+        with errors_at(query=query):
+            _check_mapping(ranks, "{item: rank}")
+            self._nonrelevant = None if nonrelevant is None else {as_id(item): 0.0 for item in nonrelevant}
+            if not ranks and not self._nonrelevant:
+                raise DataError("no-items")
+            checked = {as_id(item): _as_rank(rank, item) for item, rank in ranks.items()}
+            for item in checked.keys() & (self._nonrelevant or {}):
+                raise DataError("ranked-and-nonrelevant", item=item)
+            if len(checked) < len(ranks):
+                raise DataError("number-and-text")
+            self._ranks = dict(sorted(checked.items(), key=lambda pair: pair[1]))
+            for expected, found in enumerate(sorted(set(self._ranks.values())), start=1):
+                if found != expected:
+                    raise DataError("rank-missing", rank=expected)
 
     @classmethod
     def from_list(cls, items: Iterable[Any], *, query: str | None = None) -> Self:
@@ -82,8 +82,8 @@ class Reference(Mapping[str, int]):
         >>> Reference.from_list(["d1", "d2"])
         Reference({'d1': 1, 'd2': 2})
         """
-        where = "" if query is None else f"query {shown(query)}: "
-        _check_ordered(items, f"{where}expected a list of items, best first")
+        with errors_at(query=query):
+            _check_ordered(items, "[best item, …]")
         return cls.from_tiers(([item] for item in items), query=query)
 
     @classmethod
@@ -107,17 +107,16 @@ class Reference(Mapping[str, int]):
         >>> Reference.from_tiers([["d1", "d3"], ["d2"]])
         Reference({'d1': 1, 'd3': 1, 'd2': 2})
         """
-        where = "" if query is None else f"query {shown(query)}: "
-        _check_ordered(tiers, f"{where}expected a list of tiers, best first")
         ranks: dict[str, int] = {}
-        for rank, tier in enumerate(tiers, start=1):
-            if not is_list(tier):
-                raise DataError(f"{where}tier {rank} must be a list of items; got {shown(tier)}")
-            for name in tier:
-                item = as_id(name, where)
-                if item in ranks:
-                    raise DataError(f"{where}item {shown(item)} has two ranks, {ranks[item]} and {rank}; keep one")
-                ranks[item] = rank
+        with errors_at(query=query):
+            _check_ordered(tiers, "[best tier, …]")
+            for rank, tier in enumerate(tiers, start=1):
+                if not is_list(tier):
+                    raise DataError("not-a-tier", tier=rank, value=tier)
+                for item in map(as_id, tier):
+                    if item in ranks:
+                        raise DataError("two-values", item=item, what="rank", a=ranks[item], b=rank)
+                    ranks[item] = rank
         return cls(ranks, query=query)
 
     @classmethod
@@ -141,14 +140,14 @@ class Reference(Mapping[str, int]):
         >>> Reference.from_grades({"d1": 3, "d2": 1, "d3": 1, "d4": 0})
         Reference({'d1': 1, 'd2': 2, 'd3': 2})
         """
-        where = "" if query is None else f"query {shown(query)}: "
-        _check_mapping(grades, f"{where}expected {{item: grade}}")
-        for item, grade in grades.items():
-            if not isinstance(grade, Real) or not _is_finite(grade):
-                raise DataError(f"{where}item {shown(item)} has the grade {shown(grade)}; expected a finite number")
-        known = {as_id(item, where): float(grade) for item, grade in grades.items()}
-        if len(known) < len(grades):
-            raise DataError(f"{where}an item is named twice, as a number and as text; keep one")
+        with errors_at(query=query):
+            _check_mapping(grades, "{item: grade}")
+            for item, grade in grades.items():
+                if not isinstance(grade, Real) or not _is_finite(grade):
+                    raise DataError("not-finite", name="grade", item=item, value=grade)
+            known = {as_id(item): float(grade) for item, grade in grades.items()}
+            if len(known) < len(grades):
+                raise DataError("number-and-text")
         positive = {item: grade for item, grade in known.items() if grade > 0}
         levels = sorted(set(positive.values()), reverse=True)
         rank = {grade: i for i, grade in enumerate(levels, start=1)}
@@ -204,19 +203,16 @@ class Reference(Mapping[str, int]):
         """
         if isinstance(value, Reference):
             return value
-        where, family = ("", "Reference") if query is None else (f"query {shown(query)}: ", "References")
         if isinstance(value, Mapping):
-            raise DataError(
-                f"{where}{{item: number}} could mean grades or ranks; use {family}.from_grades or {family}.from_ranks"
-            )
+            raise DataError("grades-or-ranks", query=query, family="Reference" if query is None else "References")
         if isinstance(value, Set):
             return cls.from_tiers([sorted(value, key=str)], query=query)
         if not is_list(value):
-            raise DataError(f"{where}a reference is a list of items or tiers, best first; got {shown(value)}")
+            raise DataError("wrong-form", query=query, expected="[best item or tier, …]", value=value)
         tiers = [tier if isinstance(tier, list | tuple | Set) else [tier] for tier in value]
         for rank, tier in enumerate(tiers, start=1):
             if not tier:
-                raise DataError(f"{where}tier {rank} is empty; every rank needs an item")
+                raise DataError("empty-tier", query=query, tier=rank)
         return cls.from_tiers(tiers, query=query)
 
     @property
@@ -273,12 +269,12 @@ class Reference(Mapping[str, int]):
 def _check_ordered(value: object, expected: str) -> None:
     """Refuse what is not in an order, and a text: its letters are no items."""
     if not is_list(value) or isinstance(value, Set):
-        raise DataError(f"{expected}; got {shown(value)}")
+        raise DataError("wrong-form", expected=expected, value=value)
 
 
 def _check_mapping(value: object, expected: str) -> None:
     if not isinstance(value, Mapping):
-        raise DataError(f"{expected}; got {shown(value)}")
+        raise DataError("wrong-form", expected=expected, value=value)
 
 
 def _is_finite(grade: Real) -> bool:
@@ -288,8 +284,8 @@ def _is_finite(grade: Real) -> bool:
         return False
 
 
-def _as_rank(rank: Any, item: object, where: str) -> int:
+def _as_rank(rank: Any, item: object) -> int:
     whole = isinstance(rank, Real) and not isinstance(rank, bool) and rank % 1 == 0
     if whole and rank >= 1:
         return int(rank)
-    raise DataError(f"{where}item {shown(item)} has the rank {shown(rank)}; ranks are whole numbers from 1")
+    raise DataError("not-a-rank", item=item, rank=rank)

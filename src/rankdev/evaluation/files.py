@@ -140,7 +140,7 @@ def _kind(entry: dict[str, Any]) -> MeasureInfo:
 
 def _parquet(source: Source) -> tuple[Table, str | None]:
     content = source.read()
-    table = joined(source.name, TABLE_FORMATS["parquet"].parts(source.name, [content]))
+    table = joined(source.name, TABLE_FORMATS["parquet"].parts([content]))
     about = pl.read_parquet_metadata(io.BytesIO(content)).get(METADATA, "")
     return table, about if '"measures"' in about else None  # other results have other metadata
 

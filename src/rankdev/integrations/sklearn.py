@@ -101,7 +101,7 @@ def _names(groups: Any) -> Any:
     """Return the query of each row; numbers of any kind may name it, and none may be missing."""
     names = np.asarray(groups)
     if names.dtype == object and names.ndim == 1:
-        return np.array([as_id(name, "groups: ") for name in names], dtype=np.str_)
+        return np.array([as_id(name) for name in names], dtype=np.str_)
     if names.dtype.kind == "f" and np.isnan(names).any():
         raise DataError("no-value", row=int(np.isnan(names).argmax()), name="group")
     return names

@@ -8,9 +8,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from rankdev._common.tables import first_line
-from rankdev.errors import DataError, FileFormatError, shown
-from rankdev.io.formats.jsonl import unrepeated
+from rankdev.errors import DataError
+from rankdev.io.formats.jsonl import not_json, unrepeated
 from rankdev.io.streams import Source
 
 Found = TypeVar("Found")
@@ -31,15 +30,17 @@ def json_entries(source: Source) -> Iterator[tuple[str, Any]]:
     names: set[str] = set()
     try:
         if document.mark() != "{" or document.look() == "}":
-            raise DataError("expected a JSON object that maps each query to its items")
+            raise DataError("not-by-query")
         while not names or document.mark() == ",":
             name, value = document.complete(document.member)
             if name in names:
-                raise DataError(f"{shown(name)} appears twice in the same object; keep one")
+                raise DataError("name-twice", name=name)
             names.add(name)
             yield name, value
         if document.mark():
             raise ValueError("there is more after its end")
+    except DataError:
+        raise
     except (ValueError, RecursionError) as error:
         raise document.wrong(error) from None
 
@@ -48,7 +49,6 @@ class _Document:
     """A JSON text of which only a window is in memory."""
 
     def __init__(self, source: Source) -> None:
-        self._name = source.name
         self._pieces = source.pieces()
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._parse = json.JSONDecoder(object_pairs_hook=unrepeated).raw_decode
@@ -92,14 +92,9 @@ class _Document:
         self._at += len(found)
         return found
 
-    def wrong(self, error: ValueError | RecursionError) -> FileFormatError:
+    def wrong(self, error: ValueError | RecursionError) -> DataError:
         """Return the error, with the line where that is known."""
-        if isinstance(error, DataError):
-            return FileFormatError(self._name, str(error))
-        if isinstance(error, json.JSONDecodeError):
-            line = self._lines + error.lineno
-            return FileFormatError(self._name, f"this is not JSON ({error.msg})", line)
-        return FileFormatError(self._name, f"this is not JSON ({first_line(error)})")
+        return not_json(error).at(line=self._lines + error.lineno if isinstance(error, json.JSONDecodeError) else None)
 
     def _skip(self) -> int:
         space = _WHITE_SPACE.match(self._window, self._at)

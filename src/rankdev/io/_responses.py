@@ -10,8 +10,8 @@ from typing import Any
 
 from rankdev.core.records import RIGHT, grades_of, right_rows
 from rankdev.core.responses import gathered, is_answer, is_response, lists_of, named_record
-from rankdev.errors import DataError, FileFormatError
-from rankdev.io.formats.jsonl import loads, unrepeated
+from rankdev.errors import DataError, errors_at
+from rankdev.io.formats.jsonl import loads, loads_line, not_json, unrepeated
 from rankdev.io.streams import Source
 
 # how a response begins: names that only documents of search engines have first, with an object or a list behind
@@ -23,51 +23,41 @@ _RATED = re.compile(rb'"(?:ratings|%b)"' % b"|".join(name.encode() for name in R
 _LONG_LINE = re.compile(rb'"(?:hits|docs|responses)"\s*:\s*\[\s*\{|"hits"\s*:\s*\{')
 
 
-def lists_in_entries(source: Source, entries: Iterator[tuple[str, Any]]) -> Any:
+def lists_in_entries(entries: Iterator[tuple[str, Any]]) -> Any:
     """Return the lists of a JSON document of responses, or its members where it is anything else."""
     first = next(entries)
     entries = chain([first], entries)
-    try:
-        if is_response(first[1]):
-            return gathered(entries)
-        if isinstance(first[1], dict | list) and first[0] not in _FIRST:
-            return entries
-        document = dict(entries)
-        return lists_of(document) if is_answer(document) else iter(document.items())
-    except FileFormatError:
-        raise
-    except DataError as error:
-        raise FileFormatError(source.name, str(error)) from None
+    if is_response(first[1]):
+        return gathered(entries)
+    if isinstance(first[1], dict | list) and first[0] not in _FIRST:
+        return entries
+    document = dict(entries)
+    return lists_of(document) if is_answer(document) else iter(document.items())
 
 
 def lists_in_array(source: Source) -> dict[str, list[Any]]:
     """Return the lists of a JSON array of records, each a response and its query."""
-    try:
-        records = json.loads(source.read(), object_pairs_hook=unrepeated)
-        if not is_answer(records):
-            raise DataError(
-                "expected a JSON object that maps each query to its items, or a list of responses of a search engine"
-            )
-        return lists_of(records)
-    except DataError as error:
-        raise FileFormatError(source.name, str(error)) from None
-    except (ValueError, RecursionError) as error:
-        raise FileFormatError(source.name, f"this is not JSON ({error})") from None
+    records = _array(source)
+    if not is_answer(records):
+        raise DataError("not-by-query")
+    return lists_of(records)
 
 
 def ratings_in_array(source: Source) -> list[dict[str, Any]]:
     """Return rows of ratings of a JSON array of records."""
+    rated = grades_of(_array(source))
+    if rated is None:
+        raise DataError("not-by-query")
+    return rated
+
+
+def _array(source: Source) -> Any:
     try:
-        rated = grades_of(json.loads(source.read(), object_pairs_hook=unrepeated))
-        if rated is None:
-            raise DataError(
-                "expected a JSON object that maps each query to its items, or a list of records with reference_contexts"
-            )
-        return rated
-    except DataError as error:
-        raise FileFormatError(source.name, str(error)) from None
+        return json.loads(source.read(), object_pairs_hook=unrepeated)
+    except DataError:
+        raise
     except (ValueError, RecursionError) as error:
-        raise FileFormatError(source.name, f"this is not JSON ({error})") from None
+        raise not_json(error) from None
 
 
 def holds_responses(source: Source) -> bool:
@@ -83,23 +73,17 @@ def lists_in_lines(source: Source) -> dict[str, list[Any]]:
     """Return the lists of a file with a response on each line; a single line may hold several."""
     lines = _lines(source)
     at, first = next(lines)
-    try:
-        second = next(lines, None)
-        if second is None:
-            return lists_of(first) if is_answer(first) else gathered(_named(source.name, [(at, first)]))
-        return gathered(_named(source.name, chain([(at, first), second], lines)))
-    except FileFormatError:
-        raise
-    except DataError as error:
-        raise FileFormatError(source.name, str(error)) from None
+    second = next(lines, None)
+    if second is None:
+        return lists_of(first) if is_answer(first) else gathered(_named([(at, first)]))
+    return gathered(_named(chain([(at, first), second], lines)))
 
 
-def _named(name: str, lines: Iterable[tuple[int, Any]]) -> Iterator[tuple[Any, Any]]:
+def _named(lines: Iterable[tuple[int, Any]]) -> Iterator[tuple[Any, Any]]:
     for at, record in lines:
-        try:
-            yield named_record(record)
-        except DataError as error:
-            raise FileFormatError(name, str(error), at) from None
+        with errors_at(line=at):
+            named = named_record(record)
+        yield named
 
 
 def _lines(source: Source) -> Iterator[tuple[int, Any]]:
@@ -109,14 +93,7 @@ def _lines(source: Source) -> Iterator[tuple[int, Any]]:
             at += 1
             if not line.strip():
                 continue
-            try:
-                yield at, loads(line)
-            except UnicodeDecodeError:
-                raise FileFormatError(source.name, "this line is not UTF-8; save the file as UTF-8", at) from None
-            except DataError as error:
-                raise FileFormatError(source.name, str(error), at) from None
-            except (ValueError, RecursionError) as error:
-                raise FileFormatError(source.name, f"this line is not JSON ({error})", at) from None
+            yield at, loads_line(line, at)
 
 
 def ratings_in(source: Source) -> list[dict[str, Any]] | None:
@@ -125,17 +102,14 @@ def ratings_in(source: Source) -> list[dict[str, Any]] | None:
     try:
         first = grades_of(loads(line)) if _RATED.search(line) else None
         return first if first is None or b'"ratings"' in line else list(_right_in_lines(source))
-    except FileFormatError:
+    except DataError:
         raise
-    except DataError as error:
-        raise FileFormatError(source.name, str(error)) from None
     except (ValueError, RecursionError):
         return None
 
 
 def _right_in_lines(source: Source) -> Iterator[dict[str, Any]]:
     for at, record in _lines(source):
-        try:
-            yield from right_rows(record)
-        except DataError as error:
-            raise FileFormatError(source.name, str(error), at) from None
+        with errors_at(line=at):
+            rows = right_rows(record)
+        yield from rows

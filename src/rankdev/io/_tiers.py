@@ -12,7 +12,7 @@ import polars as pl
 from rankdev._common.columns import text_column
 from rankdev.core.references import References
 from rankdev.core.row_checks import check_once
-from rankdev.errors import DataError, FileFormatError
+from rankdev.errors import DataError
 from rankdev.io.formats.base import Table
 
 
@@ -20,7 +20,7 @@ def tier_rows(table: Table) -> Table:
     """Turn records of query and tiers (or items, each a tier) into rows of query, item and rank."""
     try:
         query = text_column(table.frame, "query", "references")
-        check_once(query, "query {} appears on two lines; give all its tiers on one")
+        check_once(query, "query-twice")
     except DataError as error:
         table.fail(error)
     kept = ~_without_tiers(table)
@@ -51,8 +51,7 @@ def _nonrelevant_rows(table: Table, query: pl.Series) -> pl.DataFrame:
     """One row per nonrelevant item: with its grade where there are grades, with a mark where there are none."""
     frame = table.frame
     rows = pl.DataFrame({"record": np.arange(len(query)), "query": query, "item": frame["nonrelevant"]})
-    if _list_depth(rows["item"].dtype) != 1:
-        raise FileFormatError(table.name, "nonrelevant must be [item, …] on every line")
+    _check_lists(rows["item"].dtype, 1, "nonrelevant", "[item, …]")
     rows = rows.with_columns(pl.col("item").cast(pl.List(pl.String)), record=pl.col("record").cast(pl.UInt32))
     if "grades" not in frame.columns:
         return rows.explode("item").drop_nulls("item").with_columns(nonrelevant=pl.lit(True))
@@ -64,12 +63,10 @@ def _nonrelevant_rows(table: Table, query: pl.Series) -> pl.DataFrame:
 
 def _nonrelevant_grades(table: Table) -> pl.Series:
     grades = table.frame["nonrelevant_grades"]
-    if _list_depth(grades.dtype) != 1:
-        raise FileFormatError(table.name, "nonrelevant_grades must be [number, …], one for each nonrelevant item")
+    _check_lists(grades.dtype, 1, "nonrelevant_grades", "[number, …]")
     wrong = (grades.list.len() != table.frame["nonrelevant"].list.len()) | (grades.list.max() > 0)
     if wrong.any():
-        line = table.line_of(int(wrong.arg_max() or 0))
-        raise FileFormatError(table.name, "there must be one grade of 0 or less for each nonrelevant item", line)
+        table.fail(DataError("nonrelevant-grades", row=int(wrong.arg_max() or 0)))
     return grades.cast(pl.List(pl.Float64))
 
 
@@ -81,14 +78,14 @@ def _tiers(table: Table) -> pl.Series:
     if "tiers" in table.frame.columns:
         name, expected, depth = ("tiers", "[[item, …], …]", 2)
     values = table.frame[name]
-    if _list_depth(values.dtype) != depth:
-        raise FileFormatError(table.name, f"{name} must be {expected} on every line")
+    _check_lists(values.dtype, depth, name, expected)
     tiers = values if depth == 2 else pl.select(pl.lit(values).list.eval(pl.concat_list(pl.element()))).to_series()
     sizes = pl.select(pl.lit(tiers).list.eval(pl.element().list.drop_nulls().list.len().fill_null(0))).to_series()
     empty = ~(sizes.list.min() > 0).fill_null(False)  # the least of no sizes at all is null
     if empty.any():
-        line = table.line_of(int(empty.arg_max() or 0))
-        raise FileFormatError(table.name, "a tier is empty or missing; every rank needs an item", line)
+        row = int(empty.arg_max() or 0)
+        tier = next((place for place, size in enumerate(() if sizes[row] is None else sizes[row], 1) if not size), 1)
+        table.fail(DataError("empty-tier", tier=tier, row=row))
     return tiers
 
 
@@ -97,14 +94,18 @@ def _tier_grades(table: Table, tiers: pl.Series) -> pl.Series:
     if not table.frame.height:
         return pl.Series(dtype=pl.List(pl.Float64))
     if not isinstance(grades.dtype, pl.List) or not grades.dtype.inner.is_numeric():
-        raise FileFormatError(table.name, "grades must be [number, …] on every line, one for each tier")
+        raise DataError("wrong-form", role="grades", expected="[number, …]", value=grades.dtype)
     wrong = (grades.list.len() != tiers.list.len()).fill_null(True)
     wrong |= (grades.list.diff(null_behavior="drop").list.max() >= 0).fill_null(False)
     wrong |= ~(grades.list.min() > 0).fill_null(False)
     if wrong.any():
-        line = table.line_of(int(wrong.arg_max() or 0))
-        raise FileFormatError(table.name, "there must be one positive grade for each tier, highest first", line)
+        table.fail(DataError("tier-grades", row=int(wrong.arg_max() or 0)))
     return grades
+
+
+def _check_lists(dtype: Any, depth: int, name: str, expected: str) -> None:
+    if _list_depth(dtype) != depth:
+        raise DataError("wrong-form", role=name, expected=expected, value=dtype)
 
 
 def _list_depth(dtype: Any) -> int:

@@ -9,7 +9,7 @@ import polars as pl
 
 from rankdev._common.files_in_use import note_reading
 from rankdev.core.references import References
-from rankdev.errors import FileFormatError, counted, warn
+from rankdev.errors import DataError, warn
 from rankdev.io.streams import PathLike
 
 MAGIC = b"SQLite format 3\0"
@@ -74,14 +74,14 @@ def read_answers(path: PathLike, *, ended: bool = False) -> pl.DataFrame:
     try:
         connection = sqlite3.connect(f"{Path(str(path)).absolute().as_uri()}?mode=rw", uri=True)
     except sqlite3.Error as error:
-        raise FileFormatError(path, f"the database cannot be opened ({error})") from None
+        raise DataError("cannot-open", path=path, why=str(error)) from None
     try:
         which = "" if ended else "WHERE NOT undone"
         rows = connection.execute(f"SELECT {', '.join(names)} FROM answers {which} ORDER BY id").fetchall()
     except sqlite3.Error as error:
         if error.sqlite_errorname.startswith("SQLITE_BUSY"):
-            raise FileFormatError(path, "another program has locked the database; close that program") from None
-        raise FileFormatError(path, f"this is not a database of judgments ({error}); rankdev judge makes one") from None
+            raise DataError("locked", path=path) from None
+        raise DataError("not-judgments", path=path, why=str(error)) from None
     finally:
         connection.close()
     return pl.DataFrame(rows, schema={name: TYPES.get(name, pl.String) for name in names}, orient="row")
@@ -115,7 +115,7 @@ def read_given_grades(path: PathLike) -> pl.DataFrame:
             else []
         )
     except sqlite3.Error as error:
-        raise FileFormatError(path, f"the grades cannot be read ({error})") from None
+        raise DataError("not-judgments", path=path, why=str(error)) from None
     finally:
         connection.close()
     types = {name: pl.Int64 if name == "grade" else pl.String for name in GRADE_COLUMNS}
@@ -126,8 +126,8 @@ def references_from_database(path: PathLike) -> References:
     """Make references of the grades in a database: the mean where several assessors graded an item."""
     given = read_given_grades(path).drop_nulls("grade")
     if given.is_empty():
-        raise FileFormatError(path, "it has no grades; rankdev refs preferences reads its judgments of pairs")
+        raise DataError("no-given-grades", path=path)
     means = given.group_by("query", "item", maintain_order=True).agg(pl.col("grade").mean(), n=pl.len())
     if several := len(means.filter(pl.col("n") > 1)):
-        warn(f"{counted(several, 'item', 'was')} graded several times; the mean counts")
+        warn("graded-often", count=several)
     return References.from_grades(means.select("query", "item", "grade"))

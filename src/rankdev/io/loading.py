@@ -16,7 +16,7 @@ from rankdev._common.work import Progress, Together
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.core.references import References, ReferencesLike
 from rankdev.core.runs import Run, RunLike, RunsLike
-from rankdev.errors import DataError, MeasureError, RankdevError, UsageError, several, shown
+from rankdev.errors import DataError, MeasureError, RankdevError, UsageError, several
 from rankdev.io.references import references_from_path
 from rankdev.io.runs import read_systems, run_from_path
 from rankdev.io.streams import size_of
@@ -28,7 +28,8 @@ def load_references(
 ) -> References:
     """Return references: a path is read, all else is taken by :meth:`References.of`."""
     if isinstance(references, str | Path):
-        return references_from_path(references, progress, dialect)
+        with error_context(path=str(references)):
+            return references_from_path(references, progress, dialect)
     return References.of(references)
 
 
@@ -143,17 +144,15 @@ def named_systems(runs: RunsLike, order: Order | None = None) -> Mapping[str, Ru
     if isinstance(runs, str | Path):
         return read_systems(runs, order or TREC_EVAL.order)
     if isinstance(runs, Run):
-        raise UsageError("runs must be named: {system: run}")
+        raise UsageError("nameless-runs", value="Run")
     if not isinstance(runs, Mapping):
         runs = tabled(runs)
         if is_table(runs):
             return by_system(as_frame(runs))
-        raise UsageError(
-            f"runs must be a mapping {{system: run}}, or a file or table of several systems; got {type(runs).__name__}"
-        )
+        raise UsageError("nameless-runs", value=type(runs).__name__)
     if not runs:
-        raise UsageError("no run was given; give at least one")
+        raise UsageError("no-runs")
     for name in runs:
         if not isinstance(name, str) or not name:
-            raise UsageError(f"a system is named by text; got {shown(name)}")
+            raise UsageError("not-a-system", value=name)
     return runs

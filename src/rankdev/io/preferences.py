@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 
 from rankdev._common.checks import check_kind
-from rankdev._common.tables import first_line
-from rankdev.errors import DataError, FileFormatError, UsageError, counted, shown
+from rankdev.errors import DataError, Note, UsageError
 from rankdev.io.formats.base import Table
-from rankdev.io.judgment_database import as_judgments, is_database, read_answers, read_given_grades
+from rankdev.io.formats.jsonl import not_json
+from rankdev.io.judgment_database import as_judgments, is_database, read_answers
 from rankdev.io.streams import PathLike, Source, plain_suffix
 from rankdev.io.tables import ENDINGS, encode_table, parse_table
 from rankdev.io.writing import writing
@@ -22,7 +22,6 @@ from rankdev.preferences.columns import frame_of_records
 from rankdev.preferences.outcomes import NAMES, SAYS, SIDES, WON_LOST, normalised_name
 
 WORDS = ("", ".txt")
-LINE_FORMATS = "'topic a b winner' or 'query preferred other'"
 _TOLD = {name for names in (*NAMES.values(), *SIDES, *WON_LOST, SAYS) for name in names}
 
 
@@ -67,7 +66,7 @@ def read_preferences(
     """
     if is_database(path):
         if columns is not None or values is not None:
-            raise UsageError(f"{path}: a database of judgments describes itself; leave out columns and values")
+            raise UsageError("describes-itself", path=path)
         return _from_database(path, items)
     with Source(path) as source:
         table, values = _read(source, values)
@@ -110,14 +109,14 @@ def encode_preferences(preferences: Preferences, path: PathLike) -> bytes:
     if plain_suffix(path) in ENDINGS:
         return encode_table(table, path)
     if plain_suffix(path) not in WORDS:
-        raise UsageError(f"{path}: expected a name that ends in {', '.join([*ENDINGS, *WORDS[1:]])}")
+        raise UsageError("bad-ending", path=path, endings=[*ENDINGS, *WORDS[1:]])
     names = {*preferences.queries, *preferences.items}
     if spaced := next((name for name in sorted(names) if name.split() != [name]), None):
-        raise DataError(f"{shown(spaced)} is not one word, which lines of words need; write .jsonl or .csv instead")
+        raise DataError("unwritable-name", name=spaced)
     if preferences.tie.any() and "tie" in preferences.items:
-        raise DataError("an item is called 'tie', which denotes a tie in lines of words; write .jsonl or .csv instead")
+        raise DataError("unwritable-name", name="tie")
     if preferences.weight is not None or preferences.share is not None:
-        raise DataError("lines of words cannot hold weights; write .jsonl or .csv instead")
+        raise DataError("cannot-hold", what="weights", instead=".jsonl")
     first = pl.col("first") if "first" in table.columns else pl.col("winner")
     second = pl.when(first == pl.col("winner")).then("loser").otherwise("winner")
     won = pl.when("tie").then(pl.lit("tie")).otherwise("winner")
@@ -129,14 +128,13 @@ def _from_database(path: PathLike, items: Mapping[Any, Iterable[Any]] | None) ->
     answers = read_answers(path)
     judged = as_judgments(answers)
     if judged.is_empty():
-        instead = "" if read_given_grades(path).is_empty() else "; rankdev refs grades reads its grades"
-        raise FileFormatError(path, f"no pair was judged yet{instead}")
+        raise DataError("no-judged-pairs", path=path)
     why = {
-        "the judges could not decide": (pl.col("outcome") == "skip") & (pl.col("kind") == ""),
-        "they are about gold pairs": pl.col("kind") == "gold",
+        "skipped-left-out": (pl.col("outcome") == "skip") & (pl.col("kind") == ""),
+        "gold-left-out": pl.col("kind") == "gold",
     }
-    counts = {reason: len(answers.filter(which)) for reason, which in why.items()}
-    remarks = [f"{counted(n, 'answer', 'was')} left out: {reason}." for reason, n in counts.items() if n]
+    counts = {kind: len(answers.filter(which)) for kind, which in why.items()}
+    remarks = [Note(kind, count=count) for kind, count in counts.items() if count]
     found = Preferences.from_table(judged, items=items)
     return replace(found, remarks=(*found.remarks, *remarks))
 
@@ -163,17 +161,13 @@ def _kind_of_header(content: bytes) -> str:
 def _json(source: Source) -> Table:
     """Read an array of records, or records one after the other."""
     content = source.read()
+    if not content.lstrip().startswith(b"["):
+        return parse_table(source.name, content, "jsonl")
     try:
-        if not content.lstrip().startswith(b"["):
-            return parse_table(source.name, content, "jsonl")
-        return Table(source.name, frame_of_records(json.loads(content)), lambda row: None)
-    except FileFormatError:
-        raise
-    except DataError as error:
-        raise FileFormatError(source.name, str(error)) from None
+        records = json.loads(content)
     except (ValueError, RecursionError) as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        raise FileFormatError(source.name, f"this is not JSON ({first_line(error)})", line) from None
+        raise not_json(error).at(line=getattr(error, "lineno", None)) from None
+    return Table(source.name, frame_of_records(records), lambda row: None)
 
 
 def _word_lines(name: str, content: bytes) -> Table:
@@ -182,14 +176,13 @@ def _word_lines(name: str, content: bytes) -> Table:
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        raise FileFormatError(name, "the file is not UTF-8; save it as UTF-8") from None
+        raise DataError("not-utf8") from None
     for number, line in enumerate(text.split("\n"), 1):
         words = line.split()
         if not words:
             continue
         if len(words) not in {3, 4} or (rows and len(words) != len(rows[0])):
-            expected = f"{len(rows[0])} words like the lines before" if rows else LINE_FORMATS
-            raise FileFormatError(name, f"expected {expected}; found {counted(len(words), 'word')}", number)
+            raise DataError("word-count", count=len(words), line=number)
         rows.append(words)
         lines.append(number)
     names = ["query", "winner", "loser"] if len(rows[0]) == 3 else ["query", "a", "b", "winner"]

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 
 from rankdev._common.checks import check_kind
-from rankdev._common.columns import listed
-from rankdev._common.names import is_interactions, known_names, ranked_names, unrated, unrated_note
+from rankdev._common.names import is_interactions, known_names, ranked_names, unrated
 from rankdev._common.reading import Ranks, caution, reading, reading_with
 from rankdev._common.work import Progress
 from rankdev.core.records import RETRIEVED, RIGHT, grades_of
 from rankdev.core.references import References
 from rankdev.core.responses import is_answer
 from rankdev.core.runs import Run
-from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.errors import DataError
 from rankdev.io._json_documents import read_json
 from rankdev.io._responses import ratings_in, ratings_in_array
 from rankdev.io._tiers import tier_records, tier_rows
@@ -29,8 +28,6 @@ from rankdev.io.streams import PathLike, Source, plain_suffix
 from rankdev.io.tables import ENDINGS, check_trec_name, encode_table, parse_table, read_table
 from rankdev.io.trec import PLAIN, QRELS, Dialect, read_trec, write_trec
 from rankdev.io.writing import writing
-
-Made = TypeVar("Made")
 
 
 def read_references(
@@ -87,11 +84,11 @@ def read_grades(path: PathLike) -> References:
     with Source(path) as source:
         if source.kind == "json":
             value = read_json(source)
-            rated = _from_mapping(source, grades_of, value)
-            return _from_mapping(source, References.from_grades, value if rated is None else rated)
+            rated = grades_of(value)
+            return References.from_grades(value if rated is None else rated)
         references = _read(source)
-    if references.grades is None:
-        raise FileFormatError(source.name, "this file has ranks, not grades; it already is a reference")
+        if references.grades is None:
+            raise DataError("not-graded")
     return references
 
 
@@ -101,8 +98,11 @@ def read_lists(path: PathLike) -> References:
         if source.kind == "json":
             return _from_json(source)
         if source.kind == "trec":
-            return _from_run(source.name, run_from_source(source))
-        table = read_table(source, source.kind)
+            return _from_run(run_from_source(source))
+        return _lists_of(read_table(source, source.kind))
+
+
+def _lists_of(table: Table) -> References:
     table = replace(table, frame=ranked_names(table.frame))
     names = set(table.frame.columns)
     if {"tiers", "items"} & names:
@@ -111,7 +111,7 @@ def read_lists(path: PathLike) -> References:
     if "rank" in names and reading().ranks == "competition":
         return _guarded(table, References.from_ranks)
     if {"score", "rank"} & names:
-        return _from_run(table.name, run_from_table(table))
+        return _from_run(run_from_table(table))
     return _guarded(table, References.from_lists)
 
 
@@ -164,7 +164,7 @@ def _read(source: Source, dialect: Dialect = PLAIN) -> References:
         return _build(joined(source.name, read_trec(source, QRELS, "grade", dialect)))
     rated = ratings_in(source) if kind == "jsonl" else None
     if rated is not None:
-        return _from_mapping(source, References.from_grades, rated)
+        return References.from_grades(rated)
     table = _rated(parse_table(source.name, source.read(), kind))
     chosen = is_interactions(table.frame.columns)
     table = replace(table, frame=known_names(table.frame))
@@ -181,7 +181,7 @@ def _rated(table: Table) -> Table:
     missing = unrated(table.frame)
     if missing is None:
         return table
-    caution(f"{table.name}: {unrated_note(missing)}")
+    caution("unrated", path=table.name, count=int(missing.sum()))
     kept = (~missing).arg_true()
     return Table(table.name, table.frame.filter(~missing), lambda row: table.line_of(kept[row]))
 
@@ -189,20 +189,17 @@ def _rated(table: Table) -> Table:
 def _build(table: Table) -> References:
     names = set(table.frame.columns)
     if not names & {"rank", "grade"}:
-        expected = "expected the columns query, item and rank (or grade), or query and tiers"
-        raise FileFormatError(table.name, f"{expected}; found {listed(table.frame.columns)}; {_advice(names)}")
+        raise DataError(_not_references(names), path=table.name, known=table.frame.columns)
     return _guarded(table, References.from_table)
 
 
-def _advice(names: set[str]) -> str:
-    """Return what to do with a table that holds no references."""
+def _not_references(names: set[str]) -> str:
+    """Return the kind of error about a table that holds no references."""
     if names & {*RIGHT}:
-        return "records with lists of contexts are read from JSON and JSONL"
+        return "contexts-in-table"
     if names & {*RETRIEVED}:
-        return "references also need the relevant contexts (reference_contexts)"
-    if names & {"score", "response", "hits"}:
-        return "it looks like a run: give it as a run"
-    return "if they have other names, name them: columns={'grade': …}"
+        return "no-contexts"
+    return "looks-like-run" if names & {"score", "response", "hits"} else "not-references"
 
 
 def _guarded(table: Table, build: Callable[[Any], References]) -> References:
@@ -212,53 +209,42 @@ def _guarded(table: Table, build: Callable[[Any], References]) -> References:
         table.fail(error)
 
 
-def _from_mapping(source: Source, build: Callable[[Any], Made], value: Any) -> Made:
-    try:
-        return build(value)
-    except DataError as error:
-        raise FileFormatError(source.name, str(error)) from None
-
-
 def _from_json(source: Source) -> References:
     if source.first_line().lstrip().startswith(b"["):
-        return _from_mapping(source, References.from_grades, ratings_in_array(source))
+        return References.from_grades(ratings_in_array(source))
     value = read_json(source)
-    rated = _from_mapping(source, grades_of, value)
+    rated = grades_of(value)
     if rated is not None:
-        return _from_mapping(source, References.from_grades, rated)
+        return References.from_grades(rated)
     if is_answer(value):
-        raise FileFormatError(source.name, "these are answers of a search engine: a run; references come before runs")
+        raise DataError("looks-like-run")
     for query, entry in value.items():
         if not isinstance(entry, list):
-            raise FileFormatError(
-                source.name,
-                f"query {shown(query)} holds {type(entry).__name__}; a JSON reference maps a query to its items or"
-                " tiers, best first. For {query: {item: grade}} use `rankdev refs grades`",
-            )
+            raise DataError("not-tiers", query=query, value=entry)
     tiers = {query: [tier if isinstance(tier, list) else [tier] for tier in entry] for query, entry in value.items()}
-    return _from_mapping(source, References.from_tiers, tiers)
+    return References.from_tiers(tiers)
 
 
-def _from_run(name: str, run: Run) -> References:
+def _from_run(run: Run) -> References:
     if run.repeats is not None:
-        raise FileFormatError(name, "an item appears twice in the list of a query; a reference needs each item once")
+        raise DataError("item-twice", item=run.item_ids.filter(pl.Series(run.repeats))[0])
     return References.from_ranks(run.to_polars())
 
 
 def _json(references: References) -> bytes:
     if references.grades is not None:
-        raise DataError("a .json file holds tiers without their grades; write graded references as .jsonl")
+        raise DataError("cannot-hold", what="grades", instead=".jsonl")
     if references.nonrelevant is not None and len(references.nonrelevant.grades):
-        raise DataError("a .json file holds tiers and no nonrelevant items; write these references as .jsonl")
+        raise DataError("cannot-hold", what="nonrelevant items", instead=".jsonl")
     return json.dumps({record["query"]: record["tiers"] for record in tier_records(references)}).encode()
 
 
 def _qrels(references: References) -> bytes:
     if references.grades is None:
-        raise DataError("TREC qrels hold grades, but these references have ranks; write them as .jsonl or .csv")
+        raise DataError("cannot-hold", what="ranks", instead=".jsonl")
     frame = references.to_polars(nonrelevant=True)
     grade = frame["grade"]
     if ((grade == grade.floor()) & (grade.abs() < 2**53)).all():
         grade = grade.cast(pl.Int64)
     zero = pl.zeros(len(grade), pl.Int64, eager=True)
-    return write_trec([frame["query"], zero, frame["item"], grade], "the references")
+    return write_trec([frame["query"], zero, frame["item"], grade])

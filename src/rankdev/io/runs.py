@@ -23,7 +23,7 @@ from rankdev.core.batches import RunBuilder
 from rankdev.core.columns import item_series
 from rankdev.core.ordering import TREC_EVAL, Order, Ordering, Ties
 from rankdev.core.runs import Run
-from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.errors import DataError, errors_at
 from rankdev.io._json_documents import json_entries
 from rankdev.io._responses import holds_responses, lists_in_array, lists_in_entries, lists_in_lines
 from rankdev.io.formats.base import Table
@@ -105,7 +105,8 @@ def run_from_path(
 ) -> Run:
     """Read a run from a file or a folder."""
     if os.path.isdir(check_path(path)):  # False, not an error, for names that no file can have
-        return _run_of(str(path), folder_batches(Path(path), _COLUMNS), ordering, depth)
+        with errors_at(path=path):
+            return _run_of(str(path), folder_batches(Path(path), _COLUMNS), ordering, depth)
     with Source(path, progress) as source:
         return run_from_source(source, ordering, depth, dialect)
 
@@ -122,29 +123,26 @@ def run_from_source(
     if kind == "json":
         return _read_json(source, ordering, depth)
     if kind == "jsonl" and holds_responses(source):
-        return _listed(source, lists_in_lines(source), depth)
+        return _listed(lists_in_lines(source), depth)
     return _run_of(source.name, table_batches(source, kind, _COLUMNS), ordering, depth)
 
 
 def read_systems(path: PathLike, order: Order = "score") -> dict[str, pl.DataFrame]:
     """Read the rows of several systems from one file, by the tag or the column that names them."""
-    name = str(path)
     if os.path.isdir(check_path(path)):
-        return _by_system(name, folder_batches(Path(path), _COLUMNS))
+        with errors_at(path=path):
+            return _by_system(folder_batches(Path(path), _COLUMNS))
     with Source(path) as source:
         if source.kind == "json":
-            raise FileFormatError(source.name, "a JSON run names no systems; give {system: run}")
+            raise DataError("no-systems", known=SYSTEMS)
         if source.kind == "trec":
             parts = read_trec(source, RUN, order, with_rank=lambda: order == "score")
-            return _by_system(source.name, (Table(source.name, *part) for part in parts))
-        return _by_system(source.name, table_batches(source, source.kind, _COLUMNS))
+            return _by_system(Table(source.name, *part) for part in parts)
+        return _by_system(table_batches(source, source.kind, _COLUMNS))
 
 
-def _by_system(name: str, tables: Iterable[Table]) -> dict[str, pl.DataFrame]:
-    try:
-        return by_system(pl.concat([table.frame for table in tables], how="diagonal_relaxed", rechunk=True))
-    except DataError as error:
-        raise error if isinstance(error, FileFormatError) else FileFormatError(name, str(error)) from None
+def _by_system(tables: Iterable[Table]) -> dict[str, pl.DataFrame]:
+    return by_system(pl.concat([table.frame for table in tables], how="diagonal_relaxed", rechunk=True))
 
 
 def run_from_table(table: Table) -> Run:
@@ -168,7 +166,7 @@ def _run_of(
         names = set(table.frame.columns)
         if builder is None:
             if not names & {"score", "rank"} and names & {"tiers", "grade", "items"}:
-                raise FileFormatError(name, "this looks like references; give them before the runs")
+                raise DataError("looks-like-references")
             if "score" not in names and "rank" in names:
                 ordering = Ordering("rank", ordering.ties)
             builder = RunBuilder(_by_ties(ordering), depth, name)
@@ -181,10 +179,7 @@ def _run_of(
             builder.add(frame["query"], frame["item"], -value if tied else value, None if tied else rank)
         except DataError as error:
             table.fail(error)
-    try:
-        return Run(*(builder or RunBuilder(ordering, depth, name)).finish())
-    except DataError as error:
-        raise FileFormatError(name, str(error)) from None
+    return Run(*(builder or RunBuilder(ordering, depth, name)).finish())
 
 
 def _by_ties(ordering: Ordering) -> Ordering:
@@ -222,9 +217,7 @@ def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
     check_kind("run", run, Run, "make one with Run.from_lists, Run.from_scores or read_run")
     suffix = plain_suffix(path)
     if run.repeats is not None and (suffix == ".json") != (run.scores is None):
-        item = shown(run.item_ids.filter(pl.Series(run.repeats))[0])
-        other = "as .json" if run.scores is None else "as .csv or .jsonl"
-        raise DataError(f"item {item} is returned twice for a query, which this format cannot hold; write it {other}")
+        raise DataError("cannot-hold", what="an item twice", instead=".json" if run.scores is None else ".jsonl")
     if suffix == ".json":
         content = _json(run)
     elif suffix in ENDINGS:
@@ -239,30 +232,25 @@ def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
 
 def _read_json(source: Source, ordering: Ordering, depth: int | None) -> Run:
     if source.first_line().lstrip().startswith(b"["):
-        return _listed(source, lists_in_array(source), depth)
-    entries = lists_in_entries(source, json_entries(source))
+        return _listed(lists_in_array(source), depth)
+    entries = lists_in_entries(json_entries(source))
     if isinstance(entries, dict):
-        return _listed(source, entries, depth)
+        return _listed(entries, depth)
     first = next(entries)
     entries = chain([first], entries)
     if isinstance(first[1], dict):
         if ordering.order == "rank":
-            raise FileFormatError(source.name, "a run {query: {item: score}} has no ranks; order it by score")
+            raise DataError("no-ranks")
         return _run_of(source.name, _score_tables(source.name, entries), ordering, depth)
-    return _listed(source, entries, depth)
+    return _listed(entries, depth)
 
 
-def _listed(source: Source, lists: Any, depth: int | None) -> Run:
+def _listed(lists: Any, depth: int | None) -> Run:
     """Make a run of lists, as a mapping or as pairs that are still read."""
     if reading().duplicates is not None:  # one of an item's places may be below the cut, and count
         depth = None
     pairs = lists.items() if isinstance(lists, dict) else lists
-    try:
-        run = Run.from_lists({query: items[:depth] if isinstance(items, list) else items for query, items in pairs})
-    except FileFormatError:
-        raise
-    except DataError as error:
-        raise FileFormatError(source.name, str(error)) from None
+    run = Run.from_lists({query: items[:depth] if isinstance(items, list) else items for query, items in pairs})
     return replace(run, depth=depth)
 
 
@@ -272,7 +260,7 @@ def _score_tables(name: str, entries: Iterator[tuple[str, Any]]) -> Iterator[Tab
     rows = 0
     for query, scores in entries:
         if not isinstance(scores, dict):
-            raise FileFormatError(name, f"query {shown(query)} must be {{item: score}}; got {type(scores).__name__}")
+            raise DataError("wrong-form", query=query, expected="{item: score}", value=scores)
         held[query] = scores
         rows += len(scores)
         if rows >= _ROWS:
@@ -282,14 +270,11 @@ def _score_tables(name: str, entries: Iterator[tuple[str, Any]]) -> Iterator[Tab
 
 
 def _score_table(name: str, scores: dict[str, dict[str, Any]]) -> Table:
-    try:
-        columns = {
-            "query": text_series("query", [as_id(query) for query, values in scores.items() for _ in values]),
-            "item": item_series(scores),
-            "score": number_series("score", [value for values in scores.values() for value in values.values()]),
-        }
-    except DataError as error:
-        raise FileFormatError(name, str(error)) from None
+    columns = {
+        "query": text_series("query", [as_id(query) for query, values in scores.items() for _ in values]),
+        "item": item_series(scores),
+        "score": number_series("score", [value for values in scores.values() for value in values.values()]),
+    }
     return Table(name, pl.DataFrame(columns), lambda row: None)
 
 
@@ -311,4 +296,4 @@ def _trec(run: Run, tag: str) -> bytes:
     score = pl.Series(falling if run.scores is None else run.scores)
     constant = [text_series("tag", [as_id(word)]).gather(np.zeros(len(query), np.int64)) for word in ("Q0", tag)]
     columns = [query, constant[0], run.item_ids, pl.Series(run.positions + 1), score, constant[1]]
-    return write_trec(columns, "the run")
+    return write_trec(columns)

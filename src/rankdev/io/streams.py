@@ -19,7 +19,7 @@ from rankdev._common import files_in_use
 from rankdev._common.checks import check_path
 from rankdev._common.work import Progress, refuse_lost_threads
 from rankdev.core.columns import BYTE_ORDER_MARK
-from rankdev.errors import FileFormatError, UsageError
+from rankdev.errors import DataError, UsageError, errors_at
 from rankdev.io.formats import TABLE_FORMATS, begins_json
 
 MAGIC_BYTES = 4  # how much of a file tells how it is packed
@@ -135,7 +135,7 @@ class _Patient(io.RawIOBase):
 
 def _standard_input() -> Any:
     if sys.stdin is None or sys.stdin.closed:
-        raise UsageError("standard input is closed; give a file, or pipe something in")
+        raise UsageError("closed-input")
     return sys.stdin.buffer
 
 
@@ -145,11 +145,11 @@ def _file(path: str) -> Any:
             return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
         return open(path, "rb")
     except FileNotFoundError:
-        raise UsageError(f"{path}: there is no such file") from None
+        raise UsageError("no-file", path=path) from None
     except IsADirectoryError:
-        raise UsageError(f"{path}: this is a folder; give a file") from None
+        raise UsageError("is-folder", path=path) from None
     except OSError as error:
-        raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
+        raise UsageError("cannot-open", path=path, why=error.strerror) from None
 
 
 def _may_wait(raw: Any) -> bool:
@@ -189,8 +189,10 @@ class Source:
             head = self._guarded(lambda: self._stream.read(HEAD_BYTES))
             self._head = (head if stream else begin + head).removeprefix(BYTE_ORDER_MARK)
             self.kind = self._known_kind()
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if isinstance(error, DataError):
+                error.at(path=self.name)
             raise
 
     def first_line(self) -> bytes:
@@ -202,13 +204,16 @@ class Source:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        try:
-            if kind is None or issubclass(kind, FileFormatError):
-                self._check_unchanged()
-        finally:
-            self.close()
-        if kind is MemoryError:
-            raise FileFormatError(self.name, "the file does not fit into memory; a TREC run needs least") from None
+        with errors_at(path=self.name):
+            try:
+                if kind is None or isinstance(error, DataError):
+                    self._check_unchanged()
+            finally:
+                self.close()
+            if kind is MemoryError:
+                raise DataError("too-big") from None
+        if isinstance(error, DataError):
+            error.at(path=self.name)
 
     def close(self) -> None:
         """Close the file; standard input stays open."""
@@ -235,7 +240,7 @@ class Source:
                 continue
             rest = self._guarded(lambda: self._stream.readline(LINE_BYTES))
             if len(rest) == LINE_BYTES:
-                raise FileFormatError(self.name, f"a line is longer than {LINE_BYTES >> 20} MB; check the file")
+                raise DataError("long-line", most=LINE_BYTES >> 20)
             self._report(len(rest))
             yield piece + rest
 
@@ -249,31 +254,27 @@ class Source:
 
     def _check_unchanged(self) -> None:
         if _state(self._raw) != self._state:
-            raise FileFormatError(self.name, "the file changed while it was read; try again once it is complete")
+            raise DataError("changed")
 
     def _known_kind(self) -> str:
         if not self._head.strip():
-            raise FileFormatError(self.name, "the file is empty")
+            raise DataError("empty-file")
         if self._head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise FileFormatError(self.name, "the file is UTF-16; save it as UTF-8")
+            raise DataError("not-utf8")
         suffix = plain_suffix(self._path)
         kind = kind_of(self._head, suffix)
-        binary = {known.name: type(known).__name__ for known in TABLE_FORMATS.values() if known.binary}
-        if kind not in binary and b"\0" in self._head:
-            raise FileFormatError(self.name, f"this is a binary file; expected text or {' or '.join(binary.values())}")
+        if not (kind in TABLE_FORMATS and TABLE_FORMATS[kind].binary) and b"\0" in self._head:
+            raise DataError("binary-file")
         certain = ["json", *(known.name for known in TABLE_FORMATS.values() if not known.ending_decides)]
         if suffix[1:] in certain and kind not in certain:
-            expected = "a JSON object or a list of records" if suffix == ".json" else suffix[1:]
-            raise FileFormatError(self.name, f"the content is not {expected}; check the file or its name")
+            raise DataError("wrong-content", expected=suffix[1:])
         return kind
 
     def _guarded(self, read: Callable[[], Content]) -> Content:
         try:
             return read()
         except (EOFError, OSError) as error:
-            raise FileFormatError(
-                self.name, f"the file cannot be read to its end ({error}); it may be damaged"
-            ) from None
+            raise DataError("damaged", why=str(error)) from None
 
 
 def kind_of(head: bytes, suffix: str = "") -> str:

@@ -13,7 +13,7 @@ import polars as pl
 
 from rankdev._common.checks import check_path
 from rankdev._common.names import ALIASES, known_names
-from rankdev.errors import FileFormatError, UsageError
+from rankdev.errors import DataError, UsageError
 from rankdev.io.formats import TABLE_FORMATS
 from rankdev.io.formats.base import Table, joined
 from rankdev.io.streams import PathLike, Source, plain_suffix
@@ -30,9 +30,9 @@ def read_table(source: Source, kind: str) -> Table:
 
 def parse_table(name: str, content: bytes, kind: str) -> Table:
     """Make a table of a file's content; columns keep their names."""
-    table = joined(name, TABLE_FORMATS[kind].parts(name, [content]))
+    table = joined(name, TABLE_FORMATS[kind].parts([content]))
     if table.frame.is_empty():
-        raise FileFormatError(name, "the table has no rows")
+        raise DataError("no-rows", what="table")
     return table
 
 
@@ -42,12 +42,12 @@ def table_batches(
     """Yield a table batch by batch, so that it never has to fit into memory; of Parquet, only these columns."""
     known = TABLE_FORMATS[kind]
     empty = True
-    for frame, line_of in known.parts(source.name, source.pieces() if known.binary else source.batches(), columns):
+    for frame, line_of in known.parts(source.pieces() if known.binary else source.batches(), columns):
         if not frame.is_empty():
             yield Table(source.name, known_names(frame), line_of)
             empty = False
     if empty and not may_be_empty:
-        raise FileFormatError(source.name, "the table has no rows")
+        raise DataError("no-rows", what="table")
 
 
 def encode_records(frame: pl.DataFrame) -> bytes:
@@ -61,7 +61,7 @@ def check_table_name(path: PathLike) -> str:
     """Return the extension of a table's file; refuse one that no format has."""
     suffix = plain_suffix(path)
     if suffix not in ENDINGS:
-        raise UsageError(f"{path}: a table is written as {', '.join(ENDINGS)}; use one of these extensions")
+        raise UsageError("bad-ending", path=path, endings=ENDINGS)
     return suffix
 
 
@@ -96,17 +96,15 @@ def system_name(path: str) -> str:
 
 def runs_in(folder: str | Path) -> dict[str, str]:
     """Return the files of a folder by the name of their system, in order of name; hidden files are not runs."""
-    if not Path(folder).is_dir():
-        raise UsageError(f"{folder}: there is no such folder; give one that holds the runs, one file per system")
     runs: dict[str, str] = {}
-    for path in sorted(Path(folder).iterdir()):
+    for path in sorted(Path(folder).iterdir()) if Path(folder).is_dir() else ():
         if path.is_file() and not path.name.startswith("."):
             name = system_name(str(path))
             if name in runs:
-                raise UsageError(f"two systems are called {name!r} ({runs[name]} and {path}); rename one file")
+                raise UsageError("same-name", what="systems", name=name, paths=(runs[name], str(path)))
             runs[name] = str(path)
     if not runs:
-        raise UsageError(f"{folder}: there are no files here; a folder of runs holds one file per system")
+        raise UsageError("no-runs-here", path=folder)
     return runs
 
 
@@ -120,16 +118,13 @@ def check_trec_name(path: str | os.PathLike[str]) -> None:
     """Refuse extensions of formats that are not written; any other may be TREC."""
     suffix = plain_suffix(path)
     if suffix in _OTHERS - {*ENDINGS}:
-        raise UsageError(
-            f"{path}: {suffix} cannot be written; use {', '.join(ENDINGS)} (also with .gz or .zst), or an extension"
-            " such as .txt for TREC"
-        )
+        raise UsageError("bad-ending", path=path, endings=[*ENDINGS, ".txt"])
 
 
 def check_page_name(path: PathLike) -> None:
     """Refuse a page under a name that promises another kind of file."""
     if not is_stream(check_path(path)) and plain_suffix(path) not in (".html", ".htm"):
-        raise UsageError(f"{path}: this is an HTML page; give a name that ends in .html")
+        raise UsageError("bad-ending", path=path, endings=[".html"])
 
 
 _PARQUET = {".parquet", ".pq"}
@@ -154,22 +149,20 @@ def folder_batches(folder: Path, columns: Collection[str]) -> Iterator[Table]:
                 yield replace(table, frame=table.frame.with_columns(**missing))
                 empty = False
     if empty:
-        raise FileFormatError(folder, "the tables have no rows")
+        raise DataError("no-rows", what="table")
 
 
 def _files(folder: Path) -> list[Path]:
     """Find the files that are one table; refuse what would silently be left out or counted twice."""
     if any((folder / name).exists() for name in _VERSIONED):
-        raise UsageError(f"{folder}: its log lists which files count; read it with its own library, as a frame")
+        raise UsageError("versioned-folder", path=folder)
     entries = [path for path in sorted(folder.rglob("*")) if path.is_file() and not _hidden(path.relative_to(folder))]
     files = [entry for entry in entries if _is_parquet(entry)]
     if not files:
-        raise UsageError(
-            f"{folder}: this is a folder; give a file, or a folder that holds .parquet files; its files are {folder}/*"
-        )
+        raise UsageError("is-folder", path=folder)
     for entry in entries:
         if plain_suffix(entry) in _DATA:
-            raise UsageError(f"{entry}: of a folder only .parquet files are read; move it away, or read it alone")
+            raise UsageError("not-parquet", path=entry)
     return files
 
 
@@ -181,7 +174,7 @@ def _is_parquet(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(4) == b"PAR1"
     except OSError as error:
-        raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
+        raise UsageError("cannot-open", path=path, why=error.strerror) from None
 
 
 def _hidden(path: Path) -> bool:

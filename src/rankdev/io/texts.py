@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from rankdev.errors import DataError, FileFormatError, UsageError, shown
+from rankdev.errors import DataError, UsageError
 from rankdev.io.streams import PathLike, Source
 from rankdev.io.tables import table_batches
 
@@ -30,7 +30,7 @@ def read_texts(path: PathLike, key: str, wanted: Collection[str]) -> dict[str, s
         pairs = _tabled(source, key) if source.kind not in ("tsv", "json", "trec") else _lined(source, key)
         for name, text in pairs:
             if name in wanted and found.setdefault(name, text) != text:
-                raise FileFormatError(source.name, f"{key} {name!r} has two texts; keep one")
+                raise DataError("two-texts", key=key, name=name)
     return found
 
 
@@ -38,9 +38,7 @@ def _tabled(source: Source, key: str) -> Iterator[tuple[str, str]]:
     for table in table_batches(source, source.kind, ("title", "text", "query", *KEYS["query"], *KEYS["item"])):
         name = next((name for name in KEYS[key] if name in table.frame.columns), None)
         if name is None or "text" not in table.frame.columns:
-            raise FileFormatError(
-                source.name, f"expected the columns {key} and text; got {', '.join(table.frame.columns)}"
-            )
+            raise DataError("no-column", name=key if name is None else "text", known=table.frame.columns)
         texts = table.frame["text"].cast(str)
         if "title" in table.frame.columns:
             parts = [column.cast(str).str.strip_chars().replace("", None) for column in (table.frame["title"], texts)]
@@ -59,7 +57,7 @@ def _lined(source: Source, key: str) -> Iterator[tuple[str, str]]:
             elif len(fields) > max(id_at, text_at or 1):
                 yield fields[id_at], " ".join(fields[1:]) if text_at is None else fields[text_at]
             elif content.strip():
-                raise FileFormatError(source.name, "expected an id, a tab and a text", line)
+                raise DataError("column-count", count=len(fields), expected=2, names=(key, "text"), line=line)
 
 
 class DatasetTexts:
@@ -69,22 +67,19 @@ class DatasetTexts:
         try:
             import ir_datasets
         except ImportError:
-            raise UsageError("--dataset needs ir_datasets, which is not installed: pip install ir_datasets") from None
+            raise UsageError("no-ir-datasets") from None
         self.name = name
         try:
             self._dataset: Any = ir_datasets.load(name)
         except KeyError:
-            raise UsageError(
-                f"ir_datasets knows no data set {shown(name)}; expected a name such as"
-                " msmarco-passage-v2/trec-dl-2021 (see ir-datasets.com)"
-            ) from None
+            raise UsageError("unknown-dataset", name=name) from None
 
     def of_queries(self, wanted: Set[str]) -> dict[str, str]:
         """Return the text of each query."""
         if not self._dataset.has_queries():
             return {}
         return self._read(
-            "--query-texts",
+            "query_texts",
             lambda: {
                 row.query_id: row.default_text() for row in self._dataset.queries_iter() if row.query_id in wanted
             },
@@ -95,7 +90,7 @@ class DatasetTexts:
         if not self._dataset.has_docs():
             return {}
         return self._read(
-            "--item-texts",
+            "item_texts",
             lambda: {item: doc.default_text() for item, doc in self._dataset.docs_store().get_many(wanted).items()},
         )
 
@@ -105,6 +100,4 @@ class DatasetTexts:
         except Exception as error:  # whatever a download can raise
             why = " ".join(f"{type(error).__name__}: {error}".split())
             why = why if len(why) <= LONGEST else f"{why[:LONGEST]}…"
-            raise DataError(
-                f"--dataset {self.name}: ir_datasets cannot read its texts ({why}); give a file with {instead}"
-            ) from None
+            raise DataError("unreadable-texts", name=self.name, why=why, instead=instead) from None

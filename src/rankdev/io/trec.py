@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from rankdev.core.columns import BYTE_ORDER_MARK
-from rankdev.errors import DataError, FileFormatError, counted, shown
+from rankdev.errors import DataError
 from rankdev.io.formats.base import Part
 from rankdev.io.streams import HEAD_BYTES, Source, kind_of
 
@@ -23,23 +23,20 @@ from rankdev.io.streams import HEAD_BYTES, Source, kind_of
 class Layout:
     """Columns of a TREC file, and how many of them a line needs."""
 
-    what: str
     columns: tuple[str, ...]
     least: int
-    mistaken_for: str
+    mistaken: str  # kind of the error about the other layout
 
 
 RUN = Layout(
-    "a run",
     ("query", "Q0", "item", "rank", "score", "tag"),
     5,
-    "it looks like qrels (query 0 item grade); give them as the references",
+    "looks-like-references",
 )
 QRELS = Layout(
-    "qrels",
     ("query", "0", "item", "grade"),
     4,
-    "it looks like a run (query Q0 item rank score tag); give it as a run",
+    "looks-like-run",
 )
 
 
@@ -87,15 +84,14 @@ def read_trec(
         line_of: Callable[[int], int | None] = partial(add, first_line)
         lines = text.count(b"\n") if frame is None else frame.height
         if frame is None and text.strip(_SPACE.encode() + b"\n"):
-            frame, line_of = _mended(source.name, dialect.cut(text, layout), first_line, layout, wanted)
+            frame, line_of = _mended(dialect.cut(text, layout), first_line, layout, wanted)
         first_line += lines
         if frame is None:
             continue
         if layout is RUN:
             last = [*last, *frame["tag"].tail(2)][-2:]
             if not text.endswith(b"\n") and len(last) == 2 and _is_cut(*last):
-                message = f"the last line is cut short: the one before it ends in the tag {shown(last[0])}"
-                raise FileFormatError(source.name, message, line_of(frame.height - 1))
+                raise DataError("cut-short", tag=last[0], line=line_of(frame.height - 1))
         yield frame, line_of
 
 
@@ -104,11 +100,11 @@ def _is_cut(before: str | None, last: str | None) -> bool:
     return before is not None and before != last and before.startswith(last or "")
 
 
-def _mended(name: str, text: bytes, first_line: int, layout: Layout, wanted: Sequence[str]) -> Part:
+def _mended(text: bytes, first_line: int, layout: Layout, wanted: Sequence[str]) -> Part:
     """Read lines that are not single-spaced throughout: normalise the white space, or find the malformed line."""
     frame = _columns(_single_spaced(text), layout, wanted)
     if frame is None:
-        _fail_at_malformed_line(name, text, first_line, layout, wanted[0])
+        _fail_at_malformed_line(text, first_line, layout, wanted[0])
     return frame, lambda row: _line_of(text, first_line, row)
 
 
@@ -158,24 +154,25 @@ def _columns(text: bytes, layout: Layout, wanted: Sequence[str]) -> pl.DataFrame
     return frame.select("query", "item", number).rechunk().with_columns(frame[name] for name in texts)
 
 
-def _fail_at_malformed_line(name: str, text: bytes, first_line: int, layout: Layout, number: str) -> NoReturn:
+def _fail_at_malformed_line(text: bytes, first_line: int, layout: Layout, number: str) -> NoReturn:
     """Find the first malformed line and raise an error about it."""
     for at, raw in enumerate(text.split(b"\n"), start=first_line):
         try:
             line = raw.decode("utf-8").strip(_SPACE)
         except UnicodeDecodeError:
-            raise FileFormatError(name, "this line is not UTF-8; save the file as UTF-8", at) from None
+            raise DataError("not-utf8", line=at) from None
         if not line:
             continue
         fields = re.split(f"[{_SPACE}]+", line)
         if not layout.least <= len(fields) <= len(layout.columns):
-            expected = f"{counted(len(fields), 'column')}; expected {len(layout.columns)}: {' '.join(layout.columns)}"
-            other = len(fields) in ((4,) if layout is RUN else (5, 6))
-            raise FileFormatError(name, f"{expected}{f'; {layout.mistaken_for}' if other else ''}", at)
+            if at == 1 and len(fields) in ((4,) if layout is RUN else (5, 6)):
+                raise DataError(layout.mistaken, line=at)
+            expected = len(layout.columns)
+            raise DataError("column-count", count=len(fields), expected=expected, names=layout.columns, line=at)
         value = fields[layout.columns.index(number)]
         if not _is_finite(value):
-            raise FileFormatError(name, f"the {number} is {shown(value)}; expected a finite number", at)
-    raise FileFormatError(name, f"this cannot be read as {layout.what}: {' '.join(layout.columns)}")
+            raise DataError("not-finite", name=number, value=value, line=at)
+    raise DataError("not-trec", names=layout.columns)
 
 
 def _is_finite(text: str) -> bool:
@@ -190,19 +187,15 @@ def _line_of(text: bytes, first_line: int, row: int) -> int:
     return lines[row]
 
 
-def write_trec(columns: list[pl.Series], what: str) -> bytes:
+def write_trec(columns: list[pl.Series]) -> bytes:
     """Join columns by single spaces; names with white space cannot be written so."""
     for column in columns:
         if column.dtype == pl.String:
             spaced = column.filter(column.str.contains(r"[\s\x00]|^$"))
             if len(spaced):
-                raise DataError(
-                    f"{shown(spaced[0])} has white space, which TREC files cannot hold; write {what} as .jsonl instead"
-                )
+                raise DataError("unwritable-name", name=spaced[0])
     frame = pl.DataFrame({f"c{i}": column for i, column in enumerate(columns)})
     content = frame.write_csv(separator=" ", include_header=False, quote_style="never").encode()
     if content.startswith(BYTE_ORDER_MARK) or kind_of(content[:HEAD_BYTES]) != "trec":
-        raise DataError(
-            f"{shown(columns[0][0])} begins as another kind of file does; write {what} as .jsonl instead of TREC"
-        )
+        raise DataError("unwritable-name", name=columns[0][0])
     return content

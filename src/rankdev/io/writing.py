@@ -42,7 +42,7 @@ def writing(path: PathLike) -> Iterator[IO[bytes]]:
     except BrokenPipeError:  # whoever reads has had enough: the command line ends quietly
         raise
     except OSError as error:
-        raise UsageError(f"{name}: cannot write here ({error.strerror or error}); choose another place") from None
+        raise UsageError("cannot-write", path=name, why=error.strerror or str(error)) from None
 
 
 def write_pieces(stream: IO[bytes], pieces: Iterable[bytes]) -> None:

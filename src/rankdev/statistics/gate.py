@@ -296,7 +296,7 @@ def _pair(scores: ScoresLike, measures: Sequence[str] | None, baseline: str | Sc
         raise UsageError("which-candidate", count=len(others), baseline=name)
     chosen = known.select(systems=[name, others[0] if candidate is None else candidate])
     if len(chosen.systems) < 2:
-        raise UsageError("same-system", name=name)
+        raise UsageError("one-system", name=name)
     return chosen
 
 

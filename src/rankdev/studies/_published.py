@@ -14,7 +14,7 @@ import polars as pl
 
 from rankdev.display.cells import count
 from rankdev.display.report import Report, Table
-from rankdev.errors import RankdevWarning
+from rankdev.errors import Note, RankdevWarning
 
 Row = Sequence[float | None]
 
@@ -107,7 +107,7 @@ def warnings_into(notes: list[str]) -> Iterator[None]:
         warnings.simplefilter("always", RankdevWarning)
         yield
     for entry in caught:
-        if not issubclass(entry.category, RankdevWarning):
+        if not isinstance(entry.message, RankdevWarning):
             warnings.warn_explicit(entry.message, entry.category, entry.filename, entry.lineno)
         elif str(entry.message) not in notes:
-            notes.append(str(entry.message))
+            notes.append(Note(entry.message.kind, **entry.message.fields))

@@ -65,9 +65,11 @@ class Shape:
             check_number(name, getattr(self, name), 0, high, ends=True)
         check_whole("distractors", self.distractors, 0)
         if not self.buckets or any(not 1 <= low <= high or weight < 0 for low, high, weight in self.buckets):
-            raise UsageError(f"buckets must be (from, to, weight) with 1 ≤ from ≤ to; got {self.buckets!r}")
-        if not self.models or not self.settings:
-            raise UsageError("there must be at least one model and one setting")
+            expected = "(from, to, weight) with 1 ≤ from ≤ to"
+            raise UsageError("bad-value", name="buckets", value=self.buckets, expected=expected)
+        for name in ("models", "settings"):
+            if not getattr(self, name):
+                raise UsageError("bad-value", name=name, value=getattr(self, name), expected="at least one name")
         for skill, high in (("retrieval", np.inf), ("order", 1)):
             for name, value in getattr(self, skill).items():
                 check_choice(f"{skill}'s name", name, (*self.models, *self.settings))
@@ -177,10 +179,8 @@ def simulate(queries: int = 5000, *, seed: int = 0, **shape: Any) -> Simulation:
     ['v72-mp3', 'v72-mp4', 'v72-mp5']
     """
     queries, seed = check_whole("queries", queries, 1), check_seed(seed)
-    known = Shape.__dataclass_fields__
-    unknown = [name for name in shape if name not in known]
-    if unknown:
-        raise UsageError(f"simulate() has no parameter {unknown[0]!r}; it has {', '.join(known)}")
+    for name in shape:
+        check_choice("parameter", name, tuple(Shape.__dataclass_fields__))
     plan = Shape(**shape)
     sizes = _sizes(plan, queries, _generator(seed, 0))
     pool = _pool(plan, sizes, _generator(seed, 1))

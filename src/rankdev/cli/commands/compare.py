@@ -26,7 +26,7 @@ from rankdev.cli.inputs import (
 )
 from rankdev.cli.options import empty_option, measure_option, name_option, order_options, refuse_unused
 from rankdev.cli.outputs import deliver, draw, end, figure_option, output_options
-from rankdev.errors import UsageError, counted
+from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
     from rankdev._common.result import Result
@@ -114,28 +114,21 @@ def compare_command(
     _check(bool(collections), pooled, per_query, discriminative_power)
     test = test or ("randomization" if discriminative_power else "t")
     if test == "t":
-        refuse_unused("permutations", "seed", why="is for --test randomization")
+        refuse_unused("permutations", "seed", needs="test='randomization'")
     correction = correction or ("none" if discriminative_power else "holm")
     testing: dict[str, Any] = {"baselines": baselines or None, "correction": correction, "alpha": alpha}
     testing["clusters"] = read_clusters(clusters)
     if collections and not pooled:
         from rankdev.statistics.meta_analysis import meta_analysis
 
-        several = load_collections(collections, segments=segments, **source)
+        several = load_collections(collections, **source)
         combined = meta_analysis(several, **testing)
         deliver(report_of(combined), form, output)
         draw(figure, combined.plot)
         return
-    if collections:
-        scores = Scores.pooled(load_collections(collections, segments=segments, **source))
-    else:
-        scores = load_scores(**source)
+    scores = Scores.pooled(load_collections(collections, **source)) if collections else load_scores(**source)
     if per_query and len(scores.systems) != 2:
-        some = ", ".join(scores.systems[:3]) + (", …" if len(scores.systems) > 3 else "")
-        raise UsageError(
-            f"--per-query compares two systems query by query; got {counted(len(scores.systems), 'system')} ({some}):"
-            " give two of them"
-        )
+        raise UsageError("not-a-pair", count=len(scores.systems), systems=scores.systems[:8])
     repeated = matching_runs(replicates, scores.systems)
     testing |= {"test": test, "family": family, "permutations": permutations, "seed": seed, "replicates": repeated}
     found: Result
@@ -159,22 +152,17 @@ def compare_command(
 
 def _check(several: bool, pooled: bool, per_query: bool, discriminative_power: bool) -> None:
     """Refuse options that do not go together."""
-    if pooled and not several:
-        raise UsageError("--pooled is for several collections; give each with --collection")
-    if (several and not pooled) or per_query or discriminative_power:
-        refuse_unused("pairs", why="is for tests within one collection")
-    if several:
-        own = "is for a single collection, and --collection has its own test"
-        refuse_unused("per_query", "discriminative_power", why=own)
+    if not several:
+        refuse_unused("pooled", needs="collections")
+    else:
+        refuse_unused("per_query", "discriminative_power", beside="collections")
         if not pooled:
-            own = "needs --pooled, because --collection has its own test"
-            refuse_unused("margin", "test", "family", "permutations", "replicates", why=own)
+            refuse_unused("margin", "test", "family", "permutations", "replicates", "pairs", needs="pooled")
     if per_query:
-        own = "is for tests, and --per-query shows differences as they are"
-        refuse_unused("margin", "baselines", "test", "correction", "family", "permutations", why=own)
-        refuse_unused("discriminative_power", "clusters", "replicates", why=own)
+        tests = ("test", "correction", "family", "permutations", "discriminative_power", "clusters", "replicates")
+        refuse_unused("margin", "baselines", "pairs", *tests, beside="per_query")
     if discriminative_power:
-        refuse_unused("margin", "baselines", "family", why="is not for --discriminative-power, which tests all pairs")
+        refuse_unused("margin", "baselines", "family", "pairs", beside="discriminative_power")
 
 
 @click.command(

@@ -23,7 +23,7 @@ from rankdev.cli.options import (
 )
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
 from rankdev.core.ordering import check_one_order
-from rankdev.errors import DataError, UsageError, suggestion
+from rankdev.errors import DataError, UsageError, nearest
 
 if TYPE_CHECKING:
     from rankdev.core.ordering import Order, Ties
@@ -78,18 +78,17 @@ def eval_command(
     from rankdev.display.dispatch import report_of
 
     if uncertainty:
-        if per_query or segments or sort or losses or like:
-            raise UsageError("--uncertainty cannot be combined with -q, --segments, --sort, --losses or --like")
+        refuse_unused("per_query", "segments", "sort", "losses", "like", beside="uncertainty")
         together = read_clusters(clusters)
         found = _with_uncertainty(references, runs, names, measures, order, ties, clusters=together, seed=seed)
         deliver(report_of(found), form, output)
         return
-    refuse_unused("clusters", "seed", why="needs --uncertainty")
+    refuse_unused("clusters", "seed", needs="uncertainty")
     options = with_like(like, order=order, ties=ties, empty=empty)
     if losses:
-        if per_query or segments or sort or like or len(measures) != 1:
-            unused = "-q, --segments, --sort or --like"
-            raise UsageError(f"--losses takes one measure, such as -m RDQ@5, and cannot be combined with {unused}")
+        refuse_unused("per_query", "segments", "sort", "like", beside="losses")
+        if len(measures) != 1:
+            raise UsageError("not-one-measure", measures=measures)
         deliver(report_of(losses_of_runs(references, runs, names, measures[0], **options)), form, output)
         return
     scores = score_runs(references, runs, names, measures, **options)
@@ -157,10 +156,10 @@ def explain_command(
     check_one_order(ties, "an explanation")
     systems = named_runs(references, runs, names)
     if len(systems) > 2:
-        raise UsageError(f"explain shows one run, or two side by side; got {len(systems)}")
+        raise UsageError("too-large", name="runs", high=2, value=len(systems))
     known = read_references(references)
     if query not in known:
-        raise DataError(f"{references}: there is no query {query!r}{suggestion(query, known)}")
+        raise DataError("unknown-query", path=references, query=query, near=nearest(query, known))
     loaded = load_runs(systems, order, ties)
     found = {name: explain(known[query], run.get(query, []), measure=measure) for name, run in loaded.items()}
     single = report_of(next(iter(found.values())), query=query)

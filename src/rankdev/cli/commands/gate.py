@@ -15,13 +15,12 @@ from rankdev.cli.help import Command
 from rankdev.cli.inputs import load_scores, source_options
 from rankdev.cli.options import refuse_unused
 from rankdev.cli.outputs import deliver, end, file_option
-from rankdev.errors import DataError, FileFormatError, UsageError
+from rankdev.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from rankdev.evaluation.scores import Scores
 
 FAILED, UNDECIDED = 3, 4  # exit codes
-REMEDY = "score that run again with rankdev gate REFERENCES RUN --save FILE"
 SAVED = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
 
 
@@ -29,7 +28,7 @@ def _check_saved(path: str) -> None:
     from rankdev.io.streams import plain_suffix
 
     if plain_suffix(path) not in SAVED:
-        raise UsageError(f"{path}: scores are saved as {', '.join(SAVED)}; use one of these extensions")
+        raise UsageError("bad-ending", path=path, endings=SAVED)
 
 
 @click.command(
@@ -146,23 +145,21 @@ def _compared(
 
     runs, saved = source["runs"], against is not None
     if source["table"] is not None:
-        why = "is for runs: scores from a file do not state their references"
-        refuse_unused("against", "save", why=why)
+        refuse_unused("against", "save", beside="table")
         if baseline is None:
-            raise UsageError("name the --baseline of --scores")
+            raise UsageError("needed", name="baseline", use="table")
         return _Compared(load_scores(**source), baseline, candidate)
-    refuse_unused("baseline", "candidate", why="is for --scores: the first RUN is the baseline")
-    refuse_unused("by_tag", why="does not apply to a gate, where each RUN is one system")
+    refuse_unused("baseline", "candidate", needs="table")
+    refuse_unused("by_tag", needs="other commands")
     first = save is not None and not saved and len(runs) == 1
     if len(runs) != (1 if saved or first else 2):
-        wanted = "the RUN of the candidate alone" if saved else "the RUN of the baseline and that of the candidate"
-        raise UsageError(f"give REFERENCES and {wanted}{'' if saved else '; or --against or --scores'}")
+        raise UsageError("candidate-only" if saved else "no-candidate")
     if not source["names"] and len({system_name(path) for path in runs}) < len(runs):
         source["names"] = ("baseline", "candidate")
     lasting = saved or save is not None
     passing = [path for path in (source["references"], *runs) if path == "-" or is_special(path)]
     if passing and lasting:
-        raise UsageError(f"{passing[0]} can be read only once, and --against and --save read it twice; give a file")
+        raise UsageError("read-twice", path=passing[0])
     known = None if against is None else _read_saved(against)
     scores = load_scores(**source)
     if lasting or (_equal(scores) and not passing):
@@ -172,7 +169,7 @@ def _compared(
         try:
             scores, names["baseline"] = with_system(scores, known, "baseline")
         except DataError as error:
-            raise FileFormatError(against, f"{error}; {REMEDY}") from None
+            raise DataError("bad-saved-scores", error=error.at(path=against)) from None
     return _Compared(scores, names.get("baseline"), names["candidate"])
 
 
@@ -180,13 +177,13 @@ def _read_saved(path: str) -> Scores:
     from rankdev.evaluation.files import read_scores
 
     if not os.path.exists(path):
-        raise UsageError(f"{path}: no such file; create it with rankdev gate REFERENCES RUN --save {path}")
+        raise UsageError("no-saved-scores", path=path)
     try:
         scores = read_scores(path)
     except DataError as error:
-        raise DataError(f"{error}; {REMEDY}") from None
+        raise DataError("bad-saved-scores", error=error) from None
     if scores.origin is None:
-        raise FileFormatError(path, f"it does not state its references; {REMEDY}")
+        raise DataError("no-origin", path=path)
     return scores
 
 

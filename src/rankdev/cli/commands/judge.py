@@ -16,8 +16,8 @@ from rankdev.cli.commands._language_model import MODEL_OPTIONS, ask_model, model
 from rankdev.cli.help import Command, SharedOption
 from rankdev.cli.options import each_once, named_runs, one_measure_option, order_options, refuse_unused
 from rankdev.cli.outputs import encoded_table, safe_csv_option, table_option
-from rankdev.cli.terminal import write_line
-from rankdev.errors import DataError, UsageError, counted
+from rankdev.cli.terminal import write_line, write_notes
+from rankdev.errors import DataError, Note, UsageError, counted, warn
 
 if TYPE_CHECKING:
     from rankdev.core.ordering import Order, Ties
@@ -119,13 +119,13 @@ def judge_command(
     asked = {name: options.pop(name) for name in MODEL_OPTIONS}
     goal = _goal(**options)
     if model is not None:
-        refuse_unused(*PAGE_OPTIONS, *TEAM_OPTIONS, why="is for the page, not for --model")
+        refuse_unused(*PAGE_OPTIONS, *TEAM_OPTIONS, beside="model")
         ask_model(shown, database, model, goal, guidelines=guide, **asked)
         return
-    refuse_unused(*MODEL_OPTIONS, why="needs --model")
+    refuse_unused(*MODEL_OPTIONS, needs="model")
     known = None if gold is None else read_gold(gold, shown.pool)
     if check is not None:
-        refuse_unused("goal", "top", "runs", "measure", "error", "gold", why="cannot be combined with --check")
+        refuse_unused("goal", "top", "runs", "measure", "error", "gold", beside="check")
         repeats = check_whole("repeats", goal["repeats"], 1)
         store = Store(database)
         before = [StoredAnswer(*row) for row in store.answers().iter_rows()]
@@ -136,8 +136,7 @@ def judge_command(
     grading = None if scale is None else Grading(shown, store, scale, repeats=goal["repeats"])
     session = Session(shown, store, strategy, checked=check, gold=known)
     if session.unmatched:
-        count = counted(session.unmatched, "answer")
-        write_line(f"{count} in {database} ignored: about other items than those in {items}")
+        write_notes([Note("other-items", count=session.unmatched, database=database, file=items)])
     try:
         server = _started(session, host, port, public_url, guide, grading, names)
     except BaseException:
@@ -151,8 +150,8 @@ def _names(text: str | None) -> list[str]:
     """Read the names of judges; refuse one that is given twice."""
     names = [] if text is None else [name.strip() for name in text.split(",")]
     if not all(names):
-        raise UsageError(f"--judges is {text!r}; expected names with commas between them, such as ann,bob")
-    return [*each_once(((name, None) for name in names), "--judges")]
+        raise UsageError("bad-value", name="--judges", value=text, expected="names with commas, such as ann,bob")
+    return [*each_once((name, None) for name in names)]
 
 
 def _started(
@@ -197,15 +196,12 @@ def _started(
             if port or not before:
                 raise
             server = start(0)
-            write_line(f"port {before}, used last time, is not available: the links below are new")
+            write_notes([Note("new-port", port=before)])
     except (OSError, OverflowError) as error:
-        raise DataError(f"{host}:{port}: cannot start a server here ({error}); choose another --port") from None
+        raise DataError("no-server", address=f"{host}:{port}", why=str(error)) from None
     store.remember({**store.remembered(), "port": server.server_address[1]})
     if server.readable:
-        write_line(
-            "warning: there is no encryption: others on the network can read the links and the answers. Put a server"
-            " that provides it in front, and give its address as --public-url"
-        )
+        warn("no-encryption")
     return server
 
 
@@ -238,11 +234,11 @@ def _serve(server: JudgeServer, *, browser: bool) -> None:
 def _goal(goal: str, runs: tuple[str, ...], measure: str | None, **options: Any) -> dict[str, Any]:
     """Check what the questions are about; read the runs."""
     if goal == "decide" and (len(runs) < 2 or measure is None):
-        raise UsageError("--goal decide needs two or more --run and a --measure")
+        raise UsageError("needs-runs")
     if goal != "top":
-        refuse_unused("top", why="needs --goal top")
-    if goal != "decide" and (runs or measure):
-        raise UsageError("--run and --measure need --goal decide")
+        refuse_unused("top", needs="goal='top'")
+    if goal != "decide":
+        refuse_unused("runs", "measure", needs="goal='decide'")
     return {"goal": goal, "runs": named_runs("", runs, ()) if runs else None, "measure": measure, **options}
 
 

@@ -53,7 +53,7 @@ def leaderboard_command(
     from rankdev.statistics.leaderboard import Leaderboard, leaderboard
 
     if collections:
-        refuse_unused("clusters", "replicates", why="is for one collection")
+        refuse_unused("clusters", "replicates", beside="collections")
     options: dict[str, Any] = {"test": test or "t", "correction": correction or "holm", "alpha": alpha}
     options |= {"permutations": permutations, "seed": seed}
 

@@ -68,8 +68,8 @@ def agreement_command(
     if people is None:
         analyse: Callable[[Scores], Result] = partial(agreement, resamples=resamples, clusters=together, seed=seed)
     else:
-        refuse_unused("resamples", why="is for agreement between measures, and agreement with --people has its own")
-        verdicts = read_named_table(people, "query, a, b, winner")
+        refuse_unused("resamples", beside="people")
+        verdicts = read_named_table(people, "query", "a", "b", "winner")
 
         def analyse(part: Scores) -> Result:
             try:
@@ -124,7 +124,7 @@ def sensitivity_command(
         found = sensitivity(
             references,
             named_runs(references, runs, names),
-            grid=each_once(map(grid_values, grid), "--grid") or PAPER_GRID,
+            grid=each_once(map(grid_values, grid)) or PAPER_GRID,
             clusters=read_clusters(clusters),
             progress=progress,
             **options,
@@ -138,7 +138,8 @@ def grid_values(text: str) -> tuple[str, list[Any]]:
     """Read a parameter and its values, such as alpha=0.5,1,2."""
     name, mark, values = text.partition("=")
     if not mark or not values:
-        raise UsageError(f"--grid is {text!r}; expected a parameter and its values, such as alpha=0.5,1,2")
+        expected = "a parameter and its values, such as alpha=0.5,1,2"
+        raise UsageError("bad-value", name="--grid", value=text, expected=expected)
     return name.strip(), [_value(part.strip()) for part in values.split(",")]
 
 

@@ -133,38 +133,20 @@ def plan_command(
     needs: dict[str, Any] = {"difference": difference or None, "width": width or None, "systems": systems or 2}
     source |= {"references": references, "table": table}
     if variance is not None:
-        if references is not None or table is not None or collections or segments is not None:
-            raise UsageError("give either --variance or scores to estimate it from, not both")
-        unused = (
-            "clusters",
-            "measures",
-            "names",
-            "order",
-            "ties",
-            "duplicates",
-            "empty",
-            "first",
-            "second",
-        )
-        refuse_unused(*unused, why="needs scores, and --variance has none")
+        refuse_unused("references", "table", "collections", "segments", "measures", beside="variance")
+        runs = ("names", "order", "ties", "duplicates", "empty", "clusters", "first", "second")
+        refuse_unused(*runs, beside="variance")
         found: Any = plan(variance=variance, **needs, correlation=correlation, **asked)
         report = report_of(found)
-    elif references is None and table is None and not collections:
-        raise UsageError("give the scores of a pilot: REFERENCES and RUNs, --scores or --collection; or --variance")
     elif collections or width or systems or correlation is not None:
-        refuse_unused(
-            "first",
-            "second",
-            "clusters",
-            why="is for a pair of systems, not for --width, --systems or --collection",
-        )
+        refuse_unused("first", "second", "clusters", needs="plans of one pair")
         needs["correlation"] = correlation
         found, report = analyse_source(lambda pilot: plan(pilot, **needs, **asked), collections, segments, **source)
     else:
         scores = load_scores(**source)
         pair, measure = _pilot(scores, first, second)
         if len(difference) > 1:
-            raise UsageError("a comparison of two systems takes one --difference; for several add --systems 2")
+            raise UsageError("one-difference")
         asked |= {
             "difference": difference[0] if difference else None,
             "seed": seed,
@@ -178,11 +160,9 @@ def plan_command(
 def _pilot(scores: Scores, first: str | None, second: str | None) -> tuple[tuple[str, str], str]:
     """Take the systems that were named; if only one of two was, also the other."""
     if len(scores.measures) != 1:
-        raise UsageError(f"plan takes one measure; name it with -m, one of {', '.join(scores.measures)}")
+        raise UsageError("not-one-measure", measures=scores.measures)
     if len(scores.systems) < 2 or (len(scores.systems) > 2 and not (first and second)):
-        raise UsageError(
-            f"plan compares two systems; give two runs, or name them with -a and -b: {', '.join(scores.systems)}"
-        )
+        raise UsageError("not-a-pair", count=len(scores.systems), systems=scores.systems[:8])
     a = first or next(name for name in scores.systems if name != second)
     return (a, second or next(name for name in scores.systems if name != a)), scores.measures[0]
 

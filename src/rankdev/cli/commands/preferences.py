@@ -140,7 +140,7 @@ def preferences_command(
     from rankdev.preferences import tiers_from_preferences
 
     if workers_file is not None and method != "crowd-bt":
-        raise UsageError("--workers needs --method crowd-bt, which also rates the workers")
+        raise UsageError("not-needed", name="workers_file", use="method='crowd-bt'")
     pool = None if items is None else read_items(items).pool.items
     found = tiers_from_preferences(read_judgments(source, columns, values, pool), method, **options)
     tables = {}
@@ -192,14 +192,14 @@ def agreement_command(
     from rankdev.preferences import judge_agreement
 
     if model is not None:
-        refuse_unused("workers_file", "resamples", "seed", why="cannot be combined with --model")
+        refuse_unused("workers_file", "resamples", "seed", beside="model")
         found_model = _checked(source, columns, values, model, leave_out=leave_out, runs=runs, measures=measures)
         deliver(report_of(found_model), form, output)
         return
-    refuse_unused("leave_out", "runs", "measures", why="needs --model")
+    refuse_unused("leave_out", "runs", "measures", needs="model")
     judged = read_judgments(source, columns, values)
     if workers_file is not None and judged.worker is None:
-        raise UsageError("--workers needs judgments with a worker column")
+        raise UsageError("not-needed", name="workers_file", use="judgments with a worker column")
     found = judge_agreement(judged, resamples=resamples, seed=seed)
     if workers_file is not None:
         content = encoded_table(found.workers, workers_file)
@@ -223,7 +223,7 @@ def _checked(
     from rankdev.judging.model_check import check_model
 
     if bool(runs) != bool(measures) or len(runs) == 1:
-        raise UsageError("scores need two or more --run and a --measure")
+        raise UsageError("needs-runs")
     described = columns is not None or values is not None
     judged = source if is_database(source) and not described else read_judgments(source, columns, values)
     scored = named_runs(source, runs, ()) if runs else None

@@ -15,8 +15,9 @@ from textwrap import wrap
 import click
 
 from rankdev.cli.help import Command
+from rankdev.cli.options import refuse_unused
 from rankdev.cli.terminal import write_line
-from rankdev.errors import UsageError, suggestion
+from rankdev.errors import UsageError, nearest
 
 INTRODUCTION = """\
 Ten searches for places in a harbour town. places.jsonl orders the relevant
@@ -77,8 +78,7 @@ def demo_command(save: str | None, browse: bool) -> None:
     """
     with as_file(files("rankdev").joinpath("data/demo")) as folder:
         if save is not None:
-            if browse:
-                raise UsageError("--save copies the data and makes no report; leave --open out")
+            refuse_unused("browse", beside="save")
             _save(folder, Path(save))
             return
         here = Path(tempfile.mkdtemp(prefix="rankdev-demo-"))
@@ -115,12 +115,12 @@ def _save(folder: Path, target: Path) -> None:
         for source in folder.iterdir():
             there = target / source.name
             if there.exists() and (there.is_dir() or there.read_bytes() != source.read_bytes()):
-                raise UsageError(f"{there} already exists, and differs from the demo's; choose another folder")
+                raise UsageError("other-file", path=there)
         for source in sorted(folder.iterdir()):
             (target / source.name).write_bytes(source.read_bytes())
             click.echo(target / source.name)
     except OSError as error:
-        raise UsageError(f"{target}: cannot write here ({error.strerror}); choose another folder") from None
+        raise UsageError("cannot-write", path=target, why=error.strerror) from None
 
 
 def _complete_help(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -144,7 +144,8 @@ def help_command(words: tuple[str, ...]) -> None:
     elif words[0] in COMMANDS:
         _run([*words, "--help"])
     else:
-        raise UsageError(f"no topic or command {words[0]!r}{suggestion(words[0], [*TOPICS, *COMMANDS])}")
+        near = nearest(words[0], [*TOPICS, *COMMANDS])
+        raise UsageError("unknown-name", what="topic or command", value=words[0], near=near, see="rankdev help")
 
 
 @click.command("completion", cls=Command, epilog="Example: rankdev completion bash")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import polars as pl
 
-from rankdev.errors import DataError, FileFormatError, shown
+from rankdev.errors import DataError
 
 Part = tuple[pl.DataFrame, Callable[[int], int | None]]  # rows, and the line of each where the file has lines
 
@@ -28,11 +28,7 @@ class Table:
     def fail(self, error: DataError) -> NoReturn:
         """Raise an error about a row again, with its file and line."""
         row = error.fields.get("row")
-        line = None if row is None else self.line_of(row)
-        if " " in error.kind:  # a sentence that has no kind yet
-            message = error.kind if line is None else error.kind.replace(f"row {row} ", "this row ", 1)
-            raise FileFormatError(self.name, message, line) from None
-        raise error.at(path=self.name, line=line) from None
+        raise error.at(path=self.name, line=None if row is None else self.line_of(row)) from None
 
 
 def joined(name: str, parts: Iterable[Part]) -> Table:
@@ -79,8 +75,8 @@ class TableFormat(ABC):
         """Return whether a file seems to have this format, from its first bytes and its extension."""
 
     @abstractmethod
-    def parts(self, name: str, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
-        """Yield the rows of the file ``name`` in parts; where ``columns`` are given, no others are needed."""
+    def parts(self, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
+        """Yield the rows of a file in parts; where ``columns`` are given, no others are needed."""
 
     @abstractmethod
     def encode(self, frame: pl.DataFrame) -> bytes:
@@ -93,8 +89,8 @@ def begins_json(head: bytes, ending: str) -> bool:
     return not decided and _JSON_BEGINS.match(head) is not None
 
 
-def check_header(name: str, header: list[str], line: int) -> None:
+def check_header(header: list[str], line: int) -> None:
     """Refuse two columns of the same name."""
     column, count = Counter(header).most_common(1)[0] if header else ("", 0)
     if count > 1:
-        raise FileFormatError(name, f"the column {shown(column)} appears twice in the header", line)
+        raise DataError("column-twice", name=column, line=line)

@@ -14,7 +14,7 @@ import polars as pl
 from rankdev._common.ids import text_series
 from rankdev._common.names import our_name
 from rankdev.core.columns import BYTE_ORDER_MARK
-from rankdev.errors import DataError, FileFormatError, counted, shown
+from rankdev.errors import DataError
 from rankdev.io.formats.base import Part, TableFormat, begins_json, check_header
 
 _SPACE = " \t"
@@ -40,12 +40,12 @@ class Delimited(TableFormat, abstract=True):
         known = {our_name(name) for name in names}
         return "query" in known and bool(known & _OTHER_COLUMNS) and not begins_json(head, ending)
 
-    def parts(self, name: str, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
+    def parts(self, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
         """Yield the rows of each batch; identifiers stay as they are written."""
         pieces = iter(pieces)
         first = next(pieces, b"")
         separator = separator_of(first.lstrip().partition(b"\n")[0], self.separator)
-        parts = csv_parts(name, chain([first], pieces), separator)
+        parts = csv_parts(chain([first], pieces), separator)
         return map(_with_points, parts) if separator == ";" else parts
 
     def encode(self, frame: pl.DataFrame) -> bytes:
@@ -53,9 +53,7 @@ class Delimited(TableFormat, abstract=True):
         for column in frame.select(pl.col(pl.String)):
             padded = column.filter(column.str.contains(r"^\s|\s$|\x00"))
             if len(padded):
-                raise DataError(
-                    f"{shown(padded[0])} begins or ends with white space, which {self.ending} loses; write .jsonl"
-                )
+                raise DataError("unwritable-name", name=padded[0])
         return frame.write_csv(separator=self.separator).encode()
 
 
@@ -91,7 +89,7 @@ class Tsv(Delimited):
     separator = "\t"
 
 
-def csv_parts(name: str, batches: Iterable[bytes], separator: str) -> Iterator[Part]:
+def csv_parts(batches: Iterable[bytes], separator: str) -> Iterator[Part]:
     """Yield the rows of a table in parts; identifiers stay as they are written."""
     header: list[str] | None = None
     line = 1
@@ -100,9 +98,9 @@ def csv_parts(name: str, batches: Iterable[bytes], separator: str) -> Iterator[P
         # a batch may end inside quotes; what follows is then read with care
         frame = None if text.count(b'"') % 2 else _regular(text, separator, header)
         if frame is None:
-            yield from _careful(name, chain([text], batches), separator, header, line)
+            yield from _careful(chain([text], batches), separator, header, line)
             return
-        yield frame, _lines_of(name, text, separator, header, line)
+        yield frame, _lines_of(text, separator, header, line)
         header = frame.columns
         line += text.count(b"\n")
 
@@ -131,11 +129,9 @@ def _regular(text: bytes, separator: str, header: list[str] | None) -> pl.DataFr
     return frame.rename(dict(zip(frame.columns, header, strict=True))) if frame.width == len(header) else None
 
 
-def _lines_of(
-    name: str, text: bytes, separator: str, header: list[str] | None, line: int
-) -> Callable[[int], int | None]:
+def _lines_of(text: bytes, separator: str, header: list[str] | None, line: int) -> Callable[[int], int | None]:
     def line_of(row: int) -> int | None:
-        for frame, lines in _careful(name, [text], separator, header, line):
+        for frame, lines in _careful([text], separator, header, line):
             if row < frame.height:
                 return lines(row)
             row -= frame.height
@@ -144,11 +140,9 @@ def _lines_of(
     return line_of
 
 
-def _careful(
-    name: str, batches: Iterable[bytes], separator: str, header: list[str] | None, line: int
-) -> Iterator[Part]:
+def _careful(batches: Iterable[bytes], separator: str, header: list[str] | None, line: int) -> Iterator[Part]:
     """Read row by row; ``line`` is the first, and ``header`` is known where it was on an earlier one."""
-    texts = _text_lines(name, batches, line)
+    texts = _text_lines(batches, line)
     reader = csv.reader(texts, delimiter=separator, strict=True, skipinitialspace=True)
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -160,21 +154,21 @@ def _careful(
             at = line - 1 + reader.line_num
             if header is None:
                 header = fields
-                check_header(name, header, at)
+                check_header(header, at)
                 continue
             if header == _QUEPID and len(row) == 1:
                 row = fields = [*fields, "", ""]  # noqa: PLW2901 (nothing is rated)
             if len(row) != len(header):
-                raise FileFormatError(name, f"{counted(len(row), 'column')}; the header has {len(header)}", at)
+                raise DataError("column-count", count=len(row), expected=len(header), names=header, line=at)
             rows.append(fields)
             lines.append(at)
             if len(rows) == _ROWS:
                 yield _frame(header, rows), lines.__getitem__
                 rows, lines = [], []
     except csv.Error as error:
-        raise FileFormatError(name, f"this is not a table ({error})", line - 1 + reader.line_num) from None
+        raise DataError("unusable-table", what="file", why=str(error), line=line - 1 + reader.line_num) from None
     if header is None:
-        raise FileFormatError(name, "the table is empty")
+        raise DataError("no-rows", what="table")
     yield _frame(header, rows), lines.__getitem__
 
 
@@ -183,12 +177,11 @@ def _frame(header: list[str], rows: list[list[str]]) -> pl.DataFrame:
     return pl.DataFrame({key: text_series(key, values) for key, values in zip(header, columns, strict=True)})
 
 
-def _text_lines(name: str, batches: Iterable[bytes], line: int) -> Iterator[str]:
+def _text_lines(batches: Iterable[bytes], line: int) -> Iterator[str]:
     for batch in batches:
         try:
             text = batch.decode("utf-8")
         except UnicodeDecodeError as error:
-            at = line + batch.count(b"\n", 0, error.start)
-            raise FileFormatError(name, "this line is not UTF-8; save the file as UTF-8", at) from None
+            raise DataError("not-utf8", line=line + batch.count(b"\n", 0, error.start)) from None
         yield from io.StringIO(text, newline="")
         line += batch.count(b"\n")

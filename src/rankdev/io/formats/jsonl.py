@@ -15,7 +15,8 @@ import polars as pl
 from rankdev._common.columns import mixed_series
 from rankdev._common.ids import as_id
 from rankdev._common.names import ALIASES
-from rankdev.errors import DataError, FileFormatError, shown
+from rankdev._common.tables import first_line
+from rankdev.errors import DataError, errors_at
 from rankdev.io.formats.base import Part, TableFormat, begins_json
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -41,8 +42,25 @@ def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         name = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise DataError(f"{shown(name)} appears twice in the same object; keep one")
+        raise DataError("name-twice", name=name)
     return value
+
+
+def loads_line(content: bytes, line: int) -> Any:
+    """Read the JSON of a line; an error names it."""
+    try:
+        return loads(content)
+    except DataError as error:
+        raise error.at(line=line) from None
+    except (ValueError, RecursionError) as error:
+        raise not_json(error).at(line=line) from None
+
+
+def not_json(error: Exception) -> DataError:
+    """Return the error about a text that is not JSON."""
+    if isinstance(error, UnicodeDecodeError):
+        return DataError("not-utf8")
+    return DataError("not-json", why=getattr(error, "msg", None) or first_line(error))
 
 
 class Jsonl(TableFormat):
@@ -55,7 +73,7 @@ class Jsonl(TableFormat):
         line = head.lstrip().partition(b"\n")[0]
         return begins_json(head, ending) and (ending == self.ending or _is_record(line))
 
-    def parts(self, name: str, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
+    def parts(self, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
         """Yield the records in parts, one for each batch of lines."""
         line = 1
         for text in pieces:
@@ -63,7 +81,7 @@ class Jsonl(TableFormat):
             if frame is not None:
                 yield frame, partial(add, line)
             elif text.strip():
-                yield _careful(name, text, line)
+                yield _careful(text, line)
             line += text.count(b"\n")
 
     def encode(self, frame: pl.DataFrame) -> bytes:
@@ -119,25 +137,18 @@ def _pattern(key: str, value: Any) -> tuple[bytes, Any]:
     return (_WHOLE, pl.Int64) if isinstance(value, int) else (b"", None)
 
 
-def _careful(name: str, text: bytes, first_line: int) -> Part:
+def _careful(text: bytes, begin: int) -> Part:
     records: list[dict[str, Any]] = []
     lines: list[int] = []
-    for at, line in enumerate(text.split(b"\n"), start=first_line):
+    for at, line in enumerate(text.split(b"\n"), start=begin):
         if not line.strip():
             continue
-        try:
-            record = loads(line)
+        record = loads_line(line, at)
+        with errors_at(line=at):
             if not isinstance(record, dict):
-                raise DataError("this line is not a JSON object; expected one object on each line")
+                raise DataError("not-an-object")
             records.append({key: _normalised(key, value) for key, value in record.items()})
-            lines.append(at)
-        except DataError as error:
-            raise FileFormatError(name, str(error), at) from None
-        except UnicodeDecodeError:
-            raise FileFormatError(name, "this line is not UTF-8; save the file as UTF-8", at) from None
-        except (ValueError, RecursionError) as error:
-            message = f"this line is not JSON ({error}); expected one object on each line"
-            raise FileFormatError(name, message, at) from None
+        lines.append(at)
     keys = dict.fromkeys(key for record in records for key in record)
     frame = pl.DataFrame({key: mixed_series(key, [record.get(key) for record in records]) for key in keys})
     return frame, lines.__getitem__

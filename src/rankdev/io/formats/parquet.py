@@ -9,7 +9,7 @@ import polars as pl
 
 from rankdev._common.names import our_name
 from rankdev._common.tables import first_line
-from rankdev.errors import FileFormatError
+from rankdev.errors import DataError
 from rankdev.io.formats.base import Part, TableFormat
 
 _SLICE_ROWS = 1_000_000
@@ -25,7 +25,7 @@ class Parquet(TableFormat):
         """A text may begin with the same letters."""
         return head.startswith(b"PAR1") and b"\0" in head
 
-    def parts(self, name: str, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
+    def parts(self, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
         """Yield the rows in slices: a small file may decompress to much."""
         try:
             scan = pl.scan_parquet(io.BytesIO(b"".join(pieces)))
@@ -35,9 +35,7 @@ class Parquet(TableFormat):
             for begin in range(0, max(rows, 1), _SLICE_ROWS):
                 yield scan.slice(begin, _SLICE_ROWS).collect(), lambda row: None
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-            raise FileFormatError(
-                name, f"this Parquet file cannot be read ({first_line(error)}); it may be damaged"
-            ) from None
+            raise DataError("damaged", why=first_line(error)) from None
 
     def encode(self, frame: pl.DataFrame) -> bytes:
         """Return the bytes of a file."""

@@ -8,7 +8,7 @@ import polars as pl
 
 from rankdev._common.reading import caution
 from rankdev._common.tables import first_line
-from rankdev.errors import DataError, FileFormatError, MissingExtraError, shown
+from rankdev.errors import DataError, MissingExtraError, UsageError
 from rankdev.io.formats.base import Part, TableFormat, check_header
 
 
@@ -23,21 +23,21 @@ class Xlsx(TableFormat):
         """A workbook is an archive of XML files."""
         return head.startswith(b"PK\x03\x04") and (ending == self.ending or b"[Content_Types].xml" in head)
 
-    def parts(self, name: str, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
+    def parts(self, pieces: Iterable[bytes], columns: Collection[str] | None = None) -> Iterator[Part]:
         """Return all rows; they begin on the second line."""
         try:
             import fastexcel
         except ImportError:
-            raise MissingExtraError("fastexcel", "excel", f"{name}: reading .xlsx") from None
+            raise MissingExtraError("fastexcel", "excel", "reading .xlsx") from None
         try:
             book = fastexcel.read_excel(b"".join(pieces))
             frame = pl.DataFrame(book.load_sheet(0, schema_sample_rows=None))  # a type holds for all rows
             first = pl.DataFrame(book.load_sheet(0, header_row=None, n_rows=1, dtypes="string"))
         except (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError, ValueError) as error:
-            raise FileFormatError(name, f"this workbook cannot be read ({first_line(error)})") from None
-        check_header(name, [text for text in (first.row(0) if first.height else ()) if text], 1)
+            raise DataError("damaged", why=first_line(error)) from None
+        check_header([text for text in (first.row(0) if first.height else ()) if text], 1)
         if len(book.sheet_names) > 1:
-            caution(f"{name}: of {len(book.sheet_names)} sheets only the first is read, {shown(book.sheet_names[0])}")
+            caution("first-sheet", count=len(book.sheet_names), name=book.sheet_names[0])
         lines = pl.Series(range(frame.height), dtype=pl.Int64)
         if frame.width:
             filled = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
@@ -46,7 +46,7 @@ class Xlsx(TableFormat):
 
     def encode(self, frame: pl.DataFrame) -> bytes:
         """Refuse: a table without types and limits is safer."""
-        raise DataError("workbooks are not written; write .csv")
+        raise UsageError("bad-ending", endings=[".csv"])
 
 
 def _whole(column: pl.Series) -> pl.Series:

@@ -74,7 +74,8 @@ def run_poi(
 ) -> Poi:
     """Run the experiment on references and runs, or without them on the built-in simulation."""
     if (references is None) != (runs is None):
-        raise rd.UsageError("references and runs belong together; give both, or neither for the built-in data")
+        name, use = ("runs", "references") if runs is None else ("references", "runs")
+        raise rd.UsageError("needed", name=name, use=use)
     protocol = protocol or (QUICK if quick else FULL)
     simulated = references is None
     if simulated:
@@ -87,7 +88,7 @@ def run_poi(
         known = references if isinstance(references, rd.References) else rd.read_references(references)
         loaded = {name: run if isinstance(run, rd.Run) else rd.read_run(run) for name, run in (runs or {}).items()}
         if len(known) < LEAST:
-            raise rd.DataError(f"power at {LEAST} queries needs at least as many; the references have {len(known)}")
+            raise rd.DataError("too-few", what="power", least=LEAST, unit="query", count=len(known))
         scores = rd.evaluate(known, loaded, MEASURES)
         whole = {"buckets": True, "resamples": protocol.resamples, "progress": part_of(progress, 0, 0.75), **testing}
         found = power(scores, sizes=protocol.sizes, **whole)

@@ -16,7 +16,7 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_flag, check_seed, check_whole, is_list
 from rankdev._common.tables import Tabular
 from rankdev._common.work import Progress, part_of
-from rankdev.errors import shown
+from rankdev.errors import Note
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import load_inputs
 from rankdev.statistics.agreement import Agreement, agreement
@@ -133,7 +133,7 @@ def run_track(
         steps = _steps(scores, rd.evaluate(known, loaded, texts), parts, n, protocol, seed)
         found, missing = _worked(steps, progress)
     if missing:
-        notes.append(f"interrupted; left out: {', '.join(missing)}")
+        notes.append(Note("unfinished", names=missing))
     buckets = [
         Bucket(kind, label, len(part.queries), found[f"{kind} {label}"])
         for (kind, label), part in parts.items()
@@ -175,9 +175,9 @@ def _tier_sizes(references: rd.References) -> Any:
 
 def _check_enough(systems: int, queries: int, n: int) -> None:
     if systems < 2:
-        raise rd.DataError("the study compares systems; one run was given, and it needs at least two")
+        raise rd.DataError("too-few", what="a study", least=2, unit="system", count=systems)
     if queries < n:
-        raise rd.DataError(f"power at {n} queries needs as many; the judgments have {queries}; give a smaller n")
+        raise rd.DataError("too-few", what="power", least=n, unit="query", count=queries)
 
 
 def _steps(
@@ -230,7 +230,8 @@ def _edges(name: str, given: Sequence[float] | None) -> tuple[float, ...] | None
         return None
     edges = tuple(given) if is_list(given) else ()
     if not edges or list(edges) != sorted(set(edges)):
-        raise rd.UsageError(f"edges of {name} must increase, such as [3, 10, 20]; got {shown(given)}")
+        expected = "increasing numbers, such as [3, 10, 20]"
+        raise rd.UsageError("bad-value", name=f"edges of {name}", value=given, expected=expected)
     return edges
 
 
@@ -254,8 +255,8 @@ def _buckets(
     filled = [(name, rows) for name, rows in found if len(rows) >= FEWEST]
     small = [f"{name} ({len(rows)})" for name, rows in found if 0 < len(rows) < FEWEST]
     if small:
-        notes.append(f"{kind}: fewer than {FEWEST} queries, left out: {', '.join(small)}")
+        notes.append(Note("small-buckets", of=kind, least=FEWEST, names=small))
     if len(filled) < 2:
-        notes.append(f"{kind}: references are alike (median {np.median(values):g}), so there are no buckets")
+        notes.append(Note("no-buckets", of=kind, median=np.median(values)))
         return []
     return filled
