@@ -14,6 +14,7 @@ Fields stand in braces, and a format says how they are written:
 | ``{names:list}``, ``{names:and}``, ``{names:some}`` | ``a, b, c``; ``a, b and c``; the first ten, and ``…`` |
 | ``{names:list}``, ``{names:and}`` | ``a, b, c``; ``a, b and c`` |
 | ``{names:some}`` | the first ten, cut where they are long; ``none`` |
+| ``{how:differ}`` | ``; they differ by case``, or nothing where it is not known |
 | ``{near:hint}`` | ``; did you mean RBP?``, or nothing where nothing is near |
 
 All other formats are Python's own. A parameter in backticks, such as ```ties='given'```, is written without them in
@@ -85,6 +86,7 @@ SENTENCES = {
     "two-scores": "there are two values of {measure}; keep one",
     "unlike-collection": "it differs from the first in systems or measures; keep common ones",
     # evaluation: notes
+    "counted-once": "items that a run returns twice for a query count once: {counts:counts}",
     "empty-skipped": "{count:query has of {queries}} no reference item; {count:it is|they are} left out",
     "empty-zero": "{count:query has of {queries}} no reference item; every system scores 0 there",
     "ideal-below-one": "ideal lists score {ideal:.4f} in {measure}, so score and losses add up to that",
@@ -97,6 +99,7 @@ SENTENCES = {
     "tied-means": "{runs:runs} {count:query has of {queries}} tied items; {count:its value is the mean|their values are"
     " means} over all orders",
     "unavailable": "{runs:runs} {count:query has of {queries}} no value of {measure}",
+    "unjudged-items": "{share:.1%} of the top {depth} of {system} are unjudged; they count as nonrelevant",
     "unreferenced": "{runs:runs} {count:query has} no reference; {count:it is|they are} skipped",
     # display
     "bad-ending": "expected a name that ends in {endings:list}",
@@ -107,11 +110,10 @@ SENTENCES = {
     "not-a-cell": "{cell} is not a cell of the grid over {axes:and}",
     # html report
     "first-items": "of longer references, the first {items} items are shown",
+    "first-runs": "losses are means over runs; lists are those of each system's first run",
     "many-lists": "{systems:system} × {queries:query} are more lists than one page can show ({most:,}); use fewer, or a"
     " sample of the queries",
     "many-systems": "{systems:system} are more than {place} can show ({most}); use fewer",
-    "means-over-runs": "scores and losses are means over runs; lists are those of each system's first run",
-    "same-scores": "{systems} have the same {measure} on every query",
     "sampled": "the page lists {count:query of {queries}}, sampled with seed {seed}; all else is of all queries",
     # integrations
     "missing-tests": "a Report needs tests of all pairs and measures; call significance(scores) without baselines",
@@ -471,7 +473,7 @@ SENTENCES = {
     "mostly-unjudged": "{share:.0%} of the items that {system} returns first are unjudged; judge them, or score fewer"
     " positions",
     "no-relevant-item": "{system} returns no relevant item for any query. Its ids look like {run_id!r}, the references'"
-    " like {reference_id!r}: check the ids",
+    " like {reference_id!r}{how:differ}: check the ids",
     "untestable-segments": "no segment can be tested: {notes:list}",
     "one-query-decides": "{measure}: one query ({query}) drives {a} vs {b}: {mean:+.3f} with it, {without:+.3f}"
     " without",
@@ -573,6 +575,8 @@ class _Sentence(Formatter):
             return printable(_SEVERAL[spec](value))
         if spec == "hint":
             return f"; did you mean {value}?" if value else ""
+        if spec == "differ":
+            return f"; they differ by {value}" if value else ""
         if "|" in spec:
             one, _, more = spec.partition("|")
             return one if value == 1 else more

@@ -40,10 +40,11 @@ class Coverage:
     left_out : int
         Rows of the run that do not count because another of the same item does, with ``duplicates``.
     ids : tuple of str, optional
-        An id of the run and one of the references, where the run returns no relevant item for any query.
+        An id of the run, one of the references and how they differ ("" where that is not known), where the run returns
+        no relevant item for any query.
     looked_at, unjudged : int
-        Items that measures look at, and those of them that were not judged; 0 where the references state no nonrelevant
-        items, so that this is not known.
+        Items that measures look at in the first 20 positions, and those of them that were not judged; 0 where the
+        references state no nonrelevant items, so that this is not known.
     depth : int
         Positions that were looked at for these.
 
@@ -61,7 +62,7 @@ class Coverage:
     empty: int = 0
     tied_by: Mapping[str, int] = field(default_factory=dict, repr=False, hash=False)
     left_out: int = 0
-    ids: tuple[str, str] | None = None
+    ids: tuple[str, str, str] | None = None
     looked_at: int = 0
     unjudged: int = 0
     depth: int = 0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
+from typing import Any
 from unicodedata import normalize
 
 import numpy as np
@@ -25,8 +26,18 @@ from rankdev.measures.match import Ideals
 from rankdev.measures.ties import JUDGED, UNJUDGED, MixedTies, TieGroups
 
 LOOKED_AT = 100  # positions in which items that look like others are searched for
+STRANGERS = 1000  # ids of a run that are compared with those of the references
+TOP = 20  # positions at most in which unjudged items are counted: few collections were judged further down
 SHALLOW = 5  # positions: in fewer, a run may well return no relevant item
 
+
+ALIKE: dict[str, Callable[[pl.Series], pl.Series]] = {  # what ids may differ by, and what makes them the same
+    "'.0' at the end": lambda ids: ids.str.strip_suffix(".0"),
+    "case or blanks": folded,
+    "zeros at the beginning": lambda ids: ids.str.strip_chars_start("0"),
+    "what stands before the last '/', ':' or '#'": lambda ids: ids.str.replace(r"^.*[/:#]", ""),
+    "what stands after the last '.'": lambda ids: ids.str.replace(r"\.\w+$", ""),
+}
 
 Keys = npt.NDArray[np.uint64]
 
@@ -105,20 +116,33 @@ class Matcher:
             empty=len(self.skipped) or self.references.empty,
             left_out=run.left_out,
             ids=None if relevant.any() else self._strangers(run, depth),
-            **self._judged(place, position, top.within[mine], LOOKED_AT if depth is None else depth),
+            **self._judged(place, position, top.within[mine], min(TOP, depth or TOP)),
         )
         return matched, with_ties(coverage, self._mixed_ties(query, position, place, tie), matched, measures)
 
-    def _strangers(self, run: Run, depth: int | None) -> tuple[str, str] | None:
-        """Return an id of each side where a run returns no relevant item, in as many positions as should have one."""
+    def _strangers(self, run: Run, depth: int | None) -> tuple[str, str, str] | None:
+        """Return an id of each side and how they differ, where a run returns no relevant item.
+
+        It does so in as many positions as should have one.
+        """
         known = self.references.item_ids
         if not len(known) or not len(run.item_ids):
             return None
         if depth is not None and depth < SHALLOW and run.item_ids.is_in(known.implode()).any():
             return None
-        return str(run.item_ids[0]), str(known[0])
+        own = run.item_ids.head(STRANGERS)
+        for how, like in ALIKE.items():
+            mine, theirs = (
+                pl.DataFrame({name: ids, "like": like(ids)}).unique("like", keep="first", maintain_order=True)
+                for name, ids in (("own", own), ("known", known))
+            )
+            pairs = mine.join(theirs, on="like", maintain_order="left")
+            pairs = pairs.filter((pl.col("own") != pl.col("known")) & (pl.col("like") != ""))
+            if len(pairs):
+                return str(pairs["own"][0]), str(pairs["known"][0]), how
+        return str(own[0]), str(known[0]), ""
 
-    def _judged(self, place: Ints, position: Ints, within: Bools, depth: int) -> dict[str, int]:
+    def _judged(self, place: Ints, position: Ints, within: Bools, depth: int) -> dict[str, Any]:
         """Count the items that measures look at, and those of them that were not judged."""
         nonrelevant = self.references.nonrelevant
         if nonrelevant is None or not len(nonrelevant.item_ids):

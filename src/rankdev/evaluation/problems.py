@@ -23,14 +23,22 @@ def problems(scores: Scores) -> tuple[Note, ...]:
 
 
 def _problem(entry: Coverage) -> Note | None:
-    if entry.ids is not None and entry.queries >= FEW:
-        return Note("no-relevant-item", system=entry.system, run_id=entry.ids[0], reference_id=entry.ids[1])
+    if entry.queries >= FEW and (strange := strange_ids(entry)):
+        return strange
     answered = entry.queries - entry.missing
     if answered < ANSWERED * entry.queries:
         return Note("few-answered", system=entry.system, count=answered, queries=entry.queries)
     if entry.looked_at and entry.unjudged >= UNJUDGED * entry.looked_at:
         return Note("mostly-unjudged", system=entry.system, share=entry.unjudged / entry.looked_at)
     return None
+
+
+def strange_ids(entry: Coverage) -> Note | None:
+    """Note that a run returns no relevant item at all, with ids from both sides and how they differ."""
+    if entry.ids is None:
+        return None
+    run_id, reference_id, how = entry.ids
+    return Note("no-relevant-item", system=entry.system, run_id=run_id, reference_id=reference_id, how=how)
 
 
 def unjudged_share(scores: Scores) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from rankdev._common.arrays import Ints
 from rankdev.evaluation.first_positions import REFERENCE_ITEMS, Lists
 from rankdev.html_report._findings import Comparison
 from rankdev.measures.match import Ideals
-from rankdev.statistics.equivalence import VERDICTS
+from rankdev.statistics.decision import VERDICTS
 from rankdev.statistics.power.result import Power
+from rankdev.statistics.significance import Significance
 
 Arrays = dict[str, tuple[npt.ArrayLike, int]]
 SHOWN = 4  # decimals that a page shows
@@ -60,7 +65,7 @@ def _score_arrays(found: Comparison) -> Arrays:
         "means": (found.scores.averages, SHOWN),
         "lows": (low, SHOWN),
         "highs": (high, SHOWN),
-        "ranks": ([np.stack([one.rank, one.low, one.high], axis=1) for one in found.places], 0),
+        "ranks": ([_ranks(standing, found.scores.systems) for standing in found.standings], 0),
         "query_losses": (found.losses.by_query[:, found.shown], SHOWN),
         "losses": (lost.drop("system").to_numpy(), SHOWN),
     }
@@ -75,45 +80,54 @@ def _score_arrays(found: Comparison) -> Arrays:
     return arrays
 
 
+def _ranks(standing: pl.DataFrame, systems: Sequence[str]) -> Ints:
+    """Return rank, first and last possible rank of each system, in their order."""
+    place = {name: row for name, *row in standing.select("system", "rank", "rank_low", "rank_high").iter_rows()}
+    return np.array([place[name] for name in systems])
+
+
 def _pair_arrays(found: Comparison) -> Arrays:
-    """Return the tests of [measure, pair], pairs in the order (0, 1), (0, 2) …, significant before any rounding."""
+    """Return the decisions of [measure, pair], pairs in the order (1, 0), (2, 0) … (2, 1) …"""
     if found.significance is None:
         return {}
     columns = found.significance.columns
     shape = (len(found.scores.measures), -1)
-    digits = {"difference": SHOWN, "low": SHOWN, "high": SHOWN, "wins": 0, "ties": 0, "losses": 0}
-    arrays: Arrays = {f"pair_{name}": (np.reshape(columns[name], shape), kept) for name, kept in digits.items()}
-    p = np.reshape(columns["p_adjusted"], shape)
-    arrays["pair_p"] = (np.where(p < 10**-SHOWN, 0.0, p), SHOWN)  # 0 denotes less than can be shown
-    arrays["pair_significant"] = ((p <= found.significance.alpha).astype(np.int64), 0)
-    if found.equivalence is not None:
-        codes = [VERDICTS.index(verdict) for verdict in found.equivalence.columns["verdict"]]
-        arrays["pair_verdict"] = (np.reshape(codes, shape), 0)
-    return arrays
+    counts: Arrays = {f"pair_{name}": (np.reshape(columns[name], shape), 0) for name in ("wins", "ties", "losses")}
+    return counts | _decided("pair", [found.significance], shape)
 
 
 def tested_segments(found: Comparison) -> list[str]:
     """Name the segments whose tests are on the page."""
-    parts = {} if found.by_segment is None else found.by_segment.segments
+    parts = {} if found.significance is None else found.significance.segments
     count = sum(len(part.columns["p"]) for part in parts.values())
     return list(parts) if count <= MOST_OF_SEGMENTS else []
 
 
 def _segment_arrays(found: Comparison) -> Arrays:
-    """Return the tests of [segment, measure, pair], of the segments that were tested."""
+    """Return the decisions of [segment, measure, pair], of the segments that were tested."""
     names = tested_segments(found)
-    if found.by_segment is None or not names:
+    if found.significance is None or not names:
         return {}
-    parts = [found.by_segment.segments[name].columns for name in names]
-    shape = (len(names), len(found.scores.measures), -1)
-    columns = {"difference": "difference", "low": "low", "high": "high", "p": "p_adjusted"}
-    arrays: Arrays = {}
-    for name, column in columns.items():
-        values = np.reshape(np.stack([np.asarray(part[column]) for part in parts]), shape)
-        arrays[f"segment_{name}"] = (np.where(values < 10**-SHOWN, 0.0, values) if name == "p" else values, SHOWN)
-    significant = np.stack([np.asarray(part["p_adjusted"]) <= found.by_segment.alpha for part in parts])
-    arrays["segment_significant"] = (np.reshape(significant, shape).astype(np.int64), 0)
-    return arrays
+    parts = [found.significance.segments[name] for name in names]
+    return _decided("segment", parts, (len(names), len(found.scores.measures), -1))
+
+
+def _decided(name: str, parts: Sequence[Significance], shape: tuple[int, ...]) -> Arrays:
+    """Return differences, limits, p-values (0 denotes less than can be shown) and verdicts, those of b − a last."""
+
+    def column(name: str) -> npt.NDArray[Any]:
+        return np.reshape(np.stack([np.asarray(part.columns[name]) for part in parts]), shape)
+
+    p = column("p_adjusted")
+    decisions = [one for part in parts for one in part.decisions]
+    verdicts = [
+        [VERDICTS.index(one.verdict) for one in both] for both in (decisions, [one.turned for one in decisions])
+    ]
+    return {
+        **{f"{name}_{each}": (column(each), SHOWN) for each in ("difference", "low", "high")},
+        f"{name}_p": (np.where(p < 10**-SHOWN, 0.0, p), SHOWN),
+        f"{name}_verdict": (np.stack([np.reshape(each, shape) for each in verdicts]), 0),
+    }
 
 
 def _reference_arrays(found: Comparison) -> Arrays:

@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.work import Progress
 from rankdev.core.ordering import Order, Ties
 from rankdev.core.references import References, ReferencesLike
 from rankdev.core.runs import Run, RunLike
-from rankdev.errors import UsageError
+from rankdev.errors import DataError, Note, UsageError
 from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.first_positions import Lists, first_positions
 from rankdev.evaluation.health import Check, health
 from rankdev.evaluation.losses import Losses, losses
+from rankdev.evaluation.problems import problems
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import load_references, load_runs, named_systems
 from rankdev.measures import parse_all
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.rdq import RDQ
 from rankdev.statistics.agreement import Agreement, agreement
-from rankdev.statistics.equivalence import Equivalence, equivalence
-from rankdev.statistics.groups import Places, groups, places
 from rankdev.statistics.means import mean_intervals
-from rankdev.statistics.planning import Plan
 from rankdev.statistics.replicates import replicated
 from rankdev.statistics.segments import named_segments
-from rankdev.statistics.significance import significance
-from rankdev.statistics.significance.result import Significance
-from rankdev.statistics.verdict import Verdict, queries_needed, same_as_best, verdicts
-from rankdev.statistics.worst_cases import weighed
+from rankdev.statistics.significance import Significance, significance
 
 MOST_SYSTEMS = 150  # on one page: it shows all their pairs
 MOST_LISTS = 2_000_000  # systems × queries of one page
@@ -60,19 +56,17 @@ class Comparison:
     references: References
     all_references: References
     significance: Significance | None = None
-    equivalence: Equivalence | None = None
     agreement: Agreement | None = None
     segments: Mapping[str, Ints] = field(default_factory=dict)
     clusters: Mapping[str, Any] | None = None
     checks: Sequence[Sequence[Check]] = ()  # of the data, for each measure
     single: Scores | None = None  # of the runs, where systems have several
     replicates: Mapping[str, Sequence[str]] | None = None
-    by_segment: Significance | None = None
     averaged: bool = False  # over all orders of ties; losses and lists are of one
 
     @property
     def headline(self) -> str:
-        """The measure that the sentences are about: the first."""
+        """The first measure."""
         return self.scores.measures[0]
 
     @cached_property
@@ -81,48 +75,17 @@ class Comparison:
         return mean_intervals(self.single or self.scores, self.alpha, self.clusters, self.replicates)
 
     @cached_property
-    def groups(self) -> list[list[tuple[str, ...]]]:
-        """For each measure, the groups of systems without a significant difference."""
+    def standings(self) -> list[pl.DataFrame]:
+        """For each measure, the systems, best first, with the ranks that the decisions leave them."""
         if self.significance is None:
-            return [[self.scores.systems] for _ in self.scores.measures]
-        return [groups(self.scores, self.significance, measure) for measure in self.scores.measures]
+            alone = {"rank": 1, "system": self.scores.systems[0], "rank_low": 1, "rank_high": 1, "may_be_best": True}
+            return [pl.DataFrame([alone])] * len(self.scores.measures)
+        return [self.significance.standing(measure) for measure in self.scores.measures]
 
     @cached_property
-    def places(self) -> list[Places]:
-        """For each measure, ranks with intervals, and the letters of groups."""
-        return [places(self.scores, self.significance, measure) for measure in self.scores.measures]
-
-    @cached_property
-    def orders(self) -> list[tuple[str, ...]]:
-        """For each measure, the systems by their means, best first."""
-        return [self.scores.sorted_by(measure).systems for measure in self.scores.measures]
-
-    @cached_property
-    def verdicts(self) -> list[Verdict]:
-        """What each measure shows."""
-        return verdicts(self.scores, self.significance, self.checks, self.clusters)
-
-    @property
-    def best(self) -> str:
-        """The system with the best mean in the first measure."""
-        return self.verdicts[0].best
-
-    @property
-    def has_problems(self) -> bool:
-        """Whether the data allow no conclusion about the first measure."""
-        return self.verdicts[0].level == "problem"
-
-    @cached_property
-    def plan(self) -> Plan | str | None:
-        """Queries needed to confirm that the best system is best in the first measure, or why that is undetermined."""
-        if self.replicates is not None:  # whether more runs or more queries, is a choice
-            return None
-        return queries_needed(self.scores, self.verdicts[0], self.clusters, self.alpha, self.seed)
-
-    @cached_property
-    def same_as_best(self) -> list[str]:
-        """Systems with the scores of the best one on every query, in the first measure."""
-        return same_as_best(self.scores, self.headline, self.best)
+    def problems(self) -> tuple[Note, ...]:
+        """What is wrong with the data, so that nothing is decided."""
+        return problems(self.single or self.scores)
 
 
 def compare(
@@ -157,7 +120,7 @@ def compare(
     positions = min(explained.cutoff or MOST_POSITIONS, MOST_POSITIONS)
     sampled = _shown(scores, positions, seed)
     held = known if len(sampled) == len(known) else known.of_queries(sampled)
-    checks = health(known, loaded, scores, wanted, empty=empty, k=positions)
+    checks = health(known, loaded, scores, wanted)
     averaged = any(run.ordering.leaves_ties_open for run in loaded.values())
     loaded = {name: _in_one_order(run) for name, run in loaded.items()}
     single, lost = scores, losses(known, loaded, explained, empty=empty)
@@ -168,11 +131,7 @@ def compare(
     several = len(scores.systems) > 1
     none = segments is None or (isinstance(segments, Mapping) and not segments)
     named = {} if none else named_segments(segments)
-    test = partial(significance, clusters=clusters, replicates=replicates, alpha=alpha, seed=seed)
-    tested = test(single) if several else None
-    alike = None
-    if several and margin is not None:
-        alike = equivalence(scores, margin=margin, alpha=alpha, clusters=clusters)
+    test = partial(significance, single, margin=margin, clusters=clusters, replicates=replicates, alpha=alpha)
     return Comparison(
         scores=scores,
         alpha=alpha,
@@ -183,17 +142,25 @@ def compare(
         lists=first_positions(held, loaded, explained, positions),
         references=held,
         all_references=known,
-        checks=weighed(single, checks, tested, test, clusters, replicates),
-        significance=tested,
-        equivalence=alike,
+        checks=checks,
+        significance=_tested(test, named) if several else None,
         agreement=agreement(scores) if several and len(wanted) > 1 else None,
         segments=_segments(scores, named),
-        by_segment=test(single, segments=named) if several and _segments(scores, named) else None,
         clusters=clusters,
         single=None if replicates is None else single,
         replicates=replicates,
         averaged=averaged,
     )
+
+
+def _tested(test: Callable[..., Significance], segments: Mapping[str, Any]) -> Significance:
+    """Test the segments too, unless none of them can be."""
+    try:
+        return test(segments=segments or None)
+    except DataError as error:
+        if error.kind != "untestable-segments":
+            raise
+        return test()
 
 
 def _in_one_order(run: Run) -> Run:

@@ -16,8 +16,18 @@ from rankdev.evaluation.first_positions import KINDS
 from rankdev.evaluation.scores import Scores
 from rankdev.html_report._arrays import SHOWN, tested_segments
 from rankdev.html_report._findings import Comparison
-from rankdev.html_report._sentences import checks, design, facts, next_steps, notes, one_order, overall
-from rankdev.statistics.equivalence import VERDICTS
+from rankdev.html_report._sentences import (
+    by_how_much,
+    checks,
+    conclusion,
+    facts,
+    level,
+    next_steps,
+    notes,
+    one_order,
+    tests,
+)
+from rankdev.statistics.decision import VERDICTS
 from rankdev.statistics.judgment_uncertainty import UncertainScores
 from rankdev.statistics.replicates import in_words, replicated
 
@@ -32,9 +42,7 @@ def names_in(found: Comparison) -> dict[str, Any]:
         "measures": scores.measures,
         "lower": [name in scores.lower_is_better for name in scores.measures],
         "queries": [scores.queries[i] for i in found.shown],
-        "orders": [[scores.systems.index(name) for name in order] for order in found.orders],
-        "groups": _groups(found),
-        "letters": [one.letters for one in found.places],
+        "orders": [[scores.systems.index(name) for name in standing["system"]] for standing in found.standings],
         "segments": _segments(found),
         "tested_segments": tested_segments(found),
         "runs": None if found.single is None else _runs(found.single, found.replicates or {}),
@@ -76,12 +84,11 @@ def heading_in(what: str, title: str, author: str, date: str) -> dict[str, str]:
 def sentences_in(found: Comparison, more: Sequence[str]) -> dict[str, Any]:
     """Write conclusions, checks, next steps and notes."""
     return {
-        "verdicts": [
-            {"level": one.level, "sentence": one.sentence, "by": one.by, "best": found.scores.systems.index(one.best)}
-            for one in found.verdicts
+        "cards": [
+            {"level": level(found, m), "sentence": conclusion(found, m), "by": by_how_much(found, m)}
+            for m in range(len(found.scores.measures))
         ],
-        "design": design(found).strip(),
-        "overall": overall(found),
+        "tests": tests(found),
         "checks": [[(one.name, one.level, one.value, one.text) for one in of_measure] for of_measure in checks(found)],
         "next": next_steps(found),
         "facts": facts(found),
@@ -89,9 +96,8 @@ def sentences_in(found: Comparison, more: Sequence[str]) -> dict[str, Any]:
         "one_order": one_order(found),
         "confidence": percent(1 - found.alpha),
         "correction": "" if found.significance is None else found.significance.correction.capitalize(),
-        "margin": 0.0 if found.equivalence is None else found.equivalence.margin,
-        "equivalences": VERDICTS,
-        "level": 0.0 if found.significance is None else found.significance.alpha,
+        "margin": None if found.significance is None else found.significance.margin,
+        "verdicts": VERDICTS,
     }
 
 
@@ -112,21 +118,16 @@ def making_of(found: Comparison, command: str) -> list[tuple[str, str]]:
 
 def _intervals(found: Comparison) -> str:
     if found.clusters is not None:
-        return "flips of whole clusters of queries"
+        return "Student's t over clusters of queries"
     if found.replicates is not None:
         return "Student's t over queries and runs"
-    return "over queries, allowing for skewness and unseen scores"
+    return "Student's t over queries"
 
 
 def beginnings(texts: Mapping[str, str], wanted: Iterable[str]) -> dict[str, str]:
     """Keep the beginning of each text that is on the page."""
     kept = {name: str(texts[name]) for name in wanted if name in texts}
     return {name: text if len(text) <= TEXT else text[: TEXT - 1] + "…" for name, text in kept.items()}
-
-
-def _groups(found: Comparison) -> list[list[list[int]]]:
-    place = {name: i for i, name in enumerate(found.scores.systems)}
-    return [[[place[name] for name in members] for members in groups] for groups in found.groups]
 
 
 def _segments(found: Comparison) -> list[dict[str, Any]]:

@@ -1,20 +1,19 @@
-"""The sentences of a report: what was compared, which system is best, what to do next."""
+"""The sentences of a report: what was compared, what the tests conclude, what to do next."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
-from rankdev.display.planning import plan_in_detail, plan_in_short
-from rankdev.display.significance import by_segment_in_short
-from rankdev.errors import Note, counted
+import numpy as np
+
+from rankdev.errors import Note, counted, printable
 from rankdev.evaluation.first_positions import REFERENCE_ITEMS
 from rankdev.evaluation.health import Check
 from rankdev.evaluation.placings import ROUNDING
 from rankdev.html_report._findings import Comparison
-from rankdev.statistics.panels import carried
-from rankdev.statistics.planning import Plan
+from rankdev.statistics.decision import detectable, refused
 from rankdev.statistics.replicates import in_words
-from rankdev.statistics.verdict import name_some, queries_check
 
 REMEDIES = {
     "retrieval": "Retrieving more of the relevant items would help most.",
@@ -29,67 +28,99 @@ def compared(found: Comparison) -> str:
 
 
 def verdict(found: Comparison) -> str:
-    """State the conclusion about the first measure; for two systems also that about all measures."""
-    whole = overall(found)
-    return f"{found.verdicts[0].sentence}{design(found)}{f' {whole}' if whole else ''}"
+    """State the conclusion about all measures."""
+    if found.problems:
+        return refused(found.problems)
+    return "\n".join(conclusion(found, m) for m in range(len(found.scores.measures)))
 
 
-def overall(found: Comparison) -> str:
-    """Conclude from all measures, where two systems have several and nothing is wrong with the data.
+def level(found: Comparison, m: int) -> str:
+    """Name the card of a measure: whether a system is better than all others, and the data allow that."""
+    if found.problems:
+        return "problem"
+    if found.significance is None:
+        return "single"
+    alike = found.significance.not_told_from(found.scores.measures[m])
+    return "open" if next(iter(alike.values())) else "winner"
 
-    What the conclusion about the first measure ends with too is left out.
-    """
+
+def conclusion(found: Comparison, m: int) -> str:
+    """State what is decided in a measure."""
+    measure = found.scores.measures[m]
+    if found.problems:
+        return refused(found.problems)
+    if found.significance is not None:
+        return found.significance.concluded(measure)
+    mean = float(found.scores.averages[0, m])
+    value = "is not available" if math.isnan(mean) else f"scores {mean:.4f}"
+    return f"{printable(found.scores.systems[0])} {value} in {measure}. A comparison needs a second system."
+
+
+def by_how_much(found: Comparison, m: int) -> str:
+    """Compare the first of several systems with the next whose scores differ; of two, state what queries lost."""
     tested = found.significance
-    if tested is None or len(found.scores.measures) == 1 or found.has_problems or not tested.conclusion:
+    if found.problems:
+        return "Scores and differences below take the data as they are."
+    if tested is None:
         return ""
-    start, comma, rest = tested.conclusion.rpartition(", in ")
-    known = comma and found.verdicts[0].sentence.endswith(f" in {rest}")
-    return f"By all measures: {f'{start}.' if known else tested.conclusion}"
+    if len(found.scores.systems) == 2:
+        return "" if m else tested.losses
+    leader, *others = found.standings[m]["system"]
+    own = [one for one in tested.decisions if one.measure == found.scores.measures[m]]
+    ahead = {one.b: one for each in own for one in (each, each.turned) if one.a == leader and not one.equal}
+    return next((str(ahead[name]) for name in others if name in ahead), "")
 
 
-def design(found: Comparison) -> str:
-    """State what the test allows for besides queries."""
+def tests(found: Comparison) -> str:
+    """State which tests were made, and what they allow for besides queries."""
     tested = found.significance
     if tested is None:
         return ""
-    clusters = f" The test flips whole clusters of queries: {tested.clusters:,} of them." if tested.clusters else ""
-    runs = f" The test allows for variance between runs: {in_words(tested.replicates)}." if tested.replicates else ""
-    return f"{clusters}{runs}"
+    runs = f", with the variance between runs ({in_words(tested.replicates)})" if tested.replicates else ""
+    return f"{tested.method}{runs}."
 
 
 def checks(found: Comparison) -> Iterator[list[Check]]:
-    """List what was checked, for each measure; how many queries are needed is known for the first."""
+    """List what was checked, for each measure."""
+    for m, seen in enumerate(found.checks):
+        yield [*seen, _queries(found, m)]
+
+
+def _queries(found: Comparison, m: int) -> Check:
+    """State the number of queries, and the smallest difference that the tests could find with so many."""
     tested = found.significance
-    unit = "cluster" if tested is not None and tested.clusters else "query"
-    number = (tested and tested.clusters) or len(found.scores.queries)
-    for m, (seen, outcome) in enumerate(zip(found.checks, found.verdicts, strict=True)):
-        yield [*seen, queries_check(outcome, None if m else found.plan, number, unit)]
+    unit, number = ("query", len(found.scores.queries))
+    if tested is not None and tested.clusters:
+        unit, number = "cluster", tested.clusters
+    name = f"Number of {counted(2, unit).removeprefix('2 ')}"
+    if tested is None:
+        return Check(name, "good", f"{number:,}", "The interval of the mean allows for their number.")
+    rows = slice(m * tested.pairs, (m + 1) * tested.pairs)
+    low, high, at = (each[rows] for each in (tested.columns["low"], tested.columns["high"], tested.details["level"]))
+    sizes = detectable(low, high, at)
+    several = f" (the median of {tested.pairs:,} pairs; {sizes.min():.2g} to {sizes.max():.2g})"
+    text = (
+        f"With so many, these tests find a difference of {np.median(sizes):.2g} in {found.scores.measures[m]} with 80%"
+        f" power{several if tested.pairs > 1 else ''}."
+    )
+    return Check(name, "good" if level(found, m) == "winner" else "caution", f"{number:,}", text)
 
 
-def next_steps(found: Comparison) -> list[tuple[str, str]]:
-    """Recommend what to do next: sentences, each with its details or an empty text."""
-    steps = []
-    if found.has_problems:
-        steps.append(("Fix the data first, then compare: until then, more queries would not help.", ""))
-    elif isinstance(found.plan, Plan):
-        steps.append((plan_in_short(found.plan), plan_in_detail(found.plan)))
-    elif isinstance(found.plan, str):
-        steps.append((f"The number of queries needed to distinguish the best systems is unknown: {found.plan}.", ""))
-    elif found.verdicts[0].level == "winner":
-        steps.append((f"No more queries are needed to show that {found.best} is best on {found.headline}.", ""))
-    row = found.losses.to_polars().filter(system=found.best).row(0, named=True)
+def next_steps(found: Comparison) -> list[str]:
+    """Recommend what to do next."""
+    if found.problems:
+        return ["Fix the data first, then compare: until then, more queries would not help."]
+    best = found.standings[0]["system"][0]
+    row = found.losses.to_polars().filter(system=best).row(0, named=True)
     lost = {remedy: row[f"lost_by_{cause}"] for cause, remedy in REMEDIES.items()}
-    if sum(lost.values()) > ROUNDING:
-        retrieval, cutoff, order = (f"{part / sum(lost.values()):.0%}" for part in lost.values())
-        steps.append(
-            (
-                f"Of what {found.best} loses in {found.losses.measure}, {retrieval} comes from relevant items that it"
-                f" does not return, {cutoff} from items that it returns below the cutoff, and {order} from the order"
-                f" above it. {max(lost, key=lost.__getitem__)}",
-                "",
-            )
-        )
-    return steps
+    if sum(lost.values()) <= ROUNDING:
+        return []
+    retrieval, cutoff, order = (f"{part / sum(lost.values()):.0%}" for part in lost.values())
+    return [
+        f"Of what {printable(best)} loses in {found.losses.measure}, {retrieval} comes from relevant items that it does"
+        f" not return, {cutoff} from items that it returns below the cutoff, and {order} from the order above it."
+        f" {max(lost, key=lost.__getitem__)}"
+    ]
 
 
 def facts(found: Comparison) -> list[tuple[str, str]]:
@@ -122,19 +153,9 @@ def one_order(found: Comparison) -> str:
 
 def notes(found: Comparison) -> Iterator[str]:
     """Report what limits the conclusions."""
-    results = [found.significance or found.scores, *([] if found.equivalence is None else [found.equivalence])]
-    known = dict.fromkeys(note for result in results for note in result.remarks)
-    yield from known
-    if isinstance(found.plan, Plan):
-        pair = found.scores.select(systems=[found.plan.a, found.plan.b], measures=[found.headline])
-        yield from (note for note in found.plan.remarks if note not in carried(pair))
-    if found.by_segment is not None:
-        yield from by_segment_in_short(found.by_segment)
-        yield from (note for note in found.by_segment.remarks if note not in known)
-    if found.same_as_best:
-        yield Note("same-scores", systems=name_some([found.best, *found.same_as_best]), measure=found.headline)
+    yield from (found.significance or found.scores).remarks
     if found.replicates is not None:
-        yield Note("means-over-runs")
+        yield Note("first-runs")
     if len(found.shown) < len(found.scores.queries):
         yield Note("sampled", count=len(found.shown), queries=len(found.scores.queries), seed=found.seed)
     if int(found.references.sizes.max(initial=0)) > REFERENCE_ITEMS:

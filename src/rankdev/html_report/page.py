@@ -59,8 +59,8 @@ class ReportPage:
     title : str
         The title given, or what is compared, such as "3 systems on 10 queries".
     verdict : str
-        The conclusion in a sentence or two: about the first measure, and for two systems also about all of them; or
-        the problem with the data that allows none.
+        What is decided, a line for each measure, as :func:`rankdev.significance` concludes; or the problem with the
+        data for which nothing is.
     html : str
         Content of the file.
 
@@ -137,7 +137,7 @@ def report(
     empty : {"zero", "skip"}
         Score of queries without relevant items.
     margin : float, optional
-        With it, pairs are also tested by :func:`rankdev.equivalence`.
+        Largest difference that does not matter, as in :func:`rankdev.significance`.
     power : Power or bool, optional
         Result of :func:`rankdev.power` to show. With True, power is simulated for the page.
     judgments : Preferences, path, table or list of (query, winner, loser), optional
@@ -148,7 +148,7 @@ def report(
         The cluster of each query, as in :func:`significance`: tests and intervals are about whole clusters.
     replicates : dict of str to list of str, optional
         Systems with several runs, as in :func:`significance`: the page is about means over runs, and its lists are
-        those of each system's first run. Not with ``margin``, ``power=True`` or ``judgments``.
+        those of each system's first run. Not with ``power=True`` or ``judgments``.
     query_texts : dict of str to str, optional
         Text of each query.
     item_texts : dict of str to str or callable, optional
@@ -160,7 +160,7 @@ def report(
     alpha : float, default 0.05
         Level of the tests; intervals have confidence 1 − alpha.
     seed : int, default 0
-        Seed of the tests, and of the sample of queries where a page cannot hold all.
+        Seed of power and uncertainty, and of the sample of queries where a page cannot hold all.
     command : str, optional
         Command that made the page, shown under "How it was made".
     progress : callable, optional
@@ -181,9 +181,7 @@ def report(
     _check(public, power)
     for name, text in (("title", title), ("author", author), ("date", date), ("command", command)):
         check_kind(name, text, str, "it is shown as it is")
-    if clusters is not None and replicates is not None:
-        raise UsageError("not-together", name="clusters", other="replicates")
-    for name, given in (("margin", margin), ("power", True if power is True else None), ("judgments", judgments)):
+    for name, given in (("power", True if power is True else None), ("judgments", judgments)):
         if replicates is not None and given is not None:
             raise UsageError("not-together", name=name, other="replicates")
     of_queries = _texts(query_texts, "query_texts")

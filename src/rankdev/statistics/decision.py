@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
 
 from rankdev._common.arrays import Floats
 from rankdev.errors import counted, listed, printable
 
 Verdict = Literal["better", "worse", "same", "not worse", "cannot tell"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+TURNED: dict[str, Verdict] = {"better": "worse", "worse": "better", "not worse": "cannot tell"}
 GateVerdict = Literal["pass", "fail", "undecided", "refused"]
 NAMED = 4  # systems that a sentence names; more are counted
 LARGE = 0.5  # of a measure's range: a query that loses more is named in a gate, and in a conclusion
@@ -105,6 +109,16 @@ class Decision:
             return f"{a} is not worse than {b} by more than {self.margin:g} {where}: {self.numbers}."
         return f"Cannot tell {a} from {b} {where}: {self.numbers}.{self._needs}"
 
+    @property
+    def turned(self) -> Decision:
+        """The same decision with a and b exchanged."""
+        low, high = -self.high, -self.low
+        bottom, top = (low, high) if self.lower_is_better else (self.low, self.high)
+        verdict = TURNED.get(self.verdict, self.verdict)
+        if self.verdict == "cannot tell" and self.margin is not None and bottom <= -self.margin and top < self.margin:
+            verdict = "not worse"
+        return replace(self, a=self.b, b=self.a, verdict=verdict, difference=-self.difference, low=low, high=high)
+
     def for_gate(self, verdict: GateVerdict) -> str:
         """State what the interval means for a gate."""
         a, b, where = printable(self.a), printable(self.b), f"in {self.measure}"
@@ -143,6 +157,13 @@ def queries_for(deviation: float, size: float, level: float = 0.05, power: float
     return math.ceil((z * deviation / size) ** 2) + 2
 
 
+def detectable(low: Floats, high: Floats, level: Floats, power: float = 0.8) -> Floats:
+    """Return the true differences that tests at these levels, with these intervals, find with this power."""
+    from scipy import special
+
+    return np.asarray((high - low) / 2 * (1 + special.ndtri(power) / special.ndtri(1 - level / 2)))
+
+
 def losing(losses: int, queries: int, level: float = 0.05) -> float:
     """Return the largest fraction of all queries that may lose as much, if this many of those seen do.
 
@@ -165,20 +186,16 @@ def of_losses(gains: Floats, reach: float, measure: str = "") -> str:
     return f"{who} {counted(number, 'query')} lost more than {limit:.2g}{where}; up to {most:.0%} of all may."
 
 
-def leading(measure: str, order: Sequence[str], best: Sequence[str], beaten: Sequence[str], others: int) -> str:
-    """Name the leader of many systems, those that cannot be told from it, and those that all of these beat.
-
-    ``order`` is best first; ``best`` are those that no system is better than; ``beaten`` are worse than all of them.
-    """
-    first = printable(order[0])
-    rivals = [name for name in order if name in best and name != order[0]]
+def leading(measure: str, leader: str, rivals: Sequence[str], beaten: Sequence[str], others: int) -> str:
+    """Name the leader of many systems, those that it is not better than, and those that all of these beat."""
+    first = printable(leader)
     if not rivals:
         return f"{first} is best in {measure}: it is better than {_all_of(others)}."
     told = f"{first} leads in {measure}. {name_some(rivals)} cannot be told from it"
     if not beaten:
         return f"{told}."
     them = f"all {len(rivals) + 1}" if len(rivals) > 1 else "both"
-    return f"{told}; {them} are better than {name_some([name for name in order if name in beaten])}."
+    return f"{told}; {them} are better than {name_some(beaten)}."
 
 
 def _all_of(others: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -175,7 +176,7 @@ class Significance(PairTests):
         """The tests of all queries, under the name "all", and those of each segment."""
         return {ALL: replace(self, segments={}), **self.segments}
 
-    @property
+    @cached_property
     def decisions(self) -> list[Decision]:
         """The decision about each row of the table."""
         names = ("measure", "a", "b", "verdict", "difference", "low", "high", "p", "p_adjusted")
@@ -188,7 +189,7 @@ class Significance(PairTests):
             made.append(Decision(**known, unit=unit, lower_is_better=known["measure"] in self.lower_is_better))
         return made
 
-    @property
+    @cached_property
     def better(self) -> dict[str, Bools]:
         """Of each measure, which system (row) is better than which (column)."""
         place = {name: i for i, name in enumerate(self.systems)}
@@ -205,13 +206,17 @@ class Significance(PairTests):
     @property
     def conclusion(self) -> str:
         """What is decided, a line each: about every pair if they are few, else about the leader of each measure."""
+        return refused(self.problems) if self.problems else "\n".join(map(self.concluded, self.measures))
+
+    def concluded(self, measure: str) -> str:
+        """Return what is decided in one measure."""
         if self.problems:
             return refused(self.problems)
         if not self.baselines and len(self.systems) > 2:
-            return "\n".join(self._leader(measure) for measure in self.measures)
-        if len(self.columns["measure"]) <= SENTENCES:
-            return "\n".join(map(str, self.decisions))
-        return "\n".join(self._counts(measure) for measure in self.measures)
+            return self._leader(measure)
+        if self.pairs == 1 or len(self.columns["measure"]) <= SENTENCES:
+            return "\n".join(str(one) for one in self.decisions if one.measure == measure)
+        return self._counts(measure)
 
     def order(self, measure: str) -> list[str]:
         """Return the systems, best mean first."""
@@ -246,11 +251,12 @@ class Significance(PairTests):
         return {a: [b for b in order if b != a and not apart[place[a], place[b]]] for a in order}
 
     def _leader(self, measure: str) -> str:
-        better, order = self.better[measure], self.order(measure)
-        best = [self.systems[i] for i in np.flatnonzero(~better.any(axis=0))]
-        rows = [self.systems.index(name) for name in best]
-        beaten = [self.systems[i] for i in np.flatnonzero(better[rows].all(axis=0))]
-        return leading(measure, order, best, beaten, len(order) - 1)
+        better, place = self.better[measure], self.systems.index
+        leader, *others = self.order(measure)
+        rivals = [name for name in others if not better[place(leader), place(name)]]
+        first = [place(name) for name in (leader, *rivals)]
+        beaten = [name for name in others if better[first, place(name)].all()]
+        return leading(measure, leader, rivals, beaten, len(others))
 
     def _counts(self, measure: str) -> str:
         own = [one for one in self.decisions if one.measure == measure]
@@ -419,8 +425,13 @@ def significance(
         within, left_out = design.within(families)
         parts = _tested(design, within, perform, made)
         notes += left_out
-    known = {"losses": losses_of(design, families), "unjudged": unjudged_share(design.single)}
-    return replace(whole, segments=parts, remarks=(*whole.remarks, *notes, *design.notes), **known)
+    return replace(
+        whole,
+        segments=parts,
+        remarks=(*whole.remarks, *notes, *design.notes),
+        losses=losses_of(design, families),
+        unjudged=unjudged_share(design.single),
+    )
 
 
 def losses_of(design: Design, families: Sequence[Family]) -> str:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @click.option("--title", default="", help="Title of the page.")
 @click.option("--author", default="", help="Who made it.")
 @click.option("--date", metavar="TEXT", help="When; '' for none.  [default: today]")
-@click.option("--margin", type=float, help="Also test equivalence within this difference.")
+@click.option("--margin", type=float, help="Largest difference that does not matter.")
 @click.option("--judgments", metavar="FILE", type=click.Path(), help="Judgments behind REFERENCES: shows uncertainty.")
 @click.option("--alpha", default=0.05, show_default=True, help="Level of tests and intervals.")
 @click.option("--power", is_flag=True, help="Also estimate the power for n queries.")
@@ -72,8 +72,8 @@ def report_command(
     names: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Compare the RUNs on one HTML page, a file that needs no network. It opens with the conclusion for the first
-    measure and checks of the data.
+    """Compare the RUNs on one HTML page, a file that needs no network. It opens with what is decided, and
+    with checks of the data.
     """
     from rankdev.display.layout import paragraph
     from rankdev.display.report import screen_width

@@ -73,33 +73,40 @@ function sorter(text, on, down, sort, kind = "") {
     element("span", { class: "paper" }, ...broken(text))); // in print a heading is repeated on every page, but a button is not
 }
 
-/** Index of a pair among all pairs (0, 1), (0, 2) …, and whether it is reversed there. @param {number} a @param {number} b */
+/** Index of a pair among all pairs (1, 0), (2, 0) … (2, 1) …, and whether it is reversed there. @param {number} a @param {number} b */
 function pairAt(a, b) {
   const [i, j] = a < b ? [a, b] : [b, a];
-  return { index: i * report.systems.length - (i * (i + 1)) / 2 + (j - i - 1), reversed: a > b };
+  return { index: i * report.systems.length - (i * (i + 1)) / 2 + (j - i - 1), reversed: a < b };
 }
 
-/** @param {number} measure @param {number} a @param {number} b */
-function pairOf(measure, a, b) {
+/** The decision about A − B, of all queries ("pair") or of a segment. @param {string} of @param {number} a @param {number} b @param {...number} where */
+function decided(of, a, b, ...where) {
   const { index, reversed } = pairAt(a, b);
-  const value = (/** @type {string} */ name) => arrays[`pair_${name}`].at(measure, index);
+  const value = (/** @type {string} */ name) => arrays[`${of}_${name}`].at(...where, index);
   const minus = (/** @type {number | null} */ number) => (number === null ? null : -number);
-  const found = {
-    difference: value("difference"), low: value("low"), high: value("high"), p: value("p"), significant: value("significant") === 1,
-    wins: value("wins"), ties: value("ties"), losses: value("losses"),
-    verdict: arrays.pair_verdict ? report.equivalences[value("verdict") ?? 0] : "",
-  };
-  if (!reversed) return found;
-  const verdict = found.verdict === "better" ? "worse" : found.verdict === "worse" ? "better" : found.verdict;
-  const mirrored = { difference: minus(found.difference), low: minus(found.high), high: minus(found.low), wins: found.losses, losses: found.wins, verdict };
-  return { ...found, ...mirrored };
+  const verdict = /** @type {string} */ (report.verdicts[arrays[`${of}_verdict`].at(Number(reversed), ...where, index) ?? 0]);
+  const [difference, low, high, p] = ["difference", "low", "high", "p"].map(value);
+  return reversed ? { difference: minus(difference), low: minus(high), high: minus(low), p, verdict } : { difference, low, high, p, verdict };
 }
+
+/** Queries that A wins, ties and loses. @param {number} measure @param {number} a @param {number} b */
+function countsOf(measure, a, b) {
+  const { index, reversed } = pairAt(a, b);
+  const counts = ["wins", "ties", "losses"].map((name) => arrays[`pair_${name}`].at(measure, index));
+  return (reversed ? counts.reverse() : counts).join(" / ");
+}
+
+/** Whether one of the two is better. @param {string} verdict */
+const toldApart = (verdict) => verdict === "better" || verdict === "worse";
 
 /** How far the first of two systems is ahead, given its score less that of the other. @param {number} measure @param {number | null} difference */
 const lead = (measure, difference) => (difference !== null && report.lower[measure] ? -difference : difference);
 
 /** @param {number | null} p */
-const pText = (p) => (p === 0 ? "p < 0.0001" : `p = ${shown(p)}`);
+const pNumber = (p) => (p === 0 ? "< 0.0001" : shown(p));
+
+/** @param {number | null} p */
+const pText = (p) => (p === 0 ? `p ${pNumber(p)}` : `p = ${pNumber(p)}`);
 
 /** Systems by their mean, best first. @param {number} measure */
 const ordered = (measure) => /** @type {number[]} */ (report.orders[measure]);
@@ -113,14 +120,14 @@ const LEVELS = {
 /** @param {string} level @param {string} [text] */
 const sign = (level, text = LEVELS[level][1]) => [element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]), element("span", { class: "word" }, text)];
 
-/** The verdict by the selected measure, and what was checked for it. */
+/** The conclusion by the selected measure, and what was checked for it. */
 function showVerdict() {
-  const found = report.verdicts[state.measure];
+  const found = report.cards[state.measure];
   byId("card").className = `card ${found.level}`;
   byId("level").replaceChildren(...sign(found.level));
   byId("conclusion").textContent = withShortNames(found.sentence);
-  byId("by").textContent = withShortNames([found.by, report.design].filter(Boolean).join(" "));
-  byId("overall").textContent = withShortNames(report.overall);
+  byId("by").textContent = withShortNames(found.by);
+  byId("tests").textContent = withShortNames(report.tests);
   byId("health").replaceChildren(...report.checks[state.measure].map((/** @type {string[]} */ [name, level, value, text]) =>
     element("li", { class: level }, element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]),
       element("span", {}, element("span", { class: "name" }, name, element("span", { class: "apart" }, `, ${LEVELS[level][1]}: `)), " ", element("b", {}, value), element("small", {}, withShortNames(text))))));
@@ -128,15 +135,15 @@ function showVerdict() {
     button.setAttribute("aria-pressed", String(Number(button.dataset.measure) === state.measure));
 }
 
-/** A button for each measure, with its verdict. */
+/** A button for each measure, with the level of its card. */
 function makeByMeasure() {
   byId("by-measure").hidden = report.measures.length < 2;
-  const clear = report.verdicts.filter((/** @type {any} */ { level }) => level === "winner").length;
-  const counts = report.systems.length > 1 ? `A clear winner by ${clear} of ${counted(report.measures.length, "measure")}:` : "By measure:";
+  const clear = report.cards.filter((/** @type {any} */ { level }) => level === "winner").length;
+  const counts = report.cards.some((/** @type {any} */ { level }) => level === "winner" || level === "open") ? `A clear winner by ${clear} of ${counted(report.measures.length, "measure")}:` : "By measure:";
   byId("by-measure").append(counts, ...report.measures.map((/** @type {string} */ text, /** @type {number} */ measure) => {
-    const { level, best } = report.verdicts[measure];
+    const { level } = report.cards[measure];
     const made = element("button", { type: "button", class: `chip ${level}`, "data-measure": String(measure) }, element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]),
-      element("span", {}, text, level === "winner" ? `: ${systemName(best, 24)}` : element("span", { class: "apart" }, `: ${LEVELS[level][1]}`)));
+      element("span", {}, text, level === "winner" ? `: ${systemName(ordered(measure)[0], 24)}` : element("span", { class: "apart" }, `: ${LEVELS[level][1]}`)));
     made.addEventListener("click", () => choose({ measure }));
     return made;
   }));
@@ -150,7 +157,7 @@ function showSentences() {
   const short = report.systems.flatMap((/** @type {string} */ name, /** @type {number} */ s) => (label(report.systems, s) === visible(name) ? [] : [element("dd", {}, labelled(report.systems, s), " is ", element("bdi", {}, visible(name)))]));
   byId("facts").replaceChildren(...terms(report.facts), ...(short.length ? [element("dt", {}, "Names in full"), ...short] : []));
   byId("making").replaceChildren(...terms(report.made));
-  byId("next").replaceChildren(element("h3", {}, "What to do next"), ...report.next.flatMap(step));
+  byId("next").replaceChildren(element("h3", {}, "What to do next"), ...report.next.map((/** @type {string} */ text) => element("p", {}, withShortNames(text))));
   byId("next").hidden = !report.next.length;
   byId("notes").replaceChildren(...report.notes.map((/** @type {string} */ text) => element("li", {}, withShortNames(text))));
   byId("limits").hidden = !report.notes.length;
@@ -159,10 +166,7 @@ function showSentences() {
 /** A text, to unfold where it is long: a command that names 63 files. @param {string} text */
 const folded = (text) => (text.length > 600 ? element("details", {}, element("summary", {}, `${text.slice(0, 120)}…`), text) : text);
 
-/** A next step, with its details to unfold. @param {[string, string]} texts */
-const step = ([text, details]) => [element("p", {}, withShortNames(text)), ...(details ? [element("details", {}, element("summary", {}, "Details"), element("p", {}, withShortNames(details)))] : [])];
-
-/** The leaderboard of the selected measure: ranks with intervals, means with intervals, letters of groups. */
+/** The leaderboard of the selected measure: means with intervals, and the ranks that the decisions leave. */
 function showBoard() {
   const m = state.measure;
   const several = report.systems.length > 1;
@@ -179,25 +183,21 @@ function showBoard() {
     const drawn = cell(drawInterval({ mean, low, high }, from, to, `${shown(mean)} ${interval}`), "text span-cell");
     drawn.dataset.tip = `${systemName(s, 60)}: ${shown(mean)} ${interval}`;
     return element("tr", {}, cell(rank), rowHead(s), cell(known ? shown(mean) : "–"), drawn, cell(interval),
-      ...(several ? [cell(first === last ? first : `${first}–${last}`), cell(report.letters[m][s], "text letters")] : []));
+      ...(several ? [cell(first === last ? first : `${first}–${last}`), cell(first === "1" ? "yes" : "", "text")] : []));
   });
-  const heads = [head("Rank"), head("System", "text"), head("Mean"), axisHead(from, to), head(`${level} interval`), ...(several ? [head("Possible ranks"), head("Groups", "text")] : [])];
-  const letters = several ? "; systems that share a letter do not differ significantly; possible ranks hold for all systems together" : "";
+  const heads = [head("Rank"), head("System", "text"), head("Mean"), axisHead(from, to), head(`${level} interval`), ...(several ? [head("Rank is"), head("May be best", "text")] : [])];
   byId("board").className = isSmall() ? "small" : "";
-  fillTable("board", `${report.measures[m]}: means over queries${letters}`, heads, made);
-  const pairs = several ? arrays.pair_significant.shape[1] : 0;
-  const significant = several ? significantPairs(m) : 0;
-  byId("groups").textContent = !several ? "" : (pairs === 1 ? `The difference is ${significant ? "" : "not "}significant.` : significant === pairs ? "All differences are significant." : !significant ? "No difference is significant." : `${significant.toLocaleString("en")} of ${counted(pairs, "difference")} ${significant === 1 ? "is" : "are"} significant.`) + " Letters and possible ranks also allow for skewness.";
+  fillTable("board", `${report.measures[m]}: means over queries${several ? "; ranks lie below the systems that are better and above those that are worse" : ""}`, heads, made);
 }
 
 /** The heading of the intervals: the ends of their axis. @param {number} from @param {number} to */
 const axisHead = (from, to) => element("th", { scope: "col", class: "span-cell" }, element("span", { class: "ends" }, element("span", {}, written(from, 2)), element("span", {}, written(to, 2))));
 
-/** How many differences are significant in a measure. @param {number} measure */
-function significantPairs(measure) {
-  let count = 0;
-  for (let pair = 0; pair < arrays.pair_significant.shape[1]; pair++) count += arrays.pair_significant.at(measure, pair) ?? 0;
-  return count;
+/** In how many of all pairs one system is better, in a measure. @param {number} measure */
+function pairsTold(measure) {
+  const pairs = arrays.pair_verdict.shape[2];
+  const told = Array.from({ length: pairs }, (_, pair) => report.verdicts[arrays.pair_verdict.at(0, measure, pair) ?? 0]).filter(toldApart).length;
+  return `${told.toLocaleString("en")} of ${pairs.toLocaleString("en")}`;
 }
 
 /** @param {string} id */
@@ -264,8 +264,8 @@ function showMatrix() {
   const order = ordered(state.measure);
   const table = byId("matrix");
   byId("pairs-hint").replaceChildren(
-    `Row minus column in ${report.measures[state.measure]}. Bold on a colour: significant (${report.correction}-adjusted p ≤ ${report.level}).`,
-    report.margin ? ` ≈: equivalent within ±${report.margin}.` : "",
+    `Row minus column in ${report.measures[state.measure]}. Bold on a colour: the row is better or worse.`,
+    report.margin === null ? "" : ` ≈: the same to within ${report.margin}.`,
     element("span", { class: "screen" }, " Select a pair with a click, or with the arrow keys and Enter."),
   );
   order.forEach((s, i) => {
@@ -300,31 +300,24 @@ function onScreen() {
 /** @param {number[]} order @param {(row: number, column: number) => boolean} wanted */
 function fillMatrix(order, wanted) {
   const cells = Array.from(byId("matrix").tBodies[0].rows, (/** @type {HTMLTableRowElement} */ row) => row.cells);
-  const { pair_difference, pair_significant, pair_p, pair_verdict } = arrays;
   order.forEach((s, i) => {
     for (let j = i + 1; j < order.length; j++) {
       const [above, below] = [wanted(i, j), wanted(j, i)];
       if (!above && !below) continue;
-      const { index, reversed } = pairAt(s, order[j]);
-      const value = pair_difference.at(state.measure, index);
-      const difference = value !== null && reversed ? -value : value;
-      const significant = pair_significant.at(state.measure, index) === 1 && difference !== null;
-      const same = pair_verdict && report.equivalences[pair_verdict.at(state.measure, index) ?? 0] === "same" ? " same" : "";
-      const p = isSmall() ? "" : pText(pair_p.at(state.measure, index));
-      if (above) fillMatrixCell(cells[i][j + 1], difference, significant, same, p);
-      if (below) fillMatrixCell(cells[j][i + 1], difference === null ? null : -difference, significant, same, p);
+      if (above) fillMatrixCell(cells[i][j + 1], s, order[j]);
+      if (below) fillMatrixCell(cells[j][i + 1], order[j], s);
     }
   });
 }
 
-/** Unchanged cells are left alone: layout takes most of the time. @param {HTMLTableCellElement} made
- *  @param {number | null} difference @param {boolean} significant @param {string} same @param {string} p empty in a small matrix */
-function fillMatrixCell(made, difference, significant, same, p) {
-  const text = p ? signed(difference) : signed(difference, 2).replace("0.", ".");
-  const kind = (significant ? ((lead(state.measure, difference) ?? 0) > 0 ? "better" : "worse") : "") + same;
+/** Unchanged cells are left alone: layout takes most of the time. @param {HTMLTableCellElement} made @param {number} a @param {number} b */
+function fillMatrixCell(made, a, b) {
+  const { difference, p, verdict } = decided("pair", a, b, state.measure);
+  const text = isSmall() ? signed(difference, 2).replace("0.", ".") : signed(difference);
+  const kind = toldApart(verdict) || verdict === "same" ? verdict : "";
   const shownText = /** @type {Text} */ (made.firstChild);
   if (shownText.data !== text) shownText.data = text;
-  if (p) /** @type {Element} */ (made.lastChild).textContent = p;
+  if (!isSmall()) /** @type {Element} */ (made.lastChild).textContent = pText(p);
   if (made.className !== kind) made.className = kind;
 }
 
@@ -340,16 +333,16 @@ function pairAtCell(target) {
 function showPair() {
   const { a, b } = state;
   byId("pair-title").replaceChildren(element("span", { class: "a" }, labelled(report.systems, a)), " minus ", element("span", { class: "b" }, labelled(report.systems, b)), ", by every measure");
-  const heads = [head("Measure", "text"), head("A"), head("B"), head("Difference"), head(`${report.confidence} interval`), head("A wins / ties / loses"), head(`p, ${report.correction}`), head("Significant", "text"), ...(report.margin ? [head(`Within ±${report.margin}`, "text")] : [])];
+  const heads = [head("Measure", "text"), head("A"), head("B"), head("Difference"), head(`${report.confidence} interval`), head("A wins / ties / loses"), head(`p, ${report.correction}`), head("A is", "text")];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => {
-    const found = pairOf(m, a, b);
-    const better = (lead(m, found.difference) ?? 0) > 0 ? a : b;
+    const found = decided("pair", a, b, m);
     return element("tr", {}, measureHead(text, m === state.measure),
       cell(shown(arrays.means.at(a, m))), cell(shown(arrays.means.at(b, m))), cell(signed(found.difference)),
-      cell(`[${shown(found.low)}, ${shown(found.high)}]`), cell(`${found.wins} / ${found.ties} / ${found.losses}`),
-      cell(pText(found.p).replace("p = ", "").replace("p ", "")), cell(found.significant ? element("span", { class: better === a ? "a" : "b" }, labelled(report.systems, better, 24), " is better") : "no", "text"), ...(report.margin ? [cell(found.verdict, "text")] : []));
+      cell(`[${shown(found.low)}, ${shown(found.high)}]`), cell(countsOf(m, a, b)),
+      cell(pNumber(found.p)), cell(found.verdict, toldApart(found.verdict) ? `text ${found.verdict}` : "text"));
   });
-  fillTable("pair", `p-values (${report.correction}) and intervals are adjusted for all pairs of one measure`, heads, rows);
+  const within = report.margin === null ? "" : `; same, not worse: to within ${report.margin}`;
+  fillTable("pair", `p-values (${report.correction}) and intervals are adjusted for all pairs of one measure${within}`, heads, rows);
 }
 
 function showLosses() {
@@ -394,9 +387,9 @@ function showMeasures() {
   byId("measures").hidden = !arrays.tau && !report.power;
   if (!arrays.tau) return;
   byId("measures-hint").textContent = "Do the measures rank the systems alike? Kendall's τ over the systems' means; below it Pearson's r.";
-  const heads = [head("Measure", "text"), head("Significant differences", "measure"), ...report.measures.map((/** @type {string} */ text) => head(text, "measure"))];
+  const heads = [head("Measure", "text"), head("Pairs told apart", "measure"), ...report.measures.map((/** @type {string} */ text) => head(text, "measure"))];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ i) =>
-    element("tr", {}, measureHead(text), cell(`${significantPairs(i).toLocaleString("en")} of ${arrays.pair_significant.shape[1].toLocaleString("en")}`),
+    element("tr", {}, measureHead(text), cell(pairsTold(i)),
       ...report.measures.map((/** @type {string} */ _, /** @type {number} */ j) => {
         const made = cell(i === j ? "–" : shown(arrays.tau.at(i, j), 3));
         if (i !== j) made.append(element("small", {}, shown(arrays.r.at(i, j), 3)));
@@ -495,8 +488,8 @@ function listen() {
   byId("matrix").addEventListener("mouseover", (/** @type {MouseEvent} */ event) => {
     const pair = pairAtCell(event.target);
     if (!pair) return;
-    const { difference, p } = pairOf(state.measure, pair.a, pair.b);
-    pair.found.title = `${systemName(pair.a, 48)} − ${systemName(pair.b, 48)}: ${signed(difference)}, ${pText(p)}`;
+    const { difference, p, verdict } = decided("pair", pair.a, pair.b, state.measure);
+    pair.found.title = `${systemName(pair.a, 48)} − ${systemName(pair.b, 48)}: ${signed(difference)}, ${pText(p)}, ${verdict}`;
   });
   window.addEventListener("beforeprint", () => {
     for (const part of document.querySelectorAll("details")) part.open = true;
@@ -551,8 +544,8 @@ async function start() {
   ({ header: report, arrays } = await unpacked(JSON.parse(byId("data").textContent)));
   for (const part of document.querySelectorAll(".two")) /** @type {HTMLElement} */ (part).hidden = report.systems.length < 2;
   const [best, ...others] = ordered(0);
-  const differs = (/** @type {number} */ other) => (pairOf(0, best, other).difference ?? 0) !== 0; // the same run may be submitted twice
-  [state.a, state.b] = [best, others.find(differs) ?? others[0] ?? best];
+  const differs = (/** @type {number} */ other) => (decided("pair", best, other, 0).difference ?? 0) !== 0; // the same run may be submitted twice
+  [state.a, state.b] = report.systems.length === 2 ? [1, 0] : [best, others.find(differs) ?? others[0] ?? best]; // candidate, baseline
   follow(location.hash);
   listen();
   showSentences();

@@ -60,7 +60,7 @@ function showSegments() {
   const order = ordered(state.measure);
   const some = order.slice(0, tested ? 6 : 12);
   for (const system of [state.a, state.b]) if (!some.includes(system)) some.push(system);
-  const heads = [head("Segment", "text"), head("Queries"), ...some.map((/** @type {number} */ s) => element("th", { scope: "col", class: "measure", "data-system": String(s) }, labelled(report.systems, s, 30))), ...(tested ? [head("A − B"), head(`${Math.round(100 * report.confidence)}% interval`), head(`p, ${report.correction}`)] : [])];
+  const heads = [head("Segment", "text"), head("Queries"), ...some.map((/** @type {number} */ s) => element("th", { scope: "col", class: "measure", "data-system": String(s) }, labelled(report.systems, s, 30))), ...(tested ? [head("A − B"), head(`${report.confidence} interval`), head(`p, ${report.correction}`), head("A is", "text")] : [])];
   const rows = report.segments.map((/** @type {any} */ part, /** @type {number} */ i) => {
     const means = some.map((s) => arrays.segment_means.at(i, s, state.measure));
     const best = lead(state.measure, Math.max(...means.map((mean) => lead(state.measure, mean) ?? -Infinity)));
@@ -71,17 +71,12 @@ function showSegments() {
   fillTable("segments", `Mean ${report.measures[state.measure]} by segment${left}; the best in bold${tested ? "; tests of A and B are corrected for all pairs and segments" : ""}`, heads, rows);
 }
 
-/** The test of the two systems on one segment; empty cells where it has too few queries. @param {string} name */
+/** The decision about the two systems on one segment; empty cells where it has too few queries. @param {string} name */
 function segmentTest(name) {
   const at = report.tested_segments.indexOf(name);
-  if (at < 0) return [cell("–"), cell("–"), cell("–")];
-  const { index, reversed } = pairAt(state.a, state.b);
-  const value = (/** @type {string} */ part) => arrays[`segment_${part}`].at(at, state.measure, index);
-  const turned = (/** @type {number | null} */ number) => (number === null ? null : reversed ? -number : number);
-  const ends = [turned(value("low")), turned(value("high"))];
-  const [low, high] = reversed ? ends.reverse() : ends;
-  const significant = value("significant") === 1;
-  return [cell(signed(turned(value("difference"))), significant ? "best" : ""), cell(`[${shown(low)}, ${shown(high)}]`), cell(pText(value("p")).replace("p = ", "").replace("p ", ""), significant ? "best" : "")];
+  if (at < 0) return [cell("–"), cell("–"), cell("–"), cell("–", "text")];
+  const { difference, low, high, p, verdict } = decided("segment", state.a, state.b, at, state.measure);
+  return [cell(signed(difference)), cell(`[${shown(low)}, ${shown(high)}]`), cell(pNumber(p)), cell(verdict, toldApart(verdict) ? `text ${verdict}` : "text")];
 }
 
 function showQueries() {
