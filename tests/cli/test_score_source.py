@@ -27,8 +27,11 @@ def ask(rankdev, command, *options):
 
 def test_compare_gives_what_significance_gives(rankdev, scores):
     assert ask(rankdev, "compare") == significance(scores).to_polars().to_dicts()
-    against = ask(rankdev, "compare", "--baseline", "nearest", "--test", "t", "--correction", "bh")
-    assert against == significance(scores, baselines="nearest", test="t", correction="bh").to_polars().to_dicts()
+    against = ask(rankdev, "compare", "--baseline", "nearest", "--test", "randomization", "--correction", "bh")
+    assert (
+        against
+        == significance(scores, baselines="nearest", test="randomization", correction="bh").to_polars().to_dicts()
+    )
 
 
 @pytest.mark.filterwarnings("ignore::rankdev.errors.RankdevWarning")

@@ -42,16 +42,12 @@ def test_the_command_line_wins(rankdev, folder):
 
 
 def test_two_runs_are_the_baseline_and_the_candidate_where_settings_have_the_references(rankdev, folder):
-    (folder / "rankdev.toml").write_text(
-        "[gate]\nreferences = 'places.jsonl'\nrelease = 'v1.json'\nmeasure = 'RDQ@5'\n"
-    )
-    assert rankdev("gate", "popular.run", "--save", "v1.json").status == 0
+    (folder / "rankdev.toml").write_text("[gate]\nreferences = 'places.jsonl'\nmargin = 0.1\nmeasure = 'RDQ@5'\n")
     done = rankdev("gate", "nearest.run", "blended.run", "--save", "next.json", "--format", "json")
     found = json.loads(done.out)["parameters"]
-    assert (found["baseline"], found["candidate"], found["release"]) == ("nearest", "blended", "popular")
+    assert (found["baseline"], found["candidate"], found["margin"]) == ("nearest", "blended", 0.1)
     assert rankdev("gate", "nearest.run", "--save", "first.json").status == 0
     assert "nearest" in (folder / "first.json").read_text()
-    assert "popular" not in (folder / "first.json").read_text()
 
 
 def test_every_command_has_a_section_and_subcommands_too(rankdev, folder):

@@ -45,7 +45,15 @@ ANALYSES = {
     "leaderboard": rd.leaderboard,
     "margin": lambda scores, **given: rd.significance(scores, margin=0.1, **given),
 }
-COUNTS = ("wins", "ties", "losses", "verdicts", "queries", "reason", "effect")  # of queries, whatever they are drawn with
+COUNTS = (
+    "wins",
+    "ties",
+    "losses",
+    "verdicts",
+    "queries",
+    "reason",
+    "effect",
+)  # of queries
 
 
 def tables(found):

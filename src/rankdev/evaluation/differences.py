@@ -71,8 +71,8 @@ class QueryDifferences(Result):
 
 
 def differences_of(scores: Scores, a: str | None, b: str | None, measures: Sequence[str] | None) -> QueryDifferences:
-    """Compare two systems, or the only two, query by query."""
-    names = [name for name in (a, b) if name is not None] or list(scores.systems)
+    """Compare two systems, or the only two, of which the first is the baseline b, query by query."""
+    names = [name for name in (a, b) if name is not None] or list(reversed(scores.systems))
     pair = scores.select(systems=names, measures=measures)
     if len(pair.systems) != 2:
         raise UsageError("not-two-systems", count=len(pair.systems))

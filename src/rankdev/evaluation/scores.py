@@ -335,7 +335,7 @@ class Scores(Result):
         Parameters
         ----------
         a, b : str, optional
-            Names of the systems; not needed where there are only two.
+            Names of the systems; not needed where there are only two, of which the first is the baseline b.
         measures : list of str, optional
             Measures to compare. Default: all.
 
@@ -347,7 +347,7 @@ class Scores(Result):
         Examples
         --------
         >>> scores = Scores(("old", "new"), ("q1", "q2"), ("P@1",), np.array([[[0.0], [1.0]], [[1.0], [1.0]]]))
-        >>> scores.differences("new", "old").to_polars().rows()
+        >>> scores.differences().to_polars().rows()
         [('P@1', 'q2', 1.0, 1.0, 0.0), ('P@1', 'q1', 1.0, 0.0, 1.0)]
         """
         return differences_of(self, a, b, measures)

@@ -102,7 +102,7 @@ def compare_command(
     segments: str | None,
     **source: Any,
 ) -> None:
-    """Decide about each pair of systems, or about each and the baselines, for each measure.
+    """Decide which systems are better: all pairs, or all against baselines.
 
     Give REFERENCES and RUNs, or --scores, or more than one --collection. Of two RUNs the first is the baseline.
     """
@@ -114,7 +114,7 @@ def compare_command(
     _check(bool(collections), pooled, per_query, discriminative_power)
     test = test or ("randomization" if discriminative_power else "t")
     if test == "t":
-        refuse_unused("permutations", "seed", needs="test='randomization'")
+        refuse_unused("permutations", needs="test='randomization'")
     correction = correction or ("none" if discriminative_power else "holm")
     testing: dict[str, Any] = {"baselines": baselines or None, "correction": correction, "alpha": alpha}
     testing["clusters"] = read_clusters(clusters)

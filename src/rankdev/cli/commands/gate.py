@@ -45,7 +45,7 @@ def _check_saved(path: str) -> None:
 @file_option("--save", check=_check_saved, help="Save the candidate's scores unless it fails.")
 @click.option("--baseline", help="With --scores: the system in use.")
 @click.option("--candidate", help="With --scores: the system that may replace it.")
-@click.option("--alpha", default=0.05, show_default=True, help="Intervals have confidence 1 − alpha.")
+@click.option("--alpha", default=0.05, show_default=True, help="Level of the intervals.")
 @clusters_option
 @click.option(
     "--undecided", type=click.Choice(["pass", "fail"]), default="pass", help="If the data cannot decide. Default: pass."
@@ -70,7 +70,7 @@ def gate_command(
     output: str | None,
     **source: Any,
 ) -> None:
-    """Decide whether a candidate may replace a baseline: it must not be worse by more than the margin.
+    """Decide whether a candidate may replace a baseline, worse by the margin at most.
 
     Give REFERENCES and the RUNs of baseline (or --against) and candidate. Exit status: 3 if it fails, 4 if
     the data cannot decide and --undecided is fail, 1 if the data have a problem.

@@ -54,6 +54,8 @@ def leaderboard_command(
 
     if collections:
         refuse_unused("clusters", "replicates", beside="collections")
+    if test != "randomization":
+        refuse_unused("permutations", needs="test='randomization'")
     options: dict[str, Any] = {"test": test or "t", "correction": correction or "holm", "alpha": alpha}
     options |= {"permutations": permutations, "seed": seed}
 
@@ -107,6 +109,8 @@ def table_command(
     """
     from rankdev.statistics.paper_table import table
 
+    if test != "randomization":
+        refuse_unused("permutations", needs="test='randomization'")
     testing: dict[str, Any] = {"alpha": alpha, "digits": digits, "seed": seed, "intervals": intervals}
     testing |= {
         "test": test or "t",
