@@ -107,7 +107,7 @@ def test_the_card_follows_the_measure_and_its_colour_is_never_alone(show, html, 
     page = show(html)
     header = header_of(html)
     concluded = rd.significance(rd.evaluate(*inputs, MEASURES)).conclusion.splitlines()
-    words = {"winner": "Clear winner", "open": "No clear winner"}
+    words = {"winner": "Clear winner: blended", "open": "No clear winner"}
     for m, measure in enumerate(MEASURES):
         page.click(f"#by-measure button:has-text('{measure}')")
         found = header["cards"][m]
@@ -134,7 +134,7 @@ def test_data_with_a_problem_have_a_page_without_a_decision(show, inputs):
     assert page.inner_text("#health li.problem b") == "6 of 10"
     assert {row[-1] for row in cells(page, "#pair")} == {"cannot tell"}
     assert page.locator("#matrix .better, #matrix .worse, #matrix .same").count() == 0
-    assert "Fix the data first" in page.inner_text("#next")
+    assert "Mend the data first" in page.inner_text("#next")
 
 
 @pytest.mark.parametrize("margin", [None, 0.2])

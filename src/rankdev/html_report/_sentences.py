@@ -89,12 +89,14 @@ def checks(found: Comparison) -> Iterator[list[Check]]:
 def _queries(found: Comparison, m: int) -> Check:
     """State the number of queries, and the smallest difference that the tests could find with so many."""
     tested = found.significance
-    unit, number = ("query", len(found.scores.queries))
+    unit, number = "query", len(found.scores.queries)
     if tested is not None and tested.clusters:
         unit, number = "cluster", tested.clusters
     name = f"Number of {counted(2, unit).removeprefix('2 ')}"
     if tested is None:
         return Check(name, "good", f"{number:,}", "The interval of the mean allows for their number.")
+    if found.problems:
+        return Check(name, "unknown", f"{number:,}", "What they can show is unknown until the data are mended.")
     rows = slice(m * tested.pairs, (m + 1) * tested.pairs)
     low, high, at = (each[rows] for each in (tested.columns["low"], tested.columns["high"], tested.details["level"]))
     sizes = detectable(low, high, at)
@@ -109,7 +111,7 @@ def _queries(found: Comparison, m: int) -> Check:
 def next_steps(found: Comparison) -> list[str]:
     """Recommend what to do next."""
     if found.problems:
-        return ["Fix the data first, then compare: until then, more queries would not help."]
+        return ["Mend the data first, then compare: until then, more queries would not help."]
     best = found.standings[0]["system"][0]
     row = found.losses.to_polars().filter(system=best).row(0, named=True)
     lost = {remedy: row[f"lost_by_{cause}"] for cause, remedy in REMEDIES.items()}

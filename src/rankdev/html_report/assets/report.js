@@ -124,7 +124,8 @@ const sign = (level, text = LEVELS[level][1]) => [element("span", { class: "sign
 function showVerdict() {
   const found = report.cards[state.measure];
   byId("card").className = `card ${found.level}`;
-  byId("level").replaceChildren(...sign(found.level));
+  const winner = found.level === "winner" ? `: ${systemName(ordered(state.measure)[0], 48)}` : "";
+  byId("level").replaceChildren(...sign(found.level, LEVELS[found.level][1] + winner));
   byId("conclusion").textContent = withShortNames(found.sentence);
   byId("by").textContent = withShortNames(found.by);
   byId("tests").textContent = withShortNames(report.tests);
