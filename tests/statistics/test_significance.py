@@ -11,7 +11,7 @@ import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.corrections import adjust, benjamini_hochberg, holm
-from rankdev.statistics.decision import losing, verdicts
+from rankdev.statistics.decision import detectable, losing, verdicts
 from rankdev.statistics.flips.exact import scale_for
 from rankdev.statistics.paired import unseen
 from rankdev.statistics.significance import significance
@@ -332,6 +332,34 @@ def test_a_verdict_and_its_opposite(gain, half, clear):
         assert one == other
 
 
+@pytest.mark.parametrize("lower", [False, True])
+def test_a_turned_decision_is_that_of_the_systems_exchanged(rng, lower):
+    kind = MeasureInfo("m", higher_is_better=not lower)
+    seen = set()
+    for shift, noise in ((0.1, 0.05), (-0.1, 0.05), (0.0, 0.02), (0.03, 0.15), (-0.03, 0.15), (0.0, 0.3)):
+        noises = rng.normal(0, 1, 60)
+        old = rng.uniform(0.3, 0.6, 60)
+        new = old + shift + noise * (noises - noises.mean()) / noises.std(ddof=1)
+        scores = rd.Scores(
+            ("a", "b"), tuple(map(str, range(60))), ("m",), np.stack([old, new])[:, :, None], kinds=(kind,)
+        )
+        (one,) = significance(scores, margin=0.05).decisions
+        (other,) = significance(scores.select(systems=["b", "a"]), margin=0.05).decisions
+        assert str(one.turned) == str(other)
+        assert (one.turned.verdict, one.turned.turned.verdict) == (other.verdict, one.verdict)
+        seen.add(one.verdict)
+    assert seen == {"better", "worse", "same", "not worse", "cannot tell"}
+
+
+@pytest.mark.parametrize("queries", [10, 50])
+def test_a_detectable_difference_is_found_with_its_power(make_scores, rng, queries):
+    row = significance(make_scores(rng.random((2, queries)))).decisions[0]
+    size = detectable(np.array([row.low]), np.array([row.high]), np.array([0.05]))[0]
+    t = stats.t.ppf(0.975, queries - 1)
+    power = stats.nct.sf(t, queries - 1, size / row.deviation * np.sqrt(queries))
+    assert power == pytest.approx(0.8, abs=0.03)
+
+
 def test_losses_are_bounded_by_clopper_and_pearson():
     for lost, queries in ((0, 25), (3, 40), (10, 10)):
         expected = stats.binomtest(lost, queries).proportion_ci(0.95, "exact").high
@@ -388,6 +416,11 @@ def test_many_systems_have_a_leader_and_few_pairs_a_sentence_each(rng):
     scores = rd.Scores(tuple("abcd"), tuple(map(str, range(40))), ("P@1",), values[:, :, None])
     assert significance(scores).conclusion == "b leads in P@1. a cannot be told from it; both are better than c and d."
     assert significance(scores).not_told_from("P@1") == {"b": ["a"], "a": ["b"], "c": [], "d": []}
+    noisy = values[2] + 0.02 + np.tile([-0.3, 0.3], 20)
+    apart = np.stack([noisy, values[2], values[2] - 0.03 * rng.random(40)])
+    told = significance(rd.Scores(tuple("abc"), scores.queries, ("P@1",), apart[:, :, None]))
+    assert told.better["P@1"].tolist() == [[False] * 3, [False, False, True], [False] * 3]
+    assert told.conclusion == "a leads in P@1. b and c cannot be told from it."  # c is worse than another only
     against = significance(scores, baselines="d").conclusion.splitlines()
     assert [line.split(" on ")[0] for line in against] == [f"{name} is better than d" for name in "abc"]
     assert significance(scores, baselines=["c", "d"]).conclusion.count("\n") == 3
