@@ -13,7 +13,7 @@ import rankdev as rd
 DESIGN = {
     *("Reference", "References", "Run", "Scores", "evaluate", "explain", "parse", "score"),
     *("read_references", "read_run", "write_references", "write_run"),
-    *("significance", "power", "stability", "agreement", "plan", "sensitivity", "equivalence", "meta_analysis"),
+    *("significance", "power", "stability", "agreement", "plan", "sensitivity", "meta_analysis"),
     *("losses", "strengths", "tiers", "weights_from_clicks"),
 }
 

@@ -65,11 +65,11 @@ def made():
     few = {"subsamples": 5, "permutations": 19, "seed": 7}
     return {
         "evaluate": scores,
-        "significance": rd.significance(scores, seed=7),
-        "table": rd.table(scores, baselines=ODD, seed=7),
-        "gate": rd.gate(scores, baseline="good", candidate=ODD, margin=0.1, query_margin=0.2),
-        "leaderboard": rd.leaderboard(scores, seed=7),
-        "leaderboard of tasks": rd.leaderboard({"x": scores, ODD: scores.select(queries=slice(0, 7))}, seed=7),
+        "significance": rd.significance(scores, test="randomization", seed=7),
+        "table": rd.table(scores, baselines=ODD, test="randomization", seed=7),
+        "gate": rd.gate(scores, baseline="good", candidate=ODD, margin=0.1),
+        "leaderboard": rd.leaderboard(scores, test="randomization", seed=7),
+        "leaderboard of tasks": rd.leaderboard({"x": scores, ODD: scores.select(queries=slice(0, 7))}),
         "power": rd.power(scores, sizes=[3, 5], buckets=[2], **few),
         "stability": rd.stability(scores, sizes=[3, 5], subsamples=5, seed=7),
         "sensitivity": rd.sensitivity(REFERENCES, RUNS, n=4, grid={"alpha": [1, 4], "lam": [0.2]}, **few),
@@ -78,7 +78,6 @@ def made():
         "meta_analysis": rd.meta_analysis({"x": scores, "y": scores.select(queries=slice(0, 7))}),
         "prediction_powered": rd.prediction_powered(scores.select(queries=slice(0, 10)), scores),
         "topic_set_size": rd.plan(scores, difference=[0.1, 0.2], width=0.1, systems=[2, 10], measure="RDQ@3"),
-        "equivalence": rd.equivalence(scores, margin=0.1),
         "agreement_with_people": rd.agreement_with_people(
             scores,
             [{"query": f"q{i}", "a": "good", "b": ODD, "winner": "good"} for i in range(6)],
@@ -126,7 +125,6 @@ NAMES = sorted(
         "bounds",
         "topic_set_size",
         "evaluate",
-        "equivalence",
         "prediction_powered",
         "meta_analysis",
         "losses",
@@ -236,7 +234,7 @@ def test_verdicts_pass_on_what_their_scores_say_of_themselves():
         verdicts = [
             rd.significance(scores),
             rd.significance(scores, correction="none").discriminative_power(),
-            rd.equivalence(scores, margin=0.1),
+            rd.gate(scores, baseline="good", candidate="bad", margin=0.1),
             rd.power(scores, sizes=[3], subsamples=3, permutations=19),
             rd.stability(scores, sizes=[3], subsamples=3),
             rd.agreement(scores),

@@ -5,7 +5,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from rankdev.statistics.equivalence import equivalence
 from tests.raising import raises
 
 from rankdev.display.agreement import plot_agreement, plot_sensitivity
@@ -17,6 +16,7 @@ from rankdev.evaluation.explain import explain
 from rankdev.evaluation.losses import losses
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.agreement import agreement
+from rankdev.statistics.leaderboard import leaderboard
 from rankdev.statistics.planning import plan
 from rankdev.statistics.power import power
 from rankdev.statistics.sensitivity import Sensitivity
@@ -129,13 +129,12 @@ def many():
 MANY = {
     "scores": lambda many: many,
     "one measure": lambda many: many.select(measures=["AP@5"]),
-    "groups": lambda many: significance(many, test="t"),
-    "pairs": lambda many: significance(many.select(systems=many.systems[:9]), test="t"),
+    "leaderboard": leaderboard,
+    "pairs": significance,
     "differences": lambda many: many.differences(many.systems[0], many.systems[8]),
     "agreement": agreement,
     "stability": lambda many: stability(many, sizes=[10, 20], subsamples=3),
     "plan": lambda many: plan(many, many.systems[0], many.systems[60], "AP@5"),
-    "equivalence": lambda many: equivalence(many.select(systems=many.systems[:9]), margin=0.1),
     "losses": lambda many: losses({"q": ["d1", "d2"]}, {name: {"q": ["d2"]} for name in many.systems}, "RDQ@5"),
     "explanation": lambda many: explain(many.systems[:6], many.systems[2:8], k=5),
 }
@@ -158,21 +157,17 @@ def test_no_label_is_clipped(many, name):
     assert len(drawn.get_suptitle()) > 10  # every figure has a title
 
 
-def test_groups_join_what_is_not_significant():
+def test_pairs_are_filled_where_they_are_told_apart():
     rng = np.random.default_rng(0)
     base, noise = rng.random(40), 0.1 * rng.normal(size=40)
-    values = np.stack([base + 0.3, base + 0.28 + noise - noise.mean(), base, base - 0.2])[:, :, None]
-    found = significance(Scores(tuple("abcd"), tuple(f"q{i}" for i in range(40)), ("RDQ@5",), values))
-    drawn = found.plot(show="groups")
-    left, right = drawn.axes
-    assert [label.get_text() for label in left.get_yticklabels()] == ["a", "b", "c", "d"]
-    assert [line.get_ydata().tolist() for line in right.lines] == [[-0.2, 1.2]]
-    dots = [line for line in left.lines if line.get_marker() == "o"]
-    rows = {(row["a"], row["b"]): row for row in found.to_polars().iter_rows(named=True)}
-    for dot, other in zip(dots[1:], "bcd", strict=True):
-        assert dot.get_xdata()[0] == pytest.approx(-rows["a", other]["difference"])
-        assert (dot.get_markerfacecolor() == "white") == (rows["a", other]["p_adjusted"] > 0.05)
-    assert drawn.get_suptitle().startswith("a is not significantly different from 1 of 3 others in RDQ@5")
+    values = np.stack([base + 0.3, base + 0.28 + noise - noise.mean(), base])[:, :, None]
+    found = significance(Scores(tuple("abc"), tuple(f"q{i}" for i in range(40)), ("RDQ@5",), values), margin=0.05)
+    drawn = found.plot(measure="RDQ@5")
+    dots = [line for line in drawn.axes[0].lines if line.get_marker() == "o"]
+    for dot, row in zip(dots, found.to_polars().iter_rows(named=True), strict=True):
+        assert dot.get_xdata()[0] == pytest.approx(row["difference"])
+        assert (dot.get_markerfacecolor() == "white") == (row["verdict"] not in ("better", "worse"))
+    assert drawn.get_suptitle() == "2 of 3 differences significant in RDQ@5"
 
 
 def test_bands_are_the_intervals(scores):
