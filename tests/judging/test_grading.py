@@ -13,7 +13,7 @@ from rankdev.io import read_grades
 from rankdev.io.judgment_database import read_given_grades
 from rankdev.judging.grading import Grading, Scale
 from tests.judging.serving import ROWS, Client, serving
-from tests.raising import raises
+from tests.raising import raises, warns
 
 SCALE = Scale.parse("0-3")
 
@@ -178,7 +178,7 @@ def test_grades_become_references(tmp_path):
         assert owner.post("export", what="grades", form=".txt")[0] == 400
         status, content = owner.post("export", what="grades", form=".csv")
         assert (status, content.splitlines()[0]) == (200, b"query,item,grade,worker,comment,at")
-    with pytest.warns(rd.RankdevWarning, match="7 items were graded several times; the mean counts"):
+    with warns("graded-often", count=7):
         found = read_grades(tmp_path / "judgments.sqlite")
     assert found["q1"].grades == {f"d{k}": 1.5 for k in range(1, 5)}
     assert (found["q2"].grades, set(found["q2"].nonrelevant)) == ({"e1": 1, "e2": 2}, {"e0"})
@@ -202,5 +202,5 @@ def test_a_database_without_grades_says_so(tmp_path):
     with serving(tmp_path) as server:
         ann = Client(server)
         ann.answer(ann.next())
-    with pytest.raises(DataError, match="it has no grades; rankdev refs preferences reads its judgments"):
+    with raises("no-given-grades", DataError):
         read_grades(tmp_path / "judgments.sqlite")

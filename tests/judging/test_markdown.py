@@ -84,8 +84,8 @@ def test_depth_is_bounded(text):
     [
         (b"", "empty"),
         (b" \n\n\t", "empty"),
-        (b"\xff\xfe", "cannot-open"),
-        (b"a\0b", "too-long"),
+        (b"\xff\xfe", "not-utf8"),
+        (b"a\0b", "not-utf8"),
         (b"x" * (LONGEST_GUIDELINES + 1), "too-long"),
         (None, "cannot-open"),
     ],

@@ -256,7 +256,7 @@ def _read(judgments: Any) -> tuple[Preferences, set[tuple[str, str, str]]]:
         answers = read_answers(judgments)
         table = as_judgments(answers)
         if table.is_empty():
-            raise DataError("none-given", path=judgments, what="judgments")
+            raise DataError("no-judged-pairs", path=judgments)
         found = Preferences.from_table(table)
         left = answers.filter(pl.col("outcome") == "skip", pl.col("kind") == "").select("query", "first", "second")
         skipped = {(query, min(a, b), max(a, b)) for query, a, b in left.rows()}
