@@ -75,7 +75,7 @@ def test_rubbish_is_asked_again_and_then_skipped_with_the_reason():
         for kind, script in {
             "not-a-word": ["Both", "A, or B", ""],
             "reply-cut-off": [message("", finish_reason="length")] * 3,
-            "no-choices": [{"choices": []}] * 3,
+            "not-of-chat": [{"choices": []}] * 3,
         }.items():
             chat.script = script
             with raises("because", NoAnswerError) as caught:
@@ -136,10 +136,10 @@ def test_a_server_says_when_to_come_back():
     [
         (401, "key-refused"),
         (403, "key-refused"),
-        (404, "no-such-model"),
+        (404, "request-rejected"),
         (400, "request-rejected"),
-        (402, "no-credit"),
-        ((302, {"Location": "http://127.0.0.1:1/"}), "other-address"),
+        (402, "request-rejected"),
+        ((302, {"Location": "http://127.0.0.1:1/"}), "request-rejected"),
         ("CUT", "broken-reply"),
         (b"<html>not here", "not-of-chat"),
         ("GONE", "no-connection"),
@@ -159,7 +159,7 @@ def test_a_wrong_set_up_is_named_at_once_and_never_with_the_key(failure, expecte
 
 def test_a_quota_that_is_used_up_is_not_waited_for():
     spent = (429, {}, {"error": {"code": "insufficient_quota", "message": "You exceeded your quota"}})
-    with chatting(script=[spent]) as chat, raises("no-credit", rd.DataError) as caught:
+    with chatting(script=[spent]) as chat, raises("request-rejected", rd.DataError) as caught:
         judge_of(chat)("q", "x", "y")
     assert len(chat.requests) == 1
     assert "You exceeded your quota" in caught.value.fields["status"]

@@ -346,7 +346,7 @@ def test_images_need_the_token(tmp_path):
         ([{"query": "q"}], "no-column", {"name": "item"}),
         ([{"query": "q", "item": "d"}, {"query": "q", "item": "d"}], "appears-twice", {"line": 2, "value": "d"}),
         ([{"query": "q", "item": "d", "url": "javascript:alert(1)"}], "not-an-address", {"line": 1, "name": "url"}),
-        ([{"query": "q", "item": "d", "image": "none.png"}], "no-image", {"line": 1}),
+        ([{"query": "q", "item": "d", "image": "none.png"}], "bad-value", {"line": 1, "name": "image"}),
         ([{"query": "q", "item": "d", "image": "../../etc/passwd"}], "bad-value", {"line": 1, "name": "image"}),
         (
             [{"query": "q", "item": "d", "grade": None}, {"query": "q", "item": "e", "grade": 1}],

@@ -117,7 +117,7 @@ class Database:
         connection = self._connection
         with self._lock:
             if connection is None or self._connection is None:
-                raise StoreError("database-closed", path=self.path)
+                raise StoreError("database-gone", path=self.path)
             self.check()
             try:
                 connection.execute("BEGIN IMMEDIATE")

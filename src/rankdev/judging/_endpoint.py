@@ -27,6 +27,7 @@ LONGEST_PAUSE = 600.0  # seconds that a server may ask for
 SLOWEST = 60.0  # seconds between retries, unless the server asks for more
 AGAIN = {408, 409, 425, 429}  # and all from 500
 REFUSED = {401, 403}
+LASTING = {402, 404}  # no credit, no such address or model
 LOCAL = ("localhost", "127.0.0.1", "::1")
 SPENT = ("insufficient_quota", "billing_hard_limit_reached")  # a 429 that no retry helps against
 
@@ -135,7 +136,7 @@ class Endpoint:
         except (URLError, OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", None) or error
             if isinstance(reason, ssl.SSLCertVerificationError):
-                raise DataError("bad-certificate", path=self.url, why=reason.verify_message) from None
+                raise DataError("no-connection", path=self.url, why=f"certificate: {reason.verify_message}") from None
             if isinstance(reason, TimeoutError):
                 raise _FailedError(Note("no-reply", seconds=self.timeout)) from None
             why = self.key.removed(f"{type(reason).__name__}: {reason}".removesuffix(": "))
@@ -161,17 +162,13 @@ class Endpoint:
         busy = (error.code in AGAIN or error.code >= 500) and code not in SPENT
         if busy and pause <= LONGEST_PAUSE:
             return _FailedError(Note("server-busy", status=status), pause, busy=True)
-        kinds = {
-            "long-pause": busy,
-            "key-refused": error.code in REFUSED,
-            "no-credit": error.code == HTTPStatus.PAYMENT_REQUIRED or code in SPENT,
-            "no-such-model": error.code == HTTPStatus.NOT_FOUND,
-            "other-address": error.code < 400,
-            "request-rejected": True,
-        }
-        kind = next(kind for kind, holds in kinds.items() if holds)
-        told = RejectedError if self.worked and kind == "request-rejected" else DataError
-        return told(kind, path=self.url, status=status, seconds=pause)
+        where = {"path": self.url, "status": status}
+        if busy:
+            return DataError("long-pause", seconds=pause, **where)
+        if error.code in REFUSED:
+            return DataError("key-refused", **where)
+        lasting = error.code < 400 or error.code in LASTING or code in SPENT or not self.worked
+        return (DataError if lasting else RejectedError)("request-rejected", **where)
 
 
 def endpoint(url: object, path: str, key: str | None, **options: Any) -> Endpoint:

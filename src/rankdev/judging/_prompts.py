@@ -98,7 +98,7 @@ def content_of(found: Mapping[str, Any]) -> tuple[str, str]:
         content = choice["message"].get("content")
         refusal, ended = choice["message"].get("refusal"), choice.get("finish_reason")
     except (KeyError, IndexError, TypeError, AttributeError):
-        return "", Note("no-choices", reply=dict(found))
+        return "", Note("not-of-chat", value=dict(found))
     if refusal or ended == "content_filter":
         return "", Note("model-refuses", text=str(refusal or ended))
     text = content if isinstance(content, str) else ""

@@ -259,11 +259,9 @@ class _Row:
         if not image or _on_the_web(image):
             return None
         path = folder / image
-        if path.suffix.lower() not in IMAGE_TYPES:
-            expected = f"{', '.join(IMAGE_TYPES)}, or an address"
+        if path.suffix.lower() not in IMAGE_TYPES or not path.is_file():
+            expected = f"an address, or a file in the same folder ({', '.join(IMAGE_TYPES)})"
             raise self.wrong("bad-value", name="image", value=image, expected=expected)
-        if not path.is_file():
-            raise self.wrong("no-image", image=image)
         return path
 
     def grade(self) -> float:
