@@ -13,6 +13,7 @@ from rankdev.judging import BudgetSpentError, ChatJudge, NoAnswerError
 from rankdev.judging._endpoint import _pause
 from rankdev.judging._prompts import parsed
 from tests.judging.chat_server import ITEM, chatting, message
+from tests.raising import noted, raises, warns
 
 KEY = "sk-secret-0123456789"
 
@@ -71,15 +72,15 @@ def test_rubbish_is_asked_again_and_then_skipped_with_the_reason():
         assert judge("q", "x", "y") == "y"
         assert [part["role"] for part in chat.requests[1]["messages"]] == ["system", "user", "assistant", "user"]
         assert judge.usage.invalid == 1
-        chat.script = ["Both", "A, or B", ""]
-        with pytest.raises(NoAnswerError, match="no valid answer 3 times, at last: the reply is empty"):
-            judge("q", "x", "y")
-        chat.script = [message("", finish_reason="length")] * 3
-        with pytest.raises(NoAnswerError, match=r"cut off: give options=\{'max_tokens'"):
-            judge("q", "x", "y")
-        chat.script = [{"choices": []}] * 3
-        with pytest.raises(NoAnswerError, match="no choices with a message"):
-            judge("q", "x", "y")
+        for kind, script in {
+            "not-a-word": ["Both", "A, or B", ""],
+            "reply-cut-off": [message("", finish_reason="length")] * 3,
+            "not-of-chat": [{"choices": []}] * 3,
+        }.items():
+            chat.script = script
+            with raises("because", NoAnswerError) as caught:
+                judge("q", "x", "y")
+            assert noted([caught.value.fields["why"]], "no-valid-answer", attempts=3).fields["why"].kind == kind
     assert (judge.usage.skipped, judge.usage.invalid) == (3, 10)
 
 
@@ -113,7 +114,7 @@ def test_what_may_pass_is_tried_again(failure):
         assert (judge.usage.retried, judge.usage.calls) == (2, 2)
         chat.script = [failure] * 4
         judge._endpoint.retries = 2
-        with pytest.raises(rd.DataError, match=r"chat/completions: .* 3 times in a row"):
+        with raises("call-failed", rd.DataError, path=judge._endpoint.url, times=3):
             judge("q", "x", "y")
 
 
@@ -123,7 +124,7 @@ def test_a_server_says_when_to_come_back():
         begun = monotonic()
         assert judge("q", "x", "y") == "x"
         assert monotonic() - begun >= 0.2
-        with pytest.raises(rd.DataError, match="asks to come back in 86,400 s"):
+        with raises("long-pause", rd.DataError, seconds=86400):
             judge("q", "x", "y")
     assert _pause("7") == 7
     assert 55 < _pause(formatdate(time() + 60, usegmt=True)) <= 60
@@ -133,46 +134,50 @@ def test_a_server_says_when_to_come_back():
 @pytest.mark.parametrize(
     ("failure", "expected"),
     [
-        (401, "the key is refused"),
-        (403, "the key is refused"),
-        (404, "no such address or model"),
-        (400, "the request is rejected"),
-        (402, "no credit left"),
-        ((302, {"Location": "http://127.0.0.1:1/"}), "wants another address"),
-        ("CUT", "the reply was cut off"),
-        (b"<html>not here", "the reply is not JSON: '<html>not here'; is this the address of a chat API"),
-        ("GONE", "the connection failed"),
+        (401, "key-refused"),
+        (403, "key-refused"),
+        (404, "request-rejected"),
+        (400, "request-rejected"),
+        (402, "request-rejected"),
+        ((302, {"Location": "http://127.0.0.1:1/"}), "request-rejected"),
+        ("CUT", "broken-reply"),
+        (b"<html>not here", "not-of-chat"),
+        ("GONE", "no-connection"),
     ],
 )
 def test_a_wrong_set_up_is_named_at_once_and_never_with_the_key(failure, expected):
     with chatting(script=[failure], key=KEY) as chat:
         judge = judge_of(chat, key=KEY)
-        with pytest.raises(rd.DataError, match=expected) as caught:
+        with pytest.raises(rd.DataError) as caught:
             judge("q", "x", "y")
     assert len(chat.requests) == 1
-    assert KEY not in str(caught.value)
+    assert getattr(caught.value.fields.get("why"), "kind", caught.value.kind) == expected
+    assert KEY not in f"{caught.value} {caught.value.fields}"
     assert "\n" not in str(caught.value)
     assert caught.value.__suppress_context__
 
 
 def test_a_quota_that_is_used_up_is_not_waited_for():
     spent = (429, {}, {"error": {"code": "insufficient_quota", "message": "You exceeded your quota"}})
-    with chatting(script=[spent]) as chat, pytest.raises(rd.DataError, match=r"no credit left .*You exceeded"):
+    with chatting(script=[spent]) as chat, raises("request-rejected", rd.DataError) as caught:
         judge_of(chat)("q", "x", "y")
     assert len(chat.requests) == 1
+    assert "You exceeded your quota" in caught.value.fields["status"]
 
 
 def test_a_reply_that_trickles_is_not_waited_for():
-    with chatting(script=["TRICKLE"]) as chat, pytest.raises(rd.DataError, match=r"no reply within 0.3 s"):
+    with chatting(script=["TRICKLE"]) as chat, raises("call-failed", rd.DataError) as caught:
         judge_of(chat, timeout=0.3)("q", "x", "y")
+    noted([caught.value.fields["why"]], "no-reply", seconds=0.3)
 
 
 def test_one_request_that_is_rejected_is_skipped_once_others_were_not():
     with chatting(script=["A", 400, "B"]) as chat:
         judge = judge_of(chat)
         judge("q", "x", "y")
-        with pytest.raises(NoAnswerError, match="the request is rejected"):
+        with raises("because", NoAnswerError) as caught:
             judge("q", "x", "y")
+        assert caught.value.fields["why"].kind == "request-rejected"
         assert judge("q", "x", "y") == "y"
 
 
@@ -196,10 +201,11 @@ def test_a_budget_is_not_exceeded():
         assert judge.usage.tokens <= 500 < judge.usage.tokens + 101
         assert found.asked == judge.usage.answers == 4
         assert found.stopped == "another call may exceed the budget of 500 tokens"
-        with pytest.raises(BudgetSpentError, match="another call may exceed the budget of 500 tokens"):
+        with raises("because", BudgetSpentError) as caught:
             judge("q", "a", "b")
+        noted([caught.value.fields["why"]], "tokens-spent", budget=500)
         chat.script = [{"choices": [{"message": {"content": "A"}}]}]
-        with pytest.raises(rd.DataError, match="does not count tokens"):
+        with raises("uncounted-tokens", rd.DataError):
             judge_of(chat, budget_tokens=500)("q", "a", "b")
         chat.script = [{"choices": [{"message": {"content": "A"}}]}]
         assert judge_of(chat)("q", "a", "b") == "a"
@@ -218,40 +224,44 @@ def test_texts_as_elsewhere(kind, tmp_path):
     with chatting() as chat:
         judge = judge_of(chat, texts=texts)
         judge("q", "x", "y")
-        with pytest.raises(rd.DataError, match="item 'z' of query 'q' has no text"):
+        with raises("no-text", rd.DataError, query="q", item="z"):
             judge("q", "x", "z")
     seen = [text for _, _, text in ITEM.findall(chat.requests[0]["messages"][1]["content"])]
     assert seen == (["q", "bread", "bridge"] if kind == "tsv" else ["bridges", "bread\nold", "bridge"])
 
 
 @pytest.mark.parametrize(
-    ("change", "expected"),
+    ("change", "kind"),
     [
-        ({"url": "api.example.com"}, "url must be an address"),
-        ({"url": "http://[::1"}, "url must be an address"),
-        ({"url": "https://me:pw@example.com/v1"}, "url must have no password"),
-        ({"model": ""}, "model must be a text"),
-        ({"instructions": 3}, "instructions must be a text"),
-        ({"key": "two words"}, "key must be text without spaces"),
-        ({"options": [1]}, "options must be a dict"),
-        ({"texts": 3}, "texts must be a file"),
-        ({"texts": pl.DataFrame({"doc": ["x"]})}, "texts: expected the column item"),
-        ({"query_texts": ["q"]}, "query_texts must be"),
-        ({"attempts": 0}, "attempts must be"),
-        ({"retries": -1}, "retries must be"),
-        ({"timeout": 0}, "timeout must be"),
-        ({"wait": -1}, "wait must be"),
-        ({"budget_tokens": 0}, "budget_tokens must be"),
-        ({"both_orders": 1}, "both_orders must be"),
+        ({"url": "api.example.com"}, "not-an-address"),
+        ({"url": "http://[::1"}, "not-an-address"),
+        ({"url": "https://me:pw@example.com/v1"}, "url-with-more"),
+        ({"model": ""}, "bad-value"),
+        ({"instructions": 3}, "bad-value"),
+        ({"key": "two words"}, "bad-key"),
+        ({"options": [1]}, "bad-value"),
+        ({"texts": 3}, "bad-value"),
+        ({"query_texts": ["q"]}, "bad-value"),
+        ({"attempts": 0}, "not-whole"),
+        ({"retries": -1}, "not-whole"),
+        ({"timeout": 0}, "not-a-number"),
+        ({"wait": -1}, "not-a-number"),
+        ({"budget_tokens": 0}, "not-whole"),
+        ({"both_orders": 1}, "not-a-flag"),
     ],
 )
-def test_wrong_arguments_are_named(change, expected):
+def test_wrong_arguments_are_named(change, kind):
     given = {"url": "https://example.com/v1", "model": "small", **change}
-    with pytest.raises(rd.RankdevError, match=expected) as caught:
+    with raises(kind, rd.UsageError, name=next(iter(change))) as caught:
         ChatJudge(given.pop("url"), **given)
     assert "two words" not in str(caught.value)
 
 
+def test_texts_need_an_item():
+    with raises("no-texts", rd.DataError, path="texts"):
+        ChatJudge("https://example.com/v1", model="small", texts=pl.DataFrame({"doc": ["x"]}))
+
+
 def test_a_key_in_plain_http_is_warned_of():
-    with pytest.warns(rd.RankdevWarning, match=r"sent to example\.com without encryption"):
+    with warns("key-unencrypted", host="example.com"):
         ChatJudge("http://example.com/v1", model="small", key="k")

@@ -10,6 +10,7 @@ from rankdev.cli import cli
 from rankdev.judging.items import Pool
 from rankdev.judging.quality import read_gold
 from tests.judging.serving import Client, serving, written
+from tests.raising import noted, raises
 
 ROWS = [{"query": f"q{q}", "item": f"d{k}"} for q in range(6) for k in range(7)]
 GOLD = {(f"q{q}", "d0", f"d{k}"): "d0" for q in range(6) for k in (5, 6)}
@@ -54,7 +55,7 @@ def test_gold_pairs_are_mixed_in_and_are_no_judgments(random_draws, tmp_path):
         assert len({str(sorted(question)) + str([sorted(s) for s in question["sides"]]) for question in asked}) == 1
         judged = rd.read_preferences(tmp_path / "judgments.sqlite")
         assert len(judged) == found.count("")
-        assert any("about gold pairs" in remark for remark in judged.remarks)
+        noted(judged.remarks, "gold-left-out", count=found.count("gold"))
         with server.session.questions._fitting:
             server.session.questions._learn()
         total = sum(state.count for state in server.session.questions.strategy._queries.values())
@@ -92,26 +93,26 @@ POOL = Pool.of({"q": ["a", "b", "c"]})
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    ("rows", "kind", "fields"),
     [
-        ([{"query": "q", "first": "a", "second": "b"}], "there is no column outcome; expected a table"),
-        ([{"query": "q", "first": "a", "second": "b", "outcome": "left"}], ":1: the outcome is 'left'"),
-        ([{"query": "q", "first": "a", "second": "b", "outcome": None}], ":1: the outcome is ''"),
-        ([{"query": "q", "first": "a", "second": "a", "outcome": "tie"}], ":1: both items are 'a'"),
-        ([{"query": "q", "first": "a", "second": "z", "outcome": "tie"}], ":1: query 'q': item 'z' is not among"),
-        ([{"query": "x", "first": "a", "second": "b", "outcome": "tie"}], ":1: query 'x': item 'a' is not among"),
+        ([{"query": "q", "first": "a", "second": "b"}], "no-column", {"name": "outcome"}),
+        ([{"query": "q", "first": "a", "second": "b", "outcome": "left"}], "bad-value", {"line": 1, "value": "left"}),
+        ([{"query": "q", "first": "a", "second": "b", "outcome": None}], "bad-value", {"line": 1, "value": ""}),
+        ([{"query": "q", "first": "a", "second": "a", "outcome": "tie"}], "self-compared", {"line": 1, "item": "a"}),
+        ([{"query": "q", "first": "a", "second": "z", "outcome": "tie"}], "unknown-item", {"line": 1, "item": "z"}),
+        ([{"query": "x", "first": "a", "second": "b", "outcome": "tie"}], "unknown-item", {"line": 1, "query": "x"}),
         (
             [
                 {"query": "q", "first": "a", "second": "b", "outcome": "tie"},
                 {"query": "q", "first": "b", "second": "a", "outcome": "first"},
             ],
-            ":2: query 'q': the pair 'b', 'a' appears twice",
+            *("appears-twice", {"line": 2, "what": "pair", "value": ("b", "a")}),
         ),
     ],
 )
-def test_a_wrong_gold_file_is_named(rows, message, tmp_path):
+def test_a_wrong_gold_file_is_named(rows, kind, fields, tmp_path):
     path = written(tmp_path / "gold.jsonl", rows)
-    with pytest.raises(rd.DataError, match=message):
+    with raises(kind, rd.DataError, path=str(path), **fields):
         read_gold(path, POOL)
 
 
@@ -122,19 +123,18 @@ def test_gold_is_read_from_csv(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "kind"),
     [
-        (["--gold", "nowhere.csv"], "nowhere.csv"),
-        (["--check", "small", "--gold", "gold.jsonl"], "--gold cannot be combined with --check"),
-        (["--model", "http://127.0.0.1:1/v1", "x", "--gold", "gold.jsonl"], "--gold is for the page"),
+        (["--check", "small", "--gold", "gold.jsonl"], "not-together"),
+        (["--model", "http://127.0.0.1:1/v1", "x", "--gold", "gold.jsonl"], "not-together"),
     ],
 )
-def test_wrong_options_are_named(options, message, tmp_path, monkeypatch):
+def test_wrong_options_are_named(options, kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "items.jsonl", [{"query": "q", "item": item} for item in "abc"])
     written(tmp_path / "gold.jsonl", [{"query": "q", "first": "a", "second": "b", "outcome": "first"}])
     page = [] if "--model" in options else ["--no-browser"]
     result = CliRunner().invoke(cli, ["judge", "items.jsonl", "--db", "j.sqlite", *page, *options])
     assert isinstance(result.exception, rd.RankdevError)
-    assert message in str(result.exception)
+    assert result.exception.kind == kind
     assert not (tmp_path / "j.sqlite").exists() or "--check" in options

@@ -65,7 +65,7 @@ def test_history_is_ones_own(server):
     mine = history(ann)
     assert history(bob) == []
     status, reply = changed(bob, mine[0])
-    assert (status, "not there any more" in reply["error"]) == (400, True)
+    assert (status, reply["kind"]) == (400, "answer-gone")
     assert outcomes(server) == [("ann", "first", "")]
 
 

@@ -48,7 +48,7 @@ def test_nobody_else_can_use_the_name(name, server, owner):
     for token in (server.tokens.judge, server.tokens.owner):
         for path in ("next", "answer", "undo", "leave"):
             status, reply = Client(server, name, token).post(path)
-            assert (status, "'ann' has a link of their own" in reply["error"]) == (403, True)
+            assert (status, reply["kind"]) == (403, "own-link")
     assert workers(server) == ["ann"]
     assert Client(server, "anna").post("next")[0] == 200
 
@@ -61,7 +61,7 @@ def test_a_revoked_link_ends_at_once_and_answers_stay(server, owner):
     assert (status, reply["personal"]) == (200, [{"name": "ann", "link": None}])
     for path in ("hello", "next", "undo"):
         status, reply = Client(server, "ann", ann.token).post(path)
-        assert (status, "no longer valid" in reply["error"]) == (401, True)
+        assert (status, reply["kind"]) == (401, "bad-link")
     assert Client(server, "ann", ann.token).answer(held)[0] == 401
     assert workers(server) == ["ann"]
     assert Client(server, "ann").post("next")[0] == 403  # the name stays taken
@@ -99,18 +99,18 @@ def test_links_survive_a_restart(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("asked", "kind"),
     [
-        ({"revoke": "bob"}, "'bob' has no link"),
-        ({"make": ""}, "1 to 80 printable characters"),
-        ({"make": "a\u202eb"}, "1 to 80 printable characters"),
-        ({"make": "Ann"}, "'Ann' could be taken for 'ann'"),
+        ({"revoke": "bob"}, "no-link"),
+        ({"make": ""}, "bad-name"),
+        ({"make": "a\u202eb"}, "bad-name"),
+        ({"make": "Ann"}, "like-name"),
     ],
 )
-def test_wrong_links_are_named(asked, message, server, owner):
+def test_wrong_links_are_named(asked, kind, server, owner):
     linked(server, owner, "ann")
     status, reply = owner.post("links", **asked)
-    assert (status, message in reply["error"]) == (400, True)
+    assert (status, reply["kind"]) == (400, kind)
     assert set(server.tokens.personal) == {"ann"}
 
 
@@ -154,17 +154,12 @@ def test_the_command_makes_links(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        ("ann,ann", "ann is given twice"),
-        ("ann,,bob", "expected names with commas"),
-        ("ann,ANN", "'ANN' could be taken for 'ann'"),
-    ],
+    ("names", "kind"), [("ann,ann", "given-twice"), ("ann,,bob", "bad-value"), ("ann,ANN", "like-name")]
 )
-def test_wrong_names_are_refused(names, message, tmp_path, monkeypatch):
+def test_wrong_names_are_refused(names, kind, tmp_path, monkeypatch):
     result = started(tmp_path, monkeypatch, "--judges", names)
     assert isinstance(result.exception, rd.RankdevError)
-    assert message in str(result.exception)
+    assert result.exception.kind == kind
     assert started(tmp_path, monkeypatch).exit_code == 0  # nothing is left open
 
 
@@ -173,10 +168,9 @@ def test_nobody_answers_under_the_name_of_a_model(tmp_path, monkeypatch):
         server.session.store.add("m", StoredAnswer("q1", "d1", "d2", "first", "small-1", program=1))
     with serving(tmp_path, database="j.sqlite") as server:
         for name in ("small-1", "Small-1"):
-            status, reply = Client(server, name).post("next")
-            assert (status, "is the name of a model" in reply["error"]) == (400, True)
-            status, reply = Client(server, "eve", server.tokens.owner).post("links", make=name)
-            assert (status, "is the name of a model" in reply["error"]) == (400, True)
+            owner = Client(server, "eve", server.tokens.owner)
+            for status, reply in (Client(server, name).post("next"), owner.post("links", make=name)):
+                assert (status, reply["kind"]) == (400, "name-of-model")
         assert Client(server, "small").post("next")[0] == 200
     result = started(tmp_path, monkeypatch, "--judges", "ann,small-1")
-    assert "is the name of a model" in str(result.exception)
+    assert result.exception.kind == "name-of-model"

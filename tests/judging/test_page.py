@@ -9,6 +9,7 @@ import pytest
 from rankdev.errors import DataError
 from rankdev.judging.items import read_items
 from rankdev.judging.page import MARK, html, languages, preferred, texts_of
+from tests.raising import raises
 
 ASSETS = files("rankdev.judging").joinpath("assets")
 PLACE = re.compile(r"\{(\w+)\}")
@@ -89,19 +90,18 @@ def test_a_table_of_queries_adds_to_the_items(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changed", "complaint"),
+    ("changed", "kind", "fields"),
     [
-        ({"items": "query,item,query_text\nq,a,one\nq,b,two\n"}, r"items\.csv.*3.*two texts in the column query_text"),
+        ({"items": "query,item,query_text\nq,a,one\nq,b,two\n"}, "two-texts", {"line": 3, "name": "q"}),
         (
             {"queries": '{"query": "q", "text": "a"}\n{"query": "q", "text": "a"}\n'},
-            r"jsonl.*2.*appears twice",
+            *("appears-twice", {"line": 2, "what": "query", "value": "q"}),
         ),
-        ({"queries": '{"query": "z", "text": "a"}\n'}, "none of the queries"),
-        ({"queries": '{"query": "q", "title": "a"}\n'}, "column .text. is missing"),
-        ({"queries": '{"query": "", "text": "a"}\n'}, "the query is empty"),
-        ({"queries": ""}, "empty"),
+        ({"queries": '{"query": "z", "text": "a"}\n'}, "none-known", {}),
+        ({"queries": '{"query": "q", "title": "a"}\n'}, "no-column", {"name": "text"}),
+        ({"queries": '{"query": "", "text": "a"}\n'}, "no-value", {"line": 1, "name": "query"}),
     ],
 )
-def test_texts_of_queries_that_cannot_be_used(tmp_path, changed, complaint):
-    with pytest.raises(DataError, match=complaint):
+def test_texts_of_queries_that_cannot_be_used(tmp_path, changed, kind, fields):
+    with raises(kind, DataError, **fields):
         about(tmp_path, **changed)

@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-import rankdev as rd
 from rankdev.io.judgment_database import read_answers
 from rankdev.judging._database import StoreError
 from rankdev.judging.store import Store, StoredAnswer
+from tests.raising import raises
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be moved")
 
@@ -45,7 +45,7 @@ def test_a_file_that_was_moved_takes_no_answers_until_it_is_back(store, tmp_path
     add(store, "r1")
     store.path.rename(tmp_path / "away.sqlite")
     for refused in (lambda: add(store, "r2"), store.answers, store.check, lambda: store.undo("ann", lambda _: True)):
-        with pytest.raises(StoreError, match=r"j\.sqlite was moved, replaced or deleted"):
+        with raises("database-gone", StoreError, path=str(store.path)):
             refused()
     assert not store.path.exists()
     assert kept(tmp_path / "away.sqlite") == 1
@@ -58,7 +58,7 @@ def test_a_lock_of_another_program_is_named_and_passes(store):
     store._connection.execute("PRAGMA busy_timeout=10")
     other = sqlite3.connect(store.path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(StoreError, match=r"nothing can be saved \(database is locked\)"):
+    with raises("not-saved", StoreError, why="database is locked"):
         add(store, "r1")
     other.execute("ROLLBACK")
     other.close()
@@ -85,11 +85,11 @@ def test_links_to_one_file_are_one_database(tmp_path):
     (tmp_path / "link.sqlite").symlink_to(tmp_path / "here" / "j.sqlite")
     store = Store(tmp_path / "link.sqlite")
     add(store, "r")
-    with pytest.raises(StoreError, match="another process has it open"):
+    with raises("in-use", StoreError):
         Store(tmp_path / "here" / "j.sqlite")
     assert kept(tmp_path / "here" / "j.sqlite") == kept(tmp_path / "link.sqlite") == 1
     (tmp_path / "link.sqlite").unlink()
-    with pytest.raises(StoreError, match="was moved"):
+    with raises("database-gone", StoreError):
         add(store, "r2")
     store.close()
 
@@ -102,12 +102,12 @@ def test_a_database_of_something_else_is_left_alone(tmp_path):
         connection.execute(schema)
         connection.close()
         before = path.read_bytes()
-        with pytest.raises(rd.DataError, match="this is not a database of judgments"):
+        with raises("not-a-database", path=str(path)):
             Store(path)
         assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize(("name", "message"), [(".", "this is not a file"), ("none/j.sqlite", "there is no folder")])
-def test_where_no_database_can_be_is_named(name, message, tmp_path):
-    with pytest.raises(rd.DataError, match=message):
+@pytest.mark.parametrize(("name", "kind"), [(".", "not-a-database"), ("none/j.sqlite", "no-folder")])
+def test_where_no_database_can_be_is_named(name, kind, tmp_path):
+    with raises(kind, path=str(tmp_path / name)):
         Store(tmp_path / name)

@@ -18,10 +18,10 @@ from uuid import uuid4
 import numpy as np
 
 from rankdev._common.ids import is_integer
-from rankdev.errors import DataError, RankdevError, counted, shown
+from rankdev.errors import DataError, Note, RankdevError
 from rankdev.judging._strategies import Strategy
 from rankdev.judging.items import Pair, Pool, sorted_pair
-from rankdev.judging.result import Answer
+from rankdev.judging.result import Answer, JudgeError
 from rankdev.judging.store import Store, StoredAnswer, check_name
 
 MOST_SILENT = 10  # pairs that a judge may skip in a row
@@ -36,12 +36,20 @@ class Reply:
     comment: str = ""
 
 
-class NoAnswerError(DataError):
+class _ReasonError(DataError):
+    def __init__(self, why: str | RankdevError, /) -> None:
+        super().__init__("because", why=why)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.fields["why"],)
+
+
+class NoAnswerError(_ReasonError):
     """Raised by a judge that cannot answer a question: the pair is skipped, and the loop continues.
 
     Parameters
     ----------
-    message : str
+    why : str
         Why there is no answer.
 
     See Also
@@ -50,12 +58,12 @@ class NoAnswerError(DataError):
     """
 
 
-class BudgetSpentError(DataError):
+class BudgetSpentError(_ReasonError):
     """Raised by a judge that may answer no more questions: the loop stops, and returns all that was collected.
 
     Parameters
     ----------
-    message : str
+    why : str
         What was spent.
 
     See Also
@@ -128,7 +136,8 @@ class AnswerFile:
         self.before = [
             Answer(a.query, *_order(a), a.outcome == "tie", a.first, a.comment) for a in known if a.outcome != "skip"
         ]
-        self.skipped = [answer.pair for answer in known if answer.outcome == "skip"]
+        skipped = [answer for answer in known if answer.outcome == "skip"]
+        self.skipped, self.reason = [answer.pair for answer in skipped], skipped[-1].comment if skipped else ""
 
     def add(self, answer: Answer) -> None:
         """Write an answer through to disk."""
@@ -153,10 +162,6 @@ def _order(answer: StoredAnswer) -> tuple[str, str]:
     return (answer.second, answer.first) if answer.outcome == "second" else (answer.first, answer.second)
 
 
-class InvalidReplyError(Exception):
-    """The judge failed, or returned something that is not an answer."""
-
-
 class QuestionLoop:
     """Asks the judge; the order of presentation depends on the seed and the number of the question."""
 
@@ -168,7 +173,7 @@ class QuestionLoop:
         self.shown: dict[tuple[str, frozenset[str]], str] = {}  # which of the two was shown first when last asked
         self.skipped = [sorted_pair(pair) for pair in file.skipped] if file else []
         self.silent = 0  # skipped since the last answer
-        self.reason = ""  # why the last was skipped
+        self.reason: Any = file.reason if file else ""  # why the last was skipped
         for answer in file.before if file else ():
             self._learn(answer)
             strategy.unsettled()  # as after every answer, so that resuming asks what one call would have asked
@@ -203,26 +208,21 @@ class QuestionLoop:
                 for k in sorted(found):
                     self._note(asked[k], found[k])
         failures = [found[k] for k in sorted(found) if isinstance(found[k], Exception)]
-        for kind in (InvalidReplyError, BudgetSpentError):
-            if failed := next((each for each in failures if isinstance(each, kind)), None):
-                if isinstance(failed, InvalidReplyError):
-                    raise InvalidReplyError(f"{failed}; {self._where()}") from failed.__cause__
-                raise failed
         if self.silent >= MOST_SILENT:
-            raise InvalidReplyError(
-                f"the judge gave no answer to {self.silent} questions in a row; the last: {self.reason};"
-                f" {self._where()}"
-            )
+            failures.append(JudgeError("silent-judge", count=self.silent, why=self.reason))
+        for kind in (JudgeError, BudgetSpentError):
+            if failed := next((each for each in failures if isinstance(each, kind)), None):
+                kept = "error.collected" if self.file is None else self.file.path
+                raise failed.at(answers=len(self.answers), kept=kept)
 
     def remarks(self) -> tuple[str, ...]:
         """Note what was skipped and ignored."""
-        lines = []
+        notes = []
         if self.skipped:
-            why = f"; the last: {self.reason}" if self.reason else ""
-            lines.append(f"{counted(len(self.skipped), 'pair', 'was')} skipped by the judge{why}.")
+            notes.append(Note("skipped-pairs", count=len(self.skipped), why=self.reason))
         if self.file is not None and self.file.unmatched:
-            lines.append(f"{counted(self.file.unmatched, 'answer')} in {self.file.path} ignored: about other items.")
-        return tuple(lines)
+            notes.append(Note("other-items", count=self.file.unmatched, path=self.file.path))
+        return tuple(notes)
 
     def _read(self, question: Pair, reply: Any) -> Answer | Exception:
         """Return the answer that a reply is, or why it is none."""
@@ -230,17 +230,14 @@ class QuestionLoop:
         if isinstance(reply, NoAnswerError | BudgetSpentError):
             return reply
         if isinstance(reply, Exception):
-            kind = "" if isinstance(reply, RankdevError) else f"{type(reply).__name__}: "
-            failed = InvalidReplyError(f"query {query!r}, {first!r} or {second!r}: the judge failed ({kind}{reply})")
+            why = reply if isinstance(reply, RankdevError) else f"{type(reply).__name__}: {reply}"
+            failed = JudgeError("judge-failed", query=query, first=first, second=second, why=why)
             failed.__cause__ = reply
             return failed
         answer, comment = (reply.answer, reply.comment) if isinstance(reply, Reply) else (reply, "")
         answer = str(answer) if is_integer(answer) else answer
         if not (answer is None or (isinstance(answer, str) and answer in (first, second))):
-            return InvalidReplyError(
-                f"query {query!r}: the judge returned {shown(answer)}; expected {shown(first)}, {shown(second)} or"
-                " None for equally good"
-            )
+            return JudgeError("not-an-answer", query=query, value=answer, first=first, second=second)
         winner, loser = (second, first) if answer == second else (first, second)
         return Answer(query, winner, loser, answer is None, first, comment)
 
@@ -252,7 +249,7 @@ class QuestionLoop:
             elif self.file is not None and isinstance(found, NoAnswerError):
                 self.file.skip(*question, str(found))
         except DataError as error:
-            return InvalidReplyError(str(error))
+            return JudgeError("answer-lost", why=error)
         return found
 
     def _note(self, question: Pair, found: Answer | Exception) -> None:
@@ -262,7 +259,7 @@ class QuestionLoop:
         elif isinstance(found, NoAnswerError):
             self.skipped.append(sorted_pair(question))
             self.silent += 1
-            self.reason = str(found)
+            self.reason = found.fields["why"]
 
     def _presented(self, query: str, a: str, b: str, number: int) -> Pair:
         before = self.shown.get((query, frozenset((a, b))))
@@ -273,10 +270,3 @@ class QuestionLoop:
         self.answers.append(answer)
         self.shown[answer.query, frozenset((answer.winner, answer.loser))] = answer.first
         self.strategy.tell(answer.query, answer.winner, answer.loser, tie=answer.tie)
-
-    def _where(self) -> str:
-        count = len(self.answers)
-        if not count:
-            return "there are no other answers"
-        where = "the error's collected" if self.file is None else str(self.file.path)
-        return f"{counted(count, 'answer', 'is')} in {where}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, Any
 
-from rankdev.errors import DataError, FileFormatError
+from rankdev.errors import DataError
 from rankdev.io.judgment_database import COLUMNS, GRADES, SCHEMA, is_database
 
 try:
@@ -51,11 +51,9 @@ class Database:
         try:
             file = self.path.resolve()  # links to one file are one database
             if not file.parent.is_dir():
-                raise StoreError(f"{self.path}: there is no folder {file.parent}")
-            if file.exists() and not file.is_file():
-                raise FileFormatError(self.path, "this is not a file; choose another name")
-            if file.exists() and file.stat().st_size and not is_database(file):
-                raise FileFormatError(self.path, "this is not a database; choose another name")
+                raise StoreError("no-folder", path=self.path, folder=file.parent)
+            if file.exists() and not (file.is_file() and (not file.stat().st_size or is_database(file))):
+                raise DataError("not-a-database", path=self.path)
             self._claim(Path(f"{file}-judging"))
             self._file = os.open(file, os.O_RDONLY | os.O_CREAT, PRIVATE)
             self._connection = sqlite3.connect(file, timeout=PATIENCE, check_same_thread=False, isolation_level=None)
@@ -66,7 +64,7 @@ class Database:
             self._connection.execute(GRADES)
             self._connection.execute("PRAGMA user_version=1")  # a disk that cannot be written to is noticed here
         except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"{self.path}: the database cannot be opened ({error})") from None
+            raise StoreError("cannot-open", path=self.path, why=str(error)) from None
 
     def check(self) -> None:
         """Raise :class:`StoreError` where the file was moved, deleted or replaced: answers would go nowhere."""
@@ -74,7 +72,7 @@ class Database:
         with suppress(OSError):
             if os.path.samestat(os.fstat(self._file), self.path.stat()):
                 return
-        raise StoreError(f"{self.path} was moved, replaced or deleted; put it back, or start again")
+        raise StoreError("database-gone", path=self.path)
 
     def remembered(self) -> dict[str, Any]:
         """Return what :meth:`remember` was given, by this process or the one before."""
@@ -119,7 +117,7 @@ class Database:
         connection = self._connection
         with self._lock:
             if connection is None or self._connection is None:
-                raise StoreError(f"{self.path}: the database is closed")
+                raise StoreError("database-gone", path=self.path)
             self.check()
             try:
                 connection.execute("BEGIN IMMEDIATE")
@@ -127,7 +125,7 @@ class Database:
                 yield connection
                 connection.execute("COMMIT")
             except sqlite3.Error as error:
-                raise StoreError(f"{self.path}: nothing can be saved ({error})") from None
+                raise StoreError("not-saved", path=self.path, why=str(error)) from None
             finally:
                 if connection.in_transaction:
                     with suppress(sqlite3.Error):
@@ -141,10 +139,8 @@ class Database:
         try:
             if tables:
                 self._connection.execute(f"SELECT request, undone, {', '.join(COLUMNS)} FROM answers LIMIT 1")
-        except sqlite3.OperationalError as error:
-            raise FileFormatError(
-                self.path, f"this is not a database of judgments ({error}); choose another name"
-            ) from None
+        except sqlite3.OperationalError:
+            raise DataError("not-a-database", path=self.path) from None
 
     def _claim(self, path: Path) -> None:
         """Reject a second process, which would not see the answers of this one."""
@@ -154,5 +150,5 @@ class Database:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             handle.close()
-            raise StoreError(f"{self.path}: another process has it open; end it first, or use its page") from None
+            raise StoreError("in-use", path=self.path) from None
         self._own = handle

@@ -19,7 +19,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
-from rankdev.errors import DataError, UsageError, printable, shown, warn
+from rankdev.errors import DataError, Note, UsageError, printable, warn
 
 KEY = "RANKDEV_API_KEY"
 LARGEST = 4_000_000  # bytes of a reply
@@ -27,6 +27,7 @@ LONGEST_PAUSE = 600.0  # seconds that a server may ask for
 SLOWEST = 60.0  # seconds between retries, unless the server asks for more
 AGAIN = {408, 409, 425, 429}  # and all from 500
 REFUSED = {401, 403}
+LASTING = {402, 404}  # no credit, no such address or model
 LOCAL = ("localhost", "127.0.0.1", "::1")
 SPENT = ("insufficient_quota", "billing_hard_limit_reached")  # a 429 that no retry helps against
 
@@ -38,9 +39,9 @@ class RejectedError(DataError):
 class _FailedError(Exception):
     """A failure that may pass; ``pause`` is what the server asks for."""
 
-    def __init__(self, message: str, pause: float = 0.0, *, busy: bool = False) -> None:
-        super().__init__(message)
-        self.pause, self.busy = pause, busy
+    def __init__(self, why: Note, pause: float = 0.0, *, busy: bool = False) -> None:
+        super().__init__(why)
+        self.why, self.pause, self.busy = why, pause, busy
 
 
 class Secret:
@@ -59,9 +60,13 @@ class Secret:
         """Return the header of a request."""
         return {"Authorization": f"Bearer {self._value}"} if self._value else {}
 
-    def removed(self, text: str) -> str:
-        """Return a text without the key."""
-        return text.replace(self._value, "…") if self._value else text
+    def removed(self, value: Any) -> Any:
+        """Return a text, or what was read as JSON, without the key."""
+        if isinstance(value, dict):
+            return {self.removed(name): self.removed(each) for name, each in value.items()}
+        if isinstance(value, list):
+            return [self.removed(each) for each in value]
+        return value.replace(self._value, "…") if self._value and isinstance(value, str) else value
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -103,8 +108,7 @@ class Endpoint:
                 found = self._once(content)
             except _FailedError as failed:
                 if attempt == self.retries or not (self.worked or failed.busy):
-                    times = f" {attempt + 1} times in a row" if attempt else ""
-                    raise DataError(f"{self.url}: {failed}{times}") from None
+                    raise DataError("call-failed", path=self.url, why=failed.why, times=attempt + 1) from None
                 pause = min(self.wait * 2**attempt, SLOWEST) * (0.5 + 0.5 * chance.random())
                 with self._lock:
                     self.retried += 1
@@ -128,22 +132,21 @@ class Endpoint:
             with error:
                 raise self._refusal(error) from None
         except TimeoutError:
-            raise _FailedError(f"no reply within {self.timeout:g} s") from None
+            raise _FailedError(Note("no-reply", seconds=self.timeout)) from None
         except (URLError, OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", None) or error
             if isinstance(reason, ssl.SSLCertVerificationError):
-                raise DataError(f"{self.url}: the certificate is not valid ({reason.verify_message})") from None
+                raise DataError("no-connection", path=self.url, why=f"certificate: {reason.verify_message}") from None
             if isinstance(reason, TimeoutError):
-                raise _FailedError(f"no connection within {self.timeout:g} s") from None
-            said = f"{type(reason).__name__}: {reason}".removesuffix(": ")
-            raise _FailedError(self.key.removed(f"the connection failed ({said})")) from None
+                raise _FailedError(Note("no-reply", seconds=self.timeout)) from None
+            why = self.key.removed(f"{type(reason).__name__}: {reason}".removesuffix(": "))
+            raise _FailedError(Note("no-connection", why=why)) from None
         try:
-            found = json.loads(body)
+            found = self.key.removed(json.loads(body))
         except (ValueError, RecursionError):
-            start = self.key.removed(body[:200].decode(errors="replace"))
-            raise _FailedError(f"the reply is not JSON: {shown(start)}; is this the address of a chat API?") from None
+            found = self.key.removed(body.decode(errors="replace"))
         if not isinstance(found, dict):
-            raise _FailedError(f"the reply is {shown(found)}; expected a JSON object")
+            raise _FailedError(Note("not-of-chat", value=found))
         return found
 
     def _opener(self) -> OpenerDirector:
@@ -153,35 +156,26 @@ class Endpoint:
 
     def _refusal(self, error: HTTPError) -> Exception:
         code, said = _message(error)
-        said = self.key.removed(said)
         status = f"{error.code} {HTTPStatus(error.code).phrase}" if error.code in set(HTTPStatus) else f"{error.code}"
+        status += self.key.removed(said)
         pause = _pause(error.headers.get("Retry-After", ""))
         busy = (error.code in AGAIN or error.code >= 500) and code not in SPENT
         if busy and pause <= LONGEST_PAUSE:
-            return _FailedError(f"the server is not available ({status}{said})", pause, busy=True)
+            return _FailedError(Note("server-busy", status=status), pause, busy=True)
+        where = {"path": self.url, "status": status}
         if busy:
-            why = f"the server asks to come back in {pause:,.0f} s ({status}{said})"
-        elif error.code in REFUSED:
-            has = "is refused" if self.key.header() else "is missing"
-            why = f"the key {has} ({status}); set {KEY}, or give key="
-        elif error.code == HTTPStatus.PAYMENT_REQUIRED or code in SPENT:
-            why = f"the account has no credit left ({status}{said})"
-        elif error.code == HTTPStatus.NOT_FOUND:
-            why = f"no such address or model ({status}{said})"
-        elif error.code < 400:
-            why = f"the server wants another address ({status}); give that one"
-        else:
-            rejected = RejectedError if self.worked else DataError
-            return rejected(f"{self.url}: the request is rejected ({status}{said})")
-        return DataError(f"{self.url}: {why}")
+            return DataError("long-pause", seconds=pause, **where)
+        if error.code in REFUSED:
+            return DataError("key-refused", **where)
+        lasting = error.code < 400 or error.code in LASTING or code in SPENT or not self.worked
+        return (DataError if lasting else RejectedError)("request-rejected", **where)
 
 
 def endpoint(url: object, path: str, key: str | None, **options: Any) -> Endpoint:
     """Check address and key; the key is an argument or in the environment."""
     given = os.environ.get(KEY, "") if key is None else key
     if not isinstance(given, str) or not given.isascii() or not given.isprintable() or " " in given:
-        where = KEY if key is None else "key"
-        raise UsageError(f"{where} must be text without spaces or line breaks; check how it was copied")
+        raise UsageError("bad-key", name=KEY if key is None else "key")
     try:
         parts = urlsplit(url) if isinstance(url, str) else None
         valid = parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -189,11 +183,11 @@ def endpoint(url: object, path: str, key: str | None, **options: Any) -> Endpoin
     except ValueError:
         parts, valid = None, False
     if parts is None or not valid:
-        raise UsageError(f"url must be an address such as https://api.example.com/v1; got {shown(url)}")
+        raise UsageError("not-an-address", name="url", value=url, example="https://api.example.com/v1")
     if parts.username is not None or parts.query or parts.fragment:
-        raise UsageError(f"url must have no password, ? or #: set {KEY}, or give key=")
+        raise UsageError("url-with-more", name="url")
     if given and parts.scheme == "http" and parts.hostname not in LOCAL:
-        warn(f"the key is sent to {parts.hostname} without encryption; use https")
+        warn("key-unencrypted", host=parts.hostname)
     address = str(url).rstrip("/")
     return Endpoint(address if address.endswith(path) else address + path, Secret(given), **options)
 
@@ -206,9 +200,9 @@ def _read(response: http.client.HTTPResponse, until: float) -> bytes:
         if time.monotonic() > until:
             raise TimeoutError
         if sum(map(len, parts)) > LARGEST:
-            raise _FailedError(f"the reply is longer than {LARGEST:,} bytes")
+            raise _FailedError(Note("broken-reply", most=LARGEST))
     if response.length:
-        raise _FailedError("the reply was cut off")
+        raise _FailedError(Note("broken-reply", most=LARGEST))
     return b"".join(parts)
 
 

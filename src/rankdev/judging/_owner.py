@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankdev._common.checks import check_choice
 from rankdev.errors import DataError, UsageError
 from rankdev.io.judgment_database import as_judgments, read_given_grades
 from rankdev.io.preferences import encode_preferences
@@ -106,30 +107,26 @@ def _checked(session: Session) -> dict[str, list[str]]:
     for model in models:
         try:
             if model not in there or there <= {*models}:
-                raise DataError(
-                    f"{model} and people have not judged the same pairs yet; rankdev judge --check asks them"
-                )
+                raise DataError("no-shared-pair", model=model)
             others = [name for name in models if name != model and name in there]
             found[model] = list(model_check_report(check_model(judged, model, leave_out=others)).opening)
         except DataError as error:
-            found[model] = [f"{error}."]
+            found[model] = [str(error)]
     return found
 
 
 def export(server: JudgeServer, asked: dict[str, Any]) -> Reply:
     """Return judgments, all answers, or the table of judges, as a file."""
     form, what = asked.get("form"), asked.get("what", "judgments")
-    if form not in EXPORTS:
-        raise UsageError(f"the formats are {', '.join(EXPORTS)}")
-    if what not in TABLES:
-        raise UsageError(f"what can be exported: {', '.join(TABLES)}")
+    check_choice("format", str(form), EXPORTS)
+    check_choice("export", what, TABLES)
     if asked.get("safe") and form not in SPREADSHEETS:
-        raise UsageError(f"only {' and '.join(SPREADSHEETS)} are for spreadsheets; leave out safe")
+        raise UsageError("not-needed", name="safe", use=" and ".join(SPREADSHEETS))
     if form == ".txt" and what != "judgments":
-        raise UsageError("lines of words hold judgments only; choose another format")
+        raise UsageError("not-needed", name=".txt", use="judgments")
     table = TABLES[what](server.session)
     if table.is_empty():
-        raise UsageError(f"there are no {'grades' if what == 'grades' else 'judgments'} yet")
+        raise UsageError("none-given", what="grades" if what == "grades" else "judgments")
     if what == "judgments":
         judged = Preferences.from_table(table)
         table = judged.to_polars()

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from rankdev._common.ids import as_id
-from rankdev.errors import DataError, UsageError, shown
+from rankdev.errors import DataError, Note, UsageError
 from rankdev.judging.items import SHOWN
 from rankdev.judging.pool import table_of_texts
 
@@ -45,7 +45,7 @@ class Texts:
     def of(cls, texts: Any, query_texts: Any) -> Texts:
         """Read texts of items and of queries."""
         if query_texts is not None and not isinstance(query_texts, Mapping):
-            raise UsageError(f"query_texts must be {{query: text}}; got {shown(query_texts)}")
+            raise UsageError("bad-value", name="query_texts", value=query_texts, expected="{query: text}")
         queries = {as_id(query): str(text) for query, text in (query_texts or {}).items()}
         if texts is None:
             return cls(None, queries)
@@ -53,7 +53,7 @@ class Texts:
         table = table_of_texts(texts)
         columns = [column for column in SHOWN if column in table.columns]
         if "item" not in table.columns or not columns:
-            raise DataError(f"{name}: expected the column item, perhaps query, and {', '.join(SHOWN)}")
+            raise DataError("no-texts", path=name, columns=SHOWN)
         keys = [key for key in ("query", "item") if key in table.columns]
         rows = table.select(pl.col([*keys, *columns]).cast(pl.String)).iter_rows(named=True)
         items = {
@@ -74,12 +74,12 @@ class Texts:
             return item
         text = self.items.get((query, item)) or self.items.get((item,))
         if not text:
-            raise DataError(f"item {item!r} of query {query!r} has no text; texts must have one of every item")
+            raise DataError("no-text", query=query, item=item)
         return text
 
 
 def parsed(content: str) -> tuple[str, str]:
-    """Return the word of a reply (A, B or equal) and "", or "" and why there is no such word.
+    """Return the word of a reply (A, B or equal) and "", or "" and a note why there is no such word.
 
     >>> parsed("B"), parsed("**Answer: a.**"), parsed("Both mention bridges.\\nAnswer: equal")
     (('B', ''), ('A', ''), ('equal', ''))
@@ -87,25 +87,19 @@ def parsed(content: str) -> tuple[str, str]:
     ('', "'Item A is better than item B' is none of A, B and equal")
     """
     text = _THOUGHT.sub("", content, count=1).strip()
-    if not text:
-        return "", "the reply is empty"
-    found = _WORD.fullmatch(text) or _LAST_LINE.fullmatch(text.splitlines()[-1])
-    return (WORDS[found[1].lower()], "") if found else ("", f"{shown(text)} is none of A, B and equal")
+    found = _WORD.fullmatch(text) or _LAST_LINE.fullmatch((text.splitlines() or [""])[-1])
+    return (WORDS[found[1].lower()], "") if found else ("", Note("not-a-word", text=text))
 
 
 def content_of(found: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the text of a reply, and why it cannot be used ("" where it can)."""
+    """Return the text of a reply, and a note why it cannot be used ("" where it can)."""
     try:
         choice = found["choices"][0]
         content = choice["message"].get("content")
         refusal, ended = choice["message"].get("refusal"), choice.get("finish_reason")
     except (KeyError, IndexError, TypeError, AttributeError):
-        return "", f"the reply has no choices with a message: {shown(dict(found))}"
-    if refusal:
-        return "", f"the model refuses: {shown(str(refusal))}"
-    if ended == "content_filter":
-        return "", "a content filter removed it"
+        return "", Note("not-of-chat", value=dict(found))
+    if refusal or ended == "content_filter":
+        return "", Note("model-refuses", text=str(refusal or ended))
     text = content if isinstance(content, str) else ""
-    if ended == "length":
-        return text, "it was cut off: give options={'max_tokens': …} a larger number"
-    return text, ""
+    return text, Note("reply-cut-off") if ended == "length" else ""

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev.errors import DataError, UsageError, shown
+from rankdev.errors import DataError, UsageError
 from rankdev.io.loading import load_runs, named_systems
 from rankdev.judging.items import Pair, Pool, sorted_pair
 from rankdev.judging.progress import Progress, Rule
@@ -21,7 +21,6 @@ from rankdev.preferences.posterior import Posteriors
 
 CHECKS = 0.25  # fraction of questions about the judge: how far items scatter, how many answers are random
 FEW_CHECKS = 0.1  # the same with a budget, where the order matters more than when to stop
-NEEDS_RUNS = "goal 'decide' needs runs={system: run} of two or more systems, and a measure"
 PER_ITEM = 0.8  # judgments per query, of n log₂ n, before any query is finished
 
 
@@ -250,13 +249,15 @@ class SystemScores:
     @classmethod
     def of(cls, items: Mapping[str, list[str]], runs: Any, measure: str | Measure) -> SystemScores:
         """Find the positions of the items of each query in each run."""
-        if not isinstance(runs, Mapping) or len(runs) < 2:
-            raise UsageError(NEEDS_RUNS)
+        if not isinstance(runs, Mapping):
+            raise UsageError("needed", name="runs", use="goal='decide'")
+        if len(runs) < 2:
+            raise UsageError("too-few", what="a decision", least=2, unit="run", count=len(runs))
         wanted = parse(measure) if isinstance(measure, str) else measure
         read = [*load_runs(named_systems(runs)).values()]
         for system, run in zip(runs, read, strict=True):
             if not any(query in run for query in items):
-                raise DataError(f"system {shown(system)}: the run has none of the queries to be judged")
+                raise DataError("none-known", system=system, what="queries to be judged")
         found = {
             query: [_positions(run.get(query, []), names, wanted.reach) for run in read]
             for query, names in items.items()

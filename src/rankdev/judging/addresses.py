@@ -41,7 +41,9 @@ def check_public_url(address: str) -> None:
         if parts.query or parts.fragment or "@" in parts.netloc:
             raise ValueError
     except ValueError:
-        raise UsageError(f"--public-url {address}: expected an address such as https://judge.example.org") from None
+        raise UsageError(
+            "not-an-address", name="public_url", value=address, example="https://judge.example.org"
+        ) from None
 
 
 class Addresses:
@@ -73,15 +75,14 @@ class Addresses:
         """Whether a proxy encrypts what is sent."""
         return self._origin is not None and self._origin.startswith("https:")
 
-    def refusal(self, host: str, origin: str | None) -> str:
-        """Return why a request to a host from a page is refused; "" where it is not."""
+    def check(self, host: str, origin: str | None) -> None:
+        """Refuse a request to another host, or from a page of another site."""
         name = _name_of(host)
         public = bool(name) and name == self._public_name
         if not public and name not in self._names and ip_of(name) is None:
-            return f"unknown host {name!r}; --public-url allows one more"
+            raise UsageError("unknown-host", host=name)
         if origin not in (None, self._origin) and (public or origin != f"http://{host}"):
-            return f"requests from {origin!r} are refused"
-        return ""
+            raise UsageError("other-site", origin=origin)
 
     def link(self, token: str, host: str, port: int, *, owner: bool) -> str:
         """Return the address of the page; what follows # is never sent over a network.

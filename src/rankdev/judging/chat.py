@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any
 
 from rankdev._common.checks import check_flag, check_number, check_seed, check_whole
-from rankdev.errors import DataError, UsageError, shown
+from rankdev.errors import DataError, Note, UsageError
 from rankdev.judging._asking import BudgetSpentError, NoAnswerError, Reply
 from rankdev.judging._prompts import FORMAT, INSTRUCTIONS, ONCE_MORE, Texts, content_of, parsed
 
@@ -135,9 +135,9 @@ class ChatJudge:
         name = model if name is None else name
         for parameter, value in {"model": model, "instructions": instructions, "name": name}.items():
             if not isinstance(value, str) or not value.strip():
-                raise UsageError(f"{parameter} must be a text; got {shown(value)}")
+                raise UsageError("bad-value", name=parameter, value=value, expected="a text")
         if options is not None and not isinstance(options, Mapping):
-            raise UsageError(f"options must be a dict of fields; got {shown(options)}")
+            raise UsageError("bad-value", name="options", value=options, expected="a dict of fields")
         self.model, self.name = model, name
         self.both_orders = check_flag("both_orders", both_orders)
         self.attempts = check_whole("attempts", attempts, 1)
@@ -226,7 +226,6 @@ class ChatJudge:
         parts = [("query", asked), *zip(("item A", "item B"), sides, strict=True)]
         question = "\n\n".join(f"[{name} {marker}]\n{text}\n[end of {name} {marker}]" for name, text in parts)
         messages = [{"role": "system", "content": self._instructions}, {"role": "user", "content": question}]
-        why = ""
         for attempt in range(self.attempts):
             found = self._call(messages, f"{marker} {attempt}")
             content, why = content_of(found)
@@ -237,8 +236,7 @@ class ChatJudge:
             self._count("invalid")
             messages = [*messages[:2], {"role": "assistant", "content": content or "…"}]
             messages.append({"role": "user", "content": ONCE_MORE})
-        times = f" {self.attempts} times, at last" if self.attempts > 1 else ""
-        raise NoAnswerError(self._endpoint.key.removed(f"the model gave no valid answer{times}: {why}"))
+        raise NoAnswerError(Note("no-valid-answer", attempts=self.attempts, why=why))
 
     def _call(self, messages: list[dict[str, str]], label: str) -> dict[str, Any]:
         from rankdev.judging._endpoint import RejectedError
@@ -246,7 +244,7 @@ class ChatJudge:
         with self._lock:  # a call, and those under way, may be as large as the largest so far
             expected = self._usage.tokens + (self._running + 1) * self._largest
             if self.budget_tokens is not None and expected > self.budget_tokens:
-                raise BudgetSpentError(f"another call may exceed the budget of {self.budget_tokens:,} tokens")
+                raise BudgetSpentError(Note("tokens-spent", budget=self.budget_tokens))
             self._running += 1
         try:
             found = self._endpoint.post({"model": self.model, "messages": messages, **self._options}, label)
@@ -257,7 +255,7 @@ class ChatJudge:
                 self._usage.completion_tokens += completion
                 self._largest = max(self._largest, prompt + completion)
         except RejectedError as error:
-            raise NoAnswerError(str(error)) from None
+            raise NoAnswerError(error) from None
         finally:
             with self._lock:
                 self._running -= 1
@@ -270,7 +268,7 @@ class ChatJudge:
         if len(counts) == 2 and all(isinstance(n, int) and n >= 0 for n in counts):
             return int(counts[0] or 0), int(counts[1] or 0)
         if self.budget_tokens is not None:
-            raise DataError("the server does not count tokens (usage), so that no budget can be kept; give none")
+            raise DataError("uncounted-tokens")
         return 0, 0
 
     def _count(self, what: str) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from rankdev._common.checks import check_choice, check_number, check_path, check_seed, check_whole
-from rankdev.errors import UsageError, counted, shown
-from rankdev.judging._asking import AnswerFile, BudgetSpentError, InvalidReplyError, QuestionLoop
-from rankdev.judging._strategies import NEEDS_RUNS, DecisionStrategy, OrderStrategy, Strategy, SystemScores
+from rankdev.errors import Note, UsageError
+from rankdev.judging._asking import AnswerFile, BudgetSpentError, QuestionLoop
+from rankdev.judging._strategies import DecisionStrategy, OrderStrategy, Strategy, SystemScores
 from rankdev.judging.items import Pool
 from rankdev.judging.progress import Rule
 from rankdev.judging.result import Answer, Better, Collected, JudgeError
@@ -147,8 +147,9 @@ def collect(
                 return result("no useful pair left to ask")
             try:
                 loop.put(pairs)
-            except InvalidReplyError as failed:
-                raise JudgeError(str(failed), result("the judge gave no answer")) from failed.__cause__
+            except JudgeError as failed:
+                failed.collected = result("the judge gave no answer")
+                raise
             except BudgetSpentError as spent:
                 return result(str(spent))
         return result("budget spent" if strategy.unsettled() else reached)
@@ -177,12 +178,12 @@ def strategy_for(
     repeats = check_whole("repeats", repeats, 1)
     if goal == "decide":
         if measure is None:
-            raise UsageError(NEEDS_RUNS)
+            raise UsageError("needed", name="measure", use="goal='decide'")
         return DecisionStrategy(
             pool, SystemScores.of(pool.items, runs, measure), rule.error, repeats=repeats, seed=seed
         )
     if runs is not None or measure is not None:
-        raise UsageError(f"runs and measure belong to goal='decide'; got goal={goal!r}")
+        raise UsageError("not-needed", name="measure" if runs is None else "runs", use="goal='decide'")
     places = check_whole("top", top, 1) if goal == "top" else None
     return OrderStrategy(pool, replace(rule, top=places), repeats=repeats, seed=seed, spread=spread)
 
@@ -207,20 +208,15 @@ def _remarks(pool: Pool, answers: list[Answer]) -> tuple[str, ...]:
     lost = len(judged.items) - len(kept.items)
     if not lost:
         return ()
-    few = counted(lost, "item", "was", of=len(judged.items))
-    return (f"{few} not compared with the others; references leave {'it' if lost == 1 else 'them'} out.",)
+    return (Note("uncompared", count=lost, items=len(judged.items)),)
 
 
 def _out_of_reach(given_up: dict[str, float], pool: Pool) -> tuple[str, ...]:
     """Note the queries in which the goal cannot be reached."""
     if not given_up:
         return ()
-    few = counted(len(given_up), "query", "cannot", of=len(pool.items))
-    wrong = np.mean(list(given_up.values()))
-    return (
-        f"{few} be settled: with an answer to every pair about {wrong:.0%} would still be wrong. Accept a larger error,"
-        " allow more repeats, or give a budget.",
-    )
+    wrong = float(np.mean(list(given_up.values())))
+    return (Note("out-of-reach", count=len(given_up), queries=len(pool.items), wrong=wrong),)
 
 
 def accepted_error(error: float | None, goal: str) -> float:
@@ -232,13 +228,13 @@ def _probability(probability: float | None, goal: str) -> float | None:
     if probability is None:
         return None
     if goal == "decide":
-        raise UsageError("probability belongs to goal='order' or 'top'; a conclusion is wrong with probability error")
+        raise UsageError("not-together", name="probability", other="goal='decide'")
     return check_number("probability", probability, 0.5, 1)
 
 
 def _check(judge: object, budget: int | None, goal: str) -> None:
     if not callable(judge):
-        raise UsageError(f"judge must be a function of a query and two items; got {shown(judge)}")
+        raise UsageError("bad-value", name="judge", value=judge, expected="a function of a query and two items")
     check_choice("goal", goal, GOALS)
     if budget is not None:
         check_whole("budget", budget, 1)

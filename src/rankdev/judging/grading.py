@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from rankdev.errors import DataError, UsageError, shown
+from rankdev.errors import DataError, UsageError
 from rankdev.judging._screens import MANY, ItemScreen, Place
 from rankdev.judging.items import Items
-from rankdev.judging.sessions import LEAST, LONGEST_COMMENT, TooSoonError
+from rankdev.judging.sessions import LEAST, check_comment, check_shown
 from rankdev.judging.store import Store, StoredGrade, check_name
 
 MOST = 10  # grades: each has a digit as its key
-EXPECTED = "expected 2 to 10 grades: a range (0-3), labels from worst to best (bad,fair,good), or 0=bad,1=fair"
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Scale:
     @classmethod
     def parse(cls, text: str) -> Scale:
         """Read a range, labels, or grades with labels."""
-        wrong = UsageError(f"--grades {shown(text)}: {EXPECTED}")
+        wrong = UsageError("not-a-scale", value=text)
         parts = [part.strip() for part in text.split(",")]
         if span := re.fullmatch(r"(-?\d{1,3})\s*-\s*(-?\d{1,3})", text.strip()):
             low, high = int(span[1]), int(span[2])
@@ -79,10 +78,7 @@ class Grading:
         known = {value for value, _ in scale.grades}
         for grade in store.grades():
             if grade.grade is not None and grade.grade not in known:
-                raise DataError(
-                    f"{store.path} has the grade {grade.grade}, which --grades does not; use the scale of before, or"
-                    " another database"
-                )
+                raise DataError("other-scale", path=store.path, grade=grade.grade)
             if items.pool.knows(grade.query, grade.item):
                 self._note(grade, 1)
 
@@ -106,8 +102,7 @@ class Grading:
         place = given.query, given.item
         with self._lock:
             screen = self._screen(name, page, used=True)
-            if screen.asked == place and screen.seconds < self.least:
-                raise TooSoonError(f"a question can be answered when it has been shown for {self.least:g} seconds")
+            check_shown(screen.seconds if screen.asked == place else None, self.least)
             twice = place in self._done.get(name, {}) and not self.store.has_grade(request)
         if not twice and self.store.add_grade(request, given):
             with self._lock:
@@ -192,11 +187,10 @@ class Grading:
         check_name(name)
         query, item, comment, grade = (reply.get(key) for key in ("query", "item", "comment", "grade"))
         if not (isinstance(query, str) and isinstance(item, str) and isinstance(comment, str)):
-            raise UsageError("a grade must have query, item and comment, all text")
-        if len(comment) > LONGEST_COMMENT:
-            raise UsageError(f"a comment may have at most {LONGEST_COMMENT:,} characters; shorten it")
+            raise UsageError("bad-request", expected="query, item and comment, all text")
+        check_comment(comment)
         values = [value for value, _ in self.scale.grades]
         if grade is not None and (isinstance(grade, bool) or grade not in values):
-            raise UsageError(f"a grade must be one of {', '.join(map(str, values))}, or null to skip the item")
+            raise UsageError("bad-request", expected=f"grade, one of {', '.join(map(str, values))} or null")
         self.items.pool.check(query, item)
         return StoredGrade(query, item, None if grade is None else int(grade), name, comment)

@@ -12,7 +12,7 @@ import polars as pl
 
 from rankdev._common.ids import as_id
 from rankdev._common.tables import as_polars, is_table
-from rankdev.errors import DataError, FileFormatError, UsageError, shown
+from rankdev.errors import DataError, UsageError
 from rankdev.io.formats.base import Table
 from rankdev.io.streams import PathLike, Source
 from rankdev.io.tables import read_table
@@ -42,25 +42,26 @@ class Pool:
         if is_table(value):
             value = _listed(as_polars(value))
         if not isinstance(value, Mapping) or not value:
-            raise UsageError(f"items must be {{query: [item, …]}} or {{query: {{item: grade}}}}; got {shown(value)}")
+            expected = "{query: [item, …]} or {query: {item: grade}}"
+            raise UsageError("bad-value", name="items", value=value, expected=expected)
         items: dict[str, list[str]] = {}
         grades: dict[str, dict[str, float]] = {}
         for query, listing in value.items():
             entries = getattr(listing, "grades", None) or listing
             if isinstance(entries, str | bytes) or not isinstance(entries, Iterable):
-                raise UsageError(f"query {shown(query)}: expected a list of items; got {shown(entries)}")
+                raise UsageError("bad-value", query=query, name="items", value=entries, expected="a list")
             name = as_id(query)
             items[name] = [as_id(item) for item in entries]
             if len(set(items[name])) < len(items[name]):
                 twice = next(item for item in items[name] if items[name].count(item) > 1)
-                raise DataError(f"query {name!r}: item {twice!r} appears twice; list it once")
+                raise DataError("appears-twice", query=name, what="item", value=twice)
             if isinstance(entries, Mapping):
                 grades[name] = {as_id(item): grade for item, grade in entries.items()}
         if grades and len(grades) < len(items):
             bare = next(query for query in items if query not in grades)
-            raise DataError(f"query {bare!r} has no grades, but others have; grade all queries or none")
+            raise DataError("ungraded-query", query=bare)
         if all(len(listed) < 2 for listed in items.values()):
-            raise DataError("no pairs to ask: no query has two items")
+            raise DataError("no-pairs")
         return cls(items, grades or None)
 
     def start(self) -> Preferences:
@@ -80,13 +81,12 @@ class Pool:
         """Reject items that are not in the pool."""
         for item in items:
             if not self.knows(query, item):
-                raise DataError(f"query {query!r}: item {item!r} is not among the items to be judged")
+                raise DataError("unknown-item", query=query, item=item)
 
 
 def _listed(frame: pl.DataFrame) -> dict[Any, Any]:
     """Return the items of each query of a table, with grades where it has them."""
-    if missing := [name for name in ("query", "item") if name not in frame.columns]:
-        raise DataError(f"items: there is no column {missing[0]}; expected query and item, and perhaps grade")
+    check_columns(frame, ("query", "item"), "items")
     found: dict[Any, Any] = {}
     for query, part in frame.group_by("query", maintain_order=True):
         items = part["item"].to_list()
@@ -95,10 +95,26 @@ def _listed(frame: pl.DataFrame) -> dict[Any, Any]:
     return found
 
 
+def check_columns(frame: pl.DataFrame, names: Collection[str], path: str) -> None:
+    """Reject a table without columns that it needs."""
+    for name in names:
+        if name not in frame.columns:
+            raise DataError("no-column", path=path, name=name, known=frame.columns)
+
+
+def read_table_with(names: Collection[str], path: PathLike) -> Table:
+    """Read JSONL, CSV, TSV or Parquet that has these columns."""
+    with Source(path) as source:
+        if source.kind in ("trec", "json"):
+            raise DataError("not-a-table", path=source.name, columns=names)
+        table = read_table(source, source.kind)
+    check_columns(table.frame, names, table.name)
+    return table
+
+
 SHOWN = ("title", "text", "url")
 ABOUT = ("text", "description", "narrative")  # of a query: in a table of items, after query_
 OPTIONAL = (*SHOWN, "image", "grade", *(f"query_{name}" for name in ABOUT))
-EXPECTED = f"expected a table with the columns query and item, and perhaps {', '.join(OPTIONAL)}"
 LONGEST_POLICY = 1500  # characters: proxies refuse long headers
 IMAGE_TYPES = {
     ".png": "image/png",
@@ -156,12 +172,7 @@ def read_items(path: PathLike, query_texts: PathLike | None = None) -> Items:
 
     ``query_texts`` is a table of queries, whose texts replace those of the items' table.
     """
-    with Source(path) as source:
-        if source.kind in ("trec", "json"):
-            raise FileFormatError(source.name, EXPECTED)
-        table = read_table(source, source.kind)
-    if missing := [name for name in ("query", "item") if name not in table.frame.columns]:
-        raise FileFormatError(table.name, f"there is no column {missing[0]}; {EXPECTED}")
+    table = read_table_with(("query", "item"), path)
     frame = table.frame.select(name for name in ("query", "item", *OPTIONAL) if name in table.frame.columns)
     content: dict[tuple[str, str], dict[str, str]] = {}
     images: dict[tuple[str, str], Path] = {}
@@ -171,7 +182,7 @@ def read_items(path: PathLike, query_texts: PathLike | None = None) -> Items:
         entry = _Row(table, row, values)
         query, item = entry.needed("query"), entry.needed("item")
         if (query, item) in content:
-            entry.fail(f"item {shown(item)} appears twice in query {shown(query)}")
+            raise entry.wrong("appears-twice", query=query, what="item", value=item)
         content[query, item] = entry.shown()
         if image := entry.image(Path(str(path)).absolute().parent):
             images[query, item] = image
@@ -179,7 +190,7 @@ def read_items(path: PathLike, query_texts: PathLike | None = None) -> Items:
         for name in ABOUT:
             text = entry.text(f"query_{name}")
             if text and about.setdefault(query, {}).setdefault(name, text) != text:
-                entry.fail(f"query {shown(query)} has two texts in the column query_{name}; keep one")
+                raise entry.wrong("two-texts", key="query", name=query)
     graded = "grade" in frame.columns
     items: dict[str, Any] = {query: entries if graded else list(entries) for query, entries in grades.items()}
     if query_texts is not None:
@@ -202,11 +213,11 @@ def read_queries(path: PathLike, wanted: Collection[str]) -> dict[str, dict[str,
             entry = _Row(table, row, values)
             query = entry.needed("query")
             if query in found:
-                entry.fail(f"query {shown(query)} appears twice; keep one row")
+                raise entry.wrong("appears-twice", what="query", value=query)
             found[query] = {name: entry.text(name) for name in columns if entry.text(name)}
     mine = {query: texts for query, texts in found.items() if query in wanted}
     if not mine:
-        raise FileFormatError(path, "it has none of the queries of the items; are the ids the same?")
+        raise DataError("none-known", path=path, what="queries of the items")
     return mine
 
 
@@ -216,8 +227,8 @@ class _Row:
     number: int
     values: Mapping[str, Any]
 
-    def fail(self, message: str) -> None:
-        raise FileFormatError(self.table.name, message, self.table.line_of(self.number))
+    def wrong(self, kind: str, /, **fields: Any) -> DataError:
+        return DataError(kind, path=self.table.name, line=self.table.line_of(self.number), **fields)
 
     def text(self, name: str) -> str:
         value = self.values.get(name)
@@ -225,32 +236,32 @@ class _Row:
 
     def needed(self, name: str) -> str:
         if not self.text(name):
-            self.fail(f"the {name} is empty")
+            raise self.wrong("no-value", name=name)
         return self.text(name)
 
     def shown(self) -> dict[str, str]:
         entry = {name: self.text(name) for name in SHOWN if self.text(name)}
         if "url" in entry and not _on_the_web(entry["url"]):
-            self.fail(f"the url is {shown(entry['url'])}; expected one that begins with http:// or https://")
+            raise self._no_address("url", entry["url"])
         if _on_the_web(self.text("image")):
             entry["image"] = self.text("image")
             try:
                 origin_of(entry["image"])
             except ValueError:
-                self.fail(
-                    f"the image is {shown(entry['image'])}; expected an address such as https://example.org/a.png"
-                )
+                raise self._no_address("image", entry["image"]) from None
         return entry
+
+    def _no_address(self, name: str, value: str) -> DataError:
+        return self.wrong("not-an-address", name=name, value=value, example="https://example.org/a.png")
 
     def image(self, folder: Path) -> Path | None:
         image = self.text("image")
         if not image or _on_the_web(image):
             return None
         path = folder / image
-        if path.suffix.lower() not in IMAGE_TYPES:
-            self.fail(f"the image is {shown(image)}; expected {', '.join(IMAGE_TYPES)}, or an address")
-        if not path.is_file():
-            self.fail(f"there is no image {shown(image)} next to the file")
+        if path.suffix.lower() not in IMAGE_TYPES or not path.is_file():
+            expected = f"an address, or a file in the same folder ({', '.join(IMAGE_TYPES)})"
+            raise self.wrong("bad-value", name="image", value=image, expected=expected)
         return path
 
     def grade(self) -> float:
@@ -258,8 +269,8 @@ class _Row:
         try:
             return float(value)
         except (TypeError, ValueError):
-            self.fail(f"the grade is {shown(value)}; expected a number for every item, or no such column")
-            raise
+            expected = "a number for every item, or no such column"
+            raise self.wrong("bad-value", name="grade", value=value, expected=expected) from None
 
 
 def _on_the_web(text: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rankdev.errors import UsageError, shown
+from rankdev.errors import UsageError
 from rankdev.judging.store import Store, check_name
 
 SECRET = re.compile(r"[\w-]{22}", re.ASCII)
@@ -94,9 +94,7 @@ class Tokens:
             check_name(name)
             known = replace(self, personal=personal).taken(name)
             if known not in (None, name):
-                raise UsageError(
-                    f"{shown(name)} could be taken for {shown(known)}, who has a link; choose another name"
-                )
+                raise UsageError("like-name", name=name, other=known)
             if not personal.get(name):
                 personal[name] = _secret()
         return replace(self, personal=personal)
@@ -104,7 +102,7 @@ class Tokens:
     def revoked(self, name: str) -> Tokens:
         """End a judge's link; the name stays taken, so that nobody else can answer under it."""
         if not self.personal.get(name):
-            raise UsageError(f"{shown(name)} has no link")
+            raise UsageError("no-link", name=name)
         return replace(self, personal={**self.personal, name: ""}, salt=_secret())
 
     @property

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import check_names, check_number
+from rankdev._common.checks import check_choice, check_names, check_number
 from rankdev._common.result import Result
 from rankdev.display.cells import percent
 from rankdev.display.dispatch import report_of, reports
 from rankdev.display.report import Report, Table
-from rankdev.errors import DataError, UsageError, counted, shown, suggestion
+from rankdev.errors import DataError, Note, UsageError, counted
 from rankdev.io.judgment_database import as_judgments, is_database, read_answers
 from rankdev.judging._strategies import Left
 from rankdev.judging.items import Pair, Pool, sorted_pair
@@ -45,7 +45,7 @@ class CheckStrategy:
             if answer.worker == model and answer.outcome != "skip" and pool.knows(*answer.pair):
                 by_query.setdefault(answer.query, {})[sorted_pair(answer.pair)] = 0.0
         if not by_query:
-            raise DataError(f"{shown(model)} has not judged these items; ask it first, with --model")
+            raise DataError("unasked-model", model=model)
         self.pool, self.repeats = pool, repeats
         queries = sorted(by_query)
         rng = np.random.default_rng(seed)
@@ -211,23 +211,18 @@ def check_model(
     """
     alpha = check_number("alpha", alpha, 0, 1)
     if (runs is None) != (measures is None):
-        raise UsageError("scores need runs= and measures=; give both or none")
+        missing, given = ("runs", "measures") if runs is None else ("measures", "runs")
+        raise UsageError("needed", name=missing, use=given)
     judged, skipped = _read(judgments)
     frame = judged.to_polars()
     names = check_names("leave_out", leave_out)
     for name in (model, *names):
-        if not isinstance(name, str) or name not in judged.workers:
-            known = ", ".join(map(shown, judged.workers[:5])) or "no worker"
-            raise UsageError(
-                f"{shown(name)} has judged nothing here{suggestion(str(name), judged.workers)}; found {known}"
-            )
+        check_choice("worker", name, judged.workers)
     mine = frame.filter(pl.col("worker") == model)
     theirs = frame.filter(~pl.col("worker").is_in([model, *names]))
     both = _shared_answers(mine, theirs)
     if both.is_empty():
-        raise DataError(
-            f"no pair was judged by {shown(model)} and a person; ask people what it was asked (rankdev judge --check)"
-        )
+        raise DataError("no-shared-pair", model=model)
     agreement, low, high = _mean_agreement(both, alpha, "query")
     verdict = "better than chance" if low > CHANCE else "worse than chance" if high < CHANCE else "undecided"
     scores, remarks = (
@@ -261,7 +256,7 @@ def _read(judgments: Any) -> tuple[Preferences, set[tuple[str, str, str]]]:
         answers = read_answers(judgments)
         table = as_judgments(answers)
         if table.is_empty():
-            raise DataError(f"{judgments}: nothing was judged yet")
+            raise DataError("no-judged-pairs", path=judgments)
         found = Preferences.from_table(table)
         left = answers.filter(pl.col("outcome") == "skip", pl.col("kind") == "").select("query", "first", "second")
         skipped = {(query, min(a, b), max(a, b)) for query, a, b in left.rows()}
@@ -270,7 +265,7 @@ def _read(judgments: Any) -> tuple[Preferences, set[tuple[str, str, str]]]:
 
         found, skipped = read_preferences(judgments), set()
     if found.worker is None:
-        raise DataError("the judgments do not record who judged; a check needs the worker of each")
+        raise DataError("no-workers")
     return found, skipped
 
 
@@ -351,12 +346,9 @@ def _estimated_scores(
     begun, open_ = set(known["query"]), set(asked.join(known, on=pair, how="anti")["query"])
     finished = sorted((begun - open_) & set(given["query"]))
     if len(finished) < FEWEST:
-        raise DataError(
-            f"people have finished {counted(len(finished), 'query')} that the model judged; scores need at least"
-            f" {FEWEST}: in each, an answer to every pair that the model answered"
-        )
+        raise DataError("few-finished", count=len(finished), least=FEWEST)
     left = len(begun) - len(finished)
-    remarks = [f"{counted(left, 'query', 'is')} left out of the scores: people have not finished."] if left else []
+    remarks: list[str] = [Note("unfinished-queries", count=left)] if left else []
     judged = given.filter(pl.col("query").is_in(finished))
     human, model = (scored(part.select("query", "winner", "loser", "tie"), runs, measures) for part in (judged, mine))
     return prediction_powered(human, model, alpha=alpha), remarks

@@ -43,12 +43,16 @@ def read_guidelines(path: str) -> str:
     """Read a file of Markdown: what makes an item better, for people and for models."""
     try:
         text = Path(path).read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise DataError(f"--guidelines {path}: {getattr(error, 'strerror', None) or 'expected UTF-8'}") from None
-    if "\0" in text or len(text) > LONGEST_GUIDELINES:
-        raise DataError(f"--guidelines {path}: expected text of at most {LONGEST_GUIDELINES:,} characters")
+    except OSError as error:
+        raise DataError("cannot-open", path=path, why=error.strerror) from None
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise DataError("not-utf8", path=path)
+    if len(text) > LONGEST_GUIDELINES:
+        raise DataError("too-long", path=path, what="guidelines", most=LONGEST_GUIDELINES)
     if not parsed(text):
-        raise DataError(f"--guidelines {path}: the file is empty; write what makes an item better, as Markdown")
+        raise DataError("empty", path=path, name="the file", expected="what makes an item better, as Markdown")
     return text
 
 

@@ -13,7 +13,7 @@ from rankdev._common.ids import as_id
 from rankdev._common.tables import as_polars, is_table
 from rankdev.core.ordering import Order, Ties
 from rankdev.core.runs import RunLike
-from rankdev.errors import DataError, UsageError, counted, shown, warn
+from rankdev.errors import DataError, UsageError, warn
 from rankdev.io.loading import load_runs, named_systems
 from rankdev.io.streams import Source
 from rankdev.io.tables import read_table
@@ -64,14 +64,11 @@ def pool(
             for place, item in enumerate(run[query][:depth]):
                 best[query, item] = min(place, best.get((query, item), place))
     if not best:
-        raise DataError("the runs have no items: there is nothing to judge")
+        raise DataError("none-given", what="items to judge")
     queries = {query: number for number, query in enumerate(dict.fromkeys(query for query, _ in best))}
     chosen = sorted(best, key=lambda entry: (queries[entry[0]], best[entry], entry[1]))
     frame = pl.DataFrame(chosen, schema={"query": pl.String, "item": pl.String}, orient="row")
     return frame if texts is None else _with_texts(frame, *_texts(texts, set(frame["item"])))
-
-
-EXPECTED = f"expected a table with the column item, perhaps query, and one or more of {', '.join(OPTIONAL)}"
 
 
 def _texts(texts: Any, items: Collection[str]) -> tuple[str, pl.DataFrame]:
@@ -92,7 +89,7 @@ def table_of_texts(texts: Any, items: Collection[str] = _Everything()) -> pl.Dat
         return _as_table({as_id(item): str(text) for item, text in texts.items()})
     if is_table(texts):
         return as_polars(texts)
-    raise UsageError(f"texts must be a file, a table or {{item: text}}; got {shown(texts)}")
+    raise UsageError("bad-value", name="texts", value=texts, expected="a file, a table or {item: text}")
 
 
 def _read(path: str | os.PathLike[str], items: Collection[str]) -> pl.DataFrame:
@@ -112,18 +109,17 @@ def _as_table(texts: Mapping[str, str]) -> pl.DataFrame:
 def _with_texts(frame: pl.DataFrame, name: str, texts: pl.DataFrame) -> pl.DataFrame:
     columns = [column for column in OPTIONAL if column in texts.columns]
     if "item" not in texts.columns or not columns:
-        raise DataError(f"{name}: {EXPECTED}")
+        raise DataError("no-texts", path=name, columns=OPTIONAL)
     keys = [key for key in ("query", "item") if key in texts.columns]
     texts = texts.select(*(pl.col(key).cast(pl.String) for key in keys), *columns)
     twice = texts.filter(texts.select(keys).is_duplicated())
     if len(twice):
-        raise DataError(f"{name}: item {shown(twice['item'][0])} appears twice; list it once")
+        raise DataError("appears-twice", path=name, what="item", value=twice["item"][0])
     joined = frame.join(texts, on=keys, how="left", maintain_order="left")
     bare = joined.filter(pl.all_horizontal(pl.col(columns).is_null()))
     if len(bare) == len(frame):
-        raise DataError(f"{name}: none of its items is in the runs; are the ids the same?")
+        raise DataError("none-known", path=name, what="items of the runs")
     if len(bare):
-        first = f"{bare['item'][0]} of query {bare['query'][0]}"
-        lacking = counted(len(bare), "item", "has", of=len(frame))
-        warn(f"{lacking} no text in {name}, first {first}")
+        query, item = bare.select("query", "item").row(0)
+        warn("lacks-texts", path=name, count=len(bare), items=len(frame), query=query, item=item)
     return joined

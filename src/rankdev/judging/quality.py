@@ -15,15 +15,12 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
-from rankdev.errors import FileFormatError, counted, shown
-from rankdev.io.streams import PathLike, Source
-from rankdev.io.tables import read_table
-from rankdev.judging.items import Pair, Pool, sorted_pair
+from rankdev.errors import DataError, Note, counted
+from rankdev.io.streams import PathLike
+from rankdev.judging.items import Pair, Pool, read_table_with, sorted_pair
 
 GOLD_SHARE = 0.1  # of the questions, while a judge has not answered all gold pairs
 COLUMNS = ("query", "first", "second", "outcome")
-OUTCOMES = ("first", "second", "tie")
-EXPECTED = "expected a table with the columns query, first, second and outcome (first, second or tie)"
 ALPHA = 0.05
 FAST = 1.0  # seconds: nobody reads two items in less
 FEW = 20  # answers, or pairs judged by two, below which nothing is said
@@ -34,34 +31,24 @@ SIDE = 0.5  # of the answers of somebody who looks at the items are for the left
 
 def read_gold(path: PathLike, pool: Pool) -> dict[Pair, str | None]:
     """Read the better item of pairs, None where both are equally good: query, first, second, and outcome."""
-    with Source(path) as source:
-        if source.kind in ("trec", "json"):
-            raise FileFormatError(source.name, EXPECTED)
-        table = read_table(source, source.kind)
-    if missing := [name for name in COLUMNS if name not in table.frame.columns]:
-        raise FileFormatError(table.name, f"there is no column {missing[0]}; {EXPECTED}")
+    table = read_table_with(COLUMNS, path)
     found: dict[Pair, str | None] = {}
     for number, row in enumerate(table.frame.select(COLUMNS).iter_rows()):
         query, first, second, outcome = ("" if value is None else str(value) for value in row)
-        wrong = _wrong(pool, found, query, first, second, outcome)
-        if wrong:
-            raise FileFormatError(table.name, wrong, table.line_of(number))
-        found[sorted_pair((query, first, second))] = {"first": first, "second": second, "tie": None}[outcome]
+        better = {"first": first, "second": second, "tie": None}
+        pair = sorted_pair((query, first, second))
+        try:
+            if outcome not in better:
+                raise DataError("bad-value", name="outcome", value=outcome, expected="first, second or tie")
+            if first == second:
+                raise DataError("self-compared", query=query, item=first)
+            pool.check(query, first, second)
+            if pair in found:
+                raise DataError("appears-twice", query=query, what="pair", value=(first, second))
+        except DataError as error:
+            raise error.at(path=table.name, line=table.line_of(number)) from None
+        found[pair] = better[outcome]
     return found
-
-
-def _wrong(pool: Pool, found: Mapping[Pair, str | None], query: str, first: str, second: str, outcome: str) -> str:
-    """Return what is wrong with a row, if anything is."""
-    if outcome not in OUTCOMES:
-        return f"the outcome is {shown(outcome)}; expected first, second or tie"
-    if first == second:
-        return f"both items are {shown(first)}; expected two"
-    for item in (first, second):
-        if not pool.knows(query, item):
-            return f"query {shown(query)}: item {shown(item)} is not among the items to be judged"
-    if sorted_pair((query, first, second)) in found:
-        return f"query {shown(query)}: the pair {shown(first)}, {shown(second)} appears twice; keep one"
-    return ""
 
 
 @dataclass(frozen=True)
@@ -71,15 +58,15 @@ class Check:
     name: str
     least: float  # what is expected
     most: float
-    below: str
+    below: str  # kinds of notes
     above: str = ""
 
 
 CHECKS = (
-    Check("fast", 0.0, 0.5, "", f"more than half of the answers took less than {FAST:g} second"),
-    Check("left", SIDE, SIDE, "prefers the right, whatever is there", "prefers the left, whatever is there"),
-    Check("gold", 0.8, 1.0, "agrees with less than 80% of the gold pairs"),
-    Check("others", 0.5, 1.0, "agrees with others less often than by chance"),
+    Check("fast", 0.0, 0.5, "", "fast-judge"),
+    Check("left", SIDE, SIDE, "right-judge", "left-judge"),
+    Check("gold", 0.8, 1.0, "misses-gold"),
+    Check("others", 0.5, 1.0, "disagrees"),
 )
 
 
@@ -127,12 +114,9 @@ def judge_quality(answers: pl.DataFrame, gold: Mapping[Pair, str | None], models
     names = [check.name for check in CHECKS]
     remarks = []
     if judges.height and not any(judges[f"{name}_n"].sum() for name in ("gold", "others")):
-        remarks.append("Random answers would not show here: that takes gold pairs, or pairs judged by two.")
+        remarks.append(Note("random-unseen"))
     if judges.height and judges["notes"].list.len().sum():
-        remarks.append(
-            f"All notes about judges together are wrong with a probability of at most {ALPHA:.0%}, however often one"
-            " looks; look at the answers before drawing conclusions."
-        )
+        remarks.append(Note("notes-of-judges", alpha=ALPHA))
     left = values["left"]["value"]
     return Quality(
         judges.select("judge", "answers", "skips", "ties", "seconds", *_columns(names), "enough", "notes"),
@@ -211,9 +195,9 @@ def _judges(people: pl.DataFrame, values: Mapping[str, pl.DataFrame]) -> pl.Data
         surely_low, surely_high = limits(total, n, alpha)
         for k in range(table.height):
             if surely_high[k] < check.least:
-                notes[k].append(check.below)
+                notes[k].append(Note(check.below))
             elif surely_low[k] > check.most:
-                notes[k].append(check.above)
+                notes[k].append(Note(check.above))
         mean = np.divide(total, n, out=np.full_like(n, np.nan), where=n > 0)
         columns = (pl.Series(mean).fill_nan(None), pl.Series(low), pl.Series(high), pl.Series(n.astype(np.int64)))
         table = table.with_columns(c.alias(name) for name, c in zip(_columns([check.name]), columns, strict=True))

@@ -162,7 +162,7 @@ class Collected(Result):
         judged = self.preferences
         compared = {judged.queries[k] for k in np.unique(judged.item_query[judged.winner])}
         if not compared:
-            raise DataError("no references yet: nothing was judged")
+            raise DataError("none-given", what="judgments")
         return references_from_preferences(judged.select(compared), disconnected="largest", seed=self.seed)
 
     def to_polars(self) -> pl.DataFrame:
@@ -214,21 +214,17 @@ class Collected(Result):
 class JudgeError(DataError):
     """A judge failed or gave an invalid answer.
 
-    Parameters
+    Attributes
     ----------
-    message : str
-        What went wrong, and at which question.
-    collected : Collected, optional
-        All earlier answers.
+    collected : Collected or None
+        All other answers.
 
     See Also
     --------
     collect : Raises it.
     """
 
-    def __init__(self, message: str, collected: Collected | None = None) -> None:
-        super().__init__(message)
-        self.collected = collected
+    collected: Collected | None = None
 
 
 @reports(Collected)

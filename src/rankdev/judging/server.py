@@ -15,7 +15,7 @@ from socketserver import TCPServer
 from threading import Lock
 from typing import Any
 
-from rankdev.errors import RankdevError, shown
+from rankdev.errors import RankdevError, UsageError
 from rankdev.judging._database import StoreError
 from rankdev.judging._markdown import parsed
 from rankdev.judging._owner import CALLS
@@ -24,18 +24,20 @@ from rankdev.judging.grading import Grading
 from rankdev.judging.items import IMAGE_TYPES
 from rankdev.judging.links import Caller, Tokens, same
 from rankdev.judging.page import PARTS, html, part, policy, preferred
-from rankdev.judging.sessions import Session, TooSoonError
+from rankdev.judging.sessions import Session
 
 LARGEST = 1 << 20
 LONGEST_PAGE = 40
-
-
-class RefusedError(Exception):
-    """A request that is refused, and why."""
-
-    def __init__(self, status: HTTPStatus, message: str) -> None:
-        super().__init__(message)
-        self.status = status
+STATUS = {  # of errors by kind
+    "bad-link": HTTPStatus.UNAUTHORIZED,
+    "incomplete-request": HTTPStatus.REQUEST_TIMEOUT,
+    "internal-error": HTTPStatus.INTERNAL_SERVER_ERROR,
+    "needs-length": HTTPStatus.LENGTH_REQUIRED,
+    "not-found": HTTPStatus.NOT_FOUND,
+    "not-json-request": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    "too-soon": HTTPStatus.TOO_EARLY,
+    **dict.fromkeys(("other-site", "own-link", "owner-only", "unknown-host"), HTTPStatus.FORBIDDEN),
+}
 
 
 class JudgeServer(ThreadingHTTPServer):
@@ -139,19 +141,15 @@ class Handler(BaseHTTPRequestHandler):
         try:
             self._check_caller()
             status, (content, kind) = HTTPStatus.OK, work()
-        except RefusedError as error:
-            status, content, kind = error.status, _json({"error": str(error)}), "application/json"
-        except StoreError as error:
-            self.server.warn(str(error))
-            status, kind = HTTPStatus.SERVICE_UNAVAILABLE, "application/json"
-            content = _json({"error": str(error)})
-        except TooSoonError as error:
-            status, content, kind = HTTPStatus.TOO_EARLY, _json({"error": str(error)}), "application/json"
-        except RankdevError as error:
-            status, content, kind = HTTPStatus.BAD_REQUEST, _json({"error": str(error)}), "application/json"
         except Exception as error:
-            message = f"internal error ({type(error).__name__}: {error})"
-            status, content, kind = HTTPStatus.INTERNAL_SERVER_ERROR, _json({"error": message}), "application/json"
+            told = error
+            if not isinstance(told, RankdevError):
+                told = RankdevError("internal-error", why=f"{type(error).__name__}: {error}")
+            elif isinstance(told, StoreError):
+                self.server.warn(str(told))
+            usual = HTTPStatus.SERVICE_UNAVAILABLE if isinstance(told, StoreError) else HTTPStatus.BAD_REQUEST
+            status = STATUS.get(told.kind, usual)
+            content, kind = _json({"error": str(told), "kind": told.kind}), "application/json"
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8" if kind.startswith("text/") else kind)
         self.send_header("Content-Length", str(len(content)))
@@ -168,15 +166,13 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def _check_caller(self) -> None:
-        refusal = self.server.addresses.refusal(self.headers.get("Host", "").lower(), self.headers.get("Origin"))
-        if refusal:
-            raise RefusedError(HTTPStatus.FORBIDDEN, refusal)
+        self.server.addresses.check(self.headers.get("Host", "").lower(), self.headers.get("Origin"))
         if "Transfer-Encoding" in self.headers or len(self.headers.get_all("Content-Length", ())) > 1:
-            raise RefusedError(HTTPStatus.LENGTH_REQUIRED, "a request needs one length")
+            raise UsageError("needs-length")
 
     def _get(self) -> tuple[bytes, str]:
         if self.headers.get("Content-Length", "0") != "0":
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "a request for a page has no body")
+            raise UsageError("bad-request", expected="no body")
         path = self.path.partition("?")[0]
         if path == "/":
             return html(preferred(self.headers.get("Accept-Language", ""))), "text/html"
@@ -188,33 +184,30 @@ class Handler(BaseHTTPRequestHandler):
             image = images[int(asked[2])]
             with suppress(OSError):  # it was deleted
                 return image.read_bytes(), IMAGE_TYPES[image.suffix.lower()]
-        raise RefusedError(HTTPStatus.NOT_FOUND, "not found")
+        raise UsageError("not-found")
 
     def _post(self) -> tuple[bytes, str]:
         if self.headers.get_content_type() != "application/json":
-            raise RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "requests must be JSON")
+            raise UsageError("not-json-request")
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
         caller = self.server.tokens.caller(token)
         if caller is None:
-            raise RefusedError(
-                HTTPStatus.UNAUTHORIZED,
-                "the link is incomplete, or no longer valid: open it exactly as it was given, or ask for another",
-            )
+            raise UsageError("bad-link")
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit()) or int(length) > LARGEST:
-            raise RefusedError(HTTPStatus.BAD_REQUEST, f"a request may have at most {LARGEST:,} bytes")
+            raise UsageError("bad-request", expected=f"a length of at most {LARGEST:,} bytes")
         try:
             asked = json.loads(self.rfile.read(int(length)))
             json.dumps(asked, ensure_ascii=False).encode()  # half of a surrogate pair is no text
         except TimeoutError:
-            raise RefusedError(HTTPStatus.REQUEST_TIMEOUT, "the request is incomplete") from None
+            raise UsageError("incomplete-request") from None
         except (ValueError, RecursionError):
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "the request is not valid JSON") from None
+            asked = None
         if not isinstance(asked, dict):
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "a request must be a JSON object")
+            raise UsageError("bad-request", expected="a JSON object")
         if self.path in CALLS:
             if not caller.owner:
-                raise RefusedError(HTTPStatus.FORBIDDEN, "this needs the owner's link")
+                raise UsageError("owner-only")
             return CALLS[self.path](self.server, asked)
         reply = self._reply(caller, asked)
         return _json({**reply, "owner": caller.owner, "images": self.server.tokens.images}), "application/json"
@@ -251,9 +244,7 @@ class Handler(BaseHTTPRequestHandler):
         name = _text(asked, "judge")
         self.server.session.check_person(name)
         if (known := self.server.tokens.taken(name)) is not None:
-            raise RefusedError(
-                HTTPStatus.FORBIDDEN, f"{shown(known)} has a link of their own: use that link, or choose another name"
-            )
+            raise UsageError("own-link", name=known)
         return name
 
     def _call(self, asked: dict[str, Any], judge: str, page: str) -> dict[str, Any]:
@@ -267,7 +258,7 @@ class Handler(BaseHTTPRequestHandler):
                 return session.undo(judge, page)
             case "/api/leave":
                 return session.leave(judge, page)
-        raise RefusedError(HTTPStatus.NOT_FOUND, "unknown request")
+        raise UsageError("not-found")
 
 
 def _history(session: Session, judge: str, asked: dict[str, Any]) -> dict[str, Any]:
@@ -285,14 +276,14 @@ PAST = {"/api/history": _history, "/api/change": _change}
 def _text(asked: dict[str, Any], name: str) -> str:
     value = asked.get(name)
     if not isinstance(value, str) or not value:
-        raise RefusedError(HTTPStatus.BAD_REQUEST, f"a request needs {name}, a text")
+        raise UsageError("bad-request", expected=f"{name}, a text")
     return value
 
 
 def _page_of(asked: dict[str, Any]) -> str:
     page = asked.get("page", "")
     if not isinstance(page, str) or len(page) > LONGEST_PAGE:
-        raise RefusedError(HTTPStatus.BAD_REQUEST, f"page must be a text of at most {LONGEST_PAGE} characters")
+        raise UsageError("bad-request", expected=f"page, a text of at most {LONGEST_PAGE} characters")
     return page
 
 

@@ -24,10 +24,6 @@ HISTORY = 50  # answers that a judge can look at again
 LEAST = 0.4  # seconds: the second click of a double click comes sooner, and nobody reads a pair in less
 
 
-class TooSoonError(UsageError):
-    """An answer to a pair that was just put on the screen."""
-
-
 class Session:
     """Asks questions and takes answers of any number of judges at once.
 
@@ -60,7 +56,7 @@ class Session:
     def check_person(self, name: str) -> None:
         """Refuse the name of a model to people: their answers would be taken for its."""
         if folded(name) in self._models:
-            raise UsageError(f"{name!r} is the name of a model here; choose another name")
+            raise UsageError("name-of-model", name=name)
 
     def question(self, name: str, page: str = "") -> dict[str, Any]:
         """Return the question that a judge is to answer now."""
@@ -80,7 +76,7 @@ class Session:
         """
         answer = self._checked(name, reply)
         shown = self.questions.seconds_shown(name, page, answer.pair)
-        self._refuse_slips(shown)
+        check_shown(shown, self.least)
         kind = "gold" if sorted_pair(answer.pair) in self.questions.gold else ""
         twice = sorted_pair(answer.pair) in self.questions.compared(name) and not self.store.has(request)
         answer = replace(answer, kind=kind, seconds=None if shown is None else round(shown, 3))
@@ -92,10 +88,6 @@ class Session:
         """Let others have the questions of a page that was closed."""
         self.questions.leave(name, page)
         return {}
-
-    def _refuse_slips(self, shown: float | None) -> None:
-        if shown is not None and shown < self.least:
-            raise TooSoonError(f"a question can be answered when it has been shown for {self.least:g} seconds")
 
     def undo(self, name: str, page: str = "") -> dict[str, Any]:
         """Take back the judge's last answer, and ask it again."""
@@ -118,10 +110,10 @@ class Session:
         """Change an earlier answer of a judge, on disk when this returns; the old one is kept and marked."""
         check_name(name)
         if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 1 << 62:
-            raise UsageError("a change needs answer, the number of one that was listed")
+            raise UsageError("bad-request", expected="answer, the number of one that was listed")
         if outcome not in OUTCOMES or not isinstance(comment, str):
-            raise UsageError(f"a change needs outcome, one of {', '.join(OUTCOMES)}, and comment, a text")
-        _check_comment(comment)
+            raise UsageError("bad-request", expected=f"outcome, one of {', '.join(OUTCOMES)}, and comment, a text")
+        check_comment(comment)
         changed = self.store.change(request, number, name, str(outcome), comment)
         if changed is not None and self._knows(changed[0]):
             self.questions.change(*changed)
@@ -166,15 +158,22 @@ class Session:
         check_name(name)
         values = [reply.get(key) for key in ("query", "first", "second", "outcome", "comment")]
         if not all(isinstance(value, str) for value in values):
-            raise UsageError("an answer must have query, first, second, outcome and comment, all text")
+            raise UsageError("bad-request", expected="query, first, second, outcome and comment, all text")
         query, first, second, outcome, comment = (str(value) for value in values)
         if outcome not in OUTCOMES or first == second:
-            raise UsageError(f"an answer must be one of {', '.join(OUTCOMES)} about two items")
-        _check_comment(comment)
+            raise UsageError("bad-request", expected=f"outcome, one of {', '.join(OUTCOMES)}, about two items")
+        check_comment(comment)
         self.items.pool.check(query, first, second)
         return StoredAnswer(query, first, second, outcome, name, comment)
 
 
-def _check_comment(comment: str) -> None:
+def check_comment(comment: str) -> None:
+    """Refuse a comment that is too long."""
     if len(comment) > LONGEST_COMMENT:
-        raise UsageError(f"a comment may have at most {LONGEST_COMMENT:,} characters; shorten it")
+        raise UsageError("too-long", what="a comment", most=LONGEST_COMMENT)
+
+
+def check_shown(seconds: float | None, least: float) -> None:
+    """Refuse an answer to what was just put on the screen."""
+    if seconds is not None and seconds < least:
+        raise UsageError("too-soon", seconds=least)

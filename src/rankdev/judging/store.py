@@ -20,9 +20,7 @@ LONGEST_NAME = 80
 def check_name(name: str) -> None:
     """Reject a name that no judge can have."""
     if not name or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
-        raise UsageError(
-            f"a judge's name must have 1 to {LONGEST_NAME} printable characters, without leading or trailing spaces"
-        )
+        raise UsageError("bad-name", most=LONGEST_NAME)
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class Store(Database):
             if before is None:
                 _insert(connection, request, replace(answer, at=_now()))
             elif before != (*answer.pair, answer.outcome, answer.worker):
-                raise DataError("this request was made before, with another answer; load the page again")
+                raise DataError("other-answer")
         return before is None
 
     def has(self, request: str) -> bool:
@@ -91,7 +89,7 @@ class Store(Database):
                     (*row, grade.comment, _now()),
                 )
             elif before != row:
-                raise DataError("this request was made before, with another grade; load the page again")
+                raise DataError("other-answer")
         return before is None
 
     def has_grade(self, request: str) -> bool:
@@ -144,10 +142,10 @@ class Store(Database):
             for _, before in _select(connection, "request = ?", request):
                 if (before.worker, before.outcome, before.comment) == (worker, outcome, comment):
                     return None
-                raise DataError("this request was made before, with another answer; load the page again")
+                raise DataError("other-answer")
             found = _select(connection, "id = ? AND worker = ? AND NOT undone", number, worker)
             if not found:
-                raise DataError("this answer is not there any more: it was taken back or changed; open the list again")
+                raise DataError("answer-gone")
             old = found[0][1]
             changed = replace(old, outcome=outcome, comment=comment, at=_now())
             new = _insert(connection, request, changed)

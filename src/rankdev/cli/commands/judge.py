@@ -136,7 +136,7 @@ def judge_command(
     grading = None if scale is None else Grading(shown, store, scale, repeats=goal["repeats"])
     session = Session(shown, store, strategy, checked=check, gold=known)
     if session.unmatched:
-        write_notes([Note("other-items", count=session.unmatched, database=database, file=items)])
+        write_notes([Note("other-items", count=session.unmatched, path=database)])
     try:
         server = _started(session, host, port, public_url, guide, grading, names)
     except BaseException:
