@@ -96,20 +96,6 @@ class DataError(RankdevError, ValueError):
     rankdev.errors.DataError: rank 1 is missing; ranks must be consecutive from 1
     """
 
-    def __init__(self, kind: str, row: int | None = None, /, **fields: Any) -> None:  # row: to be converted
-        super().__init__(kind, **fields | ({} if row is None else {"row": row}))
-
-
-class FileFormatError(DataError):
-    """A file that cannot be read as what it should be; to be converted."""
-
-    def __init__(self, path: object, message: str = "", line: int | None = None, **fields: Any) -> None:
-        where = {} if line is None else {"line": line}
-        if message:
-            super().__init__(message, path=str(path), **where, **fields)
-        else:
-            super().__init__(str(path), **where, **fields)
-
 
 class UsageError(RankdevError, ValueError):
     """The call is wrong: a parameter, a measure or a name that does not exist or is impossible.
@@ -259,12 +245,6 @@ def nearest(word: object, known: Iterable[str]) -> str | None:
     found = min(slips, key=slips.__getitem__, default="")
     allowed = min(1 + len(word) // 4, len(word) - 1) if word else -1
     return names[found] if found and slips[found] <= allowed else None
-
-
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean X?``, or an empty text; to be converted."""
-    found = nearest(word, known)
-    return f"; did you mean {found}?" if found else ""
 
 
 def _slips(a: str, b: str) -> int:

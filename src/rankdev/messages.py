@@ -544,6 +544,8 @@ SENTENCES = {
     "not-needed": "`{name}` is for `{use}` only; leave it out",
     "unequal": "{names:and} must be equally many; got {counts:and}",
     # decisions about pairs
+    "only-baselines": "every system is a baseline; leave at least one to compare with them",
+    "too-many-marks": "there are marks for at most {most} systems to compare with; got {count}: name fewer `baselines`",
     "almost-identical": "{measure}: {count:pair of {pairs}} score almost identically; their intervals are"
     " deliberately wide",
     "dependent": "{measure}: queries such as {one} and {other}, whose ids begin alike ({groups:group}), are not"
@@ -605,9 +607,7 @@ def sentence(kind: str, fields: Mapping[str, Any], options: Mapping[str, str] | 
         errors: Sequence[Any] = fields["errors"]
         return "\n".join([f"{len(errors)} inputs are wrong:", *(error.told(options) for error in errors)])
     fields = {name: field.told(options) if isinstance(field, RankdevError) else field for name, field in fields.items()}
-    template = SENTENCES.get(kind, kind)
-    if " " in kind:  # a sentence that has no kind yet
-        return _place("{row}", fields) + kind
+    template = SENTENCES[kind]
     text = _place(template, fields) + _FORMAT.vformat(template.replace("`", _MARK), (), fields)
     return _PARAMETER.sub(lambda found: _parameter(found, options or {}), text)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import io
 import os
-import re
 import sys
 from collections.abc import Iterable
 
@@ -26,34 +25,13 @@ _written: set[str] = set()
 
 def for_command(message: object, command: click.Command) -> str:
     """Return what an error, a warning or a note says, with parameters as the options and arguments of a command."""
-    if isinstance(message, RankdevError) and message.kind == "several":  # some may have no kind yet
-        first, *_ = str(message).split("\n")
-        return "\n".join([first, *(for_command(error, command) for error in message.fields["errors"])])
-    if isinstance(message, RankdevError | RankdevWarning | Note) and " " not in message.kind:
+    if isinstance(message, RankdevError | RankdevWarning | Note):
         return message.told({str(one.name): _called(one) for one in command.params})
-    return as_options(str(message), command)
+    return str(message)
 
 
 def _called(parameter: click.Parameter) -> str:
     return max(parameter.opts, key=len) if isinstance(parameter, click.Option) else str(parameter.name).upper()
-
-
-def as_options(message: str, command: click.Command) -> str:
-    """Rewrite advice for the command line: a Python parameter becomes the command's option; to be converted.
-
-    >>> strict = click.Command("tiers", params=[click.Option(["--rule"]), click.Option(["--resamples"])])
-    >>> as_options("take resamples=500, or another rule (rule='strict'); RDQ(alpha=4) stays; set resamples=", strict)
-    'take --resamples 500, or another rule (--rule strict); RDQ(alpha=4) stays; set --resamples'
-    """
-    names = {str(entry.name): max(entry.opts, key=len) for entry in command.params if isinstance(entry, click.Option)}
-
-    def option(found: re.Match[str]) -> str:
-        return f"{names[found[1]]} {found[3] or ''}".strip() if found[1] in names else found[0]
-
-    if "columns" in names:
-        message = re.sub(r"columns=\{'(\w+)': …\}", r"--columns \1=…", message)
-    # in a measure, as in RDQ(alpha=4), it stays; in brackets of a sentence, as in (family='all'), it does not
-    return re.sub(r"(?<![\w,\[])(?<!\w\()(\w+)=(['\"]?)([\w.,-]*\w)?\2", option, message)
 
 
 def write_line(text: str) -> None:

@@ -229,10 +229,10 @@ def wanted_pairs(scores: Scores, baselines: str | Sequence[str] | None) -> tuple
     # select refuses unknown names, and takes repeated ones once
     targets = [scores.systems.index(name) for name in scores.select(systems=names).systems]
     if not targets:
-        raise UsageError("baselines is an empty list; name at least one, or leave it out to compare all pairs")
+        raise UsageError("empty", name="baselines", expected="at least one, or leave it out to compare all pairs")
     others = [i for i in range(len(scores.systems)) if i not in targets]
     if not others:
-        raise UsageError("every system is a baseline; leave at least one to compare with them")
+        raise UsageError("only-baselines")
     return np.tile(others, len(targets)), np.repeat(targets, len(others))
 
 

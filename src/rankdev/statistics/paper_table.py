@@ -201,7 +201,7 @@ def table(
     """
     check_whole("digits", digits, 0)
     if check_flag("intervals", intervals) and replicates is not None:
-        raise UsageError("intervals are over queries, and replicates over runs; give one of them")
+        raise UsageError("not-together", name="intervals", other="replicates")
     single = alike(scores, measures) if is_several(scores) else {"": as_scores(scores, measures)}
     runs = {} if replicates is None else {name: replicated(one, replicates) for name, one in single.items()}
     collections = {name: runs[name].averaged if name in runs else one for name, one in single.items()}
@@ -244,8 +244,7 @@ def _marks(systems: Sequence[str], baselines: Sequence[str]) -> dict[str, str]:
     known = baselines or systems
     signs = DAGGERS if baselines else ascii_lowercase
     if len(known) > len(signs):
-        what = "baselines" if baselines else "systems compared with each other"
-        raise UsageError(f"a table has marks for at most {len(signs)} {what}, got {len(known)}; name fewer baselines")
+        raise UsageError("too-many-marks", count=len(known), most=len(signs))
     return dict(zip(known, signs, strict=False)) if len(systems) > 1 else {}
 
 
