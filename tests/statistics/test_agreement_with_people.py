@@ -87,7 +87,7 @@ def test_several_preferences_of_a_query_count_together():
     apart = np.random.default_rng(3).normal(size=(20, 1))
     once = said(np.where(np.arange(20) < 14, np.where(apart[:, 0] > 0, "x", "y"), "x"))
     one, three = (rd.agreement_with_people(scores_of(apart), once * times).to_polars() for times in (1, 3))
-    assert one.select("low", "high").row(0) == pytest.approx(three.select("low", "high").row(0), abs=0.02)
+    assert one.select("low", "high").row(0) == pytest.approx(three.select("low", "high").row(0))
 
 
 def test_equally_good_measures_do_not_stand_out():

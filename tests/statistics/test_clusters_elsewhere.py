@@ -57,8 +57,8 @@ COUNTS = (
 
 
 def tables(found):
-    frames = [found.to_polars(), found.summary()]
-    frames += [found.between()] if hasattr(found, "between") else []
+    # a fraction is never known better than that of as many single answers
+    frames = [found.between()] if hasattr(found, "between") else [found.to_polars(), found.summary()]
     return [frame.drop(COUNTS, strict=False) for frame in frames]
 
 

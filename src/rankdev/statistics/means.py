@@ -64,10 +64,11 @@ def fraction_limits(hits: Floats, counts: Floats, level: float) -> tuple[Floats,
     queries = 1 / float((share**2).sum())  # of equal size, that would tell as much
     residual = hits / counts.sum() - found * share[:, None]
     variance = (residual**2 / np.maximum(1 - share, 1e-9)[:, None]).sum(axis=0)
-    answers, freedom = max(float(counts.sum()), 2.0), max(queries - 1, 1.0)
-    few = special.stdtrit(answers - 1, 1 - level / 2) / special.stdtrit(freedom, 1 - level / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        number = np.where(variance > 0, np.minimum(found * (1 - found) / variance, answers) * few**2, queries)
+        number = np.where(variance > 0, np.minimum(found * (1 - found) / variance, counts.sum()), queries)
+    # few queries show their own variance badly
+    many, few = (special.stdtrit(np.maximum(each - 1, 1.0), 1 - level / 2) for each in (number, queries))
+    number = number * np.minimum(many / few, 1.0) ** 2
     won, lost = found * number, (1 - found) * number
     low = np.where(won > 0, special.betaincinv(np.maximum(won, 1e-9), lost + 1, level / 2), 0.0)
     high = np.where(lost > 0, special.betaincinv(won + 1, np.maximum(lost, 1e-9), 1 - level / 2), 1.0)

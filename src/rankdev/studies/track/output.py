@@ -147,8 +147,8 @@ def _grid(study: Track) -> tuple[Table, list[Fact]]:
     ranked = summary.sort("p50", descending=True, maintain_order=True)
     best, worst = (ranked.row(place, named=True) for place in (0, -1))
     note = (
-        f"highest {best['measure']} {number(best['p50'], 3)}, lowest {worst['measure']} {number(worst['p50'], 3)}; apart"
-        f" by {number(best['p50'] - worst['p50'], 3)}"
+        f"highest {best['measure']} {number(best['p50'], 3)}, lowest {worst['measure']} {number(worst['p50'], 3)};"
+        f" apart by {number(best['p50'] - worst['p50'], 3)}"
     )
     title = f"Figure 1: median power at {study.n} queries by parameters of M2"
     return Table(pl.DataFrame(columns), title, (note,), digits=3), records
