@@ -490,7 +490,7 @@ SENTENCES = {
     "skewed": '{measure}: {count:difference is} skewed (skewness up to {skewness:.1f}): on such data a false "better"'
     " came up in up to 10% of simulated comparisons, where 2.5% are meant; look at the queries that decide",
     "single-run": "{systems:and} {count:has|have} one run, taken as deterministic",
-    "small-segment": "segment {segment!r} is left out: it has {count} of the queries or clusters that a test needs",
+    "small-segment": "segment {segment!r} is left out: it has {count:{unit}}, and a test needs two",
     "test-of-runs": "`test={test!r}` cannot be combined with replicates; leave it out",
     # any argument
     "not-a-separator": "`collapse` is {value!r}; expected what separates document and chunk: '#'",
