@@ -276,13 +276,9 @@ SENTENCES = {
     "no-cluster": "{count:query has of {queries}} no cluster, such as {example!r}; put each into one, also on its own",
     "no-common-query": "{measure} has no query with a value for every system; leave the measure or a system out",
     "no-preference": "no preference compares two scored rankings; agreement needs at least one",
-    "no-range": "{measure} has no known range: where most scores are equal, the interval allows for unseen ones only"
-    " from {low:.3g} to {high:.3g}, as observed",
     "no-segment": "{count:query has of {queries}} no segment",
     "of-runs": "means over runs: {runs:counts}",
     "one-judge": "all judgments come from one judge, {judge}: the intervals are about this judge's order only",
-    "outside-interval": "τ is outside its interval for {count:pair}, such as {a} and {b}: {tau:.2f}, [{low:.2f},"
-    " {high:.2f}]; means of few queries disagree more than true means do, so rely on the interval",
     "unjudged": "{count:human-judged_query is} not among the model's queries; left out",
     "unlike-measure": "it differs from the first in whether {measure} is a sum, or lower is better; one of them was"
     " read without its measure: import it first, or read what rankdev wrote",
@@ -292,11 +288,15 @@ SENTENCES = {
     "unvalued": "{count:preference is} left out, because a measure has no value there",
     "whole-clusters": "whole clusters are {how}: {count:,} of up to {most:query}",
     # statistics: power and plans
-    "equal-pilot": "the pilot cannot tell how much is needed: {a} and {b} have the same difference on all but"
-    " {count:{unit} of {all}}; a pilot with at least {least} others can",
+    "beyond-sizes": "n80 of {measures:list} is beyond the largest size tried, {size:{unit}}; try larger `sizes`",
+    "cannot-reject": "no test of {size:{unit}} or fewer can reject at level {alpha:g}: power is 0 there",
+    "equal-pilot": "the pilot cannot tell how much is needed: {a} and {b} differ on {count:{unit} of {all}}; a pilot"
+    " with at least {least} such ones can",
     "heavy-tails": "the pilot's differences have heavy tails (kurtosis {kurtosis:.1f}; normal ones have 3): the"
     " interval may be too narrow; a larger pilot would be safer",
     "interrupted": "interrupted: sizes and buckets that were not finished are left out",
+    "large-share": "sizes from {size:,} on are more than a quarter of {count:{unit}}: subsamples overlap, and tell"
+    " little about new ones; power with replacement is beside it",
     "no-difference": "the pilot shows no difference between {a} and {b}; give the one that matters: `difference`",
     "no-variance": "the scores do not vary over queries, so the number needed cannot be estimated",
     "not-of-power": "this is not a result of power; give the .json or .parquet file that rankdev power -o wrote",
@@ -570,9 +570,9 @@ SENTENCES = {
     "several-collections": "these are the scores of several collections; give them to meta_analysis(…), or join their"
     " queries with Scores.pooled(…)",
     "skewed": '{measure}: {count:difference is} skewed (skewness up to {skewness:.1f}): on such data a false "better"'
-    " came up in 11% of simulated comparisons, where 2.5% are meant; look at the queries that decide",
+    " came up in up to 10% of simulated comparisons, where 2.5% are meant; look at the queries that decide",
     "single-run": "{systems:and} {count:has|have} one run, taken as deterministic",
-    "small-segment": "segment {segment!r} is left out: it has {count} of the queries or clusters that a test needs",
+    "small-segment": "segment {segment!r} is left out: it has {count:{unit}}, and a test needs two",
     "test-of-runs": "`test={test!r}` cannot be combined with replicates; leave it out",
     # any argument
     "not-a-separator": "`collapse` is {value!r}; expected what separates document and chunk: '#'",

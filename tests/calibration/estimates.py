@@ -1,43 +1,146 @@
-"""Claims about margins, collections, topic set sizes and judgments; see simulations.py for the others."""
+"""Claims about estimates: plans, power, agreement, collections, model judgments, clicks."""
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
-from rankdev.statistics.equivalence import interval
 from scipy import stats
 
 import rankdev as rd
+from rankdev import results
 from rankdev.measures.base import MeasureInfo
+from rankdev.statistics._pilot import bounded_effect
 from rankdev.statistics._random_effects import combine
-from rankdev.statistics.contrasts import Family
+from rankdev.statistics.means import fraction_limits
+from rankdev.statistics.planning import ASSURANCE
+from rankdev.statistics.power.student import effect_limits, power_of
 from rankdev.statistics.prediction_powered import estimate
-from tests.calibration.simulations import ALPHA, KINDS, Finding
+from rankdev.statistics.rank_correlation import tau_b
+from rankdev.studies.simulation import simulate
+from tests.calibration.simulations import ALPHA, KINDS, Finding, real, real_differences
+from tests.learning.simulate import position_based_log
 
 
-def against_nothing(values: np.ndarray) -> Family:
-    """Many samples of differences at once: ``values[query, trial]``, each less a column of zeros."""
-    queries, trials = values.shape
-    columns = np.concatenate([np.zeros((queries, 1)), values], axis=1)
-    return Family(columns, np.arange(queries), np.arange(1, trials + 1), np.zeros(trials, np.int64))
+@cache
+def simulated() -> dict[str, np.ndarray]:
+    """Differences of two of the simulator's systems on very many queries, by measure."""
+    made = simulate(20_000, seed=11)
+    names = list(made.runs)
+    chosen = {name: made.runs[name] for name in (names[0], names[-1])}
+    scores = rd.evaluate(made.references, chosen, ["AP@5", "RDQ@5"])
+    return {name: scores.of(name)[0] - scores.of(name)[1] for name in scores.measures}
 
 
-def margins(trials: int) -> Iterator[Finding]:
-    """How often two systems that differ by exactly the margin are called the same, and equal ones better or worse."""
-    for kind, draw in KINDS.items():
+def plans(trials: int) -> Iterator[Finding]:
+    """The queries needed, for a stated difference and for the pilot's own difference (a true effect of .5)."""
+    for kind, goal in {"normal": 0.95, "AP@5": 0.9, "RDQ@5": 0.9, "exponential": 0.85, "lognormal": 0.0}.items():
         for n in (10, 25, 50):
-            family = against_nothing(draw(np.random.default_rng([n, 8, len(kind)]), (n, trials)))
-            low, high = interval(family, 2 * ALPHA)  # around the truth, which is where a margin may lie
-            wrong = max((high < 0).mean(), (low > 0).mean())
-            # at ten queries a skewed sample can hide its tail altogether
-            goal = 0.06 if kind == "exponential" else 0.05
-            yield Finding("false `same` at the margin", f"{kind}, n = {n}", wrong, trials, goal, True)
-            low, high = interval(family, ALPHA)
-            wrong = ((low > 0) | (high < 0)).mean()
-            yield Finding("false `better` or `worse`", f"{kind}, n = {n}", wrong, trials, goal, True)
+            rng = np.random.default_rng([n, 2, len(kind)])
+            pool = simulated().get(kind)
+            if kind == "lognormal":
+                drawn = rng.lognormal(0, 1, (trials, n)) - np.exp(0.5)
+                spread = np.sqrt((np.e - 1) * np.e)
+            elif pool is None:
+                drawn, spread = KINDS[kind](rng, (trials, n)), 1.0
+            else:
+                drawn, spread = rng.choice(pool, (trials, n)) - pool.mean(), pool.std()
+            held = np.zeros(3)
+            for apart in drawn:
+                low, high = bounded_effect(apart, 0.5)
+                held[0] += low <= 0.5 / spread <= high
+                held[1] += bounded_effect(apart, 0.5, ASSURANCE)[0] <= 0.5 / spread
+                low, high = bounded_effect(apart + 0.5 * spread, None)
+                held[2] += low <= 0.5 <= high
+            names = ("stated difference", "`assured` is enough", "the pilot's own difference")
+            goals = (goal, 0.88 if goal else 0.0, goal - 0.05 if goal else 0.0)
+            for name, share, least in zip(names, held / trials, goals, strict=True):
+                yield Finding(f"`plan`, {name}", f"{kind}, pilot of {n}", share, trials, least)
+
+
+def powers(trials: int) -> Iterator[Finding]:
+    """Power of pairs of real runs at 25 queries, whose truth is that of all queries, from pools of n queries."""
+    for where, apart, _ in real_differences():
+        for pool in (50, 200):
+            rng = np.random.default_rng([pool, 6, len(where)])
+            drawn = apart[rng.integers(0, len(apart), trials)]
+            truth = power_of(25, ALPHA)(drawn.mean(axis=1) / drawn.std(axis=1, ddof=1))
+            sample = np.take_along_axis(drawn, rng.integers(0, drawn.shape[1], (trials, pool)), axis=1)
+            spread = sample.std(axis=1, ddof=1)
+            known = spread > 0
+            low, high = effect_limits(sample[known].mean(axis=1) / spread[known], pool)
+            low, high = power_of(25, ALPHA)(low), power_of(25, ALPHA)(high)
+            held = float(((low <= truth[known]) & (truth[known] <= high)).mean())
+            yield Finding("`power` of a pair", f"{where}, pool of {pool}, n = 25", held, trials, 0.9)
+
+
+def agreements(trials: int) -> Iterator[Finding]:
+    """τ between two measures of real runs, whose truth is that on all queries, from n queries with replacement."""
+    for year, scores in real().items():
+        for a, b in (("nDCG@10", "AP@100"), ("nDCG@10", "RR@10"), ("nDCG@10", "P@1"), ("RDQ@5", "AP@100")):
+            pair = scores.select(measures=[a, b])
+            truth = tau_b(*pair.means.T, tolerance=1e-12)
+            for n in (25, 50):
+                rng = np.random.default_rng([n, 15, len(a + b)])
+                held = 0
+                for seed in range(trials):
+                    values = pair.values[:, rng.integers(0, len(pair.queries), n)]
+                    drawn = rd.Scores(pair.systems, tuple(map(str, range(n))), pair.measures, values)
+                    low, high = rd.agreement(drawn, resamples=100, seed=seed).tau_limits[:, 0, 0, 1]
+                    held += low - 1e-9 <= truth <= high + 1e-9
+                setting = f"{a} and {b}, {len(pair.systems)} runs of {year}, n = {n}"
+                yield Finding("`agreement`, τ", setting, held / trials, trials, 0.8)
+
+
+def stabilities(trials: int) -> Iterator[Finding]:
+    """The interval of split halves, and the result for eight equal systems."""
+    for kind in ("normal", "exponential"):
+        rng = np.random.default_rng([7, len(kind)])
+        ability = np.linspace(0, 0.5, 5)[:, None]
+        first, second = (KINDS[kind](rng, (20_000, 5, 20)).mean(axis=2) + ability[:, 0] for _ in range(2))
+        a, b = np.triu_indices(5, 1)
+        truth = (np.sign(first[:, a] - first[:, b]) * np.sign(second[:, a] - second[:, b])).mean()
+        held = reached = 0
+        for seed in range(trials):
+            values = KINDS[kind](rng, (5, 400)) + ability
+            scores = rd.Scores(tuple("abcde"), tuple(map(str, range(400))), ("m",), values[:, :, None])
+            row = rd.stability(scores, sizes=[20], subsamples=50, seed=seed).to_polars().row(0, named=True)
+            held += row["split_low"] <= truth <= row["split_high"]
+            equal = rd.Scores(tuple("abcdefgh"), tuple(map(str, range(200))), ("m",), KINDS[kind](rng, (8, 200, 1)))
+            found = rd.stability(equal, sizes=[25, 50, 100], subsamples=50, seed=seed)
+            reached += np.isfinite(found.summary()["split_at_0.8"][0])
+        yield Finding("`stability`, τ of split halves", f"{kind}, pool of 400, n = 20", held / trials, trials, 0.93)
+        yield Finding(
+            "`stability`, split halves reach .8", f"{kind}, eight equal systems", reached / trials, trials, 0.01, True
+        )
+
+
+def pools(trials: int) -> Iterator[Finding]:
+    """τ with the order on all queries, and the n at which it reaches .8: five systems, over the choice of the pool."""
+    sizes, ability = [10, 25, 50], np.linspace(0, 0.5, 5)[:, None]
+    for kind, draw in KINDS.items():
+        for pool in (100, 300):
+            rng = np.random.default_rng([pool, 14, len(kind)])
+
+            def drawn(seed: int, **options: int) -> results.Stability:
+                values = (draw(rng, (5, pool)) + ability)[:, :, None]  # noqa: B023 (used at once)
+                scores = rd.Scores(tuple("abcde"), tuple(map(str, range(pool))), ("m",), values)  # noqa: B023
+                return rd.stability(scores, sizes=sizes, seed=seed, **options)
+
+            truth = np.mean([drawn(seed, subsamples=30).tau[0] for seed in range(min(400, 10 * trials))], axis=0)
+            first = next((n for n, tau in zip(sizes, truth, strict=True) if tau >= 0.8), np.inf)
+            held = np.zeros(2)
+            for seed in range(trials):
+                found = drawn(seed, subsamples=100, resamples=100)
+                low, high = found.tau_limits[:, 0]
+                held[0] += ((low <= truth) & (truth <= high)).mean()
+                row = found.summary().row(0, named=True)
+                held[1] += row["n_at_0.8_low"] <= first <= row["n_at_0.8_high"]
+            for what, share in zip(("τ with all", "`n_at_0.8`"), held / trials, strict=True):
+                yield Finding(f"`stability`, {what}", f"{kind}, pool of {pool}", share, trials, 0.88)
 
 
 def topic_set_sizes(trials: int) -> Iterator[Finding]:
@@ -176,6 +279,61 @@ def humans_and_model(trials: int) -> Iterator[Finding]:
             yield Finding("the model alone, means", setting, held[2] / trials, trials, 0.0)
 
 
+def few_judgments(trials: int) -> Iterator[Finding]:
+    """P@1 from 10 to 60 queries judged by humans and 300 by a model; and how often measures predict preferences."""
+    for often in (0.05, 0.15, 0.5, 0.9):
+        for n in (10, 20, 60):
+            for model in ("good", "uninformative"):
+                rng = np.random.default_rng([n, 35, int(100 * often), len(model)])
+                held = 0
+                for _ in range(trials):
+                    truth = (rng.random(n + 300) < often).astype(float)
+                    noise = rng.random(truth.shape)
+                    said = np.where(noise < 0.05, 1 - truth, truth) if model == "good" else noise
+                    found = estimate(truth[:n], said[:n], said[n:], ALPHA, (0.0, 1.0))
+                    held += found["low"] <= often <= found["high"]
+                setting = f"mean {often:g}, {n} + 300 queries, {model} model"
+                yield Finding("`prediction_powered`, P@1", setting, held / trials, trials, 0.9)
+    for n in (5, 8, 10, 20, 56):
+        for often in (0.6, 0.8, 0.95):
+            for most in (1, 6):
+                rng = np.random.default_rng([n, 36, int(100 * often), most])
+                counts = rng.integers(1, most + 1, n)
+                taste = rng.beta(5 * often, 5 * (1 - often), (n, trials)) if most > 1 else often
+                hits = rng.binomial(np.broadcast_to(counts[:, None], (n, trials)), taste)
+                low, high = fraction_limits(hits.astype(float), counts.astype(float), ALPHA)
+                each = "one preference" if most == 1 else "1 to 6 preferences"
+                setting = f"true agreement {often:g}, {n} queries, {each} of each"
+                held = float(((low <= often) & (often <= high)).mean())
+                yield Finding("`agreement_with_people`", setting, held, trials, 0.92)
+
+
+def many_comparisons(trials: int) -> Iterator[Finding]:
+    """Any false difference: 13 equally good measures against people, and the pairs of eight equal systems by PPI."""
+    for n, often, shared in ((20, 0.6, 0.0), (56, 0.6, 0.0), (56, 0.6, 0.8), (56, 0.9, 0.8), (200, 0.6, 0.5)):
+        rng = np.random.default_rng([n, 37, int(10 * shared), int(10 * often)])
+        false = 0
+        for _ in range(trials):
+            right = np.where(rng.random((n, 13)) < shared, rng.random((n, 1)) < often, rng.random((n, 13)) < often)
+            values = np.stack([np.where(right, 0.6, 0.4), np.full(right.shape, 0.5)])
+            scores = rd.Scores(("x", "y"), tuple(map(str, range(n))), tuple(f"m{i}" for i in range(13)), values)
+            people = [{"query": str(q), "a": "x", "b": "y", "winner": "x"} for q in range(n)]
+            false += any(rd.agreement_with_people(scores, people).significant)
+        setting = f"13 measures, agreement {often:g}, {n} queries, {shared:g} shared"
+        yield Finding("any false difference in agreement with people", setting, false / trials, trials, 0.06, True)
+    for n in (20, 60):
+        rng, false = np.random.default_rng([n, 38]), 0
+        for _ in range(trials):
+            values = rng.random((8, n + 200, 1))
+            queries = tuple(map(str, range(n + 200)))
+            human = rd.Scores(tuple("abcdefgh"), queries[:n], ("P@5",), values[:, :n])
+            model = rd.Scores(tuple("abcdefgh"), queries, ("P@5",), values + rng.normal(0, 0.3, values.shape))
+            table = rd.prediction_powered(human, model).to_polars().drop_nulls("b")
+            false += bool(((table["low"] > 0) | (table["high"] < 0)).any())
+        claim = "any false difference by `prediction_powered`"
+        yield Finding(claim, f"8 systems, {n} queries", false / trials, trials, 0.07, True)
+
+
 # the truth, how often each pair is judged (None: at random), and by how many judges (None: by nobody known)
 JUDGED = (
     *((truth, times, None) for truth in ("strict", "tied") for times in (1, 3, 12, None)),
@@ -236,12 +394,35 @@ def _judged(
     return rows, runs, rd.evaluate(orders, lists, ["RDQ@8"]).means[:, 0]
 
 
+def click_weights(trials: int) -> Iterator[Finding]:
+    """Weights of six positions that fall as position^−0.7, from sessions of users who examine positions independently.
+
+    40 queries of 8 items; 100 resamples of sessions. The first weight is 1 by definition and is not counted.
+    """
+    truth = np.arange(1, 7) ** -0.7
+    for method in ("harvesting", "em"):
+        for sessions in (500, 3000):
+            held = []
+            for seed in range(trials):
+                log = position_based_log(np.random.default_rng([seed, sessions]), truth, sessions=sessions)
+                found = rd.weights_from_clicks(log, method, resamples=100, seed=seed)
+                held.append(((found.low <= truth) & (truth <= found.high))[1:].mean())
+            yield Finding(f"`weights_from_clicks`, `{method}`", f"{sessions:,} sessions", np.mean(held), trials, 0.9)
+
+
 CLAIMS = {
-    "uncertain judgments": (uncertain_judgments, 200, 2),
-    "humans and a model": (humans_and_model, 2000, 300),
-    "collections": (collections, 4000, 500),
-    "unequal collections": (unequal_collections, 4000, 300),
+    "plans": (plans, 2000, 150),
+    "power": (powers, 10_000, 400),
+    "agreement": (agreements, 1000, 5),
+    "stability": (stabilities, 200, 25),
+    "pools": (pools, 200, 5),
     "topic set sizes": (topic_set_sizes, 500, 25),
     "power of topic set sizes": (planned_power, 10_000, 400),
-    "equivalence": (margins, 10_000, 400),
+    "collections": (collections, 4000, 500),
+    "unequal collections": (unequal_collections, 8000, 300),
+    "humans and a model": (humans_and_model, 2000, 300),
+    "few judgments": (few_judgments, 1000, 20),
+    "many comparisons": (many_comparisons, 1000, 5),
+    "uncertain judgments": (uncertain_judgments, 200, 2),
+    "position weights": (click_weights, 200, 5),
 }

@@ -1,26 +1,24 @@
-"""Each function simulates one claim again and again and reports how often it held."""
+"""Claims about decisions: each function simulates one again and again, and reports how often it held."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 
 import rankdev as rd
-from rankdev import results
-from rankdev.statistics._pilot import bounded_effect
-from rankdev.statistics.contrasts import Family
-from rankdev.statistics.corrections import simultaneous
-from rankdev.statistics.paired import TESTS, Drawing
-from rankdev.statistics.planning import ASSURANCE
-from rankdev.statistics.power.student import queries_for, t_power
-from rankdev.statistics.rank_correlation import tau_ap, tau_b, tau_limits
-from rankdev.studies.simulation import simulate
+from rankdev.measures.base import MeasureInfo
+from rankdev.statistics.contrasts import BetweenRuns, Family
+from rankdev.statistics.corrections import adjust
+from rankdev.statistics.paired import fewest_p, randomization, student
+from tests.golden.inputs import DATA
 
 ALPHA = 0.05
-KINDS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {
+Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+KINDS: dict[str, Draw] = {
     "normal": lambda rng, size: rng.normal(0, 1, size),
     "exponential": lambda rng, size: rng.exponential(1, size) - 1,
     "discrete": lambda rng, size: rng.integers(-2, 3, size) / 2,
@@ -50,237 +48,307 @@ class Finding:
         return (-apart if self.at_most else apart) > -4 * self.error
 
 
-def family(values: np.ndarray) -> Family:
-    return Family(values, np.arange(len(values)), *np.triu_indices(values.shape[1], 1))
+def samples(values: np.ndarray, span: float = np.inf) -> Family:
+    """Many samples of differences at once: ``values[trial, query]``, each less a column of zeros."""
+    trials, queries = values.shape
+    columns = np.concatenate([np.zeros((queries, 1)), values.T], axis=1)
+    return Family(columns, np.arange(queries), np.arange(1, trials + 1), np.zeros(trials, np.int64), span)
 
 
-def single_test(name: str, trials: int) -> Iterator[Finding]:
-    """Type I error and the interval of a test, for one pair without a difference."""
-    # symmetric differences: the randomization test is exact; means of few skewed ones are not symmetric, for any test
-    goals = {"normal": 0.95, "discrete": 0.95, "tied": 0.95, "exponential": 0.85}
+def limits(one: Family, level: float = ALPHA) -> tuple[np.ndarray, np.ndarray]:
+    return student(one).interval(one, np.full(one.pairs, level))
+
+
+def pairs(trials: int) -> Iterator[Finding]:
+    """The intervals of both tests, for one pair without a difference."""
     for kind, draw in KINDS.items():
-        for n in (5, 10, 25):
-            rng = np.random.default_rng([n, len(kind)])
-            held = 0
-            for seed in range(trials):
-                values = np.stack([draw(rng, (n,)), np.zeros(n)], axis=1)
-                low, high = TESTS[name](family(values), Drawing(999, ALPHA, seed)).interval(ALPHA)
-                held += int(low[0] <= 0 <= high[0])
-            goal = goals[kind] if name != "t" or n > 5 else 0.85
-            yield Finding(f"interval of `{name}`", f"{kind}, n = {n}", held / trials, trials, goal)
+        for n in (6, 10, 25, 50):
+            one = samples(draw(np.random.default_rng([n, len(kind)]), (trials, n)))
+            for name, tested in (("t", student(one)), ("randomization", randomization(one, 1999, 0))):
+                low, high = tested.interval(one, np.full(trials, ALPHA))
+                held = float(((low <= 0) & (high >= 0)).mean())
+                goal = 0.85 if kind == "exponential" else 0.95
+                yield Finding(f"interval of `{name}`", f"{kind}, n = {n}", held, trials, goal)
 
 
-def families(trials: int) -> Iterator[Finding]:
-    """Simultaneous intervals for the ten pairs of five equal systems, and against one baseline."""
-    for kind, draw in KINDS.items():
-        for n in (10, 25, 50):
-            rng = np.random.default_rng([n, 1, len(kind)])
-            held = np.zeros(2)
-            for seed in range(trials):
-                everything = family(draw(rng, (n, 5)))
-                dunnett = Family(everything.values, everything.queries, np.arange(1, 5), np.zeros(4, np.int64))
-                for i, chosen in enumerate((everything, dunnett)):
-                    low, high = simultaneous([chosen], seed).interval(chosen, ALPHA)
-                    held[i] += ((low <= 0) & (high >= 0)).all()
-            for which, share in zip(("all pairs", "a baseline"), held / trials, strict=True):
-                yield Finding(f"max-T intervals simultaneously, {which}", f"{kind}, n = {n}", share, trials, 0.93)
-
-
-def many_measures(trials: int) -> Iterator[Finding]:
-    """Ten independent measures of two equal systems: probability of any false rejection."""
-    rng = np.random.default_rng(4)
-    for over, goal in (("measure", 1.0), ("all", 0.05)):
-        false = 0
-        for seed in range(trials):
-            scores = rd.Scores(
-                ("a", "b"), tuple(map(str, range(30))), tuple(f"m{i}" for i in range(10)), rng.normal(0, 1, (2, 30, 10))
-            )
-            found = rd.significance(scores, family=over, permutations=999, seed=seed)
-            false += found.to_polars()["p_adjusted"].min() <= ALPHA
-        yield Finding(
-            "any false rejection among ten measures", f'`family="{over}"`', false / trials, trials, goal, True
-        )
+MEASURES = ("nDCG@10", "AP@100", "RR@10", "P@1", "RDQ@5")
 
 
 @cache
-def simulated() -> rd.Scores:
-    """AP@5 and RDQ@5 of the simulator's first, third and last system on very many queries."""
-    made = simulate(20_000, seed=11)
-    names = list(made.runs)
-    chosen = {name: made.runs[name] for name in (names[0], names[2], names[-1])}
-    return rd.evaluate(made.references, chosen, ["AP@5", "RDQ@5"])
+def real() -> dict[str, rd.Scores]:
+    """Runs of TREC DL 2020 and 2021, where they are."""
+    here = DATA / "trec-dl/passage"
+    places = {
+        "DL20": (here / "qrels.dl20-passage.txt", here / "dl20"),
+        "DL21": (here / "dl21/qrels.dl21-passage.txt", here / "dl21/runs"),
+    }
+    found = {}
+    with warnings.catch_warnings(action="ignore", category=rd.RankdevWarning):
+        for name, (qrels, folder) in places.items():
+            if qrels.exists():
+                runs = {path.name: path for path in sorted(folder.iterdir())}
+                found[name] = rd.evaluate(rd.read_references(qrels), runs, MEASURES)
+    return found
 
 
-def simulated_differences() -> dict[str, np.ndarray]:
-    """Differences of two of these systems, by measure."""
-    return {name: simulated().of(name)[0] - simulated().of(name)[-1] for name in simulated().measures}
+def real_differences() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Differences of pairs that differ on six queries or more, ``[pair, query]``, rare ones losses; their skewness."""
+    for year, scores in real().items():
+        for measure in scores.measures:
+            a, b = np.triu_indices(len(scores.systems), 1)
+            values = scores.of(measure)
+            apart = values[a] - values[b]
+            apart = apart[(np.abs(apart) > 1e-12).sum(axis=1) > 5]
+            centred = apart - apart.mean(axis=1, keepdims=True)
+            skew = (centred**3).mean(axis=1) / centred.std(axis=1) ** 3
+            yield f"{measure}, {year}", apart * -np.where(skew > 0, 1, -1)[:, None], np.abs(skew)
 
 
-def plans(trials: int) -> Iterator[Finding]:
-    """The queries needed, for a stated difference and for the pilot's own difference (a true effect of .5)."""
-    truth = {"normal": 0.95, "AP@5": 0.9, "RDQ@5": 0.9, "exponential": 0.85, "lognormal": 0.0}
-    for kind, goal in truth.items():
-        for n in (10, 25, 50):
-            rng = np.random.default_rng([n, 2, len(kind)])
-            pool = simulated_differences().get(kind)
-            spread = 1.0 if pool is None else pool.std()
-            mean = 0.0 if pool is None else pool.mean()
-            if kind == "lognormal":
-                spread, mean = np.sqrt((np.e - 1) * np.e), np.exp(0.5)
-            held = np.zeros(3)
-            for _ in range(trials):
-                apart = (
-                    rng.lognormal(0, 1, n)
-                    if kind == "lognormal"
-                    else KINDS[kind](rng, (n,))
-                    if pool is None
-                    else rng.choice(pool, n)
-                )
-                low, high = bounded_effect(apart, 0.5)
-                held[0] += low <= 0.5 / spread <= high
-                held[2] += bounded_effect(apart, 0.5, alpha=ASSURANCE)[0] <= 0.5 / spread
-                low, high = bounded_effect(apart - mean + 0.5 * spread, None)
-                held[1] += low <= 0.5 <= high
-            held /= trials
-            yield Finding("`plan`, stated difference", f"{kind}, pilot of {n}", held[0], trials, goal)
-            yield Finding(
-                "`plan`, the pilot's own difference",
-                f"{kind}, pilot of {n}",
-                held[1],
-                trials,
-                goal - 0.05 if goal else 0,
-            )
-            yield Finding(
-                "`plan`, enough with 90% certainty", f"{kind}, pilot of {n}", held[2], trials, 0.9 if goal else 0
-            )
-    rng, infinite = np.random.default_rng(5), 0
-    for _ in range(trials):
-        infinite += bounded_effect(rng.normal(0, 1, 25), None)[0] == 0
-    yield Finding("`plan`, no upper limit without a difference", "normal, pilot of 25", infinite / trials, trials, 0.93)
+def real_pairs(trials: int) -> Iterator[Finding]:
+    """Pairs of real runs, n queries drawn with replacement: how often the interval is above the true difference.
 
-
-def powers(trials: int) -> Iterator[Finding]:
-    """Power of pairs, their median, N80, and the difference of two exchangeable measures, over pools of queries.
-
-    Four systems; for AP@5 and RDQ@5, three systems of the simulator, each measure by itself.
+    Each pair is turned so that its rare differences are losses, which is how a false "better" comes about.
     """
-    for kind in ("normal", "exponential", "tied", "AP@5", "RDQ@5"):
-        for pool in (200, 500, 2000):
-            yield from _powers(kind, pool, trials if pool < 2000 else -(-trials // 3))
+    for where, apart, skew in real_differences():
+        tenth = np.argsort(-skew)[: max(1, len(skew) // 10)]
+        for n in (8, 12, 25, 50, 100, 200):
+            rng = np.random.default_rng([n, 70, len(where)])
+            for which, chosen in (("", np.arange(len(skew))), (", most skewed tenth", tenth)):
+                drawn = apart[rng.choice(chosen, trials)]
+                truth = drawn.mean(axis=1)
+                sample = np.take_along_axis(drawn, rng.integers(0, drawn.shape[1], (trials, n)), axis=1)
+                one = samples(sample, 1.0)
+                low, high = limits(one)
+                above, below = (low > truth + 1e-9), (high < truth - 1e-9)
+                setting = f"{where}, n = {n}; two-sided {float((above | below).mean()):.3f}"
+                if which:
+                    setting += f"; skewness from {skew[tenth].min():.1f} on"
+                goal = 0.12 if which else 0.06
+                yield Finding(f'false "better", real pairs{which}', setting, float(above.mean()), trials, goal, True)
+                few = float((fewest_p(one) > ALPHA).mean())
+                if not which and few > 0.1:
+                    setting = f"{where}, n = {n}; few differ in {few:.2f} of samples"
+                    held = float((~(above | below)).mean())
+                    yield Finding("interval, real pairs that hardly differ", setting, held, trials, 0.93)
 
 
-def _powers(kind: str, pool: int, trials: int) -> Iterator[Finding]:
-    rng = np.random.default_rng([pool, 6, len(kind)])
-    if kind in KINDS:
-        effects = np.array([0.0, 0.2, 0.35, 0.5])
-        spread = KINDS[kind](np.random.default_rng(0), (10**6,)).std()
-        apart = np.abs(effects[:, None] - effects)[np.triu_indices(4, 1)] / (np.sqrt(2) * spread)
-    else:
-        whole = simulated().of(kind)
-        differences = [whole[i] - whole[j] for i, j in ((0, 1), (0, 2), (1, 2))]
-        apart = np.array([abs(each.mean()) / each.std() for each in differences])
-    truth = np.array([t_power(100, effect, ALPHA) for effect in apart])
-    needed = np.median([queries_for(effect, 0.8, ALPHA) for effect in apart])
-    held = np.zeros(4)
-    for seed in range(trials):
-        if kind in KINDS:
-            values, measures = KINDS[kind](rng, (4, pool, 2)) + effects[:, None, None], ("m", "l")
-        else:
-            values, measures = whole[:, rng.integers(0, whole.shape[1], pool), None], (kind,)
-        scores = rd.Scores(tuple("abcd"[: len(values)]), tuple(map(str, range(pool))), measures, values)
-        found = rd.power(scores, sizes=[100], subsamples=100, permutations=199, resamples=200, seed=seed)
-        low, high = found.intervals.power[:, 0, :, 0]
-        held[0] += ((low <= truth) & (truth <= high)).mean()
-        row = found.summary(100).row(0, named=True)
-        held[1] += row["p50_low"] <= np.median(truth) <= row["p50_high"]
-        held[2] += row["n80_low"] <= needed <= row["n80_high"]
-        held[3] += kind in KINDS and not found.differences()["clear"][0]
-    names = ("power of a pair", "median power", "median N80", "no star for one of two equal measures")
-    for name, share in zip(names[: 4 if kind in KINDS else 3], held / trials, strict=False):
-        yield Finding(f"`power`, {name}", f"{kind}, pool of {pool:,}, n = 100", share, trials, 0.9)
+RARE: dict[str, tuple[Draw, float]] = {
+    f"{often:.0%} lose 1": (lambda rng, shape, often=often: -(rng.random(shape) < often).astype(float), -often)
+    for often in (0.02, 0.05, 0.1, 0.2)
+}
 
 
-def stabilities(trials: int) -> Iterator[Finding]:
-    """The interval of split halves, and the result for eight equal systems."""
-    for kind in ("normal", "exponential"):
-        rng = np.random.default_rng([7, len(kind)])
-        ability = np.linspace(0, 0.5, 5)[:, None]
-        first, second = (KINDS[kind](rng, (20_000, 5, 20)).mean(axis=2) + ability[:, 0] for _ in range(2))
-        a, b = np.triu_indices(5, 1)
-        truth = (np.sign(first[:, a] - first[:, b]) * np.sign(second[:, a] - second[:, b])).mean()
-        held = reached = 0
-        for seed in range(trials):
-            values = KINDS[kind](rng, (5, 400)) + ability
-            scores = rd.Scores(tuple("abcde"), tuple(map(str, range(400))), ("m",), values[:, :, None])
-            row = rd.stability(scores, sizes=[20], subsamples=50, seed=seed).to_polars().row(0, named=True)
-            held += row["split_low"] <= truth <= row["split_high"]
-            equal = rd.Scores(tuple("abcdefgh"), tuple(map(str, range(200))), ("m",), KINDS[kind](rng, (8, 200, 1)))
-            found = rd.stability(equal, sizes=[25, 50, 100], subsamples=50, seed=seed)
-            reached += np.isfinite(found.summary()["split_at_0.8"][0])
-        yield Finding("`stability`, τ of split halves", f"{kind}, pool of 400, n = 20", held / trials, trials, 0.93)
-        yield Finding(
-            "`stability`, split halves reach .8", f"{kind}, eight equal systems", reached / trials, trials, 0.01, True
-        )
+def few_differ(trials: int) -> Iterator[Finding]:
+    """Intervals of differences most of which are 0; and of those that hide a rare loss: nothing is claimed for them."""
+    for kind, (draw, truth) in RARE.items():
+        for n in (10, 25, 50, 100):
+            low, high = limits(samples(draw(np.random.default_rng([n, 30, len(kind)]), (trials, n)), 1.0))
+            held = float(((low <= truth + 1e-9) & (high >= truth - 1e-9)).mean())
+            yield Finding("interval of rare losses", f"{kind}, n = {n}", held, trials, 0.9)
+    for n in (10, 25, 50, 100):
+        rng = np.random.default_rng([n, 31])
+        hidden = rng.normal(0.02, 0.02, (trials, n)) - (rng.random((trials, n)) < 0.02)
+        low, high = limits(samples(hidden, 1.0))
+        held = float(((low <= 0) & (high >= 0)).mean())
+        yield Finding("interval of gains that hide a rare loss", f"2% lose 1, n = {n}", held, trials, 0.0)
 
 
-def pools(trials: int) -> Iterator[Finding]:
-    """τ with the order on all queries, and the n at which it reaches .8: five systems, over the choice of the pool."""
-    sizes, ability = [10, 25, 50], np.linspace(0, 0.5, 5)[:, None]
+def families(trials: int) -> Iterator[Finding]:
+    """Any false rejection by Holm: six systems, all equal or one better; and ten measures of two equal systems."""
+    a, b = np.triu_indices(6, 1)
     for kind, draw in KINDS.items():
-        for pool in (100, 300):
-            rng = np.random.default_rng([pool, 14, len(kind)])
-
-            def drawn(seed: int, **options: int) -> results.Stability:
-                values = (draw(rng, (5, pool)) + ability)[:, :, None]  # noqa: B023 (used at once)
-                scores = rd.Scores(tuple("abcde"), tuple(map(str, range(pool))), ("m",), values)  # noqa: B023
-                return rd.stability(scores, sizes=sizes, seed=seed, **options)
-
-            truth = np.mean([drawn(seed, subsamples=30).tau[0] for seed in range(min(400, 10 * trials))], axis=0)
-            first = next((n for n, tau in zip(sizes, truth, strict=True) if tau >= 0.8), np.inf)
-            held = np.zeros(2)
-            for seed in range(trials):
-                found = drawn(seed, subsamples=100, resamples=100)
-                low, high = found.tau_limits[:, 0]
-                held[0] += ((low <= truth) & (truth <= high)).mean()
-                row = found.summary().row(0, named=True)
-                held[1] += row["n_at_0.8_low"] <= first <= row["n_at_0.8_high"]
-            for what, share in zip(("τ with all", "`n_at_0.8`"), held / trials, strict=True):
-                yield Finding(f"`stability`, {what}", f"{kind}, pool of {pool}", share, trials, 0.88)
-
-
-def agreements(trials: int) -> Iterator[Finding]:
-    """τ and τ_ap between the true orders of two measures: the same order (linear or not), near it, and unrelated."""
-    for systems in (5, 12, 30):
-        one, rng = np.linspace(0, 0.6, systems), np.random.default_rng(systems)
-        others = {
-            "the same": one,
-            "the same, not linear": one**3 / 0.36,
-            "near": one[np.argsort(np.arange(systems) + rng.normal(0, systems / 6, systems))],
-            "unrelated": rng.permutation(one),
-        }
-        for relation, other in others.items():
-            truth = np.array([tau_b(one, other), (tau_ap(one, other) + tau_ap(other, one)) / 2])
-            for kind, n in (("normal", 10), ("exponential", 25), ("discrete", 25), ("tied", 100)):
-                rng = np.random.default_rng([n, 15, systems, len(kind)])
-                held = np.zeros(2)
+        spread = float(draw(np.random.default_rng(0), (10**6,)).std())
+        for n in (10, 25, 50):
+            rng = np.random.default_rng([n, 41, len(kind)])
+            for what, shift in (("equal", 0.0), ("one better", 3 / np.sqrt(n))):
+                false = 0
                 for _ in range(trials):
-                    shared, first, second = KINDS[kind](rng, (3, n, systems))
-                    scores = (0.8 * shared + 0.6 * first + one, 0.8 * shared + 0.6 * second + other)
-                    low, high = tau_limits(*scores, 200, rng)
-                    held += (low - 1e-9 <= truth) & (truth <= high + 1e-9)
-                setting = f"{relation}, {kind}, {systems} systems, n = {n}"
-                for what, share in zip(("τ", "τ_ap"), held / trials, strict=True):
-                    yield Finding(f"`agreement`, {what}", setting, share, trials, 0.9 if what == "τ" else 0.85)
+                    values = draw(rng, (n, 6)) / spread + shift * (np.arange(6) == 5)
+                    one = Family(values, np.arange(n), a, b)
+                    false += bool((adjust(student(one).p, "holm", ALPHA)[0] <= ALPHA)[b != 5].any())
+                setting = f"six systems, {what}, {kind}, n = {n}"
+                yield Finding("any false rejection by `holm`", setting, false / trials, trials, 0.06, True)
+    rng = np.random.default_rng(4)
+    names = ("a", "b"), tuple(map(str, range(30))), tuple(f"m{i}" for i in range(10))
+    false = 0
+    for _ in range(trials):
+        scores = rd.Scores(*names, rng.normal(0, 1, (2, 30, 10)))
+        false += min(rd.significance(scores, family="all").columns["p_adjusted"]) <= ALPHA
+    setting = 'ten measures, `family="all"`'
+    yield Finding("any false rejection by `holm`", setting, false / trials, trials, 0.06, True)
+
+
+def margins(trials: int) -> Iterator[Finding]:
+    """How often two systems that differ by exactly the margin are called the same."""
+    for kind, draw in KINDS.items():
+        for n in (10, 25, 50):
+            values = draw(np.random.default_rng([n, 8, len(kind)]), (trials, n))
+            low, high = limits(samples(values))  # around the truth, which is where a margin may lie
+            wrong = float(max((high < 0).mean(), (low > 0).mean()))
+            goal = 0.12 if kind == "exponential" else 0.035
+            yield Finding("false `same` at the margin", f"{kind}, n = {n}", wrong, trials, goal, True)
+    for kind, (draw, truth) in RARE.items():
+        for n in (25, 50, 100, 200):
+            low, high = limits(samples(draw(np.random.default_rng([n, 33, len(kind)]), (trials, n)), 1.0))
+            same = float(((low > -abs(truth)) & (high < abs(truth))).mean())
+            yield Finding("false `same` at the margin", f"{kind}, n = {n}", same, trials, 0.12, True)
+
+
+MARGIN, QUERIES = 0.05, 60
+INFOS = tuple(MeasureInfo(name, higher_is_better=True) for name in ("x", "y"))
+SEGMENTS = {f"s{part}": [f"q{i}" for i in range(part, QUERIES, 3)] for part in range(3)}
+
+
+def gates(trials: int) -> Iterator[Finding]:
+    """A gate with two measures and three segments of 20 queries, 60 queries in all.
+
+    Wrong passes: the candidate is worse by exactly the margin in one segment by one measure, and far better everywhere
+    else. Nothing is claimed for the others. Failures: it is worse by exactly the margin everywhere, and one of eight
+    intervals suffices. Time-outs: 3% of the queries lose everything, which is more than a margin of .01, but may not be
+    among the queries.
+    """
+    kinds = {**KINDS, "exponential, reversed": lambda rng, size: 1 - rng.exponential(1, size)}
+    for kind, draw in kinds.items():
+        rng = np.random.default_rng([len(kind), QUERIES])
+        failed = passed = 0
+        for _ in range(trials):
+            values = np.zeros((2, QUERIES, 2))
+            values[1] = 0.1 * draw(rng, (QUERIES, 2)) - MARGIN
+            failed += _decided(values) == "fail"
+            values[1, :, 1] += 1.0
+            values[1, np.arange(QUERIES) % 3 != 0, 0] += 1.0
+            passed += _decided(values) == "pass"
+        goal = 0.12 if kind == "exponential, reversed" else 0.04
+        yield Finding("gate, wrong pass", kind, passed / trials, trials, goal, True)
+        yield Finding("gate, failure at the margin", kind, failed / trials, trials, 1.0, True)
+    for n in (30, 50, 100):
+        rng = np.random.default_rng([n, 71])
+        low, _ = limits(samples(rng.normal(0.005, 0.01, (trials, n)) - (rng.random((trials, n)) < 0.03), 1.0))
+        yield Finding("gate, pass in spite of time-outs", f"n = {n}", float((low > -0.01).mean()), trials, 1.0, True)
+
+
+def _decided(values: np.ndarray) -> str:
+    scores = rd.Scores(("old", "new"), tuple(f"q{i}" for i in range(QUERIES)), ("x", "y"), values, kinds=INFOS)
+    return rd.gate(scores, margin=MARGIN, baseline="old", candidate="new", segments=SEGMENTS).verdict
+
+
+TRUTHS = {"equal": np.zeros, "three groups": lambda k: np.floor(3 * np.arange(k) / k) / 2}
+
+
+def leaderboards(trials: int) -> Iterator[Finding]:
+    """The ranks of all systems, which must all contain the true ones (several, if systems are equal)."""
+    for kind, draw in KINDS.items():
+        for k, n in ((3, 10), (10, 25), (10, 100)):
+            for name, truth in TRUTHS.items():
+                rng = np.random.default_rng([k, n, len(kind), len(name)])
+                held, true = 0, truth(k)
+                first = 1 + (true[None] > true[:, None]).sum(axis=1)
+                last = k - (true[None] < true[:, None]).sum(axis=1)
+                names = tuple(map(str, range(k))), tuple(map(str, range(n)))
+                for _ in range(trials):
+                    values = 0.6 * true[:, None] + rng.normal(0, 0.5, n) + draw(rng, (k, n))
+                    board = rd.leaderboard(rd.Scores(*names, ("m",), values[:, :, None])).to_polars()
+                    board = board.sort(board["system"].cast(int))
+                    low, high = (board[f"rank_{end}"].to_numpy() for end in ("low", "high"))
+                    held += bool(((low <= first) & (high >= last)).all())
+                setting = f"{kind}, {k} systems, {name}, n = {n}"
+                yield Finding("ranks of all systems", setting, held / trials, trials, 0.92)
+
+
+SCORES: dict[str, Draw] = {
+    "normal": lambda rng, shape: np.clip(rng.normal(0.5, 0.15, shape), 0, 1),
+    "discrete, P@5": lambda rng, shape: rng.binomial(5, 0.3, shape) / 5,
+    "skewed, most near 0": lambda rng, shape: rng.beta(0.3, 1.2, shape),
+    "reciprocal ranks": lambda rng, shape: 1.0 / rng.geometric(0.6, shape),
+    "P@1, 0.5": lambda rng, shape: (rng.random(shape) < 0.5).astype(float),
+    "P@1, 0.95": lambda rng, shape: (rng.random(shape) < 0.95).astype(float),
+}
+
+
+def means(trials: int) -> Iterator[Finding]:
+    """The interval of a system's mean."""
+    for kind, draw in SCORES.items():
+        truth = float(draw(np.random.default_rng(0), (2_000_000,)).mean())
+        for n in (10, 25, 50, 200):
+            values = draw(np.random.default_rng([n, 61, len(kind)]), (trials, n))
+            usual = 1.0 if kind == "P@1, 0.95" else 0.0  # the most common value
+            low, high = limits(samples(values - usual, 1.0))
+            held = float(((low <= truth - usual + 1e-9) & (truth - usual <= high + 1e-9)).mean())
+            yield Finding("`leaderboard`, a mean", f"{kind}, n = {n}", held, trials, 0.85)
+
+
+def clusters(trials: int) -> Iterator[Finding]:
+    """Clusters of queries that share 30% of their variance: one pair without a difference.
+
+    Cluster sizes are equal, uniform, or long-tailed (1–200).
+    """
+    for kind in ("normal", "skewed", "discrete"):
+        for count in (8, 12, 40, 100):
+            for sizes in ("5", "1–20", "1–200"):
+                rng = np.random.default_rng([count, len(kind), len(sizes)])
+                false = 0
+                for _ in range(trials):
+                    values, members = clustered(rng, kind, count, sizes)
+                    one = Family(values[:, :2], np.arange(len(values)), np.array([1]), np.array([0]), clusters=members)
+                    false += student(one).p[0] <= ALPHA
+                setting = f"{kind}, {count} clusters of {sizes}"
+                goal = 0.12 if kind == "skewed" else 0.07
+                yield Finding("`clusters`, false rejection", setting, false / trials, trials, goal, True)
+
+
+def clustered(rng: np.random.Generator, kind: str, count: int, sizes: str) -> tuple[np.ndarray, np.ndarray]:
+    """Draw four systems' scores for clusters of queries; all have the same mean."""
+    many = {
+        "5": lambda: np.full(count, 5),
+        "1–20": lambda: rng.integers(1, 21, count),
+        "1–200": lambda: np.minimum(1 + rng.pareto(1.1, count) * 2, 200).astype(np.int64),
+    }[sizes]()
+    members = np.repeat(np.arange(count), many)
+    between, within = (count, 4), (len(members), 4)
+    if kind == "discrete":
+        chance = np.clip(0.5 + rng.normal(0, 0.25, between), 0.02, 0.98)[members]
+        return (rng.random(within) < chance).astype(float), members
+    draw = KINDS["exponential" if kind == "skewed" else "normal"]
+    values = np.sqrt(0.3) * draw(rng, between)[members] + np.sqrt(0.7) * draw(rng, within)
+    return values * [1, -1, 1, -1], members  # so that differences of skewed scores are skewed
+
+
+def replicates(trials: int) -> Iterator[Finding]:
+    """Two equally good systems with several runs, whose means vary by .03 in one, by as much or 0 in the other."""
+    for runs in ((3, 3), (5, 3), (10, 3), (5, 5), (1, 3), (1, 5)):
+        for stable in (0.03, 0.0):
+            for n in (50, 500):
+                rng = np.random.default_rng([n, *runs, int(100 * stable)])
+                apart = rng.normal(0, 0.15, (trials, n))
+                own = [rng.normal(0, sd, (trials, count)) for sd, count in zip((stable, 0.03), runs, strict=True)]
+                if runs[0] == 1:
+                    own[0] *= 0  # taken as deterministic
+                apart += (own[1].mean(axis=1) - own[0].mean(axis=1))[:, None]
+                variances = [
+                    each.var(axis=1, ddof=min(1, count - 1)) / count for each, count in zip(own, runs, strict=True)
+                ]
+                columns = np.concatenate([np.zeros((n, trials)), apart.T], axis=1)
+                places = np.arange(trials)
+                between = BetweenRuns(
+                    np.concatenate(variances), np.repeat([max(count - 1.0, 1.0) for count in runs], trials)
+                )
+                one = Family(columns, np.arange(n), places + trials, places, runs=between)
+                false = float((student(one).p <= ALPHA).mean())
+                setting = f"{runs[0]} to {runs[1]} runs that vary by {stable:g} and .03, n = {n}"
+                yield Finding(
+                    "`replicates`, false rejection", setting, false, trials, 0.11 if min(runs) == 1 else 0.09, True
+                )
 
 
 CLAIMS = {
-    "randomization": (partial(single_test, "randomization"), 400, 30),
-    "t": (partial(single_test, "t"), 400, 30),
-    "families": (families, 300, 20),
-    "many measures": (many_measures, 300, 40),
-    "plans": (plans, 1500, 150),
-    "power": (powers, 150, 4),
-    "stability": (stabilities, 200, 25),
-    "pools": (pools, 200, 5),
-    "agreement": (agreements, 200, 8),
+    "pairs": (pairs, 2000, 200),
+    "real pairs": (real_pairs, 10_000, 100),
+    "few differ": (few_differ, 10_000, 400),
+    "families": (families, 1000, 20),
+    "margins": (margins, 10_000, 400),
+    "gates": (gates, 1000, 10),
+    "leaderboards": (leaderboards, 1000, 3),
+    "means": (means, 10_000, 400),
+    "clusters": (clusters, 1000, 8),
+    "replicates": (replicates, 10_000, 400),
 }

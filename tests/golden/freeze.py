@@ -286,8 +286,8 @@ def power():
     found = rd.power(random_scores(2, 4, 80), sizes=[10, 25, 50], **drawing, seed=4)
     yield "random", columns(found, "measure a b n power")
     yield "random summary", columns(found.summary(n=25), "measure p10 p50 p90 n80")
-    found = rd.power(random_scores(2, 3, 60), sizes=[10], replacement=True, resamples=20, **drawing)
-    yield "resampled", columns(found, "measure a b n power")
+    found = rd.power(random_scores(2, 3, 60), sizes=[10], replacement=True, **drawing)
+    yield "replacement", columns(found, "measure a b n power")
 
 
 @frozen()
@@ -311,7 +311,7 @@ def agreement():
     yield "demo", columns(rd.agreement(demo_scores()), "dataset a b tau r")
     scores = random_scores(4, 7, 30, ("RDQ@5", "AP@5", "P@5"))
     found = rd.agreement(scores, resamples=100)
-    yield "random", {**columns(found, "dataset a b tau r"), "limits": np.array(found.tau_limits).tolist()}
+    yield "random", columns(found, "dataset a b tau r tau_low tau_high")
 
 
 @frozen()
@@ -328,7 +328,8 @@ def agreement_with_people():
 def plan():
     for seed in range(3):
         found = rd.plan(random_scores(seed, 2, 40), "a", "b", "RDQ@5", difference=0.03, seed=seed)
-        yield f"{seed}", {**columns(found, "n analytic"), "low": found.low, "high": found.high}
+        limits = {"low": found.low, "high": found.high, "assured": found.assured}
+        yield f"{seed}", {**columns(found, "n analytic"), **limits}
     names = "systems target same same_low same_high different different_low different_high"
     yield "collection", columns(rd.plan(random_scores(3, 5, 40), difference=0.05, systems=[3, 5]), f"measure {names}")
     yield "variance", columns(rd.plan(variance=0.04, difference=[0.05, 0.1], systems=10), "systems target same")

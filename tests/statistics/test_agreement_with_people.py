@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import rankdev as rd
-from rankdev.statistics.bounded_values import fraction_limits
+from rankdev.statistics.means import fraction_limits
 from tests.raising import noted, raises
 
 
@@ -71,15 +71,33 @@ def test_intervals_hold_the_true_agreement_and_its_difference(queries):
         apart = np.stack([taste + rng.normal(size=n), taste + 2 * rng.normal(size=n)], axis=1) / 20
         return scores_of(np.clip(apart, -0.5, 0.5)), said(np.where(taste > 0, "x", "y"))
 
-    truth = rd.agreement_with_people(*draw(np.random.default_rng(99), 20_000), resamples=20).agreement
+    truth = rd.agreement_with_people(*draw(np.random.default_rng(99), 20_000)).agreement
     held, apart = [], []
     for seed in range(60):
-        found = rd.agreement_with_people(*draw(np.random.default_rng([queries, seed]), queries), resamples=200)
+        found = rd.agreement_with_people(*draw(np.random.default_rng([queries, seed]), queries))
         table, sides = found.to_polars(), found.between().row(0, named=True)
         held += ((table["low"].to_numpy() <= truth) & (truth <= table["high"].to_numpy())).tolist()
         apart.append(sides["low"] <= truth[0] - truth[1] <= sides["high"])
     assert np.mean(held) >= 0.87
     assert np.mean(apart) >= 0.85
+
+
+def test_several_preferences_of_a_query_count_together():
+    """Preferences that all come in threes are no more than the queries they come from."""
+    apart = np.random.default_rng(3).normal(size=(20, 1))
+    once = said(np.where(np.arange(20) < 14, np.where(apart[:, 0] > 0, "x", "y"), "x"))
+    one, three = (rd.agreement_with_people(scores_of(apart), once * times).to_polars() for times in (1, 3))
+    assert one.select("low", "high").row(0) == pytest.approx(three.select("low", "high").row(0))
+
+
+def test_equally_good_measures_do_not_stand_out():
+    """Thirteen measures that predict 60%: with an interval for each pair alone, one seems better in most trials."""
+    false = 0
+    for seed in range(40):
+        rng = np.random.default_rng([seed, 13])
+        right = np.where(rng.random((40, 13)) < 0.6, 0.1, -0.1)
+        false += any(rd.agreement_with_people(scores_of(right), said(["x"] * 40)).significant)
+    assert false <= 6
 
 
 @pytest.mark.parametrize(
@@ -91,52 +109,35 @@ def test_intervals_hold_the_true_agreement_and_its_difference(queries):
     ],
 )
 def test_wrong_verdicts_are_refused(change, kind, fields):
-    scores = scores_of(np.array([[0.2]]))
     with raises(kind, rd.DataError, **fields):
-        rd.agreement_with_people(scores, [{**said(["x"])[0], **change}])
+        rd.agreement_with_people(scores_of(np.array([[0.2]])), [{**said(["x"])[0], **change}])
 
 
 def test_what_was_not_scored_is_said():
     scores = scores_of(np.full((40, 1), 0.2))
-    found = rd.agreement_with_people(scores, said(["x"] * 45))
-    noted(found.remarks, "unscored", count=5, preferences=45)
+    noted(rd.agreement_with_people(scores, said(["x"] * 45)).remarks, "unscored", count=5, preferences=45)
     few = rd.agreement_with_people(scores_of(np.array([[0.1]])), said(["x"]))
     noted(few.remarks, "few-queries", count=1)
+    assert few.to_polars().select("low", "high").row(0) == (pytest.approx(0.025), 1.0)
 
 
-def test_intervals_do_not_collapse_where_every_preference_is_predicted():
-    """Eight of eight is no proof: the lower limit is that of a Beta distribution with one more query, of weight .75."""
-    found = rd.agreement_with_people(scores_of(np.full((8, 1), 0.2)), said(["x"] * 8)).to_polars().row(0, named=True)
-    assert (found["low"], found["high"]) == (pytest.approx(1 - stats.beta.ppf(0.975, 0.75, 8), abs=0.01), 1.0)
-    wrong = rd.agreement_with_people(scores_of(np.full((8, 1), -0.2)), said(["x"] * 8)).to_polars().row(0, named=True)
-    assert (wrong["low"], wrong["high"]) == (0.0, pytest.approx(1 - found["low"]))
+def test_limits_of_single_answers_are_those_of_clopper_and_pearson():
+    for won, n in ((8, 8), (0, 8), (13, 20), (50, 56)):
+        hits = (np.arange(n) < won).astype(float)
+        low, high = fraction_limits(hits[:, None], np.ones(n), 0.05)
+        few = won * (1 - won / n) / (n - 1)  # a sample's own variance is n/(n − 1) times as large
+        number = min(n, won / n * (1 - won / n) / (few / n)) if few else n
+        a, b = won / n * number, (1 - won / n) * number
+        assert low[0] == pytest.approx(stats.beta.ppf(0.025, a, b + 1) if a else 0.0)
+        assert high[0] == pytest.approx(stats.beta.ppf(0.975, a + 1, b) if b else 1.0)
 
 
-def test_several_preferences_of_a_query_count_together():
-    """Preferences that all come in threes are no more than the queries they come from."""
-    apart = np.random.default_rng(3).normal(size=(20, 1))
-    once = said(np.where(np.arange(20) < 14, np.where(apart[:, 0] > 0, "x", "y"), "x"))
-    one, three = (rd.agreement_with_people(scores_of(apart), once * times).to_polars() for times in (1, 3))
-    assert one.select("low", "high").row(0) == pytest.approx(three.select("low", "high").row(0))
-
-
-def test_limits_of_unequal_queries_are_where_dirichlet_means_say():
-    """Brute force: the fraction of Dirichlet-weighted hits beyond the limit is the level, but for rounding."""
-    rng = np.random.default_rng(4)
-    counts = rng.integers(1, 7, 12).astype(float)
-    hits = rng.binomial(counts.astype(int), 0.7).astype(float)
-    low, high = fraction_limits(hits[:, None], counts, 0.1)
-    weights = rng.dirichlet(np.append(np.ones(12), 0.75), 40_000)
-    above = (weights @ np.append(hits, counts.mean())) / (weights @ np.append(counts, counts.mean()))
-    below = (weights @ np.append(hits, 0.0)) / (weights @ np.append(counts, counts.mean()))
-    assert ((above > high).mean(), (below < low).mean()) == (pytest.approx(0.05, abs=0.008),) * 2
-
-
-def test_equally_good_measures_do_not_stand_out():
-    """Thirteen measures that predict 60%: with an interval for each pair alone, one seems better in most trials."""
-    false = 0
-    for seed in range(40):
-        rng = np.random.default_rng([seed, 13])
-        right = np.where(rng.random((40, 13)) < 0.6, 0.1, -0.1)
-        false += any(rd.agreement_with_people(scores_of(right), said(["x"] * 40), resamples=400).significant)
-    assert false <= 6
+def test_measures_are_compared_by_student_s_t_over_queries():
+    rng = np.random.default_rng(6)
+    right = np.where(rng.random((40, 3)) < [0.9, 0.5, 0.6], 0.1, -0.1)
+    found = rd.agreement_with_people(scores_of(right), said(["x"] * 40))
+    row = found.between().row(0, named=True)
+    hits = (right > 0).astype(float)
+    limits = stats.ttest_rel(hits[:, 0], hits[:, 1]).confidence_interval(1 - 0.05 / 3)  # Bonferroni
+    assert (row["low"], row["high"]) == (pytest.approx(limits.low), pytest.approx(limits.high))
+    assert found.significant == [True, True, False]

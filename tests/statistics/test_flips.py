@@ -140,21 +140,6 @@ def test_threads_and_shares_change_nothing(engine, monkeypatch):
     assert np.array_equal(count_extremes(opened, Sampling(70), keys, 300), expected)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("n", "kept"), [(63, 300), (64, 1), (130, 1200), (5000, 40)])
-def test_engines_keep_the_flipped_sums_of_the_first_permutations(engine, n, kept, monkeypatch):
-    values = np.random.default_rng(n).random((n, 3, 2))
-    opened = opened_as(engine, values)
-    monkeypatch.setattr(type(opened), "chunk", 1100)
-    keys, sums = stream_keys(0, n, 1), np.full((6, kept), np.nan)
-    found = count_extremes(opened, Sampling(n), keys, 1300, sums=sums)
-    assert np.array_equal(found, count_extremes(opened, Sampling(n), keys, 1300))
-    words = flip_words(keys[0, 1], n, 0, kept)
-    bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=n, bitorder="little")
-    units = np.rint(values * scale_for(opened.largest, n)).reshape(n, -1)
-    assert np.array_equal(sums, ((1.0 - 2.0 * bits) @ units).T)
-
-
 @given(st.integers(1, 200_000), st.floats(1e-300, 1e300))
 def test_scaled_sums_fit_into_the_exact_range(n, largest):
     scale = scale_for(largest_of(np.array([[largest]])), n)[0]

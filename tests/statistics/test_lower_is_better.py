@@ -35,7 +35,7 @@ def test_significance(scores):
 def test_agreement_between_measures_and_with_people(scores):
     assert rd.agreement(scores).to_polars().row(0)[3:] == pytest.approx((1.0, 1.0))
     preferred = [{"query": f"q{i}", "a": "few", "b": "many", "winner": "few"} for i in range(40)]
-    found = rd.agreement_with_people(scores, preferred, resamples=20)
+    found = rd.agreement_with_people(scores, preferred)
     assert found.agreement.tolist() == [1.0, 1.0]
 
 

@@ -4,16 +4,20 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy import optimize, stats
 
 from rankdev import __version__
 from rankdev.errors import DataError, RankdevWarning, UsageError
-from rankdev.statistics._randomization import most_extremes
+from rankdev.statistics.flips import most_extremes
 from rankdev.statistics.flips.exact import draw, stream_keys
+from rankdev.statistics.planning import plan
 from rankdev.statistics.power import power
 from rankdev.statistics.power.result import Bucket, Power
+from rankdev.statistics.power.student import effect_limits, t_power
 from tests.raising import kinds, noted, raises, warns
 from tests.statistics.plain import all_extremes, exact_p
 
+TAILS = (0.975, 0.025)
 OPTIONS = {"subsamples": 300, "permutations": 1000, "alpha": 0.05, "p_value": "plus-one", "seed": 0, "complete": True}
 
 
@@ -33,7 +37,8 @@ def hand_made():
     )
     rejected = np.array([[True, True, True, False, False, True], [True, True, False, False, False, False]])
     names = {"systems": tuple("abcd"), "measures": ("m", "l"), "sizes": (25, 100)}
-    return Power(**names, power=curves, rejected=rejected, queries=(200, 200), buckets=(), **OPTIONS)
+    more = {"limits": np.stack([curves, curves]), "replaced": curves}
+    return Power(**names, power=curves, rejected=rejected, queries=(200, 200), buckets=(), **more, **OPTIONS)
 
 
 def test_power_is_the_share_of_rejections_counted_one_by_one(make_scores, rng):
@@ -82,7 +87,8 @@ def test_percentiles_n80_and_verdicts_by_hand(hand_made):
 def test_an_n80_between_finite_and_infinite_is_infinite():
     curves = np.array([[[0.9, 1.0], [0.1, 0.2]]])
     names = {"systems": ("a", "b"), "measures": ("m",), "sizes": (25, 100)}
-    half = Power(**names, power=curves, rejected=np.ones((1, 2), bool), queries=(9,), buckets=(), **OPTIONS)
+    more = {"limits": np.stack([curves, curves]), "replaced": curves, **OPTIONS}
+    half = Power(**names, power=curves, rejected=np.ones((1, 2), bool), queries=(9,), buckets=(), **more)
     assert half.n80()[0] == np.inf
 
 
@@ -92,7 +98,8 @@ def test_the_table_has_a_row_a_measure_pair_and_size(make_scores, rng):
     assert frame.columns == ["measure", "a", "b", "n", "power"]
     assert frame.row(3) == ("m0", "s0", "s2", 10, found.power[0, 1, 1])
     assert frame.height == found.to_pandas().shape[0] == 2 * 3 * 2
-    assert found.to_polars(errors=True)["error"].max() <= 0.5 / np.sqrt(4)
+    assert found.to_polars(intervals=True).columns[5:] == ["low", "high", "error", "replaced"]
+    assert found.to_polars(intervals=True)["error"].max() <= 0.5 / np.sqrt(4)
     json.dumps(found.verdicts())
 
 
@@ -116,14 +123,6 @@ def test_buckets_test_inside_each_range_of_reference_sizes(make_scores, rng):
     assert table.columns == ["measure", "bucket", "queries", "n", "p50"]
     assert table["p50"][0] == np.median(alone.power)
     assert isinstance(found.buckets[0], Bucket)
-
-
-def test_buckets_have_intervals_too(make_scores, rng):
-    scores = make_scores(rng.random((3, 120)) + np.array([[0], [0.1], [0.3]]), np.repeat([2, 9], 60))
-    found = power(scores, sizes=[20], buckets=[3], subsamples=20, permutations=99, resamples=50)
-    table = found.bucket_summary()
-    assert table.columns[-3:] == ["p50", "p50_low", "p50_high"]
-    assert ((table["p50_low"] <= table["p50"]) & (table["p50"] <= table["p50_high"])).all()
 
 
 @pytest.mark.parametrize(("sizes", "at"), [([10, 20], 20), ([50, 100, 110], 100), ([110, 120], 110)])
@@ -156,7 +155,7 @@ def test_sizes_above_the_pool_are_left_out_with_a_remark(make_scores, rng):
     with warns("sizes-left-out", count=30, sizes=(50,)):
         found = power(make_scores(rng.random((2, 30))), sizes=[10, 50], subsamples=3, permutations=19)
     assert found.sizes == (10,)
-    assert kinds(found.remarks) == ["sizes-left-out"]
+    assert kinds(found.remarks)[0] == "sizes-left-out"
     with raises("too-few", DataError, least=25, count=10):
         power(make_scores(rng.random((2, 10))), sizes=[25, 50])
 
@@ -182,9 +181,9 @@ def test_progress_tells_the_cost_first_and_ends_complete(make_scores, rng):
         permutations=20,
         progress=lambda *call: calls.append(call),
     )
-    # 3 systems × 2 measures × (5 + 10) queries × 4 subsamples × 20 permutations
-    assert calls[0] == (0.0, 7200.0, "48 tests, 7.2e+03 additions")
-    assert calls[-1][:2] == (7200.0, 7200.0)
+    # 3 systems × 2 measures × (5 + 10, and again 10 with replacement) queries × 4 subsamples × 20 permutations
+    assert calls[0] == (0.0, 12_000.0, "72 tests, 1.2e+04 additions")
+    assert calls[-1][:2] == (12_000.0, 12_000.0)
 
 
 def test_an_interrupt_keeps_the_sizes_that_are_done(make_scores, rng):
@@ -213,15 +212,15 @@ def test_an_interrupt_in_a_bucket_keeps_what_is_done(make_scores, rng, stop, kep
     calls = []
 
     def progress(*call):
-        calls.append(call)  # the cost, n = 20, then a call a bucket
+        calls.append(call)  # the cost, n = 15, then a call a bucket
         if len(calls) == stop:
             raise KeyboardInterrupt
 
-    options = {"sizes": [20], "buckets": [3], "bucket_sizes": [10], "subsamples": 5, "permutations": 20}
+    options = {"sizes": [15], "buckets": [3], "bucket_sizes": [10], "subsamples": 5, "permutations": 20}
     found = power(scores, progress=progress, **options)
     whole = power(scores, **options)
     assert found.complete == (stop == 5)
-    assert found.sizes == (20,)
+    assert found.sizes == (15,)
     assert np.array_equal(found.power, whole.power)
     assert [bucket.label for bucket in found.buckets] == kept
 
@@ -240,14 +239,6 @@ def test_identical_systems_are_never_significant(make_scores, rng):
     found = power(make_scores([one, one]), sizes=[10, 20], subsamples=5)
     assert not found.power.any()
     assert not found.rejected.any()
-
-
-def test_few_queries_are_enumerated_and_cannot_reject(make_scores, rng):
-    # 2 of the 32 flips of 5 queries are as extreme as anything can be: p ≥ .0625
-    scores = make_scores(rng.random((3, 60)) + np.array([[0], [3], [6]]))
-    found = power(scores, sizes=[5, 6], subsamples=30, permutations=1000)
-    assert not found.power[:, :, 0].any()
-    assert (found.power[:, :, 1] == 1).all()
 
 
 def test_enumerated_power_agrees_with_exact_p(make_scores, rng):
@@ -345,63 +336,18 @@ def test_going_on_needs_the_same_data_and_options(gapped, tmp_path):
         power(gapped, resume=7, **OPTIONS_TO_RESUME)
 
 
-@pytest.fixture
-def two_measures(make_scores, rng):
-    """Four systems on 300 queries, clearly better told apart by the first measure."""
-    ability = np.array([0, 0.2, 0.35, 0.5])[:, None]
-    return make_scores(np.stack([rng.normal(0, s, (4, 300)) + ability for s in (0.7, 3.0)], axis=2))
-
-
-def test_intervals_hold_the_estimates_and_name_the_clearly_best(two_measures):
-    found = power(two_measures, sizes=[25, 100], subsamples=40, permutations=99, resamples=100)
-    table = found.to_polars()
-    assert table.columns[-2:] == ["low", "high"]
-    assert ((table["low"] <= table["power"]) & (table["power"] <= table["high"])).all()
-    row = found.summary(100).row(0, named=True)
-    for name in ("p10", "p50", "p90", "n80"):
-        assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
-    assert found.differences(100).row(0, named=True)["clear"]
-    assert found.clearly_best(100) == "m0"
-    plain = power(two_measures, sizes=[25, 100], subsamples=40, permutations=99)
-    assert np.array_equal(plain.power, found.power)
-    with raises("needed", UsageError, name="resamples"):
-        plain.differences()
-
-
-def test_the_same_measure_twice_has_no_clearly_best(make_scores, rng):
-    one = rng.normal(0, 1, (4, 300)) + np.array([0, 0.2, 0.35, 0.5])[:, None]
-    found = power(make_scores(np.stack([one, one], axis=2)), sizes=[100], subsamples=20, permutations=99, resamples=50)
-    assert found.differences().select("difference", "low", "high", "clear").row(0) == (0, 0, 0, False)
-    assert found.clearly_best() is None
-
-
-def test_more_queries_in_the_pool_leave_less_open(make_scores, rng):
-    widths = []
-    for pool in (150, 1500):
-        values = rng.normal(0, 1, (2, pool)) + np.array([[0], [0.3]])
-        found = power(make_scores(values), sizes=[100], subsamples=50, permutations=99, resamples=100)
-        widths.append((found.intervals.power[1] - found.intervals.power[0]).item())
-    assert widths[1] < 0.7 * widths[0]
-
-
 def test_new_queries_repeat_and_may_be_more_than_the_pool(make_scores, rng):
     scores = make_scores(rng.normal(0, 1, (2, 40)) + np.array([[0], [0.4]]))
-    found = power(scores, sizes=[30, 80], subsamples=50, permutations=99, replacement=True, resamples=20)
-    assert np.isfinite(found.intervals.levels).all()
+    found = power(scores, sizes=[30, 80], subsamples=50, permutations=99, replacement=True)
+    assert np.isfinite(found.limits).all()
+    assert np.isnan(found.replaced).all()
     assert found.sizes == (30, 80)
-    assert not found.remarks
+    assert kinds(found.remarks) in ([], ["beyond-sizes"])
     same = power(scores, sizes=[30], subsamples=50, permutations=99)
     assert found.power[0, 0, 0] != same.power[0, 0, 0]
     assert np.array_equal(found.rejected, same.rejected)
     with raises("not-a-flag", UsageError, name="replacement"):
         power(scores, sizes=[30], replacement="old")
-
-
-def test_intervals_of_one_measure_have_nothing_to_be_compared_with(make_scores, rng):
-    found = power(make_scores(rng.normal(0.5, 0.1, (2, 20, 1))), sizes=[10], subsamples=5, resamples=20)
-    assert found.differences().is_empty()
-    assert found.clearly_best() is None
-    assert "p50, 95%" in str(found)
 
 
 def test_small_pools_have_small_sizes(make_scores, rng):
@@ -417,7 +363,9 @@ def test_the_smallest_size_is_said_to_be_an_upper_bound(make_scores, rng):
     values = rng.random((2, 43)) + np.array([[0.0], [2.0]])
     found = power(make_scores(values), sizes=[10, 20], subsamples=3, permutations=99)
     noted(found.remarks, "smallest-size", name="n80", measures=("m0",), size=10)
-    assert power(make_scores(rng.random((2, 43))), sizes=[10, 20], subsamples=9, permutations=99).remarks == ()
+    none = power(make_scores(rng.random((2, 43))), sizes=[8, 10], subsamples=9, permutations=99).remarks
+    noted(none, "beyond-sizes", measures=("m0",), size=10, unit="query")
+    assert kinds(none) == ["beyond-sizes"]
 
 
 def test_sizes_whose_flips_are_enumerated_are_named(make_scores, rng):
@@ -426,3 +374,46 @@ def test_sizes_whose_flips_are_enumerated_are_named(make_scores, rng):
     assert f"{exact} up to n = 6: all sign flips" in str(power(scores, sizes=[5, 6, 20], subsamples=5, permutations=40))
     assert f"{exact}: all sign flips" in str(power(scores, sizes=[5, 6], subsamples=5, permutations=40))
     assert exact not in str(power(scores, sizes=[20], subsamples=5, permutations=40))
+
+
+def test_five_queries_cannot_reject_and_plans_agree(make_scores, rng):
+    # 2 of the 32 flips of 5 queries are as extreme as anything can be: p ≥ .0625
+    scores = make_scores(rng.random((3, 60)) + np.array([[0], [3], [6]]))
+    found = power(scores, sizes=[5, 6], subsamples=30, permutations=1000)
+    assert not found.power[:, :, 0].any()
+    assert not found.limits[..., 0].any()
+    assert (found.power[:, :, 1] == 1).all()
+    noted(found.remarks, "cannot-reject", size=5, alpha=0.05, unit="query")
+    assert t_power(5, 100.0, 0.05) == 0
+    assert plan(scores, "s0", "s2", "m0", difference=3.0).low >= 6
+
+
+def test_the_interval_of_a_pair_is_that_of_its_effect(make_scores, rng):
+    """Limits of the noncentral t-distribution, turned into power; no estimate stretches them."""
+    values = rng.normal(0, 1, (2, 80)) + np.array([[0.3], [0.0]])
+    found = power(make_scores(values), sizes=[25], subsamples=20, permutations=99)
+    apart = values[0] - values[1]
+    t = stats.ttest_1samp(apart, 0).statistic
+    ends = [optimize.brentq(lambda shift, tail=tail: stats.nct.cdf(t, 79, shift) - tail, -5, 15) for tail in TAILS]
+    expected = [t_power(25, max(0.0, end) / np.sqrt(80), 0.05) for end in ends]
+    assert found.limits[:, 0, 0, 0] == pytest.approx(expected, abs=1e-4)
+    assert "power, 95%" in str(found)
+    same = power(make_scores([values[0], values[0]]), sizes=[25], subsamples=20, permutations=99)
+    assert same.limits[:, 0, 0, 0].tolist() == [0, 1]  # nothing is known
+
+
+def test_many_effects_are_interpolated():
+    effects = np.linspace(-2, 3, 1000)
+    for many, few in zip(effect_limits(effects, 50), effect_limits(effects[::100], 50), strict=True):
+        assert many[::100] == pytest.approx(few, abs=1e-4)
+
+
+def test_above_a_quarter_of_the_queries_power_with_replacement_is_beside(make_scores, rng):
+    scores = make_scores(rng.normal(0, 1, (2, 80)) + np.array([[0.3], [0.0]]))
+    options = {"subsamples": 50, "permutations": 99}
+    found = power(scores, sizes=[20, 40], **options)
+    noted(found.remarks, "large-share", size=40, count=80, unit="query")
+    assert np.isnan(found.replaced[..., 0]).all()
+    assert found.replaced[0, 0, 1] == power(scores, sizes=[40], replacement=True, **options).power[0, 0, 0]
+    assert "replaced" in str(found)
+    assert "large-share" not in kinds(power(scores, sizes=[20], **options).remarks)

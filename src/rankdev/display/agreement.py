@@ -83,7 +83,7 @@ def plot_agreement(
             names = (chosen[1] if symbol == "r" else [], chosen[0] if i == 0 else [])
             image = _heatmap(axis, cells, *names, text="{:.2f}", hidden=hidden, **look)
             if symbol == "τ" and agreement.tau_limits is not None:
-                _add_limits(axis, agreement.tau_limits[:, 0, i][:, down][:, :, across])
+                _add_limits(axis, agreement.tau_limits[:, i][:, down][:, :, across])
             axis.set_title(f"{dataset}: {symbol}" if count > 1 or dataset != "all" else symbol)
             axis.tick_params("x", rotation=90)
     drawn.colorbar(image, ax=axes, label="correlation", pad=0.01, aspect=40)
@@ -198,16 +198,12 @@ def sensitivity_report(found: Sensitivity) -> Report:
 
 @reports(Agreement)
 def agreement_report(found: Agreement) -> Report:
-    """Show τ, r and τ_ap of each pair of measures, and the intervals of τ and τ_ap where there are any."""
-    frame, closing = found.summary(), []
+    """Show τ, r and τ_ap of each pair of measures, and the interval of τ where there is one."""
+    frame = found.summary()
     if found.tau_limits is not None:
-        for name, low, high in (("tau", "low", "high"), ("tau_ap", "tau_ap_low", "tau_ap_high")):
-            limits = frame.select(intervals(low, high, 3).alias(f"{name}, 95%")).to_series()
-            frame = frame.insert_column(frame.columns.index(name) + 1, limits)
-        frame = frame.drop("low", "high", "tau_ap_low", "tau_ap_high")
-        closing = ["95%: intervals at infinitely many queries"]
+        limits = intervals("tau_low", "tau_high", 3).alias("tau, 95%")
+        frame = frame.select("dataset", "a", "b", "tau", limits, "r", "tau_ap")
     if len(found.datasets) == 1:
         frame = frame.drop("dataset")
-    right = [name for name in frame.columns if "95%" in name]
-    table = Table(frame, "Agreement between measures over system means", digits=3, right=right)
-    return result_report(found, "agreement", [table], (), closing)
+    table = Table(frame, "Agreement between measures over system means", digits=3, right=("tau, 95%",))
+    return result_report(found, "agreement", [table])

@@ -12,6 +12,7 @@ from rankdev.display.cells import count, percent
 from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table, count_intervals, result_report
 from rankdev.display.style import COLOURS, MARKERS, PAGE, figure, looks, over_queries, shortened, styled, titled
+from rankdev.errors import printable
 from rankdev.statistics.planning import Plan
 from rankdev.statistics.topic_set_size import TopicSetSize
 
@@ -125,34 +126,34 @@ def plan_report(found: Plan) -> Report:
 
 
 def plan_in_short(found: Plan) -> str:
-    """State how many queries are needed, and how rough that estimate is."""
-    unit = found.unit
-    what = f"confirm a difference of {found.difference:.4g} in {found.measure} between {found.a} and {found.b}"
+    """State how many queries are needed, and what those of the pilot find."""
+    unit, what = found.unit, f"a difference of {found.difference:.4g} in {found.measure}"
     if math.isnan(found.queries):
         return (
-            f"Your {found.pilot:,} {unit} cannot tell how many would {what}: the systems differ on too few of"
-            f" them. You need at least {_queries(found.low)}."
+            f"These {found.pilot:,} {unit} cannot tell how many confirm {what}: {printable(found.a)} and"
+            f" {printable(found.b)} differ on too few of them. At least {_queries(found.low)} are needed."
         )
-    known = "" if found.queries > found.pilot else "may be" if found.high > found.pilot else "is"
-    enough = f", which {known} enough" if known else ""
-    rough = "The estimate is rough: anywhere" if found.high > 2 * found.low else "The estimate may be off: it can be"
+    typical = f"{_queries(found.queries)} may be enough if these {found.pilot:,} are typical."
+    if math.isinf(found.assured):
+        return (
+            f"No number of {unit} is sure to confirm {what}: these {found.pilot:,} do not exclude that there is none."
+            f" {typical}"
+        )
     return (
-        f"To {what}, you need about {_queries(found.queries)} {unit}; you have {found.pilot:,}{enough}."
-        f" {rough} from {_queries(found.low)} to {_queries(found.high)} (95% interval)."
+        f"{_queries(found.assured)} {unit} confirm {what} with {percent(found.power)} power (90% sure of that); you"
+        f" have {found.pilot:,}, which find differences of {found.detectable:.2g} and more. {typical}"
     )
 
 
 def plan_in_detail(found: Plan) -> str:
-    """State the level and power of a plan, and what the pilot shows."""
-    level = f"{percent(found.power)} power at level {found.alpha:g}"
-    seen = f"the observed difference {found.a} − {found.b} is {found.observed:.4g}"
-    if math.isnan(found.queries):
-        return f"This is for {level}; the lower limit has 95% confidence, and there is no upper limit; {seen}."
-    resampled = "" if found.resampled is None else f" Resampling the pilot gives {_queries(found.resampled)}."
-    return (
-        f"This is for {level}; {_queries(found.assured)} {found.unit} reach that power with 90% confidence.{resampled}"
-        f" The {found.pilot} {found.unit} of the pilot detect differences of {found.detectable:.4g} or more; {seen}."
-    )
+    """State the test of a plan, and what the pilot shows."""
+    pairs = found.systems * (found.systems - 1) // 2
+    test = f"Paired t-test at level {found.alpha:g}{f', Holm over {pairs} pairs' if pairs > 1 else ''}"
+    resampled = "" if found.resampled is None else f" ({_queries(found.resampled)} by resampling the pilot)"
+    between = f"; 95% interval {_queries(found.low)} to {_queries(found.high)}{resampled}"
+    limits = "" if math.isnan(found.queries) else between
+    seen = f"{printable(found.a)} − {printable(found.b)} is {found.observed:+.4g} in the pilot"
+    return f"{test}{limits}; {seen}."
 
 
 def _queries(n: float) -> str:
@@ -181,6 +182,6 @@ def plot_plan(found: Plan) -> Figure:
     pair = " and ".join(shortened(name) for name in (found.a, found.b))
     if np.isnan(found.queries):
         return titled(drawn, f"The pilot cannot tell how many {found.unit} {pair} need in {found.measure}")
-    enough = count(found.queries) if np.isfinite(found.queries) else "More than ten million"
+    enough = count(found.assured) if np.isfinite(found.assured) else "More than ten million"
     powered = f"{percent(found.power)} power to distinguish {pair} in {found.measure}"
     return titled(drawn, f"{enough} {found.unit} give {powered}")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from rankdev.display.cells import count, number
+from rankdev.display.cells import count, interval, number
 from rankdev.display.dispatch import draws, reports
-from rankdev.display.report import Report, Table, count_intervals, intervals, made_with, result_report
+from rankdev.display.report import Report, Table, made_with, result_report
 from rankdev.display.style import (
     COLUMN,
     figure,
@@ -32,10 +32,16 @@ if TYPE_CHECKING:
 @draws(Power)
 @styled
 def plot_power(power: Power) -> Figure:
-    """Draw the median power over pairs against the number of queries, one curve per measure, with 95% bands."""
-    limits = None if power.intervals is None else power.intervals.levels[:, 1]
+    """Draw the median power over pairs against the number of queries, one curve per measure.
+
+    A single pair has a 95% band. Dotted: with replacement, at sizes above a quarter of the queries.
+    """
+    limits = power.limits[:, :, 0] if power.limits.shape[2] == 1 else None
     label = f"median power at level {power.alpha:g}"
     drawn = _curves(power, power.medians, label, (0, 1), limits)
+    look, replaced = looks(power.measures), np.median(power.replaced, axis=1)
+    for name, values in zip(power.measures, replaced, strict=True):
+        drawn.axes[0].plot(power.sizes, values, color=look[name]["color"], linewidth=0.8, linestyle=":")
     return titled(drawn, f"The higher a curve, the fewer {power.unit} a significant difference needs")
 
 
@@ -84,26 +90,35 @@ def _curves(
 @reports(Power)
 def power_report(found: Power, *, n: int | None = None) -> Report:
     """Show percentiles of power over pairs at n queries, N80, and the medians within buckets."""
-    at = found.sizes[found._size(n)]
-    frame = found.summary(at).select("measure", "p10", "p50", "p90", "n80", *_limits_as_text(found))
+    place = found._size(n)
+    at = found.sizes[place]
+    frame = found.summary(at)
+    pairs, right = found.verdicts()["pairs"], []
+    if pairs == 1:  # of several, no interval of a percentile is known to hold
+        limits = [interval(*ends, 3) for ends in found.limits[:, :, 0, place].T.tolist()]
+        frame = frame.select("measure", pl.col("p50").alias("power"), pl.Series("power, 95%", limits), "n80")
+        right = ["power, 95%"]
+    replaced = np.median(found.replaced[:, :, place], axis=1)
+    if not np.isnan(replaced).all():
+        frame = frame.insert_column(frame.columns.index("n80"), pl.Series("replaced", replaced))
     if found.buckets:
         medians = found.bucket_summary(at).pivot("bucket", index="measure", values="p50", maintain_order=True)
         frame = frame.join(medians, on="measure", how="left", maintain_order="left")
-    clear = None if found.intervals is None else found.clearly_best(at)
-    best = {(i, "p50") for i, name in enumerate(found.measures) if name == clear}
-    pairs = counted(found.verdicts()["pairs"], "pair")
-    title = f"Power at {at} {found.unit} over {pairs}{'; * significantly the highest' if best else ''}"
-    right = frame.columns[5:7]
-    table = Table(frame, title, best=best, digits=3, formats={"n80": count}, right=right, bars=("p50",))
-    error = f"Monte Carlo standard error of one pair's power: at most {number(found.largest_error, 3)}"
-    if found.intervals is None:
-        error += f"; the choice of {found.unit} adds more: use resamples for intervals"
-    more = {"buckets": found.bucket_summary()} if found.buckets else {}
-    if found.intervals is not None:
-        more["differences"] = found.differences(at)
+    title = f"Power at {at} {found.unit} over {counted(pairs, 'pair')}"
+    formats = {"n80": lambda value: f"> {count(found.sizes[-1])}" if value == np.inf else count(value)}
+    bars = ("power" if pairs == 1 else "p50",)
+    table = Table(frame, title, digits=3, formats=formats, right=right, bars=bars)
+    more = {"pairs": found.to_polars(intervals=True).filter(n=at)}
+    if found.buckets:
+        more["buckets"] = found.bucket_summary()
     closing = [
         _significant_pairs(found),
-        error,
+        f"Monte Carlo standard error of one pair's power: at most {number(found.largest_error, 3)}",
+        *(
+            ["replaced: median power with queries drawn with replacement, as new ones"]
+            if "replaced" in frame.columns
+            else []
+        ),
         *enumerated_sizes(found.sizes, found.permutations),
         made_with(found, "sizes", "clusters", "complete", "data"),
     ]
@@ -117,13 +132,6 @@ def enumerated_sizes(sizes: Sequence[int], permutations: int) -> list[str]:
         return []
     upto = "" if len(few) == len(sizes) else f" up to n = {max(few)}"
     return [f"p-values are exact{upto}: all sign flips are enumerated there"]
-
-
-def _limits_as_text(found: Power) -> Iterator[pl.Expr]:
-    """Yield the intervals of the median power and of N80 as text, where there are any."""
-    if found.intervals is not None:
-        yield intervals("p50_low", "p50_high", 3).alias("p50, 95%")
-        yield count_intervals("n80_low", "n80_high").alias("n80, 95%")
 
 
 def _significant_pairs(found: Power) -> str:

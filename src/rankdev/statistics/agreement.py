@@ -12,11 +12,12 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_seed, check_whole
 from rankdev._common.result import Result
-from rankdev.errors import DataError, Note, UsageError
+from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics.panels import about_clusters, as_scores, carried, numbered, pairs_of, panels, summed
-from rankdev.statistics.rank_correlation import tau_ap, tau_b, tau_limits
+from rankdev.statistics.panels import Indices, about_clusters, as_scores, carried, numbered, pairs_of, panels
+from rankdev.statistics.rank_correlation import tau_ap, tau_between
 
+EQUAL = 1e-12  # means that differ by no more are equal
 SAMPLED = "drawn for the intervals"
 
 
@@ -39,11 +40,11 @@ class Agreement(Result):
     tau_ap : ndarray, optional
         τ_ap, in the same layout: the mean of both directions.
     tau_limits : ndarray, optional
-        Limits of 95% intervals of τ and τ_ap at infinitely many queries, ``[limit, τ or τ_ap, dataset, a, b]``.
+        Limits of 95% intervals of τ, ``[limit, dataset, a, b]``.
     resamples : int
-        Posterior draws behind the intervals; 0 without intervals.
+        Resamples of the queries behind the intervals; 0 without intervals.
     seed : int
-        Seed of these draws.
+        Seed of the resamples.
 
     See Also
     --------
@@ -74,7 +75,7 @@ class Agreement(Result):
         Returns
         -------
         polars.DataFrame
-            Columns dataset, a, b, tau, r.
+            Columns dataset, a, b, tau, r; with resamples tau_low, tau_high.
 
         Examples
         --------
@@ -95,15 +96,18 @@ class Agreement(Result):
                 "r": self.r[upper].ravel(),
             }
         )
+        if self.tau_limits is not None:
+            limits = zip(("tau_low", "tau_high"), self.tau_limits, strict=True)
+            frame = frame.with_columns(pl.Series(name, values[upper].ravel()) for name, values in limits)
         return frame.fill_nan(None)
 
     def summary(self) -> pl.DataFrame:
-        """Return the table with τ_ap and, where there are any, the intervals.
+        """Return the table with τ_ap.
 
         Returns
         -------
         polars.DataFrame
-            Columns dataset, a, b, tau, r, tau_ap; with intervals also low and high (of τ), tau_ap_low, tau_ap_high.
+            Columns dataset, a, b, tau, r, tau_ap; with resamples tau_low, tau_high.
 
         Examples
         --------
@@ -117,10 +121,6 @@ class Agreement(Result):
         frame = self.to_polars()
         if self.tau_ap is not None:
             frame = frame.with_columns(tau_ap=pl.Series(self.tau_ap[upper].ravel()))
-        if self.tau_limits is not None:
-            for which, names in enumerate((("low", "high"), ("tau_ap_low", "tau_ap_high"))):
-                limits = {name: pl.Series(self.tau_limits[i, which][upper].ravel()) for i, name in enumerate(names)}
-                frame = frame.with_columns(**limits)
         return frame.fill_nan(None)
 
 
@@ -143,11 +143,12 @@ def agreement(
     measures : sequence of str, optional
         Measures to correlate. Default: all.
     resamples : int, default 0
-        Number of posterior draws used for 95% intervals of τ and τ_ap at infinitely many queries; 0 for no intervals.
+        Resamples of the queries, for 95% intervals of τ: τ ± the larger of its distances to the 2.5% and 97.5%
+        quantiles over resamples, cut at ±1. 200 are enough; 0 for no intervals.
     clusters : dict of str to str, optional
         The cluster of each query, as in :func:`significance`. The intervals are then over clusters.
     seed : int, default 0
-        Seed of these draws.
+        Seed of the resamples.
 
     Returns
     -------
@@ -176,71 +177,59 @@ def agreement(
     if clusters is not None and not resamples:
         raise UsageError("needed", name="resamples", use="clusters")
     aligned = [part.select(measures=chosen) for part in parts.values()]
-    tau, r, ap = (np.stack(matrices) for matrices in zip(*map(_correlations, aligned), strict=True))
-    limits = np.stack([_limits(part, clusters, resamples, seed) for part in aligned], axis=2) if resamples else None
-    outside = [] if limits is None else _outside(chosen, tau, limits[:, 0])
+    each = [_correlations(part, clusters, resamples, seed) for part in aligned]
+    tau, r, ap, half = (np.stack(matrices) for matrices in zip(*each, strict=True))
     return Agreement(
         datasets=tuple(parts),
         measures=chosen,
         tau=tau,
         r=r,
         remarks=(
-            *outside,
             *(line for part in aligned for line in about_clusters(part, clusters, SAMPLED)),
             *(note if len(parts) == 1 else note.at(collection=name) for name in parts for note in carried(parts[name])),
         ),
         tau_ap=ap,
-        tau_limits=limits,
+        tau_limits=np.clip([tau - half, tau + half], -1.0, 1.0) if resamples else None,
         resamples=resamples,
         seed=seed,
     )
 
 
-def _limits(scores: Scores, clusters: Mapping[str, Any] | None, draws: int, seed: int) -> Floats:
-    """Return the limits of the intervals of τ and τ_ap between the true orders: ``[limit, τ or τ_ap, a, b]``."""
-    size = len(scores.measures)
-    limits = np.full((2, 2, size, size), np.nan)
-    for a in range(size):
-        for b in range(a + 1, size):
-            known = np.isfinite(scores.values[:, :, [a, b]]).all(axis=(0, 2))
-            if known.sum() > 1:
-                one, other = (scores.values[:, known, m].T for m in (a, b))
-                if clusters is not None:
-                    members = numbered(scores, np.flatnonzero(known), clusters)
-                    one, other = (summed(values, members)[0] for values in (one, other))
-                rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, a, b])))
-                limits[:, :, a, b] = limits[:, :, b, a] = tau_limits(one, other, draws, rng)
-    return limits
-
-
-def _outside(measures: Sequence[str], tau: Floats, limits: Floats) -> list[Note]:
-    """Explain where a τ is outside its own interval, which is about the true order of systems."""
-    low, high = limits
-    with np.errstate(invalid="ignore"):
-        places = np.argwhere(np.triu((tau < low) | (tau > high), 1))
-    if not len(places):
-        return []
-    dataset, a, b = places[0]
-    found, *ends = (float(values[dataset, a, b]) for values in (tau, low, high))
-    shown = {"a": measures[a], "b": measures[b], "tau": found, "low": ends[0], "high": ends[1]}
-    return [Note("outside-interval", count=len(places), **shown)]
-
-
-def _correlations(scores: Scores) -> tuple[Floats, Floats, Floats]:
-    """Return τ, r and τ_ap of every two measures, over the queries that both have; NaN where there are none."""
-    size = (len(scores.measures), len(scores.measures))
-    tau, r, ap = (np.full(size, np.nan) for _ in range(3))
+def _correlations(
+    scores: Scores, clusters: Mapping[str, Any] | None, resamples: int, seed: int
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return τ, r, τ_ap and half of τ's interval for every two measures, over the queries that both have; else NaN."""
+    tau, r, ap, half = np.full((4, len(scores.measures), len(scores.measures)), np.nan)
     groups = panels(scores)
     for one in groups:
         for other in groups:
-            _, mine, yours = np.intersect1d(one.queries, other.queries, return_indices=True)
-            if len(mine):
-                a, b = one.values[mine].mean(axis=0).T, other.values[yours].mean(axis=0).T
-                block = np.ix_(one.places, other.places)
-                tau[block] = tau_b(a[:, None], b[None], tolerance=1e-12)
-                r[block] = _pearson(a, b)
-                ap[block] = (tau_ap(a[:, None], b[None], 1e-12) + tau_ap(b[None], a[:, None], 1e-12)) / 2
-    return tau, r, ap
+            queries, mine, yours = np.intersect1d(one.queries, other.queries, return_indices=True)
+            if not len(mine):
+                continue
+            block = np.ix_(one.places, other.places)
+            sides = one.values[mine], other.values[yours]
+            a, b = (values.mean(axis=0).T for values in sides)
+            tau[block] = tau_between(a, b, EQUAL)
+            r[block] = _pearson(a, b)
+            ap[block] = (tau_ap(a[:, None], b[None], EQUAL) + tau_ap(b[None], a[:, None], EQUAL)) / 2
+            if resamples:
+                members = np.arange(len(queries)) if clusters is None else numbered(scores, queries, clusters)
+                drawn = _resampled(*sides, members, resamples, seed)
+                low, high = np.quantile(np.where(np.isnan(drawn), 0.0, drawn), [0.025, 0.975], axis=0)
+                half[block] = np.maximum(tau[block] - low, high - tau[block])
+    return tau, r, ap, half
+
+
+def _resampled(one: Floats, other: Floats, members: Indices, resamples: int, seed: int) -> Floats:
+    """Return τ of means over resampled clusters of queries: ``[resample, measure, other measure]``."""
+    count = int(members.max()) + 1
+    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, count])))
+    drawn = []
+    for _ in range(resamples):
+        weights = rng.multinomial(count, np.full(count, 1 / count))[members]
+        a, b = (np.tensordot(weights / weights.sum(), values, 1).T for values in (one, other))
+        drawn.append(tau_between(a, b, EQUAL))
+    return np.stack(drawn)
 
 
 def _pearson(a: Floats, b: Floats) -> Floats:

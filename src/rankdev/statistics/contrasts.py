@@ -204,13 +204,18 @@ def families_of(
 def against_constants(family: Family) -> Family:
     """Return each system against a system that scores its most common value everywhere."""
     systems = family.values.shape[1]
-    usual = np.array([_most_common(column) for column in family.values.T])
+    usual = np.array([most_common(column) for column in family.values.T])
     values = np.column_stack([family.values, np.broadcast_to(usual, family.values.shape)])
     each = np.arange(systems)
     return Family(values, family.queries, each, each + systems, family.span, family.clusters, runs=family.runs)
 
 
-def _most_common(column: Floats) -> float:
+def most_common(column: Floats) -> float:
+    """Return the most common value.
+
+    >>> most_common(np.array([0.5, 1.0, 1.0]))
+    1.0
+    """
     values, counts = np.unique(column, return_counts=True)
     return float(values[np.argmax(counts)])
 

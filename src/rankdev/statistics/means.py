@@ -1,4 +1,4 @@
-"""Means of systems and their intervals."""
+"""Means of systems, fractions of answers, and their intervals."""
 
 from __future__ import annotations
 
@@ -46,3 +46,30 @@ def limits_of(design: Design, alpha: float) -> tuple[Floats, Floats]:
         within = bottom <= seen.min() and seen.max() <= top
         limits[:, :, m] = np.clip([usual + low, usual + high], *((bottom, top) if within else (-np.inf, np.inf)))
     return limits[0], limits[1]
+
+
+def fraction_limits(hits: Floats, counts: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return limits of Σ hits ÷ Σ counts over queries, ``hits[query, measure]``, each wrong with ``level`` ÷ 2.
+
+    Clopper and Pearson's (1934), for as many answers as tell as much as these do (Korn and Graubard 1998): answers to
+    one query are alike, so that a query counts as one where all answers agree.
+
+    >>> low, high = fraction_limits(np.ones((8, 1)), np.ones(8), 0.05)
+    >>> low.round(2).tolist(), high.tolist()
+    ([0.63], [1.0])
+    """
+    from scipy import special
+
+    share, found = counts / counts.sum(), hits.sum(axis=0) / counts.sum()
+    queries = 1 / float((share**2).sum())  # of equal size, that would tell as much
+    residual = hits / counts.sum() - found * share[:, None]
+    variance = (residual**2 / np.maximum(1 - share, 1e-9)[:, None]).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        number = np.where(variance > 0, np.minimum(found * (1 - found) / variance, counts.sum()), queries)
+    # few queries show their own variance badly
+    many, few = (special.stdtrit(np.maximum(each - 1, 1.0), 1 - level / 2) for each in (number, queries))
+    number = number * np.minimum(many / few, 1.0) ** 2
+    won, lost = found * number, (1 - found) * number
+    low = np.where(won > 0, special.betaincinv(np.maximum(won, 1e-9), lost + 1, level / 2), 0.0)
+    high = np.where(lost > 0, special.betaincinv(won + 1, np.maximum(lost, 1e-9), 1 - level / 2), 1.0)
+    return low, high

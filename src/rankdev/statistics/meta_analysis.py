@@ -15,13 +15,12 @@ from rankdev._common.checks import check_choice, check_number
 from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics._random_effects import Combined, combine
-from rankdev.statistics.bounded_values import SPARSE, widened
-from rankdev.statistics.contrasts import Family, agreeing, families_of, wanted_pairs
-from rankdev.statistics.corrections import benjamini_hochberg, holm
+from rankdev.statistics.contrasts import Family, families_of, wanted_pairs
+from rankdev.statistics.corrections import CORRECTIONS, adjust
+from rankdev.statistics.paired import Tested, fewest_p
 from rankdev.statistics.panels import alike, described, is_several
-from rankdev.statistics.significance.result import PairTests
+from rankdev.statistics.significance import PairTests
 
-CORRECTIONS = ("holm", "bh", "none")
 FEW = 5  # collections below which their heterogeneity is poorly estimated
 
 
@@ -116,7 +115,7 @@ def meta_analysis(
     """Combine the differences in several collections, which may truly differ, by a random-effects meta-analysis.
 
     REML estimates how far true differences vary between collections; weights allow for the error of that estimate, so
-    that a large collection does not decide alone. Where most differences are 0, intervals allow for unseen ones.
+    that a large collection does not decide alone. Where few queries differ, intervals allow for unseen ones.
 
     Parameters
     ----------
@@ -152,45 +151,42 @@ def meta_analysis(
     check_choice("correction", correction, CORRECTIONS)
     if not is_several(collections):
         raise UsageError("bad-value", name="collections", value=collections, expected="{name: scores}")
+    if len(collections) < 2:
+        raise UsageError("too-few", what="a meta-analysis", least=2, unit="collection", count=len(collections))
     alpha = check_number("alpha", alpha, 0, 1)
     parts = alike(collections, measures)
-    if len(parts) < 2:
-        raise UsageError("too-few", what="a meta-analysis", least=2, unit="collection", count=len(parts))
-    first = next(iter(parts.values()))
-    one, other = wanted_pairs(first, baselines)
-    families = [families_of(part, one, other, clusters) for part in parts.values()]  # [collection][measure]
-    fewest = min(len(family.values) for row in families for family in row)
-    if fewest < 2:
-        raise DataError("too-few", what="each collection of a meta-analysis", least=2, unit="query", count=fewest)
-    drawn = [[family.flipped for family in row] for row in families]  # queries, or clusters of them
-    mean, error = (
-        np.stack([np.concatenate([getattr(family, name) for family in row]) for row in families])
-        for name in ("mean", "error")
-    )
-    ties = np.stack([np.concatenate([family.statistics["ties"] for family in row]) for row in drawn])
-    queries, sample = (
-        np.array([[len(family.values) for family in row for _ in one] for row in part]) for part in (families, drawn)
-    )
-    error = _known(error, sample, ties / sample)
-    found = combine(mean, error**2)
-    joined = [_joined([row[m] for row in families]) for m in range(len(first.measures))]
-    remarks = _remarks(len(parts), found)
+    scores = next(iter(parts.values()))
+    first, second = wanted_pairs(scores, baselines)
+    families = [families_of(part, first, second, clusters) for part in parts.values()]  # [collection][measure]
+    for name, row in zip(parts, families, strict=True):
+        if (queries := min(len(family.values) for family in row)) < 2:
+            raise DataError("too-few", collection=name, what="a meta-analysis", least=2, unit="query", count=queries)
+    table, rows, remarks = [], [], [Note("few-collections", count=len(parts))] if len(parts) < FEW else []
+    for m, measure in enumerate(scores.measures):
+        own = [row[m] for row in families]
+        mean, (error, freedom) = np.stack([family.mean for family in own]), _errors(own, alpha)
+        found = combine(mean, error**2)
+        constant = int((np.isnan(found.q) & (found.mean != 0)).sum())
+        remarks += [Note("constant-pairs", measure=measure, count=constant)] if constant else []
+        names = {
+            "measure": [measure] * len(first),
+            "a": [scores.systems[i] for i in first],
+            "b": [scores.systems[i] for i in second],
+        }
+        table.append(pl.DataFrame({**names, **_corrected(found, _joined(own), correction, alpha)}))
+        half = special.stdtrit(freedom, 1 - alpha / 2) * error
+        queries = np.array([[len(family.values)] * len(first) for family in own])
+        each = {"queries": queries, "difference": mean, "low": mean - half, "high": mean + half, "weight": found.weight}
+        repeated = {name: [word for word in words for _ in parts] for name, words in names.items()}
+        columns = {name: values.T.ravel() for name, values in each.items()}
+        rows.append(pl.DataFrame({**repeated, "collection": list(parts) * len(first), **columns}))
     for remark in remarks:
         warn(remark)
-    names = {
-        "measure": [name for name in first.measures for _ in one],
-        "a": [first.systems[i] for i in one] * len(first.measures),
-        "b": [first.systems[i] for i in other] * len(first.measures),
-    }
-    table = {**names, **_corrected(found, joined, correction, alpha)}
-    low, high = (mean + sign * special.stdtrit(sample - 1, 1 - alpha / 2) * error for sign in (-1, 1))
-    each = {"queries": queries, "difference": mean, "low": low, "high": high, "weight": found.weight}
-    repeated = {name: [word for word in words for _ in parts] for name, words in names.items()}
-    rows = {**repeated, "collection": list(parts) * mean.shape[1], **{k: v.T.ravel() for k, v in each.items()}}
     for name, row in zip(parts, families, strict=True):
         members = [family.clusters for family in row if family.clusters is not None]
-        remarks += tuple(note.at(collection=name) for note in described(members, "the sample"))
-    return MetaAnalysis(table, rows, tuple(parts), correction, alpha, remarks)
+        remarks += [note.at(collection=name) for note in described(members, "the sample")]
+    joined = (pl.concat(part).to_dict(as_series=False) for part in (table, rows))
+    return MetaAnalysis(*joined, tuple(parts), correction, alpha, tuple(remarks))
 
 
 def _joined(families: Sequence[Family]) -> Family:
@@ -199,66 +195,41 @@ def _joined(families: Sequence[Family]) -> Family:
     members = [family.clusters for family in families if family.clusters is not None]
     starts = np.cumsum([0, *(each.max() + 1 for each in members)])
     clusters = np.concatenate([each + start for each, start in zip(members, starts, strict=False)]) if members else None
-    return replace(families[0], values=values, queries=np.arange(len(values)), clusters=clusters).flipped
+    return replace(families[0], values=values, queries=np.arange(len(values)), clusters=clusters)
 
 
-def _known(error: Floats, queries: Any, equal: Floats) -> Floats:
-    """Repair standard errors that follow from too few queries that differ, ``[collection, pair]``.
+def _errors(families: Sequence[Family], alpha: float) -> tuple[Floats, Floats]:
+    """Return standard errors and degrees of freedom, ``[collection, pair]``.
 
-    A collection in which all differences are equal has the mean variance of the others. Where most differences are 0,
-    a collection shows too few of the others for a variance of its own: it has the pooled one.
+    A collection in which too few queries differ for any sign test to reject, or all by the same, shows no variance of
+    its own: it has that of all collections together, weighted by their degrees of freedom.
     """
-    spread = error**2 * queries
-    varies = spread > 0
-    usual = spread.sum(axis=0) / np.maximum(varies.sum(axis=0), 1)
-    pooled = (spread * (queries - 1)).sum(axis=0) / (queries - 1).sum(axis=0)
-    start, end = SPARSE
-    share = np.clip((equal.mean(axis=0) - start) / (end - start), 0, 1)
-    return np.sqrt(((1 - share) * np.where(varies, spread, usual) + share * pooled) / queries)
+    error, freedom = (np.stack(part) for part in zip(*(family.student for family in families), strict=True))
+    few = (np.stack([fewest_p(family) for family in families]) > alpha) | (error == 0)
+    queries = np.array([[len(family.rows.values)] for family in families])
+    pooled = (error**2 * queries * freedom).sum(axis=0) / freedom.sum(axis=0)
+    return np.where(few, np.sqrt(pooled / queries), error), freedom
 
 
-def _corrected(found: Combined, joined: Sequence[Family], correction: str, alpha: float) -> dict[str, Floats]:
-    """Adjust p over the pairs of each measure, with intervals that agree with it.
+def _corrected(found: Combined, joined: Family, correction: str, alpha: float) -> dict[str, Floats]:
+    """Adjust p over the pairs of a measure, with intervals that agree with it.
 
-    Where most differences are 0, the limits are outside those of all queries together, which allow for unseen ones.
+    Where few of all queries differ, limits reach as far as for a single collection of all of them.
     """
-    p = adjusted = found.p
-    pairs = joined[0].pairs
-    levels = np.full(len(joined), alpha)
-    if correction != "none":
-        adjust = holm if correction == "holm" else benjamini_hochberg
-        adjusted = np.concatenate([adjust(part) for part in p.reshape(-1, pairs)])
-        rejected = (adjusted.reshape(-1, pairs) <= alpha).sum(axis=1)
-        levels = alpha / pairs * (1 if correction == "holm" else np.maximum(rejected, 1)) * np.ones(len(joined))
-    level = levels.repeat(pairs)
-    limits = agreeing(adjusted, alpha, found.mean, *found.interval(level))
-    low, high = _widened(joined, levels, *limits)
-    new_low, new_high = _widened(joined, levels, *found.interval(level, new=True))
+    tested = Tested(np.maximum(found.p, fewest_p(joined)), found.interval)
+    adjusted, level = adjust(tested.p, correction, alpha)
+    low, high = tested.interval(joined, level)
+    new_low, new_high = found.interval(level, new=True)
     return {
         "difference": found.mean,
         "low": low,
         "high": high,
-        "new_low": new_low,
-        "new_high": new_high,
+        "new_low": np.minimum(new_low, low),
+        "new_high": np.maximum(new_high, high),
         "tau": np.sqrt(found.tau2),
         "i2": found.i2,
         "q": found.q,
         "q_p": found.q_p,
-        "p": p,
+        "p": tested.p,
         "p_adjusted": adjusted,
     }
-
-
-def _widened(joined: Sequence[Family], levels: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    pairs = joined[0].pairs
-    parts = [
-        widened(family, float(level), low[m * pairs : (m + 1) * pairs], high[m * pairs : (m + 1) * pairs])
-        for m, (family, level) in enumerate(zip(joined, levels, strict=True))
-    ]
-    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-
-
-def _remarks(count: int, found: Combined) -> tuple[Note, ...]:
-    constant = int((np.isnan(found.q) & (found.mean != 0)).sum())
-    few = [Note("few-collections", count=count)] if count < FEW else []
-    return (*few, *([Note("constant-pairs", count=constant)] if constant else []))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, overload
@@ -10,11 +11,12 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import FINEST, check_number, check_seed
-from rankdev.errors import DataError, UsageError, warn
+from rankdev._common.checks import FINEST, check_number, check_seed, check_whole
+from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
-from rankdev.statistics._pilot import Resampling, bounded_effect, cannot_tell, pilot_differences, remarks_on_pilot
+from rankdev.statistics._pilot import HEAVY, ROUNDING, Resampling, bounded_effect, heaviness, pilot_differences
 from rankdev.statistics.contrasts import families_of
+from rankdev.statistics.decision import losing
 from rankdev.statistics.panels import OfDrawnQueries, about_clusters, as_scores, carried, check_reach
 from rankdev.statistics.power.student import LIMIT, detectable_effect, queries_for
 from rankdev.statistics.topic_set_size import TopicSetSize, topic_set_size
@@ -44,13 +46,15 @@ class Plan(OfDrawnQueries):
         Standard deviation of the differences in the pilot.
     difference : float
         The difference to detect.
-    queries : float
-        Queries needed (noncentral t); NaN where the pilot cannot tell, because its systems differ on too few queries.
-    low, high : float
-        95% interval of that number, given the uncertainty of the pilot; high is infinite where the pilot cannot
-        exclude that there is no difference, or cannot tell.
     assured : float
-        Queries at which the power is reached with 90% confidence, not only on average.
+        Queries at which the power is reached with 90% confidence, given the uncertainty of the pilot; infinite where
+        the pilot cannot tell.
+    queries : float
+        Queries needed if the pilot is typical (noncentral t); NaN where the pilot cannot tell, because its systems
+        differ on too few queries.
+    low, high : float
+        95% interval of that number; high is infinite where the pilot cannot exclude that there is no difference, or
+        cannot tell.
     resampled : float or None
         Queries needed by resampling the pilot with replacement; None where these would be too many.
     detectable : float
@@ -60,7 +64,9 @@ class Plan(OfDrawnQueries):
     power : float
         Power to reach.
     alpha : float
-        Level of the test.
+        Level of the tests.
+    systems : int
+        Systems that will be compared: tests are corrected over all their pairs.
     seed : int
         Seed of the resampling.
     remarks : tuple of str
@@ -91,11 +97,12 @@ class Plan(OfDrawnQueries):
     curve: tuple[Floats, Floats, Floats] = field(repr=False)
     power: float
     alpha: float
+    systems: int
     seed: int
     remarks: tuple[str, ...] = ()
     clusters: int | None = None
 
-    made_with = ("a", "b", "measure", "difference", "power", "alpha", "clusters", "seed")
+    made_with = ("a", "b", "measure", "difference", "power", "alpha", "systems", "clusters", "seed")
 
     def to_polars(self) -> pl.DataFrame:
         """Return the power for numbers of queries around the one needed.
@@ -147,6 +154,7 @@ def plan(
     measure: str,
     *,
     difference: float | None = None,
+    systems: int = 2,
     power: float = 0.8,
     alpha: float = 0.05,
     clusters: Mapping[str, Any] | None = None,
@@ -187,10 +195,10 @@ def plan(
 ) -> Plan | TopicSetSize:
     """Estimate how many queries a comparison of two systems, or a new collection, needs.
 
-    With systems ``a`` and ``b`` the scores are a pilot of their paired two-sided comparison, of at least 10 queries.
-    A pilot with the same difference (most often 0) on all but four or fewer queries is too uninformative: there is then
-    a lower limit, but no upper one. Without ``a`` and ``b`` the answer is for a new collection (topic set size design),
-    and follows from the variance of scores.
+    With systems ``a`` and ``b`` the scores are a pilot of their paired t-test, of at least 10 queries. Rely on
+    ``assured``: it allows for the pilot's own uncertainty. A pilot in which fewer queries differ than a test needs to
+    reject (six at .05) tells too little: there is then a lower limit, but no upper one. Without ``a`` and ``b`` the
+    answer is for a new collection (topic set size design), and follows from the variance of scores.
 
     Parameters
     ----------
@@ -212,7 +220,8 @@ def plan(
     variance : float, optional
         Variance of one system's scores over queries, in place of ``scores``. For a collection only.
     systems : int or sequence of int, default 2
-        Number of systems that the collection should compare.
+        Number of systems that will be compared: for a pair, the level of its test is alpha over the number of all
+        pairs, as in Holm's first step.
     correlation : float, optional
         Correlation between two systems' scores on the same queries. Default: estimated from the scores; with
         ``variance`` 0, which is conservative.
@@ -265,61 +274,91 @@ def plan(
             raise UsageError("not-needed", name=name, use="a plan without a and b")
     if not isinstance(measure, str):
         raise UsageError("bad-value", name="measure", value=measure, expected="one measure")
-    return _of_pair(
-        scores, a, b, measure, difference=difference, power=power, alpha=alpha, clusters=clusters, seed=seed
-    )
+    asked = {"difference": difference, "systems": systems, "power": power, "alpha": alpha}
+    return _of_pair(scores, a, b, measure, **asked, clusters=clusters, seed=seed)
 
 
 def _of_pair(
-    scores: Any, a: str, b: str, measure: str, *, difference: Any, power: float, alpha: float, clusters: Any, seed: int
+    scores: Any,
+    a: str,
+    b: str,
+    measure: str,
+    *,
+    difference: Any,
+    systems: Any,
+    power: float,
+    alpha: float,
+    clusters: Any,
+    seed: int,
 ) -> Plan:
     alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)
     power = check_number("power", power, alpha, 1)
+    systems = check_whole("systems", systems, 2)
+    pairs = systems * (systems - 1) // 2
+    level = alpha / pairs  # of Holm's first step
     pair = as_scores(scores, [measure]).select(systems=[a, b])
-    first, second = np.array([0]), np.array([1])
-    rows = families_of(pair, first, second, clusters)[0].flipped
+    rows = families_of(pair, np.array([0]), np.array([1]), clusters)[0].rows
     apart = pilot_differences(rows)
-    observed, deviation = float(apart.mean()), float(apart.std(ddof=1))
+    observed, deviation, pilot = float(apart.mean()), float(apart.std(ddof=1)), len(apart)
     if difference is not None:
         difference = check_number("difference", difference, 0, 1e9)
         check_reach("difference", difference, pair)
-    elif abs(observed) < 1e-12:
+    elif abs(observed) < ROUNDING:
         raise DataError("no-difference", a=a, b=b)
     target = abs(observed) if difference is None else difference
-    reach = rows.reach
-    low, high = bounded_effect(apart, difference, reach=reach)
-    assured, _ = bounded_effect(apart, difference, ASSURANCE, reach)
-    open_ended = cannot_tell(apart)
-    remarks = remarks_on_pilot(apart, a, b, clusters is not None)
+    moved, least = (
+        int(rows.moved[0]),
+        1 + math.ceil(-math.log2(level)),
+    )  # queries that differ: seen, and needed to reject
+    unknown = moved < least
+    low, high = bounded_effect(apart, difference)
+    effect = target / deviation if deviation > ROUNDING * target else np.inf
+    if unknown:
+        remarks = [
+            Note(
+                "equal-pilot",
+                a=a,
+                b=b,
+                count=moved,
+                unit="query" if clusters is None else "cluster",
+                all=pilot,
+                least=least,
+            )
+        ]
+        fewest, most, queries, assured = math.ceil(least / losing(moved, pilot)), np.inf, np.nan, np.inf
+        curve = np.array([min(fewest, LIMIT)]), np.array([np.nan]), np.array([np.nan])
+    else:
+        kurtosis = heaviness(apart) if np.ptp(apart) > ROUNDING else 0.0
+        remarks = [Note("heavy-tails", kurtosis=kurtosis)] if kurtosis > HEAVY else []
+        surest, _ = bounded_effect(apart, difference, ASSURANCE)
+        needed = (queries_for(each, power, level) for each in (high, low, effect, surest))
+        fewest, most, queries, assured = needed
+        # moved to the difference that matters, the better system first, so that skew stays on its side
+        # and widened, because a sample's spread around its own mean is too small by (n − 1)/n
+        wider = np.sqrt(pilot / (pilot - 1)) * (-1.0 if observed < 0 else 1.0)
+        draws = Resampling(target + (apart - observed) * wider, level, seed)
+        curve = draws.curve(effect, queries)
     for remark in remarks:
         warn(remark)
-    effect = target / deviation if deviation > 1e-12 * target else np.inf
-    least, most = (queries_for(each, power, alpha) for each in (high, low))
-    queries = min(max(queries_for(effect, power, alpha), least), most)
-    # moved to the difference that matters, the better system first, so that skew stays on its side
-    # and widened, because a sample's spread around its own mean is too small by (n − 1)/n
-    wider = np.sqrt(len(apart) / (len(apart) - 1)) * (-1.0 if observed < 0 else 1.0)
-    shifted = target + (apart - observed) * wider
-    draws = Resampling(shifted, alpha, seed)
-    unknown = np.array([min(least, LIMIT)]), np.array([np.nan]), np.array([np.nan])
     return Plan(
         a=a,
         b=b,
         measure=measure,
-        pilot=len(apart),
+        pilot=pilot,
         observed=observed,
         deviation=deviation,
         difference=target,
-        queries=np.nan if open_ended else queries,
-        low=least,
+        queries=queries,
+        low=fewest,
         high=most,
-        assured=queries_for(assured, power, alpha),
-        resampled=None if open_ended else draws.queries_for(power, queries),
-        detectable=np.nan if open_ended else detectable_effect(len(apart), power, alpha) * deviation,
-        curve=unknown if open_ended else draws.curve(effect, queries),
+        assured=assured,
+        resampled=None if unknown else draws.queries_for(power, queries),
+        detectable=np.nan if unknown else detectable_effect(pilot, power, level) * deviation,
+        curve=curve,
         power=power,
         alpha=alpha,
+        systems=systems,
         seed=seed,
         remarks=(*remarks, *about_clusters(pair, clusters), *carried(pair)),
-        clusters=None if clusters is None else len(apart),
+        clusters=None if clusters is None else pilot,
     )

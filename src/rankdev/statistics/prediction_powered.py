@@ -19,9 +19,8 @@ from rankdev._common.checks import check_number
 from rankdev._common.result import Result
 from rankdev.errors import DataError, Note, warn
 from rankdev.evaluation.scores import ScoresLike
-from rankdev.statistics.bounded_values import CAUTIOUS, SPARSE, Unseen, most_common, sparseness
-from rankdev.statistics.contrasts import Family, wanted_pairs
-from rankdev.statistics.corrections import simultaneous
+from rankdev.statistics.contrasts import most_common, wanted_pairs
+from rankdev.statistics.paired import unseen
 from rankdev.statistics.panels import alike
 
 FEWEST = 10  # queries that both judged
@@ -120,8 +119,8 @@ def prediction_powered(
     """Estimate scores by human judgments of all the model's queries, with intervals for means and differences.
 
     The weight of the model is tuned for each system and pair (PPI++), so that a bad model costs next to nothing. The
-    intervals of differences are simultaneous for all pairs of a measure (max-T). Where most human scores are equal, the
-    intervals allow for unseen scores within the measure's range.
+    intervals of differences hold for all pairs of a measure together (Bonferroni). Where nearly all human scores are
+    equal, the intervals allow for unseen ones within the measure's range.
 
     Parameters
     ----------
@@ -160,9 +159,9 @@ def prediction_powered(
     common = [i for i, query in enumerate(judged.queries) if query in place]
     there = [place[judged.queries[i]] for i in common]
     others = np.setdiff1d(np.arange(len(predicted.queries)), there)
-    unknown = len(judged.queries) - len(common)
-    remarks = [Note("unjudged", count=unknown)] if unknown else []
-    rows: dict[str, list[Any]] = {}
+    lost = len(judged.queries) - len(common)
+    remarks = [Note("unjudged", count=lost)] if lost else []
+    rows: list[dict[str, Any]] = []
     pairs = list(zip(first.tolist(), second.tolist(), strict=True))
     for m, measure in enumerate(judged.measures):
         values = [judged.values[:, common, m], predicted.values[:, there, m], predicted.values[:, others, m]]
@@ -170,38 +169,24 @@ def prediction_powered(
         low, high = judged.kinds[m].range
         if not np.isfinite(high - low):
             low, high = float(known[0].min()), float(known[0].max())
-            if (most_common(known[0])[1] >= SPARSE[1]).any():
-                remarks.append(Note("no-range", measure=measure, low=low, high=high))
-        means = [
-            estimate(known[0][a], known[1][a], known[2][a], alpha, (low, high)) for a in range(len(judged.systems))
-        ]
-        apart = [[part[a] - part[b] for part in known] for a, b in pairs]
-        alone, both = (
-            _critical([each(*part) for part in apart], alpha) for each in (lambda human, *_: human, _residual)
-        )
-        spans = (low - high, high - low)
-        level = alpha / max(len(pairs), 1)
-        differences = [
-            estimate(human, model, extra, alpha, spans, level, (both, alone)) for human, model, extra in apart
-        ]
-        names = [(judged.systems[i], None) for i in range(len(means))]
-        names += [(judged.systems[a], judged.systems[b]) for a, b in pairs]
-        for (a, b), found in zip(names, [*means, *differences], strict=True):
-            for name, value in {"measure": measure, "a": a, "b": b, **found}.items():
-                rows.setdefault(name, []).append(value)
+            if any(fewest_p(each) > alpha for each in known[0]):
+                remarks.append(Note("range-seen", measure=measure, range=high - low))
+        for a, system in enumerate(judged.systems):
+            found = estimate(*(part[a] for part in known), alpha, (low, high))
+            rows.append({"measure": measure, "a": system, "b": None, **found})
+        for a, b in pairs:
+            apart = [part[a] - part[b] for part in known]
+            found = estimate(*apart, alpha / len(pairs), (low - high, high - low))
+            rows.append({"measure": measure, "a": judged.systems[a], "b": judged.systems[b], **found})
     for remark in remarks:
         warn(remark)
-    return PredictionPowered(rows, len(common), len(others), alpha, tuple(remarks))
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return PredictionPowered(columns, len(common), len(others), alpha, tuple(remarks))
 
 
-def _critical(rows: list[Floats], alpha: float) -> float:
-    """Return the t that the largest of several means exceeds with probability ``alpha``; 0 for a single one."""
-    if len(rows) < 2:
-        return 0.0
-    values = np.stack([np.zeros(len(rows[0])), *rows], axis=1)
-    places = np.arange(1, len(rows) + 1)
-    family = Family(values, np.arange(len(values)), places, np.zeros_like(places))
-    return simultaneous([family], 0).critical(len(values), alpha)
+def fewest_p(human: Floats) -> float:
+    """Return the smallest p that a sign test of the values that are not the most common one could reach."""
+    return float(2.0 ** (1 - (human != most_common(human)).sum()))
 
 
 def _available(values: list[Floats], measure: str) -> list[Floats]:
@@ -221,23 +206,13 @@ def _trust(human: Floats, model: Floats, extra: Floats) -> float:
     return float(np.clip(np.cov(human, model)[0, 1] / (spread * (1 + len(human) / len(extra))), 0, 1))
 
 
-def _residual(human: Floats, model: Floats, extra: Floats) -> Floats:
-    return human - _trust(human, model, extra) * model
-
-
 def estimate(
-    human: Floats,
-    model: Floats,
-    extra: Floats,
-    alpha: float,
-    span: tuple[float, float] = (-np.inf, np.inf),
-    level: float | None = None,
-    critical: tuple[float, float] = (0.0, 0.0),
+    human: Floats, model: Floats, extra: Floats, level: float, span: tuple[float, float] = (-np.inf, np.inf)
 ) -> dict[str, float]:
     """Estimate a mean from human and model scores of the same queries, and the model's scores of extra ones.
 
-    Scores lie in ``span``. Of several estimates that hold together, ``critical`` is the t of this one and of human
-    judgments alone, and ``level`` that of one by Bonferroni.
+    Scores lie in ``span``. Limits are Student's; where too few human scores differ from the most common one, they reach
+    at least as far as what none of the queries showed could move the mean.
     """
     n, more = len(human), len(extra)
     spread = np.concatenate([model, extra]).var(ddof=1)
@@ -245,31 +220,15 @@ def estimate(
     residual = human - trust * model
     # one degree of freedom goes to the weight
     variance = residual.var(ddof=1) * (n - 1) / (n - 2 if trust else n - 1) / n
-    middle = float(residual.mean() + trust * extra.mean())
-    student = float(special.stdtrit(n - 1, 1 - alpha / 2))
-    error, others = float(np.sqrt(variance + trust**2 * spread / more)), trust * float(np.sqrt(spread / more))
-    reaches = [max(student, each) for each in critical]
-    sparse = sparseness(most_common(human[None])[1])
+    student = float(special.stdtrit(n - 1, 1 - level / 2))
+    reach = span[1] - span[0] if fewest_p(human) > level and np.isfinite(span).all() else 0.0
+    least = reach * float(unseen(n, level))
     found: dict[str, float] = {}
-    for name, values, centre, half, outside in (
-        ("", residual + trust * extra.mean(), middle, reaches[0] * error, reaches[0] * others),
-        ("human_", human, float(human.mean()), reaches[1] * float(human.std(ddof=1)) / np.sqrt(n), 0.0),
+    for name, centre, error in (
+        ("", float(residual.mean() + trust * extra.mean()), float(np.sqrt(variance + trust**2 * spread / more))),
+        ("human_", float(human.mean()), float(human.std(ddof=1)) / np.sqrt(n)),
     ):
-        low, high = centre - half, centre + half
-        if sparse[0] > 0 and np.isfinite(span).all():
-            ends = (np.append(values, span).max(keepdims=True), np.append(values, span).min(keepdims=True))
-            unseen = Unseen(values[:1], sparse, *ends)
-            below, above = (float(limit[0]) for limit in unseen.limits(values[None], level or alpha, CAUTIOUS))
-            low = max(min(low, centre - np.hypot(centre - below, outside)), min(span[0], centre))
-            high = min(max(high, centre + np.hypot(above - centre, outside)), max(span[1], centre))
-        found |= {f"{name}low": float(low), f"{name}high": float(high)}
-    return {
-        "estimate": middle,
-        "low": found["low"],
-        "high": found["high"],
-        "human": float(human.mean()),
-        "human_low": found["human_low"],
-        "human_high": found["human_high"],
-        "model": float(np.concatenate([model, extra]).mean()),
-        "trust": trust,
-    }
+        half = max(student * error, least)
+        low, high = max(centre - half, min(span[0], centre)), min(centre + half, max(span[1], centre))
+        found |= {name.removesuffix("_") or "estimate": centre, f"{name}low": low, f"{name}high": high}
+    return {**found, "model": float(np.concatenate([model, extra]).mean()), "trust": trust}

@@ -19,7 +19,7 @@ from rankdev.errors import UsageError, nearest
 from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.scores import Scores
 from rankdev.measures import parse
-from rankdev.statistics._randomization import PValue
+from rankdev.statistics.flips import PValue
 from rankdev.statistics.panels import OfDrawnQueries
 from rankdev.statistics.power import power
 

@@ -9,16 +9,15 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev._common.checks import check_number, check_seed, check_whole
+from rankdev._common.checks import check_number
 from rankdev._common.columns import text_column
 from rankdev._common.result import Result
 from rankdev._common.tables import Tabular, as_frame
 from rankdev.errors import DataError, Note, nearest
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics._randomization import USUAL, Flips, inverted
-from rankdev.statistics.bounded_values import fraction_limits, widened
 from rankdev.statistics.contrasts import Family
-from rankdev.statistics.corrections import simultaneous
+from rankdev.statistics.means import fraction_limits
+from rankdev.statistics.paired import student
 from rankdev.statistics.panels import as_scores, described, numbered
 
 if TYPE_CHECKING:
@@ -42,10 +41,8 @@ class AgreementWithPeople(Result):
     agreement : ndarray
         Fraction of the preferences (ties left out) that each measure predicts; a measure without a difference counts
         half.
-    hits : ndarray
-        Preferences of each query (or cluster) that each measure predicts, ``[query, measure]``.
-    counts : ndarray
-        Number of preferences of each query (or cluster).
+    units : ndarray
+        Query (or cluster) of each preference, as numbers.
     differences : ndarray
         Differences a − b of the measures, ``[preference, measure]``.
     preferred : ndarray
@@ -56,12 +53,8 @@ class AgreementWithPeople(Result):
         Comparisons without a preference.
     ceiling : float or None
         How often one judge predicts another on the same two lists; None without such pairs of judges.
-    resamples : int
-        Sign flips of the queries, with which measures are compared.
     alpha : float
         Intervals have confidence 1 − alpha.
-    seed : int
-        Seed of the flips.
     remarks : tuple of str
         Notes on the preferences.
     clusters : int, optional
@@ -73,26 +66,28 @@ class AgreementWithPeople(Result):
     """
 
     display: ClassVar = "rankdev.display.agreement"
-    made_with = ("resamples", "alpha", "clusters", "seed")
+    made_with = ("alpha", "clusters")
 
     measures: tuple[str, ...]
     agreement: Floats = field(repr=False)
-    hits: Floats = field(repr=False)
-    counts: Ints = field(repr=False)
+    units: Ints = field(repr=False)
     differences: Floats = field(repr=False)
     preferred: Ints = field(repr=False)
     queries: int
     ties: int
     ceiling: float | None
-    resamples: int
     alpha: float
-    seed: int
     remarks: tuple[str, ...] = ()
     clusters: int | None = None
 
     @property
     def _unused(self) -> tuple[str, ...]:
-        return ("clusters",) if self.clusters is None else ("resamples",)
+        return ("clusters",) if self.clusters is None else ()
+
+    @property
+    def hits(self) -> Floats:
+        """How far each measure predicts each preference: 1, 0, or ½ without a difference; ``[preference, measure]``."""
+        return concordance(self.differences, self.preferred[:, None])
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure.
@@ -112,16 +107,16 @@ class AgreementWithPeople(Result):
         >>> found.to_polars().select("measure", "agreement", "verdicts").rows()
         [('P@1', 0.5, 2), ('AP@5', 1.0, 2)]
         """
-        low, high = fraction_limits(self.hits, self.counts.astype(np.float64), self.alpha)
+        hits = np.stack([np.bincount(self.units, column) for column in self.hits.T], axis=1)
+        low, high = fraction_limits(hits, np.bincount(self.units).astype(np.float64), self.alpha)
         columns = {"measure": list(self.measures), "agreement": self.agreement, "low": low, "high": high}
         return pl.DataFrame({**columns, "verdicts": len(self.preferred)})
 
     def between(self) -> pl.DataFrame:
         """Compare the agreement of every two measures, on the same preferences.
 
-        Intervals hold for all pairs of measures together: the largest studentised difference of all pairs under sign
-        flips of queries (max-T) decides, so that none of many equally good measures stands out by chance. Where two
-        measures agree on most queries, they allow for unseen queries.
+        By Student's t over queries, as :func:`significance` has it for clusters. Intervals hold for all pairs of
+        measures together (Bonferroni), so that none of many equally good measures stands out by chance.
 
         Returns
         -------
@@ -142,17 +137,10 @@ class AgreementWithPeople(Result):
         names = {"a": [self.measures[i] for i in first], "b": [self.measures[i] for i in second]}
         apart = self.agreement[first] - self.agreement[second]
         low, high = -np.ones(len(first)), np.ones(len(first))
-        if len(first) and len(self.hits) > 1:
-            usual = self.counts.mean()
-            largest = float(self.counts.max() / usual)
-            family = Family(self.hits / usual, np.arange(len(self.hits)), first, second, largest, sizes=self.counts)
-            level = self.alpha / len(first)
-            if self.clusters is None:
-                limits = simultaneous([family], self.seed, self.resamples).interval(family, self.alpha)
-            else:  # max-T fails where they are of very unequal size
-                limits = inverted(Flips(family, USUAL, self.seed), level)
-            low, high = widened(family, level, *limits)
-        return pl.DataFrame({**names, "difference": apart, "low": np.maximum(low, -1), "high": np.minimum(high, 1)})
+        if len(first) and self.units.max() > 0:
+            family = Family(self.hits, np.arange(len(self.units)), first, second, 1.0, self.units)
+            low, high = student(family).interval(family, np.full(len(first), self.alpha / len(first)))
+        return pl.DataFrame({**names, "difference": apart, "low": low, "high": high})
 
     @property
     def significant(self) -> list[bool]:
@@ -194,15 +182,13 @@ def agreement_with_people(
     verdicts: Any,
     *,
     measures: Sequence[str] | None = None,
-    resamples: int = 1000,
     alpha: float = 0.05,
     clusters: Mapping[str, Any] | None = None,
-    seed: int = 0,
 ) -> AgreementWithPeople:
     """Estimate how often each measure prefers the list that assessors prefer.
 
-    Ties are counted but not predicted. Intervals are over queries, each with all its preferences, and allow for
-    unseen queries: a measure that predicts 8 of 8 has the interval .67 to 1.
+    Ties are counted but not predicted. Intervals are over queries, each with all its preferences: a measure that
+    predicts 8 of 8 has the interval .63 to 1.
 
     Parameters
     ----------
@@ -213,14 +199,10 @@ def agreement_with_people(
         were several.
     measures : sequence of str, optional
         Measures to compare. Default: all.
-    resamples : int, default 1000
-        Sign flips of the queries, with which measures are compared.
     alpha : float, default 0.05
         Intervals have confidence 1 − alpha.
     clusters : dict of str to str, optional
         The cluster of each query, as in :func:`significance`. Intervals are then over clusters.
-    seed : int, default 0
-        Seed of the flips.
 
     Returns
     -------
@@ -236,9 +218,7 @@ def agreement_with_people(
     [0.5]
     """
     known = as_scores(scores, measures).oriented
-    resamples = check_whole("resamples", resamples, 20)
     alpha = check_number("alpha", alpha, 0, 1)
-    seed = check_seed(seed)
     judged = Verdicts.from_table(verdicts, known)
     apart = known.values[judged.a, judged.query] - known.values[judged.b, judged.query]
     whole = np.isfinite(apart).all(axis=1)
@@ -246,28 +226,23 @@ def agreement_with_people(
     if not decided.any():
         raise DataError("no-preference")
     apart, preferred, query = apart[decided], judged.preferred[decided], judged.query[decided]
-    hits = concordance(apart, preferred[:, None])
     names, code = np.unique(query, return_inverse=True)
     grouped: tuple[str, ...] = ()
     if clusters is not None:
         members = numbered(known, names, clusters)
         code, grouped = members[code], described([members], "the sample")
-    sums = np.stack([np.bincount(code, column) for column in hits.T], axis=1)
     return AgreementWithPeople(
         measures=known.measures,
-        agreement=hits.mean(axis=0),
-        hits=sums.astype(np.float64),
-        counts=np.bincount(code),
+        agreement=concordance(apart, preferred[:, None]).mean(axis=0),
+        units=code,
         differences=apart,
         preferred=preferred,
         queries=len(names),
         ties=int((judged.preferred[whole] == 0).sum()),
         ceiling=judged.agreement_of_judges(),
-        resamples=resamples,
         alpha=alpha,
-        seed=seed,
         remarks=(*judged.remarks, *grouped, *_few(len(names), int((~whole).sum()))),
-        clusters=None if clusters is None else len(sums),
+        clusters=None if clusters is None else int(code.max()) + 1,
     )
 
 

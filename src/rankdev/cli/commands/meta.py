@@ -73,7 +73,7 @@ def agreement_command(
 
         def analyse(part: Scores) -> Result:
             try:
-                return agreement_with_people(part, verdicts.frame, clusters=together, seed=seed)
+                return agreement_with_people(part, verdicts.frame, clusters=together)
             except DataError as error:
                 verdicts.fail(error)
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 @click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: 25 to 2000, or from 5.")
 @click.option("-n", "n", type=int, help="Queries of the summary. Default: 100 or fewer.")
 @click.option("--buckets", metavar="N,N,...", help="Also by reference size: limits such as 3,10,20.")
-@click.option("--resamples", default=0, show_default=True, help="Resamples, for 95% intervals.")
 @click.option("--replacement", is_flag=True, help="Draw queries with replacement, as for new queries.")
 @clusters_option
 @click.option("--resume", metavar="FILE", help="Resume from the .json or .parquet output so far.")
@@ -36,7 +35,6 @@ def power_command(
     sizes: str | None,
     n: int | None,
     buckets: str | None,
-    resamples: int,
     replacement: bool,
     clusters: str | None,
     resume: str | None,
@@ -67,7 +65,6 @@ def power_command(
             "buckets": whole_numbers(buckets, "--buckets"),
             "bucket_sizes": None if n is None else [n],
             "replacement": replacement,
-            "resamples": resamples,
             "clusters": read_clusters(clusters),
             "seed": seed,
             "progress": progress,
@@ -90,12 +87,12 @@ def power_command(
 @score_options
 @collection_option
 @figure_option
-@click.option("-a", "first", help="One system of the pilot. Default: the first of two.")
-@click.option("-b", "second", help="The other system. Default: the second.")
+@click.option("-a", "first", help="The candidate of the pilot. Default: the second of two.")
+@click.option("-b", "second", help="The baseline. Default: the first.")
 @click.option("--variance", type=float, help="Or the variance of a system's scores over queries.")
 @click.option("--difference", type=float, multiple=True, help="A difference to detect; repeat.")
 @click.option("--width", type=float, multiple=True, help="Or the width of a difference's interval; repeat.")
-@click.option("--systems", type=int, multiple=True, help="Number of systems in a collection; repeat.")
+@click.option("--systems", type=int, multiple=True, help="Number of systems to compare; repeat.")
 @click.option("--correlation", type=float, help="Between systems' scores. Default: estimated, or 0.")
 @click.option("--power", default=0.8, show_default=True, help="Probability of detecting it.")
 @click.option("--alpha", default=0.05, show_default=True, help="Level of the test.")
@@ -123,8 +120,8 @@ def plan_command(
 ) -> None:
     """Plan a comparison of two systems from a pilot, or a new collection.
 
-    The pilot is two runs, or -a and -b. With --width, --systems, --correlation, --variance or --collection the plan is
-    for a collection.
+    The pilot is two runs, or -a and -b. With --width, --correlation, --variance or --collection the plan is for a
+    collection, and so it is with --systems for several differences or numbers.
     """
     from rankdev.display.dispatch import report_of
     from rankdev.statistics.planning import plan
@@ -138,7 +135,7 @@ def plan_command(
         refuse_unused(*runs, beside="variance")
         found: Any = plan(variance=variance, **needs, correlation=correlation, **asked)
         report = report_of(found)
-    elif collections or width or systems or correlation is not None:
+    elif collections or width or len(systems) > 1 or (systems and len(difference) > 1) or correlation is not None:
         refuse_unused("first", "second", "clusters", needs="plans of one pair")
         needs["correlation"] = correlation
         found, report = analyse_source(lambda pilot: plan(pilot, **needs, **asked), collections, segments, **source)
@@ -149,6 +146,7 @@ def plan_command(
             raise UsageError("one-difference")
         asked |= {
             "difference": difference[0] if difference else None,
+            "systems": systems[0] if systems else 2,
             "seed": seed,
             "clusters": read_clusters(clusters),
         }
@@ -163,8 +161,8 @@ def _pilot(scores: Scores, first: str | None, second: str | None) -> tuple[tuple
         raise UsageError("not-one-measure", measures=scores.measures)
     if len(scores.systems) < 2 or (len(scores.systems) > 2 and not (first and second)):
         raise UsageError("not-a-pair", count=len(scores.systems), systems=scores.systems[:8])
-    a = first or next(name for name in scores.systems if name != second)
-    return (a, second or next(name for name in scores.systems if name != a)), scores.measures[0]
+    b = second or next(name for name in scores.systems if name != first)
+    return (first or next(name for name in scores.systems if name != b), b), scores.measures[0]
 
 
 @click.command(

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Words
+from rankdev._common.checks import check_choice
 from rankdev._common.work import cores
 from rankdev.statistics.flips.exact import scale_for
 
@@ -50,6 +51,20 @@ def lag_order(systems: int) -> npt.NDArray[np.int64]:
     return places
 
 
+PValue = Literal["plus-one", "paper"]
+
+
+def most_extremes(permutations: int, alpha: float, p_value: PValue) -> int:
+    """Return the largest count of extreme flips that still rejects at ``alpha``; −1 where none can.
+
+    >>> most_extremes(1000, 0.05, "plus-one"), most_extremes(1000, 0.05, "paper")  # 50/1001 and 50/1000
+    (49, 50)
+    """
+    check_choice("p_value", p_value, get_args(PValue))
+    plus = 1 if p_value == "plus-one" else 0
+    return int(np.floor(alpha * (permutations + plus) + 1e-9)) - plus
+
+
 Chunk = TypeVar("Chunk")
 Made = TypeVar("Made")
 SMALL = 2e8  # additions below which loading the compiled engine costs more than it saves
@@ -63,12 +78,9 @@ class Engine(Protocol):
     largest: Floats  # magnitude of each measure
 
     def extremes(
-        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int, sums: Floats | None = None
+        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int
     ) -> npt.NDArray[np.int64]:
-        """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``.
-
-        ``sums[column, permutation]`` takes the flipped sums of the first permutations, where there is a single key.
-        """
+        """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
         ...
 
 
@@ -83,23 +95,13 @@ def open_engine(values: Floats, work: float) -> Engine:
     return NumpyEngine(values)
 
 
-def count_extremes(
-    engine: Engine,
-    sampling: Sampling,
-    keys: Words,
-    permutations: int,
-    sums: Floats | None = None,
-) -> npt.NDArray[np.int64]:
-    """Count the extreme flips of every key: ``[key, pair by lag, measure]``.
-
-    ``sums[column, permutation]`` takes the flipped sums of a single key's first permutations, in whole units.
-    """
+def count_extremes(engine: Engine, sampling: Sampling, keys: Words, permutations: int) -> npt.NDArray[np.int64]:
+    """Count the extreme flips of every key: ``[key, pair by lag, measure]``."""
     scale = scale_for(engine.largest, sampling.n)
 
     def work(chunk: tuple[int, int, int]) -> npt.NDArray[np.int64]:
         start, first, size = chunk
-        kept = None if sums is None else sums[:, first : first + size]
-        return engine.extremes(sampling, scale, keys[start : start + engine.batch], first, size, kept)
+        return engine.extremes(sampling, scale, keys[start : start + engine.batch], first, size)
 
     found: dict[int, npt.NDArray[np.int64]] = {}
     for (start, _, _), counts in spread(work, list(_chunks(engine, len(keys), permutations))):
@@ -127,4 +129,4 @@ def _chunks(engine: Engine, keys: int, permutations: int) -> Iterator[tuple[int,
             yield start, first, min(engine.chunk, permutations - first)
 
 
-__all__ = ["Engine", "Sampling", "count_extremes", "lag_order", "open_engine", "spread"]
+__all__ = ["Engine", "PValue", "Sampling", "count_extremes", "lag_order", "most_extremes", "open_engine"]

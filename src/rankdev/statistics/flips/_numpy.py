@@ -25,7 +25,7 @@ class NumpyEngine:
         self.largest = largest_of(values)
 
     def extremes(
-        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int, sums: Floats | None = None
+        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int
     ) -> npt.NDArray[np.int64]:
         """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
         pool, systems, measures = self.values.shape
@@ -39,9 +39,6 @@ class NumpyEngine:
                 block = min(most, first + permutations - start)
                 flipped = _flipped(rows, flip_words(key, n, start, block, sampling.exact))
                 _count(flipped, rows.sum(axis=0), slack(n), measures, count)
-                if sums is not None:
-                    kept = sums[:, start - first : start - first + block]
-                    np.negative(flipped[: kept.shape[1]].T, out=kept)
         return counts.reshape(len(keys), -1, measures)
 
 

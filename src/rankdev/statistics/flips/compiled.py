@@ -66,7 +66,6 @@ def add_rows(typingctx: Any, sums: Any, table: Any, word: Any) -> Any:
     return signature, generate
 
 
-NONE_KEPT = np.empty((0, 0))
 BLOCK = 1024  # permutations at a time: their sums over all columns stay in the second cache
 NEAR = 256  # permutations at a time when pairs are compared
 
@@ -87,7 +86,7 @@ class NumbaEngine:
         self._columns: tuple[bytes, Floats] = (b"", np.empty((0, 0)))
 
     def extremes(
-        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int, sums: Floats | None = None
+        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int
     ) -> npt.NDArray[np.int64]:
         """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
         pool, systems, measures = self.values.shape
@@ -104,7 +103,6 @@ class NumbaEngine:
             sampling.exact,
             slack(sampling.n),
             counts,
-            NONE_KEPT if sums is None else sums,
         )
         return counts
 
@@ -219,7 +217,6 @@ def _count_extremes(
     exact: Any,
     tolerance: Any,
     counts: Any,
-    kept: Any,
 ) -> None:
     n = picks.shape[1]
     width = (n + 63) // 64
@@ -239,24 +236,3 @@ def _count_extremes(
             _words(keys[k], width, first + start, exact, words[:, :block])
             _flip(rows, words[:, :block], sums)
             _compare(sums, observed[:used], block, tolerance, counts[k])
-            for c in range(min(used, kept.shape[0])):
-                for p in range(min(block, kept.shape[1] - start)):
-                    kept[c, start + p] = observed[c] - 2 * sums[c, p]
-
-
-@njit(cache=True, nogil=True)
-def sums_compiled(size: Any, chance: Any, uniform: Any) -> Any:
-    """Sum sizes with a plus where the uniform number is below the chance, and a minus elsewhere."""
-    pairs, tilts, queries = chance.shape
-    part = uniform.shape[1] // tilts
-    sums = np.empty((pairs, uniform.shape[1]))
-    for pair in range(pairs):
-        for j in range(tilts):
-            row = sums[pair, j * part : (j + 1) * part]
-            row[:] = -size[pair].sum()
-            for q in range(queries):
-                twice, limit = 2 * size[pair, q], chance[pair, j, q]
-                line = uniform[q, j * part : (j + 1) * part]
-                for k in range(part):
-                    row[k] += twice if line[k] < limit else 0.0
-    return sums

@@ -14,13 +14,14 @@ from rankdev._common.checks import check_flag, check_number, check_seed, check_w
 from rankdev._common.work import Progress
 from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics._randomization import PValue, most_extremes
+from rankdev.statistics.flips import PValue, most_extremes
 from rankdev.statistics.panels import Panel, about_clusters, as_scores, carried, panels, pool_of
 from rankdev.statistics.power._saved import fingerprint, finished_sizes
 from rankdev.statistics.power._simulation import NOTHING, Simulation, queries_of
 from rankdev.statistics.power.result import Bucket, Power
-from rankdev.statistics.power.student import at_most, fitting, usual
+from rankdev.statistics.power.student import at_most, cannot_reject, fitting, usual
 
+SHARE = 0.25  # of the queries, above which subsamples overlap too much
 PAPER_EDGES = (3, 10, 20)
 
 
@@ -36,7 +37,6 @@ def power(
     buckets: bool | Sequence[int] | None = None,
     bucket_sizes: Sequence[int] | None = None,
     replacement: bool = False,
-    resamples: int = 0,
     clusters: Mapping[str, Any] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -45,8 +45,9 @@ def power(
     """Estimate the power of the randomization test for every measure, pair of systems and number of queries.
 
     For each size n, subsamples of n queries are drawn and each pair is tested; power is the fraction of subsamples that
-    reject at ``alpha``, uncorrected. Interrupting (Ctrl-C) returns the sizes and buckets that are done, marked as not
-    complete.
+    reject at ``alpha``, uncorrected. At sizes above a quarter of the queries, subsamples overlap so much that they tell
+    little about new queries: power with replacement is simulated there, too. Interrupting (Ctrl-C) returns the sizes
+    and buckets that are done, marked as not complete.
 
     Parameters
     ----------
@@ -71,14 +72,11 @@ def power(
         Numbers of queries within buckets. Default: 100, or the largest size below.
     replacement : bool, default False
         Draw queries with replacement, as new queries would be.
-    resamples : int, default 0
-        Resamples of the queries, for 95% intervals of every power, percentile and N80, and of the differences between
-        measures; 200 is enough, 0 for no intervals.
     clusters : dict of str to str, optional
         The cluster of each query, as in :func:`significance`. Whole clusters are then drawn and flipped, and
         sizes are numbers of clusters.
     seed : int, default 0
-        Seed of subsamples, flips and resamples.
+        Seed of subsamples and flips.
     progress : callable, optional
         ``progress(done, total, note)``, in additions.
     resume : Power or path, optional
@@ -99,7 +97,7 @@ def power(
     """
     subsamples, permutations = check_whole("subsamples", subsamples, 1), check_whole("permutations", permutations, 1)
     alpha, seed = check_number("alpha", alpha, 0, 1), check_seed(seed)
-    resamples, replacement = check_whole("resamples", resamples, 0), check_flag("replacement", replacement)
+    replacement = check_flag("replacement", replacement)
     scores = as_scores(scores, measures)
     most_extremes(permutations, alpha, p_value)  # refuses an unknown p_value
     groups = panels(scores, clusters=clusters)
@@ -111,8 +109,14 @@ def power(
     parts = [] if edges is None else _buckets(scores, groups, edges)
     wanted = [usual(plan)] if bucket_sizes is None else bucket_sizes
     inside = {label: fitting(wanted, part, remarks, label, replaced=replacement) for label, part in parts}
+    pool = pool_of(scores, clusters)
+    small = [n for n in plan if cannot_reject(n, alpha)]
+    large = tuple(n for n in plan if n > SHARE * pool and not replacement)
+    unit = groups[0].unit
     for remark in remarks:
         warn(remark)
+    remarks += [Note("cannot-reject", size=small[-1], alpha=alpha, unit=unit)] if small else []
+    remarks += [Note("large-share", size=large[0], count=pool, unit=unit)] if large else []
     run = Simulation(
         systems=len(scores.systems),
         measures=len(scores.measures),
@@ -120,10 +124,8 @@ def power(
         permutations=permutations,
         alpha=alpha,
         p_value=p_value,
-        new=replacement,
         seed=seed,
         progress=progress,
-        pool=pool_of(scores, clusters),
     )
     data, known = fingerprint(scores, clusters), NOTHING
     if resume is not None:
@@ -136,18 +138,21 @@ def power(
         }
         shape = (len(scores.measures), run.pairs)
         known = finished_sizes(resume, {**settings, "seed": seed, "data": data}, shape)
-    run.announce([(groups, plan), *((part, inside[label]) for label, part in parts)])
+    run.announce([(groups, plan + large), *((part, inside[label]) for label, part in parts)])
     work = run.chunks(groups)
     rejected = run.rejected(work)
-    curves, done = run.curves(work, plan, known)
+    curves, done = run.curves(work, plan, known, replacement)
     found = []
     for label, part in parts:
         if run.interrupted:
             break
-        values, finished = run.curves(run.chunks(part), inside[label])
+        values, finished = run.curves(run.chunks(part), inside[label], replace=replacement)
         if finished or not run.interrupted:
-            intervals = run.intervals(part, finished, values, resamples)
-            found.append(Bucket(label, queries_of(part, len(scores.measures)), finished, values, intervals))
+            found.append(Bucket(label, queries_of(part, len(scores.measures)), finished, values))
+    replaced = np.full(curves.shape, np.nan)
+    if not run.interrupted and large:
+        again, finished = run.curves(work, large, replace=True)
+        replaced[:, :, [done.index(n) for n in finished]] = again
     if run.interrupted:
         remarks.append(Note("interrupted"))
     simulated = Power(
@@ -167,12 +172,14 @@ def power(
         remarks=(*remarks, *about_clusters(scores, clusters), *carried(scores)),
         data=data,
         replacement=replacement,
-        resamples=resamples,
-        intervals=run.intervals(groups, done, curves, resamples),
-        clusters=None if clusters is None else run.pool,
+        limits=run.limits(groups, done),
+        replaced=replaced,
+        clusters=None if clusters is None else pool,
     )
     first = dict(zip(scores.measures, simulated.n80().tolist(), strict=True)) if done else {}
-    return replace(simulated, remarks=(*simulated.remarks, *at_most("n80", done, first, run.pool)))
+    beyond = [measure for measure, size in first.items() if size == np.inf]
+    more = [Note("beyond-sizes", measures=beyond, size=done[-1], unit=unit)] if beyond else []
+    return replace(simulated, remarks=(*simulated.remarks, *at_most("n80", done, first, pool), *more))
 
 
 def _edges(buckets: bool | Sequence[int] | None, scores: Scores) -> tuple[int, ...] | None:

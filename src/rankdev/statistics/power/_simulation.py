@@ -10,21 +10,15 @@ import numpy as np
 
 from rankdev._common.arrays import Floats
 from rankdev._common.work import Progress
-from rankdev.statistics._randomization import PValue, most_extremes
 from rankdev.statistics.contrasts import Family
-from rankdev.statistics.flips import Engine, Sampling, count_extremes, lag_order, open_engine
+from rankdev.statistics.flips import Engine, PValue, Sampling, count_extremes, lag_order, most_extremes, open_engine
 from rankdev.statistics.flips.exact import stream_keys
+from rankdev.statistics.paired import fewest_p
 from rankdev.statistics.panels import Panel
-from rankdev.statistics.power.intervals import (
-    Intervals,
-    Simulated,
-    effects_of,
-    intervals_for,
-    query_weights,
-    unknown_effects,
-)
+from rankdev.statistics.power.student import effect_limits, power_of
 
 NOTHING: Mapping[int, Floats] = MappingProxyType({})
+UNKNOWN = 0.05  # smallest p of a sign test above which a pool does not tell the effect of a pair
 COLUMNS = 512  # systems × measures simulated together: their sums should stay in the cache
 
 
@@ -38,10 +32,8 @@ class Simulation:
     permutations: int
     alpha: float
     p_value: PValue
-    new: bool
     seed: int
     progress: Progress | None
-    pool: int  # queries, or clusters of them
     something: bool = False  # whether any size is finished
     interrupted: bool = False
     done: float = 0.0
@@ -80,7 +72,11 @@ class Simulation:
         return rejected
 
     def curves(
-        self, work: list[tuple[Panel, Engine]], sizes: tuple[int, ...], known: Mapping[int, Floats] = NOTHING
+        self,
+        work: list[tuple[Panel, Engine]],
+        sizes: tuple[int, ...],
+        known: Mapping[int, Floats] = NOTHING,
+        replace: bool = False,
     ) -> tuple[Floats, tuple[int, ...]]:
         """Return power ``[measure, pair, size]`` and the sizes that were finished, smallest first."""
         found = {n: known[n] for n in sizes if n in known}
@@ -89,9 +85,9 @@ class Simulation:
             try:
                 values = found.get(n, np.full((self.measures, self.pairs), np.nan))
                 for chunk, engine in work:
-                    if n not in found and (self.new or n <= len(chunk.queries)):
+                    if n not in found and (replace or n <= len(chunk.queries)):
                         values[list(chunk.places)] = (
-                            self._rejections(engine, n, self.subsamples, self.new) / self.subsamples
+                            self._rejections(engine, n, self.subsamples, replace) / self.subsamples
                         )
                     cost = float(n) * len(chunk.measures) * self.systems
                     self._report(cost * self.subsamples * self.permutations, f"n = {n}")
@@ -106,21 +102,22 @@ class Simulation:
         none = np.empty((self.measures, self.pairs, 0))
         return np.stack([found[n] for n in done], axis=2) if done else none, done
 
-    def intervals(
-        self, groups: list[Panel], sizes: tuple[int, ...], curves: Floats, replicates: int
-    ) -> Intervals | None:
-        """Return intervals over the choice of queries, where these were requested."""
-        if not replicates or not sizes or not groups:
-            return None
-        weights = query_weights(self.pool, replicates, self.seed)
+    def limits(self, groups: list[Panel], sizes: tuple[int, ...]) -> Floats:
+        """Return 95% limits of each pair's power, given the pool: ``[limit, measure, pair, size]``.
+
+        From 0 to 1 where too few queries differ for any sign test to reject.
+        """
+        found = np.full((2, self.measures, self.pairs, len(sizes)), np.nan)
         first, second = np.triu_indices(self.systems, 1)
-        effects = [unknown_effects(self.pairs, replicates)] * self.measures
         for panel in groups:
             for m, place in enumerate(panel.places):
                 family = Family(np.ascontiguousarray(panel.values[:, :, m]), panel.queries, first, second)
-                effects[place] = effects_of(family, weights)
-        pools = queries_of(groups, self.measures)
-        return intervals_for(effects, Simulated(curves, sizes, pools, self.subsamples, self.alpha, self.new))
+                effects, pool = family.statistics["effect"], len(panel.queries)
+                unknown = (fewest_p(family) > UNKNOWN) | ~np.isfinite(effects)
+                ends = np.stack(effect_limits(np.where(unknown, 0.0, effects), pool))
+                for i, n in enumerate(sizes):
+                    found[:, place, :, i] = np.where(unknown, [[0.0], [1.0]], power_of(n, self.alpha)(ends))
+        return found
 
     def _rejections(self, engine: Engine, n: int, subsamples: int, replace: bool) -> np.ndarray:
         """Count the subsamples that reject: ``[measure, pair]``."""

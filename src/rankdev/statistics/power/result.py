@@ -13,7 +13,6 @@ from rankdev._common.arrays import Floats
 from rankdev._common.lazy import pl
 from rankdev.errors import UsageError
 from rankdev.statistics.panels import OfDrawnQueries, pairs_of
-from rankdev.statistics.power.intervals import TAILS, Intervals
 from rankdev.statistics.power.student import usual
 
 
@@ -28,18 +27,14 @@ class Bucket:
     queries: tuple[int, ...]
     sizes: tuple[int, ...]
     power: Floats = field(repr=False)
-    intervals: Intervals | None = field(default=None, repr=False)
 
     def medians(self, measures: tuple[str, ...], n: int | None) -> Iterator[tuple[Any, ...]]:
-        """Yield measure, bucket, queries, size, median power and its limits, for one size or for all of them."""
+        """Yield measure, bucket, queries, size and median power, for one size or for all of them."""
         for size in self.sizes if n is None else [n]:
             at = self.sizes.index(size) if size in self.sizes else None
             for m, measure in enumerate(measures):
                 median = np.nan if at is None else float(np.median(self.power[m, :, at]))
-                limits = np.full(2, np.nan)
-                if at is not None and self.intervals is not None:
-                    limits = self.intervals.levels[:, 1, m, at]
-                yield (measure, self.label, self.queries[m], size, median, *map(float, limits))
+                yield measure, self.label, self.queries[m], size, median
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,7 +64,7 @@ class Power(OfDrawnQueries):
     p_value : {"plus-one", "paper"}
         How p is computed from the number of extreme flips.
     seed : int
-        Seed of subsamples, flips and resamples.
+        Seed of subsamples and flips.
     complete : bool
         False after an interruption.
     remarks : tuple of str
@@ -78,10 +73,11 @@ class Power(OfDrawnQueries):
         Fingerprint of the scores, for resuming.
     replacement : bool
         Whether queries were drawn with replacement.
-    resamples : int
-        Resamples of the queries; 0 without intervals.
-    intervals : Intervals, optional
-        95% intervals over the choice of queries.
+    limits : ndarray
+        95% limits of the power of each pair, given the pool, ``[limit, measure, pair, size]``: those of the
+        standardised effect (noncentral t), turned into power.
+    replaced : ndarray
+        Power with replacement at sizes above a quarter of the queries, in the layout of ``power``; else NaN.
     clusters : int, optional
         Clusters of queries that were drawn and flipped whole: n and ``queries`` count clusters then.
 
@@ -109,12 +105,12 @@ class Power(OfDrawnQueries):
     data: str = field(default="", repr=False)
 
     replacement: bool = False
-    resamples: int = 0
-    intervals: Intervals | None = field(default=None, repr=False)
+    limits: Floats = field(repr=False)
+    replaced: Floats = field(repr=False)
     clusters: int | None = None
 
     made_with = (
-        *("sizes", "subsamples", "permutations", "alpha", "p_value", "replacement", "resamples"),
+        *("sizes", "subsamples", "permutations", "alpha", "p_value", "replacement"),
         *("clusters", "seed", "complete", "data"),
     )
 
@@ -133,18 +129,19 @@ class Power(OfDrawnQueries):
         """Median power over pairs: ``[measure, size]``."""
         return np.median(self.power, axis=1)
 
-    def to_polars(self, errors: bool = False) -> pl.DataFrame:
+    def to_polars(self, intervals: bool = False) -> pl.DataFrame:
         """Return one row per measure, pair and size.
 
         Parameters
         ----------
-        errors : bool, default False
-            Add the Monte Carlo standard error of each power.
+        intervals : bool, default False
+            Add 95% limits of each power, its Monte Carlo standard error, and power with replacement, which is
+            simulated at sizes above a quarter of the queries.
 
         Returns
         -------
         polars.DataFrame
-            Columns measure, a, b, n, power; with intervals low, high; with ``errors`` error.
+            Columns measure, a, b, n, power; with ``intervals`` low, high, error, replaced.
 
         Examples
         --------
@@ -163,11 +160,9 @@ class Power(OfDrawnQueries):
             for name, labels in names.items()
         }
         frame = pl.DataFrame({**columns, "n": np.array(self.sizes, np.int64)[axes[2]], "power": self.power.ravel()})
-        if self.intervals is not None:
-            limits = zip(("low", "high"), self.intervals.power, strict=True)
-            frame = frame.with_columns(pl.Series(name, values.ravel()) for name, values in limits)
-        if errors:
-            frame = frame.with_columns(pl.Series("error", self.error.ravel()))
+        if intervals:
+            more = {"low": self.limits[0], "high": self.limits[1], "error": self.error, "replaced": self.replaced}
+            frame = frame.with_columns(pl.Series(name, values.ravel()) for name, values in more.items())
         return frame.fill_nan(None)
 
     def summary(self, n: int | None = None) -> pl.DataFrame:
@@ -182,8 +177,7 @@ class Power(OfDrawnQueries):
         -------
         polars.DataFrame
             Columns measure, p10, p50, p90 (percentiles of power at n), n80 (median over pairs of the first size with
-            power at least 0.8; infinite where no size reaches it); with intervals also their limits, as p50_low and
-            p50_high.
+            power at least 0.8; infinite where no size that was simulated reaches it).
 
         Examples
         --------
@@ -197,90 +191,7 @@ class Power(OfDrawnQueries):
         size = self._size(n)
         levels = np.quantile(self.power[:, :, size], [0.1, 0.5, 0.9], axis=1)
         columns = {"p10": levels[0], "p50": levels[1], "p90": levels[2], "n80": self.n80()}
-        if self.intervals is not None:
-            parts = {"p50": self.intervals.levels[:, 1, :, size], "n80": self._n80_limits()}
-            parts |= {"p10": self.intervals.levels[:, 0, :, size], "p90": self.intervals.levels[:, 2, :, size]}
-            columns |= {
-                f"{name}_{which}": limit
-                for name, both in parts.items()
-                for which, limit in zip(("low", "high"), both, strict=True)
-            }
         return pl.DataFrame({"measure": list(self.measures), **columns}).fill_nan(None)
-
-    def _n80_limits(self) -> Floats:
-        """Return the limits of the median N80, widened to contain the estimate, which is one of the sizes."""
-        assert self.intervals is not None
-        low, high = self.intervals.n80
-        return np.stack([np.minimum(low, self.n80()), np.maximum(high, self.n80())])
-
-    def differences(self, n: int | None = None) -> pl.DataFrame:
-        """Compare the measures' median power at n. Needs intervals.
-
-        The interval comes from resampling the queries, the same ones for both measures.
-
-        Parameters
-        ----------
-        n : int, optional
-            Number of queries. Default: 100, or the largest size below.
-
-        Returns
-        -------
-        polars.DataFrame
-            Columns a, b (measures), difference (a − b), low, high, clear (whether the interval excludes 0).
-
-        Examples
-        --------
-        >>> import rankdev as rd
-        >>> values = np.random.default_rng(1).random((2, 80, 2)) + [[[0.0]], [[0.5]]]
-        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(80))), ("P@1", "AP@5"), values)
-        >>> found = rd.power(scores, sizes=[20], subsamples=50, resamples=20)
-        >>> found.differences(20).columns
-        ['a', 'b', 'difference', 'low', 'high', 'clear']
-        """
-        if self.intervals is None:
-            raise UsageError("needed", name="resamples", use="differences between measures")
-        size = self._size(n)
-        a, b = np.triu_indices(len(self.measures), 1)
-        median = self.medians[:, size]
-        drawn = self.intervals.medians[:, a, size] - self.intervals.medians[:, b, size]
-        apart = median[a] - median[b]
-        low, high = np.quantile(drawn, TAILS, axis=0) if len(a) else (apart, apart)
-        low, high = np.minimum(low, apart), np.maximum(high, apart)
-        names = {"a": [self.measures[i] for i in a], "b": [self.measures[i] for i in b]}
-        columns = {"difference": apart, "low": low, "high": high, "clear": (low > 0) | (high < 0)}
-        texts = dict.fromkeys(names, pl.String)  # also where there is one measure, and no pair
-        return pl.DataFrame({**names, **columns}, schema_overrides=texts).fill_nan(None)
-
-    def clearly_best(self, n: int | None = None) -> str | None:
-        """Return the measure whose median power at n is significantly above that of every other. Needs intervals.
-
-        Parameters
-        ----------
-        n : int, optional
-            Number of queries. Default: 100, or the largest size below.
-
-        Returns
-        -------
-        str or None
-            The measure; None where there is no such measure.
-
-        Examples
-        --------
-        >>> import rankdev as rd
-        >>> values = np.random.default_rng(1).random((2, 80, 2)) + [[[0.0]], [[0.5]]]
-        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(80))), ("P@1", "AP@5"), values)
-        >>> found = rd.power(scores, sizes=[20], subsamples=50, resamples=20)
-        >>> found.clearly_best(20) is None
-        True
-        """
-        table = self.differences(n)
-        for measure in self.measures:
-            above = table.filter(
-                ((table["a"] == measure) & (table["low"] > 0)) | ((table["b"] == measure) & (table["high"] < 0))
-            )
-            if above.height == len(self.measures) - 1 > 0:
-                return measure
-        return None
 
     def n80(self) -> Floats:
         """Return the median over pairs of the first size with power at least 0.8, for each measure.
@@ -316,7 +227,7 @@ class Power(OfDrawnQueries):
         Returns
         -------
         polars.DataFrame
-            Columns measure, bucket, queries, n, p50; with intervals p50_low, p50_high.
+            Columns measure, bucket, queries, n, p50.
 
         Examples
         --------
@@ -329,9 +240,7 @@ class Power(OfDrawnQueries):
         """
         rows = [row for bucket in self.buckets for row in bucket.medians(self.measures, n)]
         texts, numbers = dict.fromkeys(("measure", "bucket"), pl.String), dict.fromkeys(("queries", "n"), pl.Int64)
-        limits = dict.fromkeys(("p50", "p50_low", "p50_high"), pl.Float64)
-        frame = pl.DataFrame(rows, schema={**texts, **numbers, **limits}, orient="row").fill_nan(None)
-        return frame if self.resamples else frame.drop("p50_low", "p50_high")
+        return pl.DataFrame(rows, schema={**texts, **numbers, "p50": pl.Float64}, orient="row").fill_nan(None)
 
     def verdicts(self) -> dict[str, int]:
         """Count the pairs that differ significantly on all queries under all, most (over half), any or no measures.

@@ -14,6 +14,8 @@ from rankdev.errors import DataError, Note, UsageError
 from rankdev.statistics.panels import Panel
 
 LIMIT = 10**7  # queries above which an answer is infinite
+HALVINGS = 45
+MANY = 400  # effects above which their limits are interpolated
 
 
 def t_power(n: float, effect: float, alpha: float) -> float:
@@ -22,17 +24,28 @@ def t_power(n: float, effect: float, alpha: float) -> float:
 
 
 def t_powers(n: float, effects: Floats, alpha: float) -> Floats:
-    """Return the power at many effects.
+    """Return the power at many effects: none where n queries are too few for any sign test to reject.
 
     The noncentral t-distribution is integrated over the spread that a sample may show, because library
     routines for it return NaN at large effects.
     """
     from scipy import special
 
+    if cannot_reject(n, alpha):
+        return np.zeros(len(effects))
     (_, weights), need = _nodes(), _critical_means(n, alpha)
     shift = effects[:, None] * np.sqrt(n)
     found: Floats = (special.ndtr(shift - need) + special.ndtr(-shift - need)) @ weights / 2
     return found
+
+
+def cannot_reject(n: float, alpha: float) -> bool:
+    """Check whether n queries are too few for any sign test to reject at this level.
+
+    >>> cannot_reject(5, 0.05), cannot_reject(6, 0.05)
+    (True, False)
+    """
+    return bool(2.0 ** (1 - n) > alpha)
 
 
 @lru_cache(maxsize=256)
@@ -40,10 +53,41 @@ def _critical_means(n: float, alpha: float) -> Floats:
     """Return means that are just significant, at each of the spreads that a sample may show."""
     from scipy import special
 
-    nodes, _ = _nodes()
-    spread = np.sqrt(2 * special.gammaincinv((n - 1) / 2, (nodes + 1) / 2) / (n - 1))
-    critical: Floats = special.stdtrit(n - 1, 1 - alpha / 2) * spread
+    critical: Floats = special.stdtrit(n - 1, 1 - alpha / 2) * _spreads(n)
     return critical
+
+
+@lru_cache(maxsize=256)
+def _spreads(n: float) -> Floats:
+    """Return the deviations that a sample may show, in true ones."""
+    from scipy import special
+
+    nodes, _ = _nodes()
+    return np.sqrt(2 * special.gammaincinv((n - 1) / 2, (nodes + 1) / 2) / (n - 1))
+
+
+def effect_limits(effects: Floats, n: int, level: float = 0.05) -> tuple[Floats, Floats]:
+    """Return limits of the sizes of true standardised effects, from those of n queries, by noncentral t-distributions.
+
+    The lower one is 0 where the sign is uncertain.
+
+    >>> low, high = effect_limits(np.array([-0.5]), 40)
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.168], [0.826])
+    """
+    from scipy import special
+
+    sizes, (_, weights) = np.abs(effects), _nodes()
+    grid = sizes if len(sizes) <= MANY else np.linspace(0, sizes.max(), MANY)
+    seen, ends = grid * np.sqrt(n), []
+    for tail in (1 - level / 2, level / 2):
+        low, high = -10 - 3 * seen, 10 + 3 * seen
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            above = special.ndtr(seen[:, None] * _spreads(n) - middle[:, None]) @ weights / 2 > tail
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
+        ends.append(np.maximum((low + high) / 2, 0.0) / np.sqrt(n))
+    return (ends[0], ends[1]) if grid is sizes else (np.interp(sizes, grid, ends[0]), np.interp(sizes, grid, ends[1]))
 
 
 @cache
@@ -68,24 +112,12 @@ def queries_for(effect: float, power: float, alpha: float) -> float:
     return smallest(lambda n: t_power(n, effect, alpha) >= power, 2, LIMIT)
 
 
-def queries_by_table(effects: Floats, power: float, alpha: float) -> Floats:
-    """Do what :func:`queries_for` does for very many effects of either sign; to about one query in a thousand."""
-    sizes, needed = _needed(power, alpha)
-    with np.errstate(divide="ignore"):
-        found = np.ceil(np.exp(np.interp(-np.log(np.abs(effects)), -np.log(needed), np.log(sizes))) - 1e-3)
-    return np.where(np.abs(effects) < needed[-1], np.inf, np.maximum(found, 2.0))
-
-
-@cache
-def _needed(power: float, alpha: float) -> tuple[Floats, Floats]:
-    sizes = np.unique(np.rint(np.geomspace(2, LIMIT, 150)))
-    return sizes, np.array([detectable_effect(n, power, alpha) for n in sizes])
-
-
 def detectable_effect(n: float, power: float, alpha: float) -> float:
     """Return the smallest standardised effect that n queries detect with that power."""
     from scipy import optimize
 
+    if cannot_reject(n, alpha):
+        return np.inf
     return float(optimize.brentq(lambda effect: t_power(n, effect, alpha) - power, 0.0, 1e3))
 
 

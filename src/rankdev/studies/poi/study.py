@@ -35,7 +35,6 @@ class Protocol:
     sizes: Sequence[int] = PAPER_SIZES
     subsamples: int = 300
     permutations: int = 1000
-    resamples: int = 0  # of the queries, for intervals
 
 
 FULL = Protocol()
@@ -90,7 +89,7 @@ def run_poi(
         if len(known) < LEAST:
             raise rd.DataError("too-few", what="power", least=LEAST, unit="query", count=len(known))
         scores = rd.evaluate(known, loaded, MEASURES)
-        whole = {"buckets": True, "resamples": protocol.resamples, "progress": part_of(progress, 0, 0.75), **testing}
+        whole = {"buckets": True, "progress": part_of(progress, 0, 0.75), **testing}
         found = power(scores, sizes=protocol.sizes, **whole)
         if not found.complete:
             raise KeyboardInterrupt

@@ -38,7 +38,7 @@ class Protocol:
 
     subsamples: int = 300
     permutations: int = 1000
-    resamples: int = 200
+    resamples: int = 200  # for the intervals of agreement
     pools: int = 50  # resampled pools for the intervals of stability
 
 
@@ -185,7 +185,7 @@ def _steps(
 ) -> dict[str, Callable[..., Any]]:
     """List the steps, the most important first."""
     drawing: dict[str, Any] = {"subsamples": protocol.subsamples, "seed": seed}
-    testing = {**drawing, "permutations": protocol.permutations, "resamples": protocol.resamples}
+    testing = {**drawing, "permutations": protocol.permutations}
     sizes = sorted({n, *(size for size in (*SMALL, *PAPER_SIZES) if size <= len(scores.queries))})
     inside = {
         f"{kind} {label}": partial(power, part, sizes=[n], replacement=True, **testing)
