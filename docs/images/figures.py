@@ -70,13 +70,13 @@ FIGURES: Mapping[str, Callable[[Data], Figure]] = {
     "explanation": lambda data: rd.explain(data.references["museums"], data.runs["nearest"]["museums"], k=5).plot(),
     "differences": lambda data: data.scores.differences("popular", "nearest").plot(),
     "pairs": lambda data: rd.significance(data.scores).plot(),
-    "groups": lambda data: rd.significance(data.simulated).plot(show="groups"),
     "leaderboard": lambda data: rd.leaderboard(data.simulated).plot(),
-    "equivalence": lambda data: rd.equivalence(data.collections["320 queries"], margin=0.05).plot(),
     "collections": lambda data: rd.meta_analysis(data.collections).plot(),
     "power": lambda data: rd.power(data.simulated, **SMALL, permutations=200).plot(),
     "stability": lambda data: rd.stability(data.simulated, **SMALL).plot(),
-    "discrimination": lambda data: rd.significance(data.simulated, correction="none").discriminative_power().plot(),
+    "discrimination": lambda data: (
+        rd.significance(data.simulated, test="randomization", correction="none").discriminative_power().plot()
+    ),
     "agreement": lambda data: rd.agreement(data.simulated).plot(),
     "plan": lambda data: rd.plan(data.scores, "popular", "blended", "RDQ@5", difference=0.1).plot(),
     "bounds": lambda data: rd.bounds(_judged(), data.runs, ("RDQ@5", "RBP(p=0.8)@5")).plot(),

@@ -155,10 +155,10 @@ From scores to conclusions:
 One meaning for each option:
 
   --alpha X            level of a test; its intervals hold with 1 - alpha
-  --test NAME          randomization (default) or t
+  --test NAME          t (default) or randomization
   --correction NAME    holm (default), bh or none, over the pairs of --family:
                        those of each measure, or of all
-  --margin X           the difference within which systems count as equivalent
+  --margin X           the largest difference that does not matter
   --replacement        draw queries with replacement, as for new queries
   --segments FILE      a table with query and segment: results by segment
   --scores FILE        scores instead of runs, as written by rankdev eval -q

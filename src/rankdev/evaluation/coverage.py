@@ -62,10 +62,10 @@ class Coverage:
     empty: int = 0
     tied_by: Mapping[str, int] = field(default_factory=dict, repr=False, hash=False)
     left_out: int = 0
-    ids: tuple[str, str, str] | None = None
-    looked_at: int = 0
-    unjudged: int = 0
-    depth: int = 0
+    ids: tuple[str, str, str] | None = field(default=None, repr=False)
+    looked_at: int = field(default=0, repr=False)
+    unjudged: int = field(default=0, repr=False)
+    depth: int = field(default=0, repr=False)
 
     @property
     def decided(self) -> int:

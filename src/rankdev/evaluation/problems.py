@@ -42,7 +42,7 @@ def strange_ids(entry: Coverage) -> Note | None:
 
 
 def unjudged_share(scores: Scores) -> str:
-    """State how much of what measures look at nobody judged; nothing where that is not known.
+    """State how much of what measures look at nobody judged; nothing where that is not known, or all was.
 
     >>> from rankdev import References, evaluate
     >>> references = References.from_grades({"q": {"a": 1, "b": 0}})
@@ -50,7 +50,7 @@ def unjudged_share(scores: Scores) -> str:
     '50% of the top 2 unjudged'
     """
     known = [entry for entry in scores.coverage if entry.looked_at]
-    if not known:
+    if not any(entry.unjudged for entry in known):
         return ""
     shares = [f"{entry.unjudged / entry.looked_at:.0%}" for entry in known]
     most = max(shares, key=lambda share: int(share[:-1]))
