@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -30,9 +29,8 @@ PLAN = json.loads(Path(__file__).with_name("worlds.json").read_text("utf-8"))
 WORLDS: Mapping[str, Mapping[str, Any]] = PLAN["worlds"]
 RDQ, FEW, CUTOFF = "RDQ@5", 25, 5  # at so few queries powers are not yet near 1
 PAIR_KINDS = ("same setting", "mp3 and mp4", "mp3 and mp5", "mp4 and mp5")
-LIMITS = ("low", "high")
 DIFFERENCES = ("right", "depth", "in_order")
-QUICK = Protocol(800, (25, 50, 100, 200, 400), 40, 200, 50)
+QUICK = Protocol(800, (25, 50, 100, 200, 400), 40, 200)
 SCHEMA = {"world": pl.String, "seed": pl.Int64, "part": pl.String, "measure": pl.String, "statistic": pl.String}
 SCHEMA |= dict.fromkeys(("value", "low", "high"), pl.Float64)
 
@@ -50,12 +48,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--candidates", type=int, default=PLAN["candidates"])
     parser.add_argument("--rounds", type=int, help="of boosting, or epochs; default: 100, or 1 with --cross-encoder")
     parser.add_argument("--cross-encoder", metavar="FOLDER")
-    parser.add_argument("--quick", action="store_true", help="fewer subsamples, flips and resamples")
+    parser.add_argument("--quick", action="store_true", help="fewer subsamples and flips")
     given = parser.parse_args(arguments)
     city = built_in_city() if given.places is None else read_places(given.places)
     folder, rounds = given.cross_encoder, given.rounds
     reranker = CrossEncoders(folder, city, rounds or 1) if folder else Trees(rounds or 100)
-    protocol = QUICK if given.quick else replace(FULL, resamples=200)
+    protocol = QUICK if given.quick else FULL
     facts, pairs = [], []
     for seed in given.seed or PLAN["seeds"]:
         for world in given.world or WORLDS:
@@ -75,19 +73,14 @@ def main(arguments: list[str] | None = None) -> None:
 def facts_of(study: Poi) -> Iterator[dict[str, Any]]:
     """Yield every number of a study: the paper's tables and statements, power at 25 queries, and leads of RDQ@5."""
     rows = [(*row[:4], None, None) for row in study.to_polars().iter_rows()]
-    limits = {row["measure"]: row for row in study.power.summary(LEAST).iter_rows(named=True)}
-    for at, (part, measure, statistic, value, *_) in enumerate(rows):
-        if part == "Table 2" and f"{statistic}_low" in limits[measure]:
-            rows[at] = (part, measure, statistic, value, *(limits[measure][f"{statistic}_{end}"] for end in LIMITS))
     for text, _, ours, holds in statements_of(study):
         rows.append(("statements", ours, text, None if holds is None else float(holds), None, None))
-    few = study.power.summary(FEW).select("measure", "p50", *(f"p50_{end}" for end in LIMITS))
-    rows += [(f"power at {FEW}", measure, "p50", *numbers) for measure, *numbers in few.iter_rows()]
+    few = study.power.summary(FEW).select("measure", "p50")
+    rows += [(f"power at {FEW}", measure, "p50", value, None, None) for measure, value in few.iter_rows()]
     for n in (FEW, LEAST):
-        for a, b, apart, low, high, _ in study.power.differences(n).iter_rows():
-            if RDQ in (a, b):
-                lead = (b, "p50", apart, low, high) if a == RDQ else (a, "p50", -apart, -high, -low)
-                rows.append((f"lead of {RDQ} at {n}", *lead))
+        median = dict(study.power.summary(n).select("measure", "p50").iter_rows())
+        leads = {measure: median[RDQ] - value for measure, value in median.items() if measure != RDQ}
+        rows += [(f"lead of {RDQ} at {n}", measure, "p50", lead, None, None) for measure, lead in leads.items()]
     for part, measure, statistic, *numbers in rows:
         rounded = [None if number is None else round(float(number), 4) for number in numbers]
         yield dict(zip(list(SCHEMA)[2:], (part, measure, statistic, *rounded), strict=True))

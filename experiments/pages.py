@@ -49,9 +49,10 @@ def leads() -> Iterator[Sequence[str]]:
         cells: list[str] = []
         for n in (25, 100):
             part = facts.filter(other, world=world, part=f"lead of {RDQ} at {n}")
-            table = part.group_by("measure").agg(pl.col("value").mean(), pl.col("low").min(), pl.col("high").max())
-            name, lead, low, high = table.sort("value", "measure").row(0)
-            cells += [SHORT.get(name, name), f"{_number(lead)} [{_number(low, 2)}, {_number(high, 2)}]"]
+            seeds = (pl.col("value").min().alias("least"), pl.col("value").max().alias("most"))
+            table = part.group_by("measure").agg(pl.col("value").mean(), *seeds)
+            name, lead, *ends = table.sort("value", "measure").row(0)
+            cells += [SHORT.get(name, name), f"{_number(lead)} [{', '.join(_number(end) for end in ends)}]"]
         part = facts.filter(world=world, part="Table 3", statistic="auc")
         table = part.group_by("measure").agg(pl.col("value").mean()).sort("value", "measure", descending=True)
         name, value = table.filter(other).row(0)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from benchmarks.history import Row, report, shown
+from benchmarks.history import Row, report
 from benchmarks.preferences.orders import model_judgments, preference_references
 
 import rankdev as rd
@@ -116,9 +116,9 @@ def power_by_references(tracks: Mapping[str, Track]) -> Iterator[Row]:
 
 
 def _cell(facts: pl.DataFrame, part: str, measure: str) -> str | None:
-    """Write one power with its interval; None where there is none."""
-    rows = facts.filter(part=part, measure=measure).rows(named=True)
-    return shown(rows[0]["value"], rows[0]["low"], rows[0]["high"]) if rows else None
+    """Write one power, or a difference of two; None where there is none."""
+    values = facts.filter(part=part, measure=measure)["value"]
+    return f"{values[0]:.3f}" if len(values) else None
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -81,8 +81,6 @@ def made():
         "agreement_with_people": rd.agreement_with_people(
             scores,
             [{"query": f"q{i}", "a": "good", "b": ODD, "winner": "good"} for i in range(6)],
-            resamples=20,
-            seed=7,
         ),
         "bounds": rd.bounds(rd.References.from_lists(REFERENCES, nonrelevant={}), RUNS, ["RDQ@3", "RBP@3"]),
         "losses": rd.losses(REFERENCES, RUNS, "RDQ@3"),

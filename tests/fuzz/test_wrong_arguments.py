@@ -30,7 +30,7 @@ FEW = {"sizes": [2], "subsamples": 2, "permutations": 9}
 CLICKS = {"query": ["q"] * 40, "item": list("ab") * 20, "position": [1, 2, 2, 1] * 10, "clicked": [1, 0, 0, 1, 1] * 8}
 CALLS = {
     "agreement": ((rd.evaluate(REFERENCES, RUNS, ["RDQ@5", "AP@5"]),), {}),
-    "agreement_with_people": ((SCORES, [{"query": "q1", "a": "x", "b": "y", "winner": "x"}]), {"resamples": 20}),
+    "agreement_with_people": ((SCORES, [{"query": "q1", "a": "x", "b": "y", "winner": "x"}]), {}),
     "bounds": ((rd.References.from_lists({"q1": ["a", "b"]}, nonrelevant={"q1": []}), RUNS), {}),
     "check_model": (([(f"q{k}", "a", "b", who) for k in range(3) for who in ("m", "ann")], "m"), {}),
     "collect": ((lambda query, a, b: min(a, b), {"q": ["a", "b", "c"]}), {"budget": 3}),

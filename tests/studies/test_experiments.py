@@ -31,7 +31,7 @@ def judged(queries=30, seed=0):
 def run_city(folder, monkeypatch, *more):
     small = city.built_in_city(300)
     monkeypatch.setattr(city, "built_in_city", lambda: small)
-    monkeypatch.setattr(city, "QUICK", Protocol(100, (25, 50, 100), 4, 20, 3))
+    monkeypatch.setattr(city, "QUICK", Protocol(100, (25, 50, 100), 4, 20))
     sizes = ["--seed", "1", "--queries", "100", "--training", "16", "--candidates", "10", "--rounds", "1", "--quick"]
     city.main([*sizes, "-o", str(folder / "facts.csv"), "--pairs", str(folder / "pairs.csv"), *more])
     return pl.read_csv(folder / "facts.csv", infer_schema_length=None), pl.read_csv(folder / "pairs.csv")

@@ -53,10 +53,9 @@ def value(study, part, measure, statistic):
 def test_power_is_that_of_the_same_scores(study):
     references, runs = track()
     scores = rd.evaluate(references, runs, ["paper@10", "nDCG(dcg=exp-log2)@10"])
-    alone = rd.power(scores, sizes=[25], subsamples=12, permutations=99, resamples=20).summary(25)
+    alone = rd.power(scores, sizes=[25], subsamples=12, permutations=99).summary(25)
     for row in alone.iter_rows(named=True):
-        found = value(study, "power", row["measure"], "p50@25")
-        assert (found["value"], found["low"], found["high"]) == (row["p50"], row["p50_low"], row["p50_high"])
+        assert value(study, "power", row["measure"], "p50@25")["value"] == row["p50"]
 
 
 def test_tiers_are_counted_over_the_queries_that_have_reference_items():
@@ -83,7 +82,7 @@ def test_a_bucket_holds_the_queries_its_label_names():
     ]
     noted(study.notes, "no-buckets", of="tier size")
     few = rd.evaluate(references.of_queries(np.flatnonzero(sizes <= 12)), runs, study.scores.measures)
-    alone = rd.power(few, sizes=[25], replacement=True, subsamples=12, permutations=99, resamples=20)
+    alone = rd.power(few, sizes=[25], replacement=True, subsamples=12, permutations=99)
     assert np.array_equal(study.buckets[0].power.power, alone.power)
 
 
@@ -92,8 +91,6 @@ def test_the_advice_compares_m1_with_m2_in_every_bucket(study):
     assert rows.height == 1 + len(study.buckets)
     whole = [value(study, "power", name, "p50@25")["value"] for name in ("RDQ(penalty=m1)@10", "RDQ@10")]
     assert rows["value"][0] == pytest.approx(whole[0] - whole[1])
-    assert (rows["low"] <= rows["value"]).all()
-    assert (rows["value"] <= rows["high"]).all()
 
 
 def test_the_grid_agrees_with_the_main_table_where_they_meet(study):
