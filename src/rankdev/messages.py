@@ -296,7 +296,7 @@ SENTENCES = {
     " interval may be too narrow; a larger pilot would be safer",
     "interrupted": "interrupted: sizes and buckets that were not finished are left out",
     "large-share": "sizes from {size:,} on are more than a quarter of {count:{unit}}: subsamples overlap, and tell"
-    " little about new ones; power with replacement is beside it",
+    " little about new ones",
     "no-difference": "the pilot shows no difference between {a} and {b}; give the one that matters: `difference`",
     "no-variance": "the scores do not vary over queries, so the number needed cannot be estimated",
     "not-of-power": "this is not a result of power; give the .json or .parquet file that rankdev power -o wrote",

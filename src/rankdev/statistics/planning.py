@@ -325,7 +325,7 @@ def _of_pair(
                 least=least,
             )
         ]
-        fewest, most, queries, assured = math.ceil(least / losing(moved, pilot)), np.inf, np.nan, np.inf
+        fewest, most, queries, assured = np.ceil(least / losing(moved, pilot)), np.inf, np.nan, np.inf
         curve = np.array([min(fewest, LIMIT)]), np.array([np.nan]), np.array([np.nan])
     else:
         kurtosis = heaviness(apart) if np.ptp(apart) > ROUNDING else 0.0
