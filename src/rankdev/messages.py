@@ -403,8 +403,6 @@ SENTENCES = {
     "one-difference": "a comparison of two systems takes one --difference; for several add --systems 2",
     "one-standard-input": "only one of the files can be standard input (-)",
     "other-file": "this file exists and differs from the demo's; choose another folder",
-    "read-twice": "it can be read only once, and --against, --release and --save read it twice; give a file",
-    "other-items": "{count:answer} in {database} ignored: about other items than those in {file}",
     "read-twice": "it can be read only once, and --against and --save read it twice; give a file",
     "same-name": "two {what} are called {name!r} ({paths:and}); rename one",
     "same-system": "two {what} are called {name!r} ({paths:and}); name them with --name",

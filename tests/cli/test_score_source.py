@@ -88,7 +88,7 @@ def test_scores_from_elsewhere(rankdev, scores):
 def test_json_tells_the_infinite_from_what_was_not_measured(rankdev, folder):
     (folder / "s.csv").write_text(
         "system,query,measure,value\n"
-        + "".join(f"{s},{q},P@1,{v}\n" for s, v in (("a", 1), ("b", 0)) for q in range(5))
+        + "".join(f"{s},{q},P@1,{v}\n" for s, v in (("a", 0), ("b", 1)) for q in range(5))
     )
     (row,) = json.loads(rankdev("compare", "--scores", "s.csv", "--format", "json").out)["rows"]
     assert row["effect"] == "Infinity"

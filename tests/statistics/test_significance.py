@@ -467,7 +467,14 @@ def test_data_with_a_problem_decide_nothing(kind):
     if kind == "no-relevant-item":
         assert "'a.0'" in found.conclusion
         assert "'a'" in found.conclusion
-    assert (
-        "top 10 unjudged"
-        in rd.significance(rd.evaluate(references, {"x": runs["good"], "y": runs["good"]}, "P@10")).unjudged
-    )
+
+
+def test_the_unjudged_share_is_stated():
+    references = rd.References.from_grades({f"q{i}": {"a": 1, "b": 0} for i in range(8)})
+    runs = {name: {f"q{i}": ["a", "b", *more] for i in range(8)} for name, more in (("x", "c"), ("y", "cde"))}
+    scores = rd.evaluate(references, runs, "P@4")
+    for found in (significance(scores), rd.gate(scores, baseline="x", margin=0.1)):
+        assert found.unjudged == "up to 50% of the top 4 unjudged"
+        assert found.unjudged in " ".join(str(found).split())
+    assert "Mean over 8 queries; * best; up to 50% of the top 4 unjudged" in str(scores)
+    assert significance(rd.evaluate(references, {n: {"q1": ["a"]} for n in "xy"}, "P@4")).unjudged == ""

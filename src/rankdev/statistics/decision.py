@@ -154,7 +154,8 @@ def queries_for(deviation: float, size: float, level: float = 0.05, power: float
     if not (math.isfinite(deviation) and deviation > 0 and size > 0):
         return 0
     z = float(special.ndtri(1 - level / 2) + special.ndtri(power))
-    return math.ceil((z * deviation / size) ** 2) + 2
+    times = min(z * deviation / size, 1e9)
+    return math.ceil(times**2) + 2
 
 
 def detectable(low: Floats, high: Floats, level: Floats, power: float = 0.8) -> Floats:

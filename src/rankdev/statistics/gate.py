@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from rankdev._common.checks import check_flag, check_number, is_list
+from rankdev._common.checks import FINEST, check_flag, check_number, is_list
 from rankdev._common.ids import is_integer
 from rankdev._common.result import Result
 from rankdev.errors import DataError, Note, UsageError, nearest
@@ -169,7 +169,7 @@ def gate(
     >>> found.verdict, bool(found)
     ('pass', True)
     """
-    margin, alpha = check_number("margin", margin, 0), check_number("alpha", alpha, 0, 0.5)
+    margin, alpha = check_number("margin", margin, 0), check_number("alpha", alpha, FINEST, 0.5)
     check_flag("unchanged", unchanged)
     pair = _pair(scores, measures, baseline, candidate)
     check_reach("margin", margin, pair)
