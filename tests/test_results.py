@@ -29,11 +29,6 @@ REFERENCES = {f"q{i}": ["a", "b", "c"] for i in range(12)}
 CLICKS = pl.read_csv(files("rankdev").joinpath("data/demo/clicks.csv").read_bytes())
 JUDGED = [("q", ODD, "y", "w1")] * 9 + [("q", "y", "z", "w2")] * 3 + [("q", "z", "y", "w1")] * 2
 SEEDED = {
-    "agreement_with_people",
-    "significance",
-    "table",
-    "leaderboard",
-    "leaderboard of tasks",
     "agreement",
     "power",
     "stability",
@@ -65,10 +60,10 @@ def made():
     few = {"subsamples": 5, "permutations": 19, "seed": 7}
     return {
         "evaluate": scores,
-        "significance": rd.significance(scores, test="randomization", seed=7),
-        "table": rd.table(scores, baselines=ODD, test="randomization", seed=7),
+        "significance": rd.significance(scores),
+        "table": rd.table(scores, baselines=ODD),
         "gate": rd.gate(scores, baseline="good", candidate=ODD, margin=0.1),
-        "leaderboard": rd.leaderboard(scores, test="randomization", seed=7),
+        "leaderboard": rd.leaderboard(scores),
         "leaderboard of tasks": rd.leaderboard({"x": scores, ODD: scores.select(queries=slice(0, 7))}),
         "power": rd.power(scores, sizes=[3, 5], buckets=[2], **few),
         "stability": rd.stability(scores, sizes=[3, 5], subsamples=5, seed=7),
@@ -119,6 +114,10 @@ NAMES = sorted(
     {
         *SEEDED,
         *DRAWN,
+        "agreement_with_people",
+        "significance",
+        "leaderboard",
+        "leaderboard of tasks",
         "discriminative_power",
         "bounds",
         "topic_set_size",
@@ -215,7 +214,7 @@ def test_every_format_holds_every_result(result):
 
 def test_json_of_a_verdict_holds_what_was_computed(results):
     found = json.loads(FORMATS["json"].encode(report_of(results["power"])))
-    assert list(found) == ["command", "version", "parameters", "summary", "rows", "buckets", "remarks"]
+    assert list(found) == ["command", "version", "parameters", "summary", "rows", "pairs", "buckets", "remarks"]
     assert found["parameters"]["seed"] == 7
     assert found["remarks"] == list(results["power"].remarks)
     assert "Infinity" in {row["n80"] for row in found["summary"]}
