@@ -95,7 +95,7 @@ def power_report(found: Power, *, n: int | None = None) -> Report:
     frame = found.summary(at)
     pairs, right = found.verdicts()["pairs"], []
     if pairs == 1:  # of several, no interval of a percentile is known to hold
-        limits = [interval(*ends, 3) for ends in found.limits[:, :, 0, place].T.tolist()]
+        limits = [interval(low, high, 3) for low, high in found.limits[:, :, 0, place].T.tolist()]
         frame = frame.select("measure", pl.col("p50").alias("power"), pl.Series("power, 95%", limits), "n80")
         right = ["power, 95%"]
     replaced = np.median(found.replaced[:, :, place], axis=1)

@@ -40,8 +40,8 @@ def bounded_effect(apart: Floats, difference: float | None, level: float = 0.05)
     if difference is not None:
         low, high = _deviation(apart, level)
         return difference / high, difference / low
-    low, high = effect_limits(np.array([apart.mean() / spread]), len(apart), level)
-    return float(low[0]), float(high[0])
+    ends = effect_limits(np.array([apart.mean() / spread]), len(apart), level)
+    return float(ends[0][0]), float(ends[1][0])
 
 
 def _deviation(apart: Floats, level: float) -> tuple[float, float]:

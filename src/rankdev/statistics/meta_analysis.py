@@ -159,8 +159,8 @@ def meta_analysis(
     first, second = wanted_pairs(scores, baselines)
     families = [families_of(part, first, second, clusters) for part in parts.values()]  # [collection][measure]
     for name, row in zip(parts, families, strict=True):
-        if (queries := min(len(family.values) for family in row)) < 2:
-            raise DataError("too-few", collection=name, what="a meta-analysis", least=2, unit="query", count=queries)
+        if (fewest := min(len(family.values) for family in row)) < 2:
+            raise DataError("too-few", collection=name, what="a meta-analysis", least=2, unit="query", count=fewest)
     table, rows, remarks = [], [], [Note("few-collections", count=len(parts))] if len(parts) < FEW else []
     for m, measure in enumerate(scores.measures):
         own = [row[m] for row in families]
@@ -185,8 +185,8 @@ def meta_analysis(
     for name, row in zip(parts, families, strict=True):
         members = [family.clusters for family in row if family.clusters is not None]
         remarks += [note.at(collection=name) for note in described(members, "the sample")]
-    joined = (pl.concat(part).to_dict(as_series=False) for part in (table, rows))
-    return MetaAnalysis(*joined, tuple(parts), correction, alpha, tuple(remarks))
+    whole, each_part = (pl.concat(part).to_dict(as_series=False) for part in (table, rows))
+    return MetaAnalysis(whole, each_part, tuple(parts), correction, alpha, tuple(remarks))
 
 
 def _joined(families: Sequence[Family]) -> Family:

@@ -274,7 +274,7 @@ def plan(
             raise UsageError("not-needed", name=name, use="a plan without a and b")
     if not isinstance(measure, str):
         raise UsageError("bad-value", name="measure", value=measure, expected="one measure")
-    asked = {"difference": difference, "systems": systems, "power": power, "alpha": alpha}
+    asked: dict[str, Any] = {"difference": difference, "systems": systems, "power": power, "alpha": alpha}
     return _of_pair(scores, a, b, measure, **asked, clusters=clusters, seed=seed)
 
 

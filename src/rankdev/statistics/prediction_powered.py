@@ -172,11 +172,11 @@ def prediction_powered(
             if any(fewest_p(each) > alpha for each in known[0]):
                 remarks.append(Note("range-seen", measure=measure, range=high - low))
         for a, system in enumerate(judged.systems):
-            found = estimate(*(part[a] for part in known), alpha, (low, high))
+            found = estimate(known[0][a], known[1][a], known[2][a], alpha, (low, high))
             rows.append({"measure": measure, "a": system, "b": None, **found})
         for a, b in pairs:
-            apart = [part[a] - part[b] for part in known]
-            found = estimate(*apart, alpha / len(pairs), (low - high, high - low))
+            people, both, extra = (part[a] - part[b] for part in known)
+            found = estimate(people, both, extra, alpha / len(pairs), (low - high, high - low))
             rows.append({"measure": measure, "a": judged.systems[a], "b": judged.systems[b], **found})
     for remark in remarks:
         warn(remark)

@@ -107,8 +107,8 @@ class AgreementWithPeople(Result):
         >>> found.to_polars().select("measure", "agreement", "verdicts").rows()
         [('P@1', 0.5, 2), ('AP@5', 1.0, 2)]
         """
-        hits = np.stack([np.bincount(self.units, column) for column in self.hits.T], axis=1)
-        low, high = fraction_limits(hits, np.bincount(self.units).astype(np.float64), self.alpha)
+        hits = [np.bincount(self.units, column) for column in self.hits.T]
+        low, high = fraction_limits(np.array(hits, np.float64).T, np.bincount(self.units).astype(np.float64), self.alpha)
         columns = {"measure": list(self.measures), "agreement": self.agreement, "low": low, "high": high}
         return pl.DataFrame({**columns, "verdicts": len(self.preferred)})
 
