@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import polars as pl
@@ -32,7 +33,7 @@ def gate_report(found: Gate) -> Report:
         *pair_columns(found.alpha),
         "verdict",
     )
-    formats = {"change": signed, "verdict": verdict_cell}
+    formats: dict[str, Any] = {"change": signed, "verdict": verdict_cell}
     tables = [Table(frame, formats=formats, right=(spread, "w/t/l"), names=("measure", *several))]
     if found.worst.height:
         alone = found.worst["measure"].n_unique() == 1

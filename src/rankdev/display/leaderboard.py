@@ -36,10 +36,10 @@ def leaderboard_report(found: Leaderboard) -> Report:
         title = measure if len(measures) > 1 else ""
         tables.append(Table(frame, title, right=(spread, "rank is"), names=("system",)))
     number = counted(first.decisions[0].queries, first.decisions[0].unit) if first.pairs else "1 system"
-    over = f"; means over {len(found.collections)} collections" if several else ""
+    means = f"; means over {len(found.collections)} collections" if several else ""
     borda = ["borda: fraction of systems beaten, mean over collections."] if several else []
     shares = f"; {first.unjudged}" if first.unjudged else ""
-    closing = [f"{first.method}, {number}{over}{shares}.", *borda]
+    closing = [f"{first.method}, {number}{means}{shares}.", *borda]
     return result_report(found, "leaderboard", tables, found.conclusion.splitlines(), closing, brief=True)
 
 

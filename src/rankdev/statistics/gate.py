@@ -196,16 +196,17 @@ def gate(
         decided = [{**one, "verdict": REFUSED, "reason": str(design.problems[0])} for one in decided]
     reasons = tuple(failed + [one["reason"] for one in decided if one["verdict"] == verdict])
     identical = all(not family.moved.any() for family in families)
+    old, new = pair.systems
     return Gate(
         verdict=verdict,
-        conclusion=of_gate(verdict, *reversed(pair.systems), margin, reasons, design.problems, unchanged, identical),
+        conclusion=of_gate(verdict, new, old, margin, reasons, design.problems, unchanged, identical),
         reasons=reasons,
         losses="" if unchanged or identical else losses_of(design, families),
         unjudged=unjudged_share(pair),
         frame=pl.DataFrame(decided),
         worst=pl.concat([_worst(design, family, m) for m, family in enumerate(families)]),
-        baseline=pair.systems[0],
-        candidate=pair.systems[1],
+        baseline=old,
+        candidate=new,
         margin=margin,
         alpha=alpha,
         unchanged=unchanged,
@@ -231,12 +232,13 @@ def _decide(
     if lower:
         statistics |= {"wins": statistics["losses"], "losses": statistics["wins"]}
     difference, where = float(family.mean[0]), measure if segment == ALL else f"{measure} of segment {segment}"
-    decision = Decision(
+    known: dict[str, Any] = {
         **{"measure": where, "a": pair.systems[1], "b": pair.systems[0], "verdict": "cannot tell", "margin": margin},
         **{"difference": difference, "low": float(low), "high": float(high), "level": alpha, "lower_is_better": lower},
         **{"p": float(tested.p[0]), "p_adjusted": float(tested.p[0]), "queries": len(family.rows.values)},
         **{"deviation": float(family.rows.statistics["deviation"][0]), "equal": same, "unit": design.unit},
-    )
+    }
+    decision = Decision(**known)
     return {
         "measure": measure,
         "segment": segment,

@@ -155,7 +155,7 @@ def leaderboard(
     options["permutations"] = permutations
     designs = {name: Design.of(part, clusters=clusters, replicates=replicates) for name, part in parts.items()}
     first = next(iter(designs.values()))
-    together = {"clusters": clusters, "replicates": replicates}
+    together: dict[str, Any] = {"clusters": clusters, "replicates": replicates}
     tests = {
         measure: significance(_joined([one.scores for one in designs.values()], measure), **options)
         if len(parts) > 1

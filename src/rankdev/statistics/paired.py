@@ -92,7 +92,7 @@ def randomization(family: Family, permutations: int, seed: int) -> Tested:
             extra = 0 if exact else 1  # the observed flip is among all flips, and is added to drawn ones
             most = int(np.floor(level[pair] * (len(flipped) + extra) + 1e-9)) - extra
             ends[:, pair] = _inverted(total, flipped, balance, sizes, most)
-        return tuple(ends * (rows.unit * sizes.mean()))  # type: ignore[return-value]
+        return tuple(ends * (rows.unit * sizes.mean()))
 
     drawn = permutations if bool((family.moved > ENUMERATED).any()) else 0
     finest = 1 / (permutations + 1)

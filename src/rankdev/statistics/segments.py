@@ -41,10 +41,10 @@ def named_segments(segments: Any) -> dict[str, frozenset[str]]:
     return found
 
 
-def places(queries: Sequence[str], segments: Mapping[str, Collection[str]]) -> tuple[dict[str, Ints], list[str]]:
+def places(queries: Sequence[str], segments: Mapping[str, Collection[str]]) -> tuple[dict[str, Ints], list[Note]]:
     """Locate the queries of each segment, and note segments without any and queries without one."""
     found = {name: np.array([i for i, query in enumerate(queries) if query in own]) for name, own in segments.items()}
-    notes: list[str] = [Note("unscored-segment", segment=name) for name, own in found.items() if not len(own)]
+    notes = [Note("unscored-segment", segment=name) for name, own in found.items() if not len(own)]
     outside = len(set(queries).difference(*segments.values()))
     if outside:
         notes.append(Note("no-segment", count=outside, queries=len(queries)))
