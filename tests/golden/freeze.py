@@ -189,7 +189,7 @@ def bounds():
             yield f"{seed} {kind}", columns(found, "system measure score low high")
 
 
-PAIRS = "measure a b difference low high effect wins ties losses p p_adjusted"
+PAIRS = "measure a b difference low high effect wins ties losses p p_adjusted verdict"
 
 
 @frozen()
@@ -216,10 +216,14 @@ def significance():
 
 @frozen()
 def significance_designs():
+    for margin in (0.02, 0.1, 0.3):
+        yield f"margin {margin}", columns(rd.significance(random_scores(8, 3, 80), margin=margin), PAIRS)
     scores = random_scores(7, 4, 60)
     clusters = groups(scores, 4)
-    runs = {"first": ["a", "b"], "second": ["c", "d"]}
-    yield "clusters", columns(rd.significance(scores, clusters=clusters, permutations=2000), PAIRS)
+    runs = {"first": ["a", "b", "c"]}
+    for test in ("t", "randomization"):
+        options = {"clusters": clusters, "permutations": 2000, "test": test}
+        yield f"clusters {test}", columns(rd.significance(scores, **options), PAIRS)
     yield "replicates", columns(rd.significance(scores, replicates=runs), PAIRS)
     segments = groups(scores, 30)
     yield "segments t", columns(rd.significance(scores, segments=segments, test="t"), f"segment {PAIRS}")
@@ -228,17 +232,9 @@ def significance_designs():
 
 
 @frozen()
-def equivalence():
-    names = "measure a b difference low high verdict"
-    for margin in (0.02, 0.1, 0.3):
-        yield f"demo {margin}", columns(rd.equivalence(demo_scores(), margin=margin), names)
-        yield f"random {margin}", columns(rd.equivalence(random_scores(8, 3, 80), margin=margin), names)
-
-
-@frozen()
 def gate():
     names = "measure difference low high wins ties losses verdict"
-    for margin in (0.0, 0.01, 0.1):
+    for margin in (0.001, 0.01, 0.1):
         found = rd.gate(demo_scores(), baseline="nearest", candidate="blended", margin=margin)
         yield f"demo {margin}", {**columns(found, names), "all": found.verdict}
         for seed in range(4):
@@ -251,14 +247,16 @@ def gate():
 
 @frozen()
 def leaderboard():
-    names = "measure rank system mean low high rank_low rank_high best"
-    yield "demo", columns(rd.leaderboard(demo_scores(), resamples=500), names)
+    names = "measure rank system mean low high rank_low rank_high may_be_best"
+    yield "demo", columns(rd.leaderboard(demo_scores()), names)
     for seed in range(4):
         scores = random_scores(seed, 5, 15 + 10 * seed)
-        yield f"{seed}", columns(rd.leaderboard(scores, resamples=500, seed=seed), names)
-    yield "clusters", columns(rd.leaderboard(scores, resamples=500, clusters=groups(scores, 3)), names)
-    runs = {"first": ["a", "b"], "second": ["c", "d", "e"]}
-    yield "replicates", columns(rd.leaderboard(scores, resamples=500, replicates=runs), names)
+        yield f"{seed}", columns(rd.leaderboard(scores), names)
+    yield "clusters", columns(rd.leaderboard(scores, clusters=groups(scores, 3)), names)
+    runs = {"second": ["c", "d", "e"]}
+    yield "replicates", columns(rd.leaderboard(scores, replicates=runs), names)
+    several = {f"c{i}": random_scores(i, 4, 12 + 10 * i) for i in range(3)}
+    yield "collections", columns(rd.leaderboard(several), f"{names} borda")
 
 
 @frozen()
@@ -459,7 +457,7 @@ def dl19_statistics():
     scores = rd.evaluate(inputs.dl19_references(), runs, ["RDQ@10", "nDCG@10"])
     yield "t", columns(rd.significance(scores, test="t"), PAIRS)
     yield "randomization", columns(rd.significance(scores, test="randomization", permutations=2000), PAIRS)
-    yield "leaderboard", columns(rd.leaderboard(scores, resamples=500), "measure rank system mean low high")
+    yield "leaderboard", columns(rd.leaderboard(scores), "measure rank system mean low high rank_low rank_high")
     yield "power", columns(rd.power(scores, sizes=[25], subsamples=40, permutations=200), "measure a b n power")
     yield "stability", columns(rd.stability(scores, sizes=[10, 25], subsamples=100), "measure n tau")
     yield "agreement", columns(rd.agreement(scores), "a b tau r")
