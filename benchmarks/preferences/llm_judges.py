@@ -82,7 +82,7 @@ def trials(found: dict[str, Any], judged: int, by_people: int, number: int, rng:
         names = tuple(map(str, range(judged)))
         human_part = rd.Scores(("a", "b"), names[:by_people], (MEASURE,), values["human"][:, drawn[:by_people]])
         model_part = rd.Scores(("a", "b"), names, (MEASURE,), values["model"][:, drawn])
-        row = prediction_powered(human_part, model_part).to_polars().row(2, named=True)
+        row = prediction_powered(human_part, model_part, baselines="b").to_polars().row(2, named=True)
         apart = (values["model"][0] - values["model"][1])[drawn, 0]
         reach = 1.96 * apart.std(ddof=1) / np.sqrt(judged)
         _, low, high = agreement_limits(10 * agree[drawn[:by_people]], np.full(by_people, 10.0), 0.05)

@@ -18,7 +18,7 @@ from rankdev.statistics._random_effects import combine
 from rankdev.statistics.means import fraction_limits
 from rankdev.statistics.planning import ASSURANCE
 from rankdev.statistics.power.student import effect_limits, power_of
-from rankdev.statistics.prediction_powered import estimate
+from rankdev.statistics.prediction_powered import estimate, least_half
 from rankdev.statistics.rank_correlation import tau_b
 from rankdev.studies.simulation import simulate
 from tests.calibration.simulations import ALPHA, KINDS, Finding, real, real_differences
@@ -290,7 +290,8 @@ def few_judgments(trials: int) -> Iterator[Finding]:
                     truth = (rng.random(n + 300) < often).astype(float)
                     noise = rng.random(truth.shape)
                     said = np.where(noise < 0.05, 1 - truth, truth) if model == "good" else noise
-                    found = estimate(truth[:n], said[:n], said[n:], ALPHA, (0.0, 1.0))
+                    least = least_half(truth[:n] - np.median(truth[:n]), ALPHA, 1.0)
+                    found = estimate(truth[:n], said[:n], said[n:], ALPHA, (0.0, 1.0), least)
                     held += found["low"] <= often <= found["high"]
                 setting = f"mean {often:g}, {n} + 300 queries, {model} model"
                 yield Finding("`prediction_powered`, P@1", setting, held / trials, trials, 0.9)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.raising import warns
 
 import rankdev as rd
 
@@ -78,7 +79,8 @@ def test_a_gate_and_collections_take_clusters(rankdev, clusters):
     for name in ("one", "two"):
         scores.to_polars().write_csv(f"{name}.csv")
     done = rankdev("compare", "--collection", "one.csv", "--collection", "two.csv", *given[-4:])
-    both = rd.meta_analysis({"one": scores, "two": scores}, clusters=clusters)
+    with warns("few-collections", count=2):
+        both = rd.meta_analysis({"one": scores, "two": scores}, clusters=clusters)
     assert rows_of(done) == both.to_polars().to_dicts()
     lines = [f"{query},{a},{b}" for query, (a, b, *_) in rd.read_run("blended.run").items() for _ in range(6)]
     Path("judged.csv").write_text("\n".join(["query,winner,loser", *lines]))

@@ -81,7 +81,7 @@ def test_scores_are_those_of_people_estimated_from_both():
     assert found.scores.to_polars().equals(expected.to_polars())
     assert (found.scores.both, found.scores.model_only) == (12, 3)
     assert "small agrees with people on" in str(found)
-    assert "RDQ@5, good and poor: good is better." in str(found)
+    assert "RDQ@5, poor and good: good is better." in str(found)
 
 
 def test_a_model_that_favours_a_system_misleads_alone_and_not_with_people():

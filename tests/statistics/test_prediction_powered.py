@@ -4,7 +4,7 @@ import pytest
 from scipy import stats
 
 import rankdev as rd
-from rankdev.statistics.prediction_powered import estimate
+from rankdev.statistics.prediction_powered import estimate, least_half
 from tests.raising import raises, warns
 
 
@@ -73,7 +73,7 @@ def test_scores_that_are_all_the_same_do_not_collapse_the_interval():
     """Ten zeros by humans and by the model: the same limit as for a difference never seen."""
     zeros = np.zeros(10)
     assert estimate(zeros, zeros, np.zeros(100), 0.05)["high"] == 0  # where no range is known
-    found = estimate(zeros, zeros, np.zeros(100), 0.05, (0.0, 1.0))
+    found = estimate(zeros, zeros, np.zeros(100), 0.05, (0.0, 1.0), least_half(zeros, 0.05, 1.0))
     assert (found["low"], found["high"]) == (0.0, pytest.approx(stats.beta.ppf(0.975, 1, 10), rel=0.02))
     assert (found["human_low"], found["human_high"]) == (found["low"], found["high"])
 

@@ -197,7 +197,7 @@ def discriminative_power_report(found: DiscriminativePower) -> Report:
     title = f"Pairs that differ significantly at level {found.alpha:g}"
     closing = (
         "needed: the difference that would just be significant, median over pairs; needed_by_all: largest",
-        "the fractions vary with the queries; power, with resamples, estimates by how much",
+        "the fractions are those of these queries",
         made_with(found),
     )
     best = best_cells(frame, ["fraction"])

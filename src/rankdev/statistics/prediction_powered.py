@@ -24,6 +24,7 @@ from rankdev.statistics.paired import unseen
 from rankdev.statistics.panels import alike
 
 FEWEST = 10  # queries that both judged
+ROUNDING = 1e-12  # differences up to which scores are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ class PredictionPowered(Result):
         >>> human = rd.Scores(("a", "b"), queries[:40], ("P@5",), truth[:, :40])
         >>> model = rd.Scores(("a", "b"), queries, ("P@5",), truth + rng.normal(0.2, 0.05, truth.shape))
         >>> rd.prediction_powered(human, model).to_polars().select("a", "b").rows()
-        [('a', None), ('b', None), ('a', 'b')]
+        [('a', None), ('b', None), ('b', 'a')]
         """
         return pl.DataFrame(self.columns).fill_nan(None)
 
@@ -169,14 +170,18 @@ def prediction_powered(
         low, high = judged.kinds[m].range
         if not np.isfinite(high - low):
             low, high = float(known[0].min()), float(known[0].max())
-            if any(fewest_p(each) > alpha for each in known[0]):
+            if any(least_half(each - most_common(each), alpha, 1.0) for each in known[0]):
                 remarks.append(Note("range-seen", measure=measure, range=high - low))
         for a, system in enumerate(judged.systems):
-            found = estimate(known[0][a], known[1][a], known[2][a], alpha, (low, high))
+            people, both, extra = (part[a] for part in known)
+            least = least_half(people - most_common(people), alpha, high - low)
+            found = estimate(people, both, extra, alpha, (low, high), least)
             rows.append({"measure": measure, "a": system, "b": None, **found})
         for a, b in pairs:
             people, both, extra = (part[a] - part[b] for part in known)
-            found = estimate(people, both, extra, alpha / len(pairs), (low - high, high - low))
+            level = alpha / len(pairs)
+            least = least_half(people, level, high - low)
+            found = estimate(people, both, extra, level, (low - high, high - low), least)
             rows.append({"measure": measure, "a": judged.systems[a], "b": judged.systems[b], **found})
     for remark in remarks:
         warn(remark)
@@ -184,9 +189,14 @@ def prediction_powered(
     return PredictionPowered(columns, len(common), len(others), alpha, tuple(remarks))
 
 
-def fewest_p(human: Floats) -> float:
-    """Return the smallest p that a sign test of the values that are not the most common one could reach."""
-    return float(2.0 ** (1 - (human != most_common(human)).sum()))
+def least_half(apart: Floats, level: float, reach: float) -> float:
+    """Return how far limits reach at least: where too few values are not 0, as far as a query of another kind could.
+
+    >>> round(least_half(np.zeros(50), 0.05, 1.0), 3)  # a kind that none of 50 queries is, 1 away
+    0.071
+    """
+    few = 2.0 ** (1 - (np.abs(apart) > ROUNDING).sum()) > level
+    return reach * float(unseen(len(apart), level)) if few else 0.0
 
 
 def _available(values: list[Floats], measure: str) -> list[Floats]:
@@ -207,12 +217,16 @@ def _trust(human: Floats, model: Floats, extra: Floats) -> float:
 
 
 def estimate(
-    human: Floats, model: Floats, extra: Floats, level: float, span: tuple[float, float] = (-np.inf, np.inf)
+    human: Floats,
+    model: Floats,
+    extra: Floats,
+    level: float,
+    span: tuple[float, float] = (-np.inf, np.inf),
+    least: float = 0.0,
 ) -> dict[str, float]:
     """Estimate a mean from human and model scores of the same queries, and the model's scores of extra ones.
 
-    Scores lie in ``span``. Limits are Student's; where too few human scores differ from the most common one, they reach
-    at least as far as what none of the queries showed could move the mean.
+    Scores lie in ``span``. Limits are Student's, and at least ``least`` away.
     """
     n, more = len(human), len(extra)
     spread = np.concatenate([model, extra]).var(ddof=1)
@@ -221,8 +235,6 @@ def estimate(
     # one degree of freedom goes to the weight
     variance = residual.var(ddof=1) * (n - 1) / (n - 2 if trust else n - 1) / n
     student = float(special.stdtrit(n - 1, 1 - level / 2))
-    reach = span[1] - span[0] if fewest_p(human) > level and np.isfinite(span).all() else 0.0
-    least = reach * float(unseen(n, level))
     found: dict[str, float] = {}
     for name, centre, error in (
         ("", float(residual.mean() + trust * extra.mean()), float(np.sqrt(variance + trust**2 * spread / more))),

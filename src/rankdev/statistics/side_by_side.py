@@ -108,7 +108,9 @@ class AgreementWithPeople(Result):
         [('P@1', 0.5, 2), ('AP@5', 1.0, 2)]
         """
         hits = [np.bincount(self.units, column) for column in self.hits.T]
-        low, high = fraction_limits(np.array(hits, np.float64).T, np.bincount(self.units).astype(np.float64), self.alpha)
+        low, high = fraction_limits(
+            np.array(hits, np.float64).T, np.bincount(self.units).astype(np.float64), self.alpha
+        )
         columns = {"measure": list(self.measures), "agreement": self.agreement, "low": low, "high": high}
         return pl.DataFrame({**columns, "verdicts": len(self.preferred)})
 
