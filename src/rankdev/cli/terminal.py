@@ -41,8 +41,8 @@ def _called(parameter: click.Parameter) -> str:
 def as_options(message: str, command: click.Command) -> str:
     """Rewrite advice for the command line: a Python parameter becomes the command's option; to be converted.
 
-    >>> strict = click.Command("tiers", params=[click.Option(["--rule"]), click.Option(["--resamples"])])
-    >>> as_options("take resamples=500, or another rule (rule='strict'); RDQ(alpha=4) stays; set resamples=", strict)
+    >>> known = click.Command("table", params=[click.Option(["--rule"]), click.Option(["--resamples"])])
+    >>> as_options("take resamples=500, or another rule (rule='strict'); RDQ(alpha=4) stays; set resamples=", known)
     'take --resamples 500, or another rule (--rule strict); RDQ(alpha=4) stays; set --resamples'
     """
     names = {str(entry.name): max(entry.opts, key=len) for entry in command.params if isinstance(entry, click.Option)}
