@@ -77,12 +77,10 @@ def kinds_of_references(data: Path) -> dict[str, rd.References]:
     by_judge = preference_references(data)
     return {
         "grades": rd.read_references(data / "trec-dl/passage/dl21/qrels.dl21-passage.txt"),
-        "the crowd's preferences, default tiers": by_judge["people"],
-        "a model's preferences, default tiers": by_judge["model"],
+        "the crowd's preferences, tiers": by_judge["people"],
+        "a model's preferences, tiers": by_judge["model"],
         "… the order its authors derived": rd.read_references(data / "preferences/dl21-llm/prefs.dl21"),
-        "… in few tiers (rule partition)": rd.References.from_preferences(
-            model_judgments(data), rule="partition", disconnected="largest"
-        ),
+        "… in a strict order": rd.References.from_preferences(model_judgments(data), rule="strict"),
     }
 
 

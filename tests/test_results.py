@@ -34,7 +34,6 @@ SEEDED = {
     "stability",
     "sensitivity",
     "plan",
-    "tiers",
     "evaluate_with_uncertainty",
     "collect",
     "judge_agreement",
@@ -42,7 +41,6 @@ SEEDED = {
 }
 DRAWN = {
     "check_model",
-    "undecided",
     "diagnose",
     "collect",
     "judge_agreement",
@@ -89,12 +87,11 @@ def made():
         "plan": rd.plan(scores, "good", ODD, "RDQ@3", seed=7),
         "explain": rd.explain(["a", "b"], [ODD, "a"], k=2),
         "strengths": fit,
-        "tiers": rd.tiers(fit, seed=7),
+        "tiers": rd.tiers(fit),
         "check_model": judging.check_model(
             [(f"q{i}", *pair, who) for i in range(12) for pair in ("ab", "bc") for who in ("small", ODD)], "small"
         ),
         "collect": rd.collect(lambda query, a, b: a, {ODD: ["a", ODD, "c"]}, budget=2, seed=7),
-        "undecided": rd.tiers(fit).undecided(),
         "diagnose": judged.diagnostics(),
         "workers": rd.strengths(judged, "crowd-bt").workers,
         "evaluate_with_uncertainty": rd.evaluate_with_uncertainty(
@@ -119,6 +116,7 @@ NAMES = sorted(
         "leaderboard",
         "leaderboard of tasks",
         "discriminative_power",
+        "tiers",
         "bounds",
         "topic_set_size",
         "evaluate",

@@ -16,7 +16,7 @@ from benchmarks.preferences.judges import image_judgments
 import rankdev as rd
 
 WINNERS = {"0": "sogou", "1": "tie", "2": "baidu"}
-RULES = {"auto": "tiers (the default rule)", "partition": "tiers (rule partition)", "strict": "strict order"}
+RULES = {"probability": "tiers (the default rule)", "strict": "strict order"}
 MEASURES = ("RDQ", "RDQ(alpha=4)", "RDQ(penalty=m1)", "nDCG(gains=inverse)", "Compat(p=0.95)")
 
 
@@ -36,7 +36,7 @@ def main(folder: Path, keep: bool) -> None:
         for rule, each in found.items()
     ]
     report("People and measures", table, keep=keep)
-    numbers = {"RDQ@10 on tiers": found["auto"][0], "nDCG@10 on relevance grades": graded}
+    numbers = {"RDQ@10 on tiers": found["probability"][0], "nDCG@10 on relevance grades": graded}
     ends = ("agreement, %", "low, %", "high, %")
     report(
         "People and two measures",
@@ -47,7 +47,7 @@ def main(folder: Path, keep: bool) -> None:
         keep=keep,
     )
     layouts = list(weighted())
-    values = agreement(made["auto"], verdicts, layouts)
+    values = agreement(made["probability"], verdicts, layouts)
     report(
         "People and weights",
         [{"measure": f"`{name}`", "agreement": shown(*row)} for name, row in zip(layouts, values, strict=True)],

@@ -48,14 +48,14 @@ def arguments(folder: Path) -> list[Row]:
         rows.append({"method": name, "topics": len(rho), "mean Spearman": f"{np.mean(rho):.4f}"})
         if fit.workers is not None:
             print("  workers:", dict(fit.workers.to_polars()["verdict"].value_counts().rows()))
-    print(tiers(strengths(judged)).undecided())
+    print(tiers(strengths(judged)).conclusion)
     return rows
 
 
 def systems(name: str, judged: Preferences, authors: References, runs: dict[str, Any]) -> tuple[Scores, Row]:
     """Return scores on references from judgments, and how their order of systems agrees with the authors'."""
     result = tiers(strengths(judged))
-    print(result.undecided())
+    print(result.conclusion)
     ours = evaluate(References.from_tiers(result.tiers), runs, ["RDQ@10", "RDQ@100", AUTHORS])
     theirs = evaluate(authors, runs, [AUTHORS]).means[:, 0]
     items = sum(len(tier) for each in result.tiers.values() for tier in each)

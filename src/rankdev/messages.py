@@ -311,8 +311,6 @@ SENTENCES = {
     "ambiguous-outcomes": "{name} has only the values {values:and}, which is ambiguous; use 1 or a for the first item,"
     " 2 or b for the second, tie for neither, name the item, or state with `values` what each means, such as 0=first,"
     " 1=tie, 2=second",
-    "few-resamples": "{resamples:,} resamples cannot separate two items at level {level:.2g} (alpha, or with"
-    " `rule='leader'` alpha over the pairs of the longest query); use `resamples={needed}` or more",
     "fourth-is-winner": "every fourth entry is one of the two items, where (query, winner, loser, worker) is expected;"
     " for (query, a, b, winner) use records such as {{'query': …, 'a': …, 'b': …, 'winner': …}}",
     "infinite-strengths": "some items never lost to others, so that without a ridge their strengths are infinite; use"
@@ -350,22 +348,24 @@ SENTENCES = {
     "unknown-item": "item {item!r} is not among the items given for its query",
     # preferences: notes
     "contradictions": "On {count:pair}, a worker answered differently; together they count once.",
-    "cycles": "{count:item is} part of cycles, where no order fits the judgments; query {query}: {cycle}.",
     "few-judgments": "{count:query has of {queries}} fewer judgments than sorting the items needs: {counts:counts}.",
+    "few-workers": "{count:query has of {queries}} strengths without intervals: those by worker need {least} workers.",
     "inverted-workers": "{count:worker seems} to answer the opposite: {names:some}.",
     "items-far-apart": "items differ greatly (standard deviation of strengths {spread:.1f}), and {answers:.1f} answers"
     " to a pair tell little about the order: the interval is too narrow; ask for each pair in both orders",
     "narrow-intervals": "intervals of single workers take the strengths as known, and are too narrow with {answers:.1f}"
     " answers to a pair",
+    "no-order": "{count:query shows} no order: {count:its|their} judgments are more likely coin flips ({names:some})."
+    " Judge more pairs twice, or use `rule='strict'` if you trust each answer.",
     "no-position-bias": "The judgments do not record which item was shown first: position bias cannot be estimated.",
     "no-repeats": "No pair was judged twice: agreement cannot be estimated.",
     "not-converged": "The fit did not converge in {steps} steps; raise `ridge`.",
     "one-query": "There is no query column: all judgments are taken to be about one query, {query!r}.",
+    "one-worker": "These are one worker's preferences: {worker}.",
     "other-orders": "Other orders are as good for {count:query}, such as {names:some}; the first of them is taken.",
     "random-workers": "{count:worker seems} to answer at random: {names:some}.",
     "repeated-judgments": "{count:judgment repeats} one of the same worker; together they count once.",
     "shares-as-choices": "Probabilities count as choices of the likelier item; the fit of Bradley–Terry is not tested.",
-    "single-judgments": "{count:worker} judged only once: too little to estimate their quality.",
     "skipped-judgments": "{count:judgment is} skipped, as chosen by `values`.",
     "unconnected-items": "{count:item is} left out, which no chain of comparisons connects with the others, such as"
     " {names:some} of query {query}.",

@@ -21,7 +21,6 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.preferences.rank_aggregation": "MergedRankings",
         "rankdev.preferences.strengths": "Strengths",
         "rankdev.preferences.tiers": "Tiers",
-        "rankdev.preferences.undecided": "Undecided",
         "rankdev.preferences.workers": "WorkerQuality",
         "rankdev.statistics.agreement": "Agreement",
         "rankdev.statistics.discrimination": "DiscriminativePower",

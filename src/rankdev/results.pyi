@@ -16,7 +16,6 @@ from rankdev.preferences.position_bias import PositionBias as PositionBias
 from rankdev.preferences.rank_aggregation import MergedRankings as MergedRankings
 from rankdev.preferences.strengths import Strengths as Strengths
 from rankdev.preferences.tiers import Tiers as Tiers
-from rankdev.preferences.undecided import Undecided as Undecided
 from rankdev.preferences.workers import WorkerQuality as WorkerQuality
 from rankdev.statistics.agreement import Agreement as Agreement
 from rankdev.statistics.discrimination import DiscriminativePower as DiscriminativePower

@@ -1,16 +1,15 @@
-"""Claims about judgments: tests of pairs keep their level, equal items stay one tier, more judgments suffice."""
+"""Claims about judgments: coin flips are one tier, more judgments never join tiers, borders are as sure as stated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import combinations, pairwise
 
 import numpy as np
 import polars as pl
 
-from rankdev.preferences import Preferences, position_bias, strengths, tiers
-from rankdev.preferences.models import MODELS
-from rankdev.preferences.undecided import _cycles, needed_at, open_places
-from tests.calibration.simulations import ALPHA, Finding
+from rankdev.preferences import Preferences, position_bias, strengths, tiers, tiers_from_preferences
+from tests.calibration.simulations import Finding
 
 
 def _judged(outcomes: list[tuple[str, str, str, str, str]], workers: bool) -> Preferences:
@@ -18,42 +17,13 @@ def _judged(outcomes: list[tuple[str, str, str, str, str]], workers: bool) -> Pr
     return Preferences.from_table(table if workers else table.drop("worker"), values="position")
 
 
-def _separated(judged: Preferences, method: str = "bradley-terry", groups: int = 1) -> float:
-    """The fraction of pairs that tests separate; of several groups, of pairs from two groups, in their true order."""
-    fit = strengths(judged, method)
-    tests = MODELS[fit.method].separation(fit, ALPHA, 200, 0, "auto")
-    found, pairs = 0, 0
-    for close, items in zip(tests, fit.ordered_items().values(), strict=True):
-        group = np.array([int(item[1:]) % groups for item in items])
-        apart = group[:, None] < group if groups > 1 else np.triu(np.ones((close.size, close.size), bool), 1)
-        same = np.zeros_like(apart)
-        same[close.i, close.j] = close.p >= ALPHA
-        found += (np.triu(apart, 1) & ~same).sum()
-        pairs += apart.sum()
-    return float(found / pairs)
-
-
 def _pairs(rng: np.random.Generator, items: int, number: int) -> list[tuple[int, int]]:
     first = rng.integers(items, size=number)
     return list(zip(first, (first + 1 + rng.integers(items - 1, size=number)) % items, strict=True))
 
 
-def ties(trials: int) -> Iterator[Finding]:
-    """Six equal items, 225 judgments, some of them ties."""
-    for share in (0.0, 0.25, 0.5):
-        rng, rows = np.random.default_rng(7), []
-        for query in range(trials):
-            for a, b in _pairs(rng, 6, 225):
-                said = "tie" if rng.random() < share else "ab"[rng.integers(2)]
-                rows.append((f"q{query}", f"d{a}", f"d{b}", said, "w"))
-        found = _separated(_judged(rows, workers=False))
-        yield Finding("tests of pairs, equal items separated", f"{share:.0%} ties", found, trials, ALPHA, at_most=True)
-        found = _separated(_judged(rows, workers=False), "rank-centrality")
-        yield Finding("Rank Centrality, equal items separated", f"{share:.0%} ties", found, trials, ALPHA, at_most=True)
-
-
 def tastes(trials: int) -> Iterator[Finding]:
-    """Eight items, equal on the whole, judged by workers with tastes of their own (sd 1), in one file."""
+    """Eight items, equal on the whole, judged by workers with tastes of their own (sd 1)."""
     for workers in (3, 5, 10, 20):
         rng, rows = np.random.default_rng(18), []
         for query in range(trials):
@@ -62,29 +32,116 @@ def tastes(trials: int) -> Iterator[Finding]:
                 who = liking[number % workers]
                 said = "a" if rng.random() < 1 / (1 + np.exp(who[b] - who[a])) else "b"
                 rows.append((f"q{query}", f"d{a}", f"d{b}", said, f"w{number % workers}"))
-        judged = _judged(rows, workers=True)
-        found = _separated(judged)
-        setting = f"{workers} workers with tastes"
-        yield Finding("tests by worker, equal items separated", setting, found, trials, ALPHA, at_most=True)
-        found = _separated(judged, "rank-centrality")
-        yield Finding("Rank Centrality by worker, equal items separated", setting, found, trials, ALPHA, at_most=True)
-        one = np.mean([len(cut) == 1 for cut in tiers(strengths(judged)).tiers.values()])
-        yield Finding("`rule=auto`, equal items are one tier", setting, float(one), trials, 0.9)
+        one = np.mean([len(cut) == 1 for cut in tiers(strengths(_judged(rows, workers=True))).tiers.values()])
+        yield Finding("tiers, equal items are one tier", f"{workers} workers with tastes", float(one), trials, 0.7)
 
 
-def one_tier(trials: int) -> Iterator[Finding]:
-    """How often equal items form one tier, even with few data; the trials are the queries of one file."""
-    for rule, goal in (("auto", 0.9), ("leader", 0.95)):
-        for items, each in ((3, 6), (6, 4), (6, 10), (10, 4), (10, 10), (10, 30), (20, 10)):
-            rng, rows = np.random.default_rng(19), []
-            for query in range(trials):
-                chain = list(zip(range(items - 1), range(1, items), strict=True))
-                for a, b in chain + _pairs(rng, items, items * each // 2 - items + 1):
-                    rows.append((f"q{query}", f"d{a}", f"d{b}", "ab"[rng.integers(2)], "w"))
-            cuts = tiers(strengths(_judged(rows, workers=False)), rule=rule).tiers.values()
-            setting = f"{items} items, {each} judgments of each"
-            one = float(np.mean([len(cut) == 1 for cut in cuts]))
-            yield Finding(f"`rule={rule}`, equal items are one tier", setting, one, trials, goal)
+Ask = Callable[[int, int], bool]
+
+
+def _each_pair(times: int) -> Callable[[int, np.random.Generator, Ask], None]:
+    def judge(items: int, rng: np.random.Generator, ask: Ask) -> None:
+        for _ in range(times):
+            for a, b in combinations(range(items), 2):
+                ask(a, b)
+
+    return judge
+
+
+def _at_random(items: int, rng: np.random.Generator, ask: Ask) -> None:
+    """A chain through all items, then random pairs, n log₂ n in all."""
+    chain = rng.permutation(items)
+    pairs = list(pairwise(chain))
+    for a, b in pairs + _pairs(rng, items, int(items * np.log2(items)) - len(pairs)):
+        ask(int(a), int(b))
+
+
+def _merge_sort(items: int, rng: np.random.Generator, ask: Ask) -> None:
+    def merged(some: list[int]) -> list[int]:
+        if len(some) < 2:
+            return some
+        left, right, found = merged(some[: len(some) // 2]), merged(some[len(some) // 2 :]), []
+        while left and right:
+            found.append((left if ask(left[0], right[0]) else right).pop(0))
+        return found + left + right
+
+    merged(rng.permutation(items).tolist())
+
+
+DESIGNS = {
+    "each pair once": _each_pair(1),
+    "each pair 3 times": _each_pair(3),
+    "random pairs": _at_random,
+    "a merge sort": _merge_sort,
+}
+
+
+def _answers(design: str, truth: np.ndarray, rng: np.random.Generator) -> list[tuple[str, str, str]]:
+    """The answers to a design's questions, by items of these strengths."""
+    rows: list[tuple[str, str, str]] = []
+
+    def ask(a: int, b: int) -> bool:
+        won = bool(rng.random() < 1 / (1 + np.exp(truth[b] - truth[a])))
+        rows.append(("q", f"d{a}", f"d{b}") if won else ("q", f"d{b}", f"d{a}"))
+        return won
+
+    DESIGNS[design](len(truth), rng, ask)
+    return rows
+
+
+def coin_flips(trials: int) -> Iterator[Finding]:
+    """How often coin flips make one tier, in sixteen designs; the rule's price for finding orders in few judgments."""
+    for items in (4, 6, 10, 20):
+        for number, design in enumerate(DESIGNS):
+            one = 0
+            for seed in range(trials):
+                rng = np.random.default_rng([19, items, number, seed])
+                one += len(tiers_from_preferences(_answers(design, np.zeros(items), rng)).tiers["q"]) == 1
+            yield Finding("tiers, coin flips are one tier", f"{items} items, {design}", one / trials, trials, 0.6)
+
+
+def _places(rows: list[tuple[str, str, str]]) -> dict[str, int]:
+    return {item: k for k, tier in enumerate(tiers_from_preferences(rows).tiers["q"]) for item in tier}
+
+
+def repeated(trials: int) -> Iterator[Finding]:
+    """Every judgment twice, or one more in favour of an item of the next higher tier: how often that joins or turns."""
+    joined = again = borders = 0
+    for seed in range(trials):
+        rng = np.random.default_rng([20, seed])
+        truth = rng.normal(size=int(rng.integers(3, 13))) * rng.choice([0.0, 0.5, 1.0, 2.0, 4.0])
+        rows = _answers(str(rng.choice(list(DESIGNS))), truth, rng)
+        before, twice = _places(rows), _places(rows * 2)
+        above = [(x, y) for x in before for y in before if before[x] < before[y]]
+        joined += any(twice[x] >= twice[y] for x, y in above)
+        near = [(x, y) for x, y in above if before[y] == before[x] + 1]
+        if near:
+            x, y = near[rng.integers(len(near))]
+            after = _places([*rows, ("q", x, y)])
+            borders, again = borders + 1, again + (after[x] >= after[y])
+    yield Finding("tiers joined or turned", "every judgment twice", joined / trials, trials, 0.02, at_most=True)
+    yield Finding("tiers joined or turned", "one more agreeing judgment", again / borders, borders, 0.02, at_most=True)
+
+
+STATED = ((0.8, 0.85), (0.85, 0.9), (0.9, 0.95), (0.95, 1.0))
+
+
+def borders(trials: int) -> Iterator[Finding]:
+    """The probability stated at a border beside the fraction of its pairs in the true order; 12 items, sd ½ to 4."""
+    found = []
+    for seed in range(trials):
+        rng = np.random.default_rng([21, seed])
+        truth = rng.normal(size=12) * rng.choice([0.5, 1.0, 2.0, 4.0])
+        made = tiers_from_preferences(_answers(str(rng.choice(list(DESIGNS))), truth, rng))
+        cut = [[truth[int(item[1:])] for item in tier] for tier in made.tiers["q"]]
+        for stated, upper, lower in zip(made.separated["q"], cut, cut[1:], strict=False):
+            found.append((stated, np.mean(np.array(upper)[:, None] > np.array(lower))))
+    stated, true = np.array(found).T
+    for low, high in STATED:
+        mine = (stated >= low) & (stated < high)
+        setting = f"stated {stated[mine].mean():.3f}, true {true[mine].mean():.3f}"
+        behind = max(0.0, float(stated[mine].mean() - true[mine].mean()))
+        yield Finding("tiers, a border: stated less true", setting, behind, int(mine.sum()), 0.03, at_most=True)
 
 
 CROWDS = {
@@ -95,21 +152,13 @@ CROWDS = {
 
 
 def crowds(trials: int) -> Iterator[Finding]:
-    """Eight items in two groups, two units apart or equal; 60 answers per worker, some random or inverted."""
+    """Eight items in two groups, two units apart; 60 answers per worker, some random or inverted."""
     for setting, quality in CROWDS.items():
-        shares = np.zeros((2, 2))  # equal, apart × Crowd-BT, Bradley–Terry
-        called = np.zeros(2)
+        called, good = np.zeros(2), np.array(quality) > 0.5
         for seed in range(trials):
-            for row, gap in enumerate((0.0, 2.0)):
-                judged = _crowd(np.random.default_rng([seed, row, len(quality)]), quality, -gap * (np.arange(8) % 2))
-                for column, method in enumerate(("crowd-bt", "bradley-terry")):
-                    shares[row, column] += _separated(judged, method, groups=1 + row) / trials
+            judged = _crowd(np.random.default_rng([seed, 1, len(quality)]), quality, -2.0 * (np.arange(8) % 2))
             verdicts = np.array(strengths(judged, "crowd-bt").workers.verdicts)
-            good = np.array(quality) > 0.5
             called += [(verdicts[good] != "good").mean(), (verdicts[~good] == "good").mean() if (~good).any() else 0]
-        yield Finding("Crowd-BT, equal items separated", setting, shares[0, 0], trials, ALPHA, at_most=True)
-        than = f"{setting}; Bradley–Terry {shares[1, 1]:.2f}"
-        yield Finding("Crowd-BT, items two units apart separated", than, shares[1, 0], trials, shares[1, 1] - 0.05)
         for claim, share in zip(("a good worker not called good", "a bad worker called good"), called, strict=True):
             yield Finding(f"Crowd-BT, {claim}", setting, share / trials, trials, 0.1, at_most=True)
 
@@ -122,45 +171,6 @@ def _crowd(rng: np.random.Generator, quality: list[float], truth: np.ndarray) ->
             said = "a" if better == (rng.random() < eta) else "b"
             rows.append(("q", f"d{a}", f"d{b}", said, f"w{worker:02d}"))
     return _judged(rows, workers=True)
-
-
-def more_judgments(trials: int) -> Iterator[Finding]:
-    """ "About N more judgments, each with a chance of 50%": N are added to an undecided pair, which is tested again."""
-    for items, each, spread in ((2, 10, 1.0), (2, 30, 1.0), (4, 20, 1.0), (8, 20, 1.0), (8, 20, 0.5), (8, 20, 2.0)):
-        held = []
-        for seed in range(trials):
-            rng = np.random.default_rng([seed, items, each])
-            truth = spread * rng.normal(size=items)
-            chain = list(zip(range(items - 1), range(1, items), strict=True))
-            rows = []
-            for a, b in chain + _pairs(rng, items, items * each // 2 - items + 1):
-                won = rng.random() < 1 / (1 + np.exp(truth[b] - truth[a]))
-                rows.append((f"d{a}", f"d{b}", 1.0) if won else (f"d{b}", f"d{a}", 1.0))
-            result = tiers(strengths(_weighted(rows)))
-            inside, close, cyclic = open_places(result, 0, [len(tier) for tier in result.tiers["q"]], _cycles(result))
-            asked = np.flatnonzero(inside & ~close & ~cyclic)
-            if not len(asked):
-                continue
-            at = int(rng.choice(asked))
-            (more,) = needed_at(result, 0, np.arange(len(inside)) == at)
-            a, b = result.strengths.ordered_items()["q"][at : at + 2]
-            won = rng.binomial(more, 1 / (1 + np.exp(truth[int(b[1:])] - truth[int(a[1:])])))
-            again = strengths(_weighted([*rows, (a, b, float(won)), (b, a, float(more - won))]))
-            tested = MODELS[again.method].separation(again, ALPHA, 200, 0, "always")[0]
-            i, j = sorted(again.ordered_items()["q"].index(item) for item in (a, b))
-            p = tested.p[(tested.i == i) & (tested.j == j)]
-            held.append(not (p >= ALPHA).any())
-        setting = f"{items} items of spread {spread:g}, {each} judgments of each"
-        share = float(np.mean(held))
-        yield Finding("about N more judgments separate half of the pairs: at least", setting, share, len(held), 0.4)
-        yield Finding(
-            "about N more judgments separate half of the pairs: at most", setting, share, len(held), 0.6, True
-        )
-
-
-def _weighted(rows: list[tuple[str, str, float]]) -> Preferences:
-    table = pl.DataFrame(rows, schema=["winner", "loser", "weight"], orient="row")
-    return Preferences.from_table(table.with_columns(query=pl.lit("q")))
 
 
 def position(trials: int) -> Iterator[Finding]:
@@ -194,10 +204,10 @@ POSITIONS = (
 
 
 CLAIMS: dict[str, tuple[Callable[[int], Iterator[Finding]], int]] = {
-    "ties": (ties, 600, 30),
     "tastes": (tastes, 400, 20),
-    "one tier": (one_tier, 400, 24),
+    "coin flips": (coin_flips, 300, 10),
+    "repeated judgments": (repeated, 1000, 40),
+    "borders": (borders, 2000, 100),
     "crowds": (crowds, 100, 4),
-    "more judgments": (more_judgments, 400, 24),
     "position bias": (position, 200, 3),
 }

@@ -54,7 +54,7 @@ def test_a_picture_is_never_written_over_an_input(rankdev, folder):
 @pytest.mark.parametrize("other", ["x.csv", "./x.csv", "../{here}/x.csv"])
 @pytest.mark.parametrize("option", ["--strengths", "--workers"])
 def test_two_outputs_are_two_files(rankdev, folder, option, other):
-    call = ("refs", "preferences", "judgments.csv", "--method", "crowd-bt", "--resamples", "2")
+    call = ("refs", "preferences", "judgments.csv", "--method", "crowd-bt")
     done = rankdev(*call, "-o", "x.csv", option, other.format(here=folder.name))
     assert done.status == 2
     assert SEPARATE in done.err

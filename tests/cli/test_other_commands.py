@@ -55,13 +55,13 @@ def test_refs_preferences_reports_on_workers(rankdev, folder):
     assert rankdev(*arguments).status == 2
 
 
-def test_refs_preferences_takes_the_number_of_resamples(rankdev, folder):
-    (folder / "prefs.csv").write_text(JUDGED + "q,c,d,w3\n" * 6)
-    arguments = ("refs", "preferences", "prefs.csv", "--method", "rank-centrality", "--rule", "leader")
-    done = rankdev(*arguments)
-    assert done.status == 2
-    assert "--resamples 240 or more" in done.err
-    assert rankdev(*arguments, "--resamples", "240").status == 0
+def test_refs_preferences_takes_a_rule_and_a_probability(rankdev, folder):
+    (folder / "prefs.csv").write_text("query,winner,loser\n" + "q,x,y\n" * 2)
+    tied, apart = '{"query": "q", "tiers": [["x", "y"]]}\n', '{"query": "q", "tiers": [["x"], ["y"]]}\n'
+    for options, out in (((), apart), (("--probability", "0.9"), tied), (("--rule", "strict"), apart)):
+        assert rankdev("refs", "preferences", "prefs.csv", *options).out == out
+    (folder / "prefs.csv").write_text("query,winner,loser\nq,x,y\n")
+    assert "use --rule strict" in rankdev("refs", "preferences", "prefs.csv").err.replace("\n", " ")
 
 
 @pytest.mark.parametrize("bad", ["nowhere/x.csv", "."])
@@ -70,7 +70,7 @@ def test_refs_preferences_leaves_nothing_behind_where_one_file_cannot_be_written
     (folder / "prefs.csv").write_text(JUDGED)
     before = sorted(folder.iterdir())
     files = (options[0], bad, options[1], "good.csv", "-o", "refs.jsonl")
-    done = rankdev("refs", "preferences", "prefs.csv", "--method", "crowd-bt", "--resamples", "5", *files)
+    done = rankdev("refs", "preferences", "prefs.csv", "--method", "crowd-bt", *files)
     assert done.status == 2
     assert bad in done.err
     assert sorted(folder.iterdir()) == before

@@ -18,7 +18,7 @@ CALLS = {
     "sensitivity": [*SCORED[:3], "-n", "5", "--grid", "alpha=1", *QUICK],
     "agreement": [*SCORED, "-m", "AP@5"],
     "plan": [*SCORED, "--difference", "0.5"],
-    "refs preferences": ["judgments.csv", "--resamples", "2"],
+    "refs preferences": ["judgments.csv"],
     "refs agreement": ["judgments.csv", "--resamples", "2"],
     "bounds": ["judged.jsonl", *SCORED[1:]],
     "weights": ["clicks.csv", "--resamples", "20"],

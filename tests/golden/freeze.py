@@ -374,9 +374,9 @@ def tiers():
     for case in ("demo", 1):
         for method in METHODS:
             fit = rd.strengths(_preferences(case), method)
-            for rule in ("auto", "strict", "bic", "partition"):
-                yield f"{case} {method} {rule}", rd.tiers(fit, rule=rule, resamples=120).tiers
-        yield f"{case} leader", rd.tiers(fit, rule="leader").tiers
+            for rule in ("probability", "strict"):
+                found = rd.tiers(fit, rule=rule)
+                yield f"{case} {method} {rule}", [found.tiers, found.separated, found.coin_flips]
 
 
 @frozen()

@@ -136,7 +136,7 @@ def test_the_command_reads_the_database(server, tmp_path):
         first, second = (side["item"] for side in question["sides"])
         ann.answer(question, "first" if first < second else "second")
     path = str(tmp_path / "judgments.sqlite")
-    result = CliRunner().invoke(cli, ["refs", "preferences", path, "--method", "consistent"])
+    result = CliRunner().invoke(cli, ["refs", "preferences", path, "--rule", "strict"])
     assert result.exit_code == 0, result.output
     tiers = [json.loads(line)["tiers"] for line in result.stdout.splitlines() if line.startswith("{")]
     assert tiers == [[["d1"], ["d2"], ["d3"], ["d4"]], [["e0"], ["e1"], ["e2"]]]

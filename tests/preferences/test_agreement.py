@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rankdev import preferences
 from rankdev.errors import DataError, UsageError
-from rankdev.preferences import Preferences, judge_agreement, position_bias, strengths, tiers
+from rankdev.preferences import Preferences, judge_agreement, position_bias, strengths
 from rankdev.preferences._order_effect import correct_order, fit_order_effect
 from rankdev.preferences.annotators import bootstrap_alpha, krippendorff_alpha
 from rankdev.preferences.position_bias import _Integral
@@ -246,7 +246,6 @@ def test_strengths_without_the_position_bias(words):
     assert abs(corrected.values[0]) < abs(ignored.values[0]) / 3
     assert corrected.to_polars()["low"][0] < 0
     assert corrected.position == "correct"
-    assert len(tiers(corrected).tiers["all"]) == 1
     with raises("unfit-method", UsageError, name="position", able=("bradley-terry",)):
         strengths(judged, "crowd-bt", position="correct")
     with raises("order-unknown", UsageError):

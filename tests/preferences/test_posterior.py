@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from rankdev.preferences import Preferences, tiers_from_preferences
 from rankdev.preferences.expectation_propagation import (
     Answers,
     Prior,
@@ -226,23 +225,6 @@ def test_a_chain_of_answers_counts():
     # a judge without lapses, whose items are far apart: what the chain implies is certain
     sure = replace(mixture, answered=np.where(np.isnan(mixture.answered), np.nan, 1.0))
     assert sure.above(np.array([0]), np.array([2]))[0] == 1.0
-
-
-def test_few_judgments_make_a_strict_order_or_one_tier():
-    rng = np.random.default_rng(5)
-    pairs = np.array(list(itertools.combinations(range(10), 2)))
-    strict = [("q", f"d{i}", f"d{j}") for i, j in rng.permutation(pairs)[:30]]
-    found = tiers_from_preferences(strict, disconnected="largest").tiers["q"]
-    assert len(found) > 8
-    assert found[0][0] in ("d0", "d1")
-    equal = []
-    for query in range(6):
-        for i, j in itertools.combinations(range(8), 2):
-            if rng.random() < 0.8:
-                a, b = (i, j) if rng.random() < 0.5 else (j, i)
-                equal.append((f"q{query}", f"d{a}", f"d{b}"))
-    found = tiers_from_preferences(Preferences.from_rows(equal), disconnected="largest").tiers
-    assert sum(len(tiers) == 1 for tiers in found.values()) >= 5
 
 
 @pytest.mark.parametrize(("spread", "lapse", "tie_rate"), [(25.0, 0.0, 0.0), (4.0, 0.15, 0.0), (1.5, 0.0, 1.0)])

@@ -30,12 +30,6 @@ def test_strengths_refuse_what_cannot_be(options, kind):
         strengths(Preferences.from_rows(ROWS), "crowd-bt", **options)
 
 
-@pytest.mark.parametrize("option", [{"seed": -1}, {"seed": "a"}, {"resamples": 1.5}])
-def test_a_bootstrap_refuses_what_cannot_be(option):
-    with raises("not-whole", UsageError, name=next(iter(option))):
-        tiers_from_preferences(ROWS, "rank-centrality", **option)
-
-
 @pytest.mark.parametrize("weight", [-1, 1e18, 1e300])
 def test_a_weight_that_no_judgment_can_have_is_refused_by_row(weight):
     rows = [{"query": "q", "winner": "x", "loser": "y", "weight": w} for w in (1, weight)]

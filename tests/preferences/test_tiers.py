@@ -1,260 +1,245 @@
+"""Tiers: one rule that its users can predict, from a query's own judgments alone."""
+
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from scipy.integrate import quad
+from scipy.special import expit
 from scipy.stats import norm
 
 import rankdev as rd
 from rankdev.errors import UsageError
-from rankdev.preferences import Preferences, strengths, tiers, tiers_from_preferences
-from rankdev.preferences import _separation as separation
-from rankdev.preferences import _uncertainty as uncertainty
-from rankdev.preferences._separation import Close, _problem, likelihood_ratios, likelihood_separation
-from rankdev.preferences.evidence import tier_posterior
-from rankdev.preferences.rules import RULES, by_leader, cheapest_cut, partition
-from rankdev.preferences.undecided import _needed
+from rankdev.preferences import Preferences, order, strengths, tiers, tiers_from_preferences
+from rankdev.preferences.order import SPREADS, Order, joined, orders
 from tests.common.examples import examples
-from tests.raising import raises
+from tests.raising import kinds, noted, raises
 
 from .simulate import crowd, every_pair, preferences_of, random_pairs
 
 seeds = st.integers(0, 2**31)
 
 
-def queries_of(strength, times, queries, seed):
+def cut(rows, **options):
+    return tiers_from_preferences(rows, **options).tiers["q"]
+
+
+def places(rows):
+    return {item: place for place, tier in enumerate(cut(rows)) for item in tier}
+
+
+def test_one_answer_is_a_tie_and_unanimous_ones_are_an_order_more_and_more_surely():
+    assert cut([("q", "x", "y")]) == [["x", "y"]]
+    found = [tiers_from_preferences([("q", "x", "y")] * times) for times in range(2, 11)]
+    assert all(each.tiers["q"] == [["x"], ["y"]] for each in found)
+    sure = [each.separated["q"][0] for each in found]
+    assert sure == sorted(sure)
+    assert sure[0] == pytest.approx(0.831, abs=1e-3)
+
+
+def test_two_items_against_integrals_over_their_difference():
+    """The probability of coin flips and of x being better, by numerical integration instead of Laplace's method."""
+    wins, losses = 5, 1
+    made = tiers_from_preferences([("q", "x", "y")] * wins + [("q", "y", "x")] * losses)
+
+    def mass(spread, low):
+        def density(d):
+            return norm.pdf(d, scale=spread * np.sqrt(2)) * expit(d) ** wins * expit(-d) ** losses
+
+        return quad(density, low, 40)[0]
+
+    whole, above = (np.mean([mass(spread, low) for spread in SPREADS]) for low in (-40, 0))
+    assert made.coin_flips["q"] == pytest.approx(0.5**6 / (0.5**6 + whole), abs=0.01)
+    assert made.separated["q"][0] == pytest.approx(above / whole, abs=0.03)
+
+
+def test_half_the_judgments_decide_nothing_and_ties_are_half_wins():
+    assert cut([("q", "x", "y"), ("q", "y", "x")] * 30) == [["x", "y"]]
+    rows = [{"query": "q", "winner": "x", "loser": "y", "tie": k < 4} for k in range(12)]
+    made = tiers_from_preferences(rows, tie_model="half")
+    same = tiers_from_preferences([("q", "x", "y")] * 10 + [("q", "y", "x")] * 2)
+    assert made.separated == same.separated
+    assert made.coin_flips == pytest.approx(same.coin_flips)
+
+
+def random_file(seed):
     rng = np.random.default_rng(seed)
-    rows = [row for query in range(queries) for row in every_pair(strength, times, rng, f"q{query:03d}")]
-    return strengths(Preferences.from_rows(rows))
+    items = int(rng.integers(2, 9))
+    winner, loser, _ = random_pairs(items, int(rng.integers(items, 6 * items)), rng, rng.choice([0.5, 2.0, 4.0]))
+    chain = rng.permutation(items)
+    pairs = zip([*winner, *chain[:-1]], [*loser, *chain[1:]], strict=True)
+    return [("q", f"d{a}", f"d{b}") for a, b in pairs]
 
 
-def test_no_difference_is_one_tier():
-    fit = queries_of(np.zeros(8), 10, 300, seed=0)
-    for rule, low, high in (("partition", 0.88, 0.96), ("leader", 0.93, 0.99)):
-        found = tiers(fit, rule=rule).tiers
-        assert low < np.mean([len(cut) == 1 for cut in found.values()]) < high  # 92, 96% in the long run
+@given(seed=seeds, data=st.data())
+@examples(40)
+def test_one_more_agreeing_judgment_never_joins(seed, data):
+    rows = random_file(seed)
+    before = cut(rows)
+    if len(before) > 1:
+        border = data.draw(st.integers(1, len(before) - 1))
+        upper, lower = before[border - 1][0], before[border][-1]
+        after = places([*rows, ("q", upper, lower)])
+        assert after[upper] < after[lower]
 
 
-def test_no_difference_is_one_tier_by_default_in_one_query_and_in_all_of_many():
-    fit = queries_of(np.zeros(8), 10, 16, seed=0)
-    assert all(len(cut) == 1 for cut in tiers(fit).tiers.values())
-    alone = [tiers(strengths(fit.preferences.select([query]))).tiers[query] for query in fit.preferences.queries]
-    assert np.mean([len(cut) == 1 for cut in alone]) > 0.87  # 97% in the long run
+def test_every_judgment_twice_hardly_ever_joins_or_turns():
+    turned = 0
+    for seed in range(60):
+        rows = random_file(seed)
+        before, after = places(rows), places(rows * 2)
+        turned += any(
+            before[x] != before[y] and (before[x] < before[y]) != (after[x] < after[y])
+            for x, y in itertools.permutations(before, 2)
+        )
+    assert turned <= 2
 
 
-def test_the_weights_of_one_tier_of_some_and_of_a_strict_order_are_those_that_were_simulated():
-    """Two and two items, of which those of a pair won two each: set by simulation, so kept as they are."""
-    wins = np.array([[0, 2, 4, 5], [2, 0, 3, 4], [0, 1, 0, 2], [0, 1, 2, 0]], float)
-    found = tier_posterior(wins)
-    assert (found.one, found.some, found.strict) == pytest.approx((0.1104027, 0.5276277, 0.3619696), abs=1e-6)
-    assert found.tiers.starts.tolist() == [0, 2]
+def test_a_query_is_cut_by_its_own_judgments_alone():
+    alone = [("q", "x", "y")] * 8
+    others = [(f"r{k}", *pair) for k in range(29) for pair in ("xy", "yx") * 3]
+    first, second = tiers_from_preferences(alone), tiers_from_preferences([*alone, *others])
+    assert second.tiers["q"] == first.tiers["q"] == [["x"], ["y"]]
+    assert second.separated["q"] == first.separated["q"]
+    noted(second.remarks, "no-order", count=29)
 
 
-def test_a_consistent_order_is_separated_fully():
+def test_coin_flips_are_one_tier():
+    rng = np.random.default_rng(4)
+    rows = [row for k in range(100) for row in every_pair(np.zeros(8), 3, rng, f"q{k}")]
+    made = tiers_from_preferences(rows)
+    assert np.mean([len(each) == 1 for each in made.tiers.values()]) > 0.9
+    assert all(flips >= 0.5 for query, flips in made.coin_flips.items() if len(made.tiers[query]) == 1)
+
+
+def test_a_consistent_order_is_separated_fully_and_three_groups_are_found():
     rows = [("q", f"d{i}", f"d{j}") for i in range(6) for j in range(i + 1, 6) for _ in range(10)]
-    for rule in RULES:
-        assert tiers_from_preferences(rows, rule=rule).tiers == {"q": [[f"d{i}"] for i in range(6)]}
+    for rule in ("probability", "strict"):
+        assert cut(rows, rule=rule) == [[f"d{i}"] for i in range(6)]
+    groups = [("q", x, y) for x, y in itertools.product("abcdef", repeat=2) if ord(x) // 2 <= ord(y) // 2 and x != y]
+    assert [sorted(tier) for tier in cut(groups * 2)] == [["a"], ["b", "c"], ["d", "e"], ["f"]]
 
 
-def test_three_by_three_items_one_unit_apart():
-    truth = np.repeat([1.0, 0.0, -1.0], 3)
-    upper = np.triu_indices(9, 1)
-    wanted = np.sign(truth[upper[0]] - truth[upper[1]])
-    right = []
-    for cut in tiers(queries_of(truth, 10, 150, seed=1), rule="partition").tiers.values():
-        rank = {item: -place for place, tier in enumerate(cut) for item in tier}
-        value = np.array([rank[f"d{k:03d}"] for k in range(9)])
-        right.append(np.mean(np.sign(value[upper[0]] - value[upper[1]]) == wanted))
-    assert 0.90 < np.mean(right) < 0.95  # 92% in the long run
+def test_the_least_surely_separated_neighbours_are_joined_first_by_hand():
+    better = np.array([[0.5, 0.7, 0.9, 0.9], [0.3, 0.5, 0.75, 0.95], [0.1, 0.25, 0.5, 0.6], [0.1, 0.05, 0.4, 0.5]])
+    # 2, 3 at .6, then 0, 1 at .7; their border is the mean of .9, .9, .75 and .95
+    assert joined(better, np.arange(4), 0.8) == ([0, 2], [0.875])
+    assert joined(better, np.arange(4), 0.88) == ([0], [])
+    assert joined(better, np.arange(4), 0.0) == ([0, 1, 2, 3], [0.7, 0.75, 0.6])
+    assert joined(better, np.array([0, 3]), 0.0)[0] == [0, 3]  # equal strengths stay together
 
 
-def refitted(problem, i, j):
-    """Reference implementation: merge i and j into one and maximise with a general optimiser."""
-    from scipy.optimize import minimize
-
-    def loss(x):
-        strength = np.insert(x, j, x[i if i < j else i - 1])
-        return problem.loss(strength[:, None])[0]
-
-    return 2 * (minimize(loss, np.delete(problem.best, j), tol=1e-9).fun - problem.loss(problem.best[:, None])[0])
+def test_more_probability_joins_more():
+    rows = every_pair(np.linspace(2, -2, 10), 2, np.random.default_rng(3))
+    numbers = [len(cut(rows, probability=level)) for level in (0.6, 0.7, 0.8, 0.9, 0.99)]
+    assert numbers == sorted(numbers, reverse=True)
+    assert numbers[0] > numbers[-1]
+    made = tiers_from_preferences(rows, probability=0.7)
+    assert min(made.separated["q"]) >= 0.7
 
 
-@given(seed=seeds, items=st.integers(3, 6), judgments=st.integers(8, 60), scale=st.sampled_from([0.5, 3.0]))
-@examples(15)
-def test_likelihood_ratios_are_those_of_direct_refits(seed, items, judgments, scale):
-    winner, loser, _ = random_pairs(items, judgments, np.random.default_rng(seed), scale)
-    fit = strengths(preferences_of(winner, loser), disconnected="largest")
-    problem, order, factor = _problem(fit, 0)
-    i, j = np.triu_indices(len(order), 1)
-    expected = [refitted(problem, a, b) for a, b in zip(i, j, strict=True)]
-    for helper in (factor, None):
-        assert_allclose(likelihood_ratios(problem, helper, i, j), expected, atol=0.01, rtol=0.01)
-        decided = likelihood_ratios(problem, helper, i, j, critical=3.84)
-        clear = np.abs(np.array(expected) - 3.84) > 0.01
-        assert np.array_equal((decided >= 3.84)[clear], (np.array(expected) >= 3.84)[clear])
+def test_a_single_worker_s_repeats_count_and_one_of_several_counts_once():
+    alone = [("q", "x", "y", "ann")] * 3
+    assert cut(alone) == [["x"], ["y"]]
+    noted(tiers_from_preferences(alone).remarks, "one-worker", worker="ann")
+    # one worker says it 30 times: without workers that is certain, with them it is one opinion against three
+    rows = [("q", "x", "y", "loud")] * 30 + [("q", "y", "x", f"w{k}") for k in range(3)]
+    assert cut([row[:3] for row in rows]) == [["x"], ["y"]]
+    assert cut(rows)[0] != ["x"]
 
 
-@given(seed=seeds, items=st.integers(3, 25), per_item=st.integers(2, 40), scale=st.sampled_from([0.3, 1.0, 4.0]))
-@examples(25)
-def test_what_is_not_refitted_would_have_been_decided_the_same(seed, items, per_item, scale):
-    winner, loser, _ = random_pairs(items, items * per_item, np.random.default_rng(seed), scale)
-    fit = strengths(preferences_of(winner, loser), disconnected="largest")
-    same = []
-    for refit in ("auto", "always"):
-        close = likelihood_separation(fit, 0, 0.05, refit)
-        same.append({(i, j) for i, j, p in zip(close.i, close.j, close.p, strict=True) if p >= 0.05})
-    always = likelihood_separation(fit, 0, 0.05, "always")
-    near = {(i, j) for i, j, p in zip(always.i, always.j, always.p, strict=True) if abs(p - 0.05) < 0.002}
-    assert same[0] - near == same[1] - near
+def test_tastes_of_workers_are_no_order():
+    """Three workers who each prefer other items, again and again: as independent judgments they would show an order."""
+    rng, one, several = np.random.default_rng(5), 0, 0
+    for _ in range(40):
+        liking, rows = rng.normal(size=(3, 6)) * 2, []
+        for number in range(120):
+            a, b = rng.choice(6, 2, replace=False)
+            who = liking[number % 3]
+            a, b = (a, b) if rng.random() < expit(who[a] - who[b]) else (b, a)
+            rows.append(("q", f"d{a}", f"d{b}", f"w{number % 3}"))
+        several += len(cut(rows)) == 1
+        one += len(cut([row[:3] for row in rows])) == 1
+    assert several >= 30
+    assert one <= 15
 
 
-def test_long_lists_are_decided_nearly_as_by_refits(monkeypatch):
-    for scale, judgments in ((1.0, 6000), (3.0, 400)):
-        winner, loser, _ = random_pairs(60, judgments, np.random.default_rng(8), scale)
-        together = []
-        for limit, refit in ((300, "always"), (10, "auto")):
-            monkeypatch.setattr(uncertainty, "EXACT_UP_TO", limit)
-            monkeypatch.setattr(separation, "EXACT_UP_TO", limit)
-            close = likelihood_separation(strengths(preferences_of(winner, loser)), 0, 0.05, refit)
-            table = np.zeros((60, 60), bool)
-            table[close.i, close.j] = close.p >= 0.05
-            together.append(table)
-        assert np.mean((together[0] == together[1])[np.triu_indices(60, 1)]) > 0.95
+def test_sparse_and_dense_factors_agree(monkeypatch):
+    rows = [(*row, f"w{k % 3}") for k, row in enumerate(every_pair(np.linspace(1, -1, 8), 2, np.random.default_rng(2)))]
+    (dense,) = orders(strengths(Preferences.from_rows(rows)))
+    better, flips = dense.better, dense.coin_flips
+    monkeypatch.setattr(order, "DENSE_UP_TO", 0)
+    (sparse,) = orders(strengths(Preferences.from_rows(rows)))
+    assert sparse.better == pytest.approx(better, abs=1e-8)
+    assert sparse.coin_flips == pytest.approx(flips, abs=1e-8)
+    assert better + better.T == pytest.approx(np.ones((8, 8)))
 
 
-def wrongs(together, starts, n):
-    place = np.searchsorted(starts, np.arange(n), side="right")
-    return sum((place[i] == place[j]) != together[i, j] for i in range(n) for j in range(i + 1, n))
-
-
-@given(seed=seeds, n=st.integers(1, 8), share=st.floats(0.1, 0.9))
-@examples(60)
-def test_the_partition_has_the_fewest_wrongs_of_all(seed, n, share):
-    rng = np.random.default_rng(seed)
-    i, j = np.triu_indices(n, 1)
-    close = Close(n, i, j, np.where(rng.random(len(i)) < share, 0.5, 0.01))
-    together = np.zeros((n, n), bool)
-    together[i, j] = close.p >= 0.05
-    cuts = [np.array([0, *(k for k in range(1, n) if mask >> (k - 1) & 1)]) for mask in range(2 ** (n - 1))]
-    least = min(wrongs(together, starts, n) for starts in cuts)
-    found = partition(close, 0.05)
-    assert wrongs(together, found, n) == least
-    assert len(found) == min(len(starts) for starts in cuts if wrongs(together, starts, n) == least)
-
-
-def test_the_leader_opens_tiers_by_hand():
-    # Holm over three pairs: .010·3 = .03, .02·2 = .04 and .5: item 1 stays with 0, item 2 leaves 0 (.04)
-    i, j = np.triu_indices(3, 1)
-    assert by_leader(Close(3, i, j, np.array([0.5, 0.02, 0.01])), 0.05).tolist() == [0, 2]
-    assert by_leader(Close(3, i, j, np.array([0.5, 0.03, 0.01])), 0.05).tolist() == [0]
-    # pairs that are not listed are separated
-    assert by_leader(Close(3, i[:1], j[:1], np.array([0.5])), 0.05).tolist() == [0, 2]
-
-
-@pytest.mark.parametrize(("wins", "losses", "p", "corrected"), [(4, 0, 0.0299, 0.060), (9, 2, 0.0300, 0.0385)])
-def test_the_leader_discounts_few_judgments(wins, losses, p, corrected):
-    """z of the likelihood ratio is multiplied by √((n − items + 1) / n): √(3/4) of 4 judgments, √(10/11) of 11."""
-    fit = strengths(Preferences.from_rows([("q", "x", "y")] * wins + [("q", "y", "x")] * losses))
-    n = wins + losses
-    assert tiers(fit, rule="leader").close[0].p == pytest.approx([p], abs=1e-4)
-    assert 2 * norm.sf(norm.isf(p / 2) * np.sqrt((n - 1) / n)) == pytest.approx(corrected, abs=1e-3)
-    for alpha in (corrected - 0.002, corrected + 0.002):
-        assert len(tiers(fit, rule="leader", alpha=alpha).tiers["q"]) == (2 if alpha > corrected else 1)
-        assert len(tiers(fit, rule="partition", alpha=alpha).tiers["q"]) == 2  # p itself is below both levels
-
-
-def test_the_leader_does_not_discount_tests_clustered_by_worker():
-    """Student's t with as many degrees of freedom as other workers already takes their number into account."""
-    rows = [("q", *("xy" if k % 4 else "yx"), f"w{k // 4}") for k in range(24)]
-    result = tiers(strengths(Preferences.from_rows(rows)), rule="leader")
-    (p,) = result.close[0].p.tolist()
-    for alpha in (p * 0.99, p * 1.01):
-        assert len(tiers(result.strengths, rule="leader", alpha=alpha).tiers["q"]) == (2 if alpha > p else 1)
-
-
-def cut(n, costs):
-    """Cut by a table of costs {(a, b): what one tier for both costs more than two}; all others cost nothing."""
-    return cheapest_cut(n, lambda b: np.array([float(costs.get((a, b), 0)) for a in range(b)])).tolist()
-
-
-def test_of_equally_good_cuts_the_one_with_fewest_tiers_is_taken_by_hand():
-    assert cut(4, {}) == [0]
-    # {0} {1} {2 3} and {0 1 2} {3} both cost −2, and every other cut more
-    assert cut(4, {(0, 1): 1, (0, 2): -3, (2, 3): -2, (1, 3): 5, (0, 3): 5}) == [0, 3]
-    # as long as the second is as good as the first up to rounding
-    assert cut(4, {(0, 1): 1 + 1e-9, (0, 2): -3, (2, 3): -2, (1, 3): 5, (0, 3): 5}) == [0, 3]
-    assert cut(4, {(0, 1): 1 + 1e-6, (0, 2): -3, (2, 3): -2, (1, 3): 5, (0, 3): 5}) == [0, 1, 2]
-
-
-def test_of_as_many_tiers_the_last_one_is_the_longest_by_hand():
-    # {0} {1 2} and {0 1} {2} both cost −1; one tier or three cost 0
-    assert cut(3, {(0, 1): -1, (1, 2): -1, (0, 2): 2}) == [0, 1]
-    assert cut(4, {(0, 1): -1, (1, 2): -1, (2, 3): -1, (0, 2): 2, (1, 3): 2, (0, 3): 2}) == [0, 2]
+def test_no_judgment_leaves_it_open_whether_there_is_an_order():
+    nothing = np.zeros(0, np.int64)
+    found = Order(2, nothing, nothing, nothing, np.zeros(0), np.zeros(0))
+    assert found.coin_flips == pytest.approx(0.5)
+    assert found.better == pytest.approx(np.full((2, 2), 0.5))
 
 
 @pytest.mark.parametrize("method", ["rank-centrality", "crowd-bt"])
-def test_methods_without_a_likelihood_are_tested_by_a_bootstrap(method):
-    rng = np.random.default_rng(2)
-    strength = np.array([2.5, 2.5, 0.0, 0.0])
-    rows = [(*row, f"w{k % 12:02d}") for k, row in enumerate(every_pair(strength, 24, rng))]
-    result = tiers_from_preferences(rows, method, resamples=60, seed=3)
-    assert [sorted(tier) for tier in result.tiers["q"]] == [["d000", "d001"], ["d002", "d003"]]
-    again = tiers_from_preferences(rows, method, resamples=60, seed=3)
-    assert_allclose(result.close[0].p, again.close[0].p)
+def test_other_methods_order_and_bradley_terry_separates(method):
+    rows = [
+        (*row, f"w{k % 12:02d}") for k, row in enumerate(every_pair([2.5, 2.5, 0, 0], 24, np.random.default_rng(2)))
+    ]
+    made = tiers_from_preferences(rows, method, probability=0.99)
+    assert [sorted(tier) for tier in made.tiers["q"]] == [["d000", "d001"], ["d002", "d003"]]
+    simple = tiers_from_preferences(rows, probability=0.99)
+    assert made.coin_flips == pytest.approx(simple.coin_flips)
+    assert made.separated["q"] == pytest.approx(simple.separated["q"])
 
 
-def test_clustering_by_worker_counts_a_worker_once():
-    # one worker says it 30 times: without workers that is certain, with them it is one opinion against one
-    rows = [("q", "x", "y", "loud")] * 30 + [("q", "y", "x", f"w{k}") for k in range(3)]
-    options = {"method": "rank-centrality", "resamples": 400}
-    assert len(tiers_from_preferences([row[:3] for row in rows], **options).tiers["q"]) == 2
-    assert len(tiers_from_preferences(rows, **options).tiers["q"]) == 1
-
-
-def test_depth_joins_the_rest():
-    rows = [("q", f"d{i}", f"d{j}") for i in range(6) for j in range(i + 1, 6) for _ in range(10)]
-    cut = tiers_from_preferences(rows, max_depth=3).tiers["q"]
-    assert cut == [["d0"], ["d1"], ["d2", "d3", "d4", "d5"]]
-    assert tiers_from_preferences(rows, max_depth=3).undecided().queries[0].undecided == 0  # joined, not undecided
+def test_the_order_of_presentation_is_corrected_for():
+    shown = [{"a": "x", "b": "y", "winner": "a"}] * 40 + [{"a": "x", "b": "y", "winner": "b"}] * 10
+    shown += [{"a": "y", "b": "x", "winner": "a"}] * 5 + [{"a": "y", "b": "x", "winner": "b"}] * 5
+    biased, corrected = (tiers_from_preferences(shown, position=position) for position in ("ignore", "correct"))
+    (one,), (other,) = (each.separated["all"] or [0.5] for each in (biased, corrected))
+    assert other < one
 
 
 def test_tables_and_references_say_the_same():
-    from rankdev.preferences import references_from_preferences
-
-    fit = queries_of(np.array([3.0, 0.0, 0.0]), 12, 2, seed=5)
-    result = tiers(fit)
-    table = result.to_polars()
-    assert table.columns == ["query", "item", "strength", "low", "high", "rank"]
-    references = references_from_preferences(fit.preferences)
+    rows = every_pair([3.0, 0.0, 0.0], 12, np.random.default_rng(5))
+    made = tiers_from_preferences(rows)
+    table = made.to_polars()
+    assert table.columns == ["query", "item", "strength", "low", "high", "rank", "separated"]
+    assert table["separated"].to_list() == [None, *made.separated["q"] * 2]
+    references = rd.References.from_preferences(rows)
     assert references.to_polars().sort("query", "item").rows() == sorted(table.select("query", "item", "rank").rows())
+    assert made.summary().row(0) == ("q", 3, 36, 2, made.separated["q"][0], made.coin_flips["q"])
+    assert made.conclusion.startswith("1 query, 3 items, 2 tiers; neighbouring tiers are separated with probability")
 
 
-def test_the_summary_counts_what_is_open():
-    fit = queries_of(np.array([3.0, 0.0, 0.3]), 12, 1, seed=5)
-    result = tiers(fit)
-    undecided = result.undecided()
-    text, row = str(undecided), undecided.queries[0]
-    assert result.tiers["q000"][0] == ["d000"]
-    assert (row.items, row.comparisons, row.tiers, row.undecided) == (3, 36, 2, 1)
-    assert text.startswith("1 query, 3 items, 36 comparisons, 2 tiers.\n1 pair of neighbours")
+def test_a_cycle_and_an_item_alone_have_no_border():
+    cycle = tiers_from_preferences([("q", "x", "y"), ("q", "y", "z"), ("q", "z", "x")] * 10)
+    assert cycle.conclusion == "1 query, 3 items, 1 tier."
+    assert kinds(cycle.remarks) == ["no-order"]
+    judged = Preferences.from_rows([("q", "x", "y")] * 3, items={"q": ["x", "y", "z"]})
+    split = tiers(strengths(judged, disconnected="split"))
+    assert split.tiers == {"q#1": [["x"], ["y"]], "q#2": [["z"]]}
+    assert kinds(split.remarks) == []
 
 
-def test_the_summary_names_bad_workers_and_repeated_rows():
-    quality = np.r_[np.full(10, 0.97), 0.5, 0.02]
-    judged, _ = crowd(quality, 24, 80, np.random.default_rng(1))
+def test_bad_workers_and_repeated_rows_are_named():
+    judged, _ = crowd(np.r_[np.full(10, 0.97), 0.5, 0.02], 24, 80, np.random.default_rng(1))
     rows = judged.to_polars().select("query", "winner", "loser", "worker").rows()
-    text = str(tiers_from_preferences([*rows, rows[0]], "crowd-bt", resamples=20).undecided())
-    assert "1 worker seems to answer the opposite: w11." in text
-    assert "judgments repeat one of the same worker; together they count once" in text
+    remarks = tiers_from_preferences([*rows, rows[0]], "crowd-bt").remarks
+    noted(remarks, "inverted-workers", names=("w11",))
+    assert "repeated-judgments" in kinds(remarks)
 
 
 @pytest.mark.parametrize(
     ("options", "kind", "name"),
     [
-        ({"alpha": 0}, "not-a-number", "alpha"),
         ({"rule": "leaders"}, "not-a-choice", "rule"),
-        ({"max_depth": 0}, "not-whole", "max_depth"),
-        ({"method": "rank-centrality", "resamples": 0}, "not-whole", "resamples"),
+        ({"probability": 0.4}, "not-a-number", "probability"),
+        ({"probability": 1}, "not-a-number", "probability"),
     ],
 )
 def test_wrong_calls(options, kind, name):
@@ -262,36 +247,13 @@ def test_wrong_calls(options, kind, name):
         tiers_from_preferences([("q", "x", "y")], **options)
 
 
-def test_the_leader_rule_says_how_many_resamples_it_needs():
-    rows = [("q", f"d{i}", f"d{j}") for i in range(4) for j in range(i + 1, 4) for _ in range(30)]
-    with raises("few-resamples", UsageError, needed=240):
-        tiers_from_preferences(rows, "rank-centrality", rule="leader")
-    enough = tiers_from_preferences(rows, "rank-centrality", rule="leader", resamples=240)
-    assert enough.tiers == {"q": [[f"d{i}"] for i in range(4)]}
-
-
-def test_bic_asks_half_the_logarithm_of_the_judgments_for_a_tier():
-    wins = np.arange(51, 70)
-    gain = wins * np.log(wins / 50) + (100 - wins) * np.log((100 - wins) / 50)  # in log-likelihood, over a tie
-    found = [
-        rd.References.from_preferences([("q", "x", "y")] * n + [("q", "y", "x")] * (100 - n), rule="bic")
-        for n in wins.tolist()
-    ]
-    assert [len(set(dict(one["q"]).values())) for one in found] == np.where(gain > np.log(100) / 2, 2, 1).tolist()
-
-
-@pytest.mark.parametrize(("d", "variance", "prior"), [(0.3, 0.6, 0.5), (1.0, 1.5, 4.0), (0.1, 0.1, 0.1)])
-def test_half_of_simulated_pairs_are_separated_by_as_many_more_judgments_as_estimated(d, variance, prior):
-    critical, rng, trials = 1.96, np.random.default_rng(1), 200_000
-    per_judgment = np.exp(d) / (1 + np.exp(d)) ** 2
-
-    def separated(n):
-        s2 = 1 / (1 / variance + 1 / prior)
-        truth = rng.normal(d * s2 / variance, np.sqrt(s2), trials)
-        seen = rng.normal(truth, 1 / np.sqrt(n * per_judgment))
-        after = 1 / variance + n * per_judgment
-        return np.mean(np.abs(d / variance + n * per_judgment * seen) > critical * np.sqrt(after))
-
-    n = _needed(d, variance, prior, critical, 0.0)
-    assert separated(n) + 0.005 >= 0.5
-    assert separated(0.9 * n) < 0.5
+def test_long_lists_are_cut_too():
+    winner, loser, strength = random_pairs(400, 6000, np.random.default_rng(8), 3.0)
+    made = tiers(strengths(preferences_of(winner, loser)))
+    place = {item: k for k, tier in enumerate(made.tiers["q"]) for item in tier}
+    value = np.array([place[f"d{k:03d}"] for k in range(400)])
+    i, j = np.triu_indices(400, 1)
+    apart = value[i] != value[j]
+    wrong = (value[i] < value[j])[apart] != (strength[i] > strength[j])[apart]
+    assert len(made.tiers["q"]) > 5
+    assert wrong.mean() < 0.04

@@ -16,7 +16,6 @@ from rankdev.display.style import (
 )
 from rankdev.errors import counted
 from rankdev.preferences import JudgeAgreement, PositionBias, Strengths, Tiers, WorkerQuality
-from rankdev.preferences.undecided import LIKELY, Undecided
 from rankdev.statistics.judgment_uncertainty import UncertainScores
 
 if TYPE_CHECKING:
@@ -33,17 +32,11 @@ def strengths_report(found: Strengths) -> Report:
 
 @reports(Tiers)
 def tiers_report(found: Tiers) -> Report:
-    """Show the tier of each item, and as text what is decided and what is undecided."""
+    """State how surely tiers are separated, and show the tier of each item with the probability at the border above."""
     rows = found.to_polars()
-    undecided = found.undecided()
-    table = Table(_with_interval(rows), "Tiers: items of equal rank are tied", right=("interval",), digits=3)
-    return Report(rows, [table], closing=_as_text(undecided), remarks=(*found.remarks, *undecided.remarks))
-
-
-@reports(Undecided)
-def summary_report(found: Undecided) -> Report:
-    """State what the judgments decide."""
-    return Report(found.to_polars(), opening=_as_text(found), remarks=found.remarks)
+    shown = _with_interval(rows).with_columns(rows["separated"])
+    table = Table(shown, "Tiers: items of equal rank are tied", right=("interval",), digits=3)
+    return Report(rows, [table], opening=[found.conclusion], remarks=found.remarks)
 
 
 @reports(UncertainScores)
@@ -64,31 +57,6 @@ def uncertainty_report(found: UncertainScores) -> Report:
         Table(found.beats(), "How often a beats b (ties count half)", digits=3),
     ]
     return Report(rows, tables, remarks=found.remarks, more={"beats": found.beats()})
-
-
-def _as_text(found: Undecided) -> list[str]:
-    items, comparisons, tiers, undecided, close, cyclic = (
-        sum(getattr(row, name) for row in found.queries)
-        for name in ("items", "comparisons", "tiers", "undecided", "too_close", "cyclic")
-    )
-    counts = [
-        counted(len(found.queries), "query"),
-        counted(items, "item"),
-        counted(comparisons, "comparison"),
-        counted(tiers, "tier"),
-    ]
-    lines = [", ".join(counts) + "."]
-    if undecided:
-        lines.append(f"{counted(undecided, 'pair')} of neighbours could not be separated: tied.")
-        known = [row.more for row in found.queries if row.more is not None]
-        if known and (far := undecided - close - cyclic):
-            chance = f"each with a chance of {LIKELY:.0%}"
-            lines.append(f"About {counted(sum(known), 'more judgment')} would separate {far:,} of them, {chance}.")
-        if cyclic:
-            lines.append(f"{cyclic:,} of them on cycles of wins: more judgments may not order them.")
-        if close:
-            lines.append(f"{close:,} of them nearly equal (a 52.5% chance or less): leave tied.")
-    return lines
 
 
 def _with_interval(rows: pl.DataFrame) -> pl.DataFrame:

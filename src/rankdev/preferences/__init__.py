@@ -8,7 +8,6 @@ from rankdev.preferences.position_bias import PositionBias, position_bias
 from rankdev.preferences.rank_aggregation import MergedRankings, merge_rankings
 from rankdev.preferences.strengths import Strengths, strengths
 from rankdev.preferences.tiers import Tiers, references_from_preferences, tiers, tiers_from_preferences
-from rankdev.preferences.undecided import Undecided
 from rankdev.preferences.workers import WorkerQuality
 
 __all__ = [
@@ -20,7 +19,6 @@ __all__ = [
     "Preferences",
     "Strengths",
     "Tiers",
-    "Undecided",
     "Verdict",
     "WorkerQuality",
     "judge_agreement",

@@ -117,8 +117,12 @@ def _largest(preferences: Preferences, broken: dict[str, list[list[str]]]) -> tu
     return kept, tuple(remarks)
 
 
-def check_maximum_exists(preferences: Preferences) -> None:
-    """Refuse judgments whose likelihood has no maximum: some items never lost to others."""
+def unlimited(preferences: Preferences) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Mark items whose strengths the likelihood raises, and those whose strengths it lowers, without limit.
+
+    They belong to a group that won against others and never lost to these, directly or by way of more; or lost and
+    never won. A group of more than half of a query's items is what the others differ from: its strengths have limits.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -128,7 +132,13 @@ def check_maximum_exists(preferences: Preferences) -> None:
     target = np.concatenate([pairs.second[won], pairs.first[lost]])
     edges = coo_array((np.ones(len(source), np.int8), (source, target)), shape=(n, n))
     _, label = connected_components(edges, directed=True, connection="strong")
-    groups = np.unique(np.stack([preferences.item_query, label]), axis=1)[0]
-    broken = np.flatnonzero(np.bincount(groups) > 1)
-    if len(broken):
-        raise DataError("infinite-strengths", query=preferences.queries[broken[0]])
+    across, most = label[source] != label[target], np.diff(preferences.starts)[preferences.item_query] / 2
+    some = np.bincount(label)[label] <= most
+    return some & np.isin(label, label[source[across]]), some & np.isin(label, label[target[across]])
+
+
+def check_maximum_exists(preferences: Preferences) -> None:
+    """Refuse judgments whose likelihood has no maximum: some items never lost to others."""
+    without = np.logical_or(*unlimited(preferences))
+    if without.any():
+        raise DataError("infinite-strengths", query=preferences.queries[preferences.item_query[np.argmax(without)]])

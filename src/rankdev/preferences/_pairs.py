@@ -77,7 +77,7 @@ def count_pairs(preferences: Preferences) -> Pairs:
 
 def _tally(preferences: Preferences, first: Ints, second: Ints, of: Ints, weight: Floats | None) -> Pairs:
     n = len(first)
-    gain = _gains(preferences)
+    gain = gains(preferences)
     ties = preferences.tie.astype(np.float64)
     if weight is None:
         count = np.bincount(of, minlength=n).astype(np.float64)
@@ -88,7 +88,7 @@ def _tally(preferences: Preferences, first: Ints, second: Ints, of: Ints, weight
     return Pairs(preferences.starts, first, second, count, score, tied, of)
 
 
-def _gains(preferences: Preferences) -> Floats:
+def gains(preferences: Preferences) -> Floats:
     """Score of the first item of the pair in each judgment: 1, ½, 0, or a judge's probability."""
     won = 1.0 if preferences.share is None else preferences.share
     gain: Floats = np.where(preferences.winner < preferences.loser, won, 1.0 - won)
@@ -98,7 +98,7 @@ def _gains(preferences: Preferences) -> Floats:
 
 def residuals(preferences: Preferences, pairs: Pairs, expected: Floats) -> Floats:
     """Subtract the expected score of its pair from each judgment's score (1, ½ or 0 for the first item)."""
-    gain = _gains(preferences)
+    gain = gains(preferences)
     residual: Floats = gain - expected[pairs.of]
     return residual if preferences.weight is None else preferences.weight * residual
 

@@ -1,22 +1,19 @@
-"""Uncertainty of strengths: resampled judgments and covariances, also where judgments depend on each other."""
+"""Uncertainty of strengths: covariances, also where judgments depend on each other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import check_seed, check_whole
+from rankdev._common.checks import check_seed
 from rankdev.preferences._fitting import centred, solve
 from rankdev.preferences._pairs import Pairs, sums
 from rankdev.preferences.workers import workers_by_query
 
 if TYPE_CHECKING:
-    from rankdev.preferences.judgments import Preferences
     from rankdev.preferences.strengths import Strengths
 
 
@@ -38,57 +35,6 @@ def levelled(values: Floats, starts: npt.NDArray[np.int64]) -> Floats:
 def generator(seed: int) -> np.random.Generator:
     """Make the random number generator of a seed."""
     return np.random.Generator(np.random.Philox(check_seed(seed)))
-
-
-def resample_weights(
-    preferences: Preferences, resamples: int, seed: int, strength: Floats | None = None
-) -> Iterator[Floats]:
-    """Draw random weights of the judgments, again and again: the Bayesian bootstrap.
-
-    The weights are exponential with mean 1, one for each worker where workers are known (the judgments of a worker are
-    one cluster), else one for each judgment. Unlike drawing with replacement this never drops a comparison that
-    connects two groups. Judgments are numbered by the ``strength`` of their items, then by name, and workers by name,
-    so that the order of the rows does not matter.
-    """
-    rng = generator(seed)
-    base = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
-    if preferences.worker is None:
-        number, clusters = _places(_sorted_rows(preferences, base, strength)), len(preferences)
-    else:
-        number, clusters = _places(_by_name(preferences.workers))[preferences.worker], len(preferences.workers)
-    for _ in range(check_whole("resamples", resamples, 1)):
-        yield base * rng.standard_exponential(clusters)[number]
-
-
-def _sorted_rows(preferences: Preferences, weight: Floats, strength: Floats | None) -> npt.NDArray[np.int64]:
-    named = _places(_by_name(preferences.items))
-    query = _places(_by_name(preferences.queries))[preferences.item_query]
-    strong = np.zeros(len(named)) if strength is None else strength
-    place = _places(np.lexsort((named, strong, query)))
-    share = np.ones(len(preferences)) if preferences.share is None else preferences.share
-    return np.lexsort((share, weight, preferences.tie, place[preferences.loser], place[preferences.winner]))
-
-
-def _by_name(names: tuple[str, ...]) -> npt.NDArray[np.int64]:
-    return np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
-
-
-def _places(order: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return place
-
-
-def resampled_strengths(fit: Strengths, resamples: int, seed: int) -> Iterator[Strengths]:
-    """Fit again to resampled judgments, in the same way."""
-    from rankdev.preferences.models import Options
-    from rankdev.preferences.strengths import fit_model
-
-    judged, prior = fit.preferences, (2.0, 1.0) if fit.workers is None else fit.workers.prior
-    options = Options(fit.ridge, fit.tie_model, prior, fit.alpha, fit.position)
-    for weight in resample_weights(judged, resamples, seed, fit.values):
-        pairs = judged.pairs.weighted(judged, weight)
-        yield fit_model(replace(judged, weight=weight), fit.method, options, pairs)
 
 
 EXACT_UP_TO = 300  # items of one query; above, no array of items × items is ever made

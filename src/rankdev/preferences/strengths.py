@@ -14,21 +14,21 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_kind, check_number, is_number
 from rankdev._common.result import Result
-from rankdev.errors import DataError, UsageError
-from rankdev.preferences._components import check_maximum_exists, connected
+from rankdev.errors import DataError, Note, UsageError
+from rankdev.preferences._components import check_maximum_exists, connected, unlimited
 from rankdev.preferences._fitting import centred
 from rankdev.preferences._order_effect import check_order
 from rankdev.preferences._pairs import Pairs
-from rankdev.preferences._pooling import Relations, learn_relations
 from rankdev.preferences._uncertainty import clustered_factors, factors, inflation, levelled
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
 from rankdev.preferences.models import MODELS, Options
-from rankdev.preferences.workers import WorkerQuality, counted_once, flipped
+from rankdev.preferences.workers import WorkerQuality, counted_once, flipped, workers_by_query
 
 METHODS = tuple(MODELS)
 TIE_MODELS = ("auto", *dict.fromkeys(ties for model in MODELS.values() for ties in model.ties))
 POSITION = ("ignore", "correct")
 DISCONNECTED = ("largest", "split", "error")
+ENOUGH_WORKERS = 5  # for intervals of what several workers think: with fewer they are too narrow, or of any width
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,7 +50,7 @@ class Strengths(Result):
     pairs : Pairs
         Counts that the strengths were fitted to.
     curvature : array of float or None
-        Information in each pair; None where the model has no likelihood (Rank Centrality, consistent).
+        Information in each pair; None where the model has no likelihood (Rank Centrality).
     penalty : array of float
         Curvature of each item's regulariser.
     iterations : int
@@ -128,12 +128,7 @@ class Strengths(Result):
     @cached_property
     def inflation(self) -> Floats:
         """For each query the variance of strengths over what it were if all judgments were independent; at least 1."""
-        return inflation(self.inference_fit)
-
-    @cached_property
-    def relations(self) -> dict[int, Relations]:
-        """For each query how probable it is that two items are equal, and that one is better; all queries together."""
-        return learn_relations(self)
+        return inflation(self)
 
     @cached_property
     def standard_errors(self) -> Floats:
@@ -180,8 +175,10 @@ class Strengths(Result):
         Returns
         -------
         polars.DataFrame
-            One row per item: query, item, strength, low, high, rank; best first. Equal strengths share a rank; low and
-            high are null where the model has no likelihood.
+            One row per item: query, item, strength, low, high, rank; best first. Equal strengths share a rank. low and
+            high are null where the model has no likelihood, or a query has two to four workers. Items that
+            won against others and never lost to them have no upper limit, those that lost and never won no lower one:
+            the likelihood has no maximum there, and how large the strength is depends on the ridge.
 
         Examples
         --------
@@ -190,21 +187,27 @@ class Strengths(Result):
         >>> strengths(judged).to_polars().select("item", "rank").rows()
         [('x', 1), ('y', 2)]
         """
-        from scipy.special import stdtrit
-
-        wide = stdtrit(np.minimum(self.freedom, 1e9), 1 - self.alpha / 2) * self.standard_errors
-        preferences, order = self.preferences, self.order
+        (low, high), preferences, order = self._limits(), self.preferences, self.order
         table = pl.DataFrame(
             {
                 "query": pl.Series(list(preferences.queries), dtype=pl.String).gather(preferences.item_query[order]),
                 "item": pl.Series(list(preferences.items), dtype=pl.String).gather(order),
                 "strength": self.values[order],
-                "low": (self.values - wide)[order],
-                "high": (self.values + wide)[order],
+                "low": low[order],
+                "high": high[order],
             }
         )
         rank = pl.col("strength").rank("min", descending=True).over("query").cast(pl.Int64)
         return table.with_columns(pl.col("low", "high").fill_nan(None), rank=rank)
+
+    def _limits(self) -> tuple[Floats, Floats]:
+        """Ends of each strength's interval; NaN where there is none."""
+        from scipy.special import stdtrit
+
+        wide = stdtrit(np.minimum(self.freedom, 1e9), 1 - self.alpha / 2) * self.standard_errors
+        wide[self.freedom < ENOUGH_WORKERS - 1] = np.nan
+        raised, lowered = unlimited(self.inference_fit.preferences)
+        return np.where(lowered, np.nan, self.values - wide), np.where(raised, np.nan, self.values + wide)
 
 
 def strengths(
@@ -220,13 +223,13 @@ def strengths(
 ) -> Strengths:
     """Fit strengths of items to pairwise judgments, all queries together.
 
-    Several answers of one worker to one pair weigh as much as one.
+    Where several workers judged a query, several answers of one of them to one pair weigh as much as one.
 
     Parameters
     ----------
     preferences : Preferences
         Judgments.
-    method : {"bradley-terry", "consistent", "crowd-bt", "rank-centrality"}
+    method : {"bradley-terry", "crowd-bt", "rank-centrality"}
         Model. ``crowd-bt`` also estimates the quality of each worker, and needs workers.
     ridge : float, default 0.1
         Regularisation: pulls the strengths of a query towards each other.
@@ -264,6 +267,10 @@ def strengths(
         check_maximum_exists(preferences)
     known = MODELS[method].ties[0] if tie_model == "auto" else tie_model
     fit = fit_model(counted_once(preferences), method, Options(ridge, known, worker_prior, alpha, position))
+    workers = workers_by_query(preferences)
+    few = int(((workers > 1) & (workers < ENOUGH_WORKERS)).sum()) if fit.curvature is not None else 0
+    if few:
+        remarks += (Note("few-workers", count=few, queries=len(workers), least=ENOUGH_WORKERS),)
     return replace(fit, remarks=remarks)
 
 

@@ -1,53 +1,48 @@
-"""Tiers from strengths, references from preferences in one call, and what is still undecided."""
+"""Tiers from strengths, and references from preferences in one call."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Ints
-from rankdev._common.checks import check_choice, check_kind, check_number, check_seed, check_whole
+from rankdev._common.checks import check_choice, check_kind, check_number
 from rankdev._common.result import Result
 from rankdev._common.tables import is_table
-from rankdev.preferences._separation import Close
-from rankdev.preferences._sparse import cut_few_too
+from rankdev.errors import Note, counted
 from rankdev.preferences.judgments import Preferences
-from rankdev.preferences.models import MODELS
-from rankdev.preferences.rules import DENSE_UP_TO, RULES, Question
+from rankdev.preferences.order import joined, orders
 from rankdev.preferences.strengths import Strengths, strengths
 
 if TYPE_CHECKING:
     from rankdev.core.references import References
-    from rankdev.preferences.undecided import Undecided
+
+RULES = ("probability", "strict")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tiers(Result):
-    """Tiers of every query, best first.
+    """Tiers of every query, best first, and how surely they are separated.
 
     Attributes
     ----------
     strengths : Strengths
-        Strengths that were cut into tiers.
+        Strengths in whose order the items are.
     tiers : dict of str to list of list of str
         Tiers of each query, best first.
-    alpha : float
-        Level of the tests of pairs.
+    separated : dict of str to list of float
+        For each two neighbouring tiers of a query, the probability that an item of the upper one is better than an item
+        of the lower one, on average over their pairs.
+    coin_flips : dict of str to float
+        Probability that a query's judgments are coin flips.
     rule : str
-        Rule that cut the order; ``auto`` is replaced by the rule it chose.
-    max_depth : int or None
-        Largest number of tiers.
-    resamples : int
-        Bootstrap samples, for models without a likelihood.
-    seed : int
-        Seed of the bootstrap.
-    refit : str
-        When likelihood ratios are refitted.
+        Rule that cut the order.
+    probability : float
+        Probability that the rule asks for at every border.
     remarks : tuple of str
         Notes.
 
@@ -60,56 +55,59 @@ class Tiers(Result):
 
     strengths: Strengths = field(repr=False)
     tiers: dict[str, list[list[str]]]
-    alpha: float = 0.05
-    rule: str = "auto"
-    max_depth: int | None = None
-    resamples: int = 200
-    seed: int = 0
-    refit: str = "auto"
+    separated: dict[str, list[float]] = field(repr=False)
+    coin_flips: dict[str, float] = field(repr=False)
+    rule: str = "probability"
+    probability: float = 0.8
     remarks: tuple[str, ...] = ()
 
-    made_with = ("alpha", "rule", "max_depth", "resamples", "seed")
+    made_with = ("rule", "probability")
 
-    @cached_property
-    def close(self) -> tuple[Close, ...]:
-        """For each query the p-values of the pairs that might not differ."""
-        return _tests(self.strengths, self.alpha, self.rule, self.resamples, self.seed, self.refit)
-
-    def undecided(self) -> Undecided:
-        """Report what the tiers decide, what is undecided, and how many more judgments would decide it.
-
-        Returns
-        -------
-        Undecided
-            One row per query, and notes on the data.
+    @property
+    def conclusion(self) -> str:
+        """How many tiers there are, and how surely they are separated: one sentence.
 
         Examples
         --------
-        >>> from rankdev.preferences import tiers_from_preferences
-        >>> print(tiers_from_preferences([("q", "x", "y")] * 2 + [("q", "y", "x")]).undecided())
-        1 query, 2 items, 3 comparisons, 1 tier.
-        1 pair of neighbours could not be separated: tied.
-        About 45 more judgments would separate 1 of them, each with a chance of 50%.
+        >>> print(tiers_from_preferences([("q", "x", "y")] * 6).conclusion)
+        1 query, 2 items, 2 tiers; neighbouring tiers are separated with probability .95.
         """
-        from rankdev.preferences.undecided import find_undecided  # which needs this class
-
-        return find_undecided(self)
+        cuts, borders = self.tiers.values(), [border for query in self.separated.values() for border in query]
+        items, number = sum(len(tier) for cut in cuts for tier in cut), sum(map(len, cuts))
+        text = ", ".join([counted(len(cuts), "query"), counted(items, "item"), counted(number, "tier")])
+        if not borders:
+            return f"{text}."
+        low, middle, high = (f"{min(x, 0.99):.2f}"[1:] for x in (min(borders), float(np.median(borders)), max(borders)))
+        return f"{text}; neighbouring tiers are separated with probability " + (
+            f"{low}." if low == high else f"{low}–{high} (median {middle})."
+        )
 
     def summary(self) -> pl.DataFrame:
-        """Tabulate the tiers of each query and what is undecided; see :meth:`undecided`.
+        """Tabulate what the judgments of each query show.
 
         Returns
         -------
         polars.DataFrame
-            One row per query: query, items, comparisons, tiers, undecided, too_close, more, cyclic.
+            One row per query: query, items, comparisons, tiers, separated (the least probability at a border;
+            null where there is none), coin_flips.
 
         Examples
         --------
-        >>> from rankdev.preferences import tiers_from_preferences
-        >>> tiers_from_preferences([("q", "x", "y")] * 6).summary().select("items", "tiers", "undecided").rows()
-        [(2, 2, 0)]
+        >>> tiers_from_preferences([("q", "x", "y")] * 6).summary().select("items", "comparisons", "tiers").rows()
+        [(2, 6, 2)]
         """
-        return self.undecided().to_polars()
+        judged = self.strengths.preferences
+        return pl.DataFrame(
+            {
+                "query": list(self.tiers),
+                "items": [sum(map(len, cut)) for cut in self.tiers.values()],
+                "comparisons": np.bincount(judged.item_query[judged.winner], minlength=len(self.tiers)),
+                "tiers": [len(cut) for cut in self.tiers.values()],
+                "separated": [min(borders, default=None) for borders in self.separated.values()],
+                "coin_flips": list(self.coin_flips.values()),
+            },
+            schema_overrides={"query": pl.String, "separated": pl.Float64},
+        )
 
     def to_polars(self) -> pl.DataFrame:
         """Tabulate the tier of each item.
@@ -117,66 +115,46 @@ class Tiers(Result):
         Returns
         -------
         polars.DataFrame
-            One row per item: query, item, strength, low, high, rank (of its tier); best first.
+            One row per item, best first: query, item, strength, low, high, rank (of its tier), separated (the
+            probability at the border above its tier; null in the first).
 
         Examples
         --------
-        >>> from rankdev.preferences import tiers_from_preferences
         >>> tiers_from_preferences([("q", "x", "y")] * 6).to_polars().select("item", "rank").rows()
         [('x', 1), ('y', 2)]
         """
-        table = self.strengths.to_polars()
         ranks = [
-            (query, item, rank)
-            for query, tiers in self.tiers.items()
-            for rank, tier in enumerate(tiers, 1)
+            (query, item, rank, border)
+            for query, cut in self.tiers.items()
+            for rank, (tier, border) in enumerate(zip(cut, [None, *self.separated[query]], strict=True), 1)
             for item in tier
         ]
-        ranked = pl.DataFrame(ranks, schema=["query", "item", "rank"], orient="row")
-        joined = table.drop("rank").join(ranked, on=["query", "item"], how="left", maintain_order="left")
-        return joined.select("query", "item", "strength", "low", "high", "rank")
+        schema = {"query": pl.String, "item": pl.String, "rank": pl.Int64, "separated": pl.Float64}
+        ranked = pl.DataFrame(ranks, schema=schema, orient="row")
+        table = self.strengths.to_polars().drop("rank")
+        return table.join(ranked, on=["query", "item"], how="left", maintain_order="left")
 
 
-def tiers(
-    strengths: Strengths,
-    *,
-    alpha: float = 0.05,
-    rule: str = "auto",
-    max_depth: int | None = None,
-    resamples: int = 200,
-    seed: int = 0,
-    refit: str = "auto",
-) -> Tiers:
-    """Cut each query's order of strengths into tiers.
+def tiers(strengths: Strengths, *, rule: str = "probability", probability: float = 0.8) -> Tiers:
+    """Cut each query's order of strengths into tiers, from its own judgments alone.
 
-    Tests of pairs are clustered by worker where two or more workers judged a query, and likelihood-ratio tests
-    otherwise; Rank Centrality is tested by the bootstrap.
+    Neighbours share a tier unless an item of the upper tier is better than an item of the lower one with a probability
+    of at least ``probability``, on average over their pairs. If a query's judgments are more likely coin flips than an
+    order, all its items are tied.
 
     Parameters
     ----------
     strengths : Strengths
         Fitted strengths.
-    alpha : float, default 0.05
-        Level of the tests of the rules ``partition`` and ``leader``; the other rules need none.
-    rule : {"auto", "strict", "bic", "partition", "leader"}
-        ``auto`` compares the evidence for one tier, some tiers and a strict order, and takes the cut with the fewest
-        pair relations expected to be wrong. ``strict`` keeps every difference. ``bic`` joins neighbours as long as
-        the Bayesian information criterion improves. ``partition`` takes the cut with the fewest errors (separated
-        pairs within a tier, pairs not separated across tiers). ``leader``, the conservative one, starts a new tier
-        where an item differs from the first of the current tier, Holm-corrected over the query's pairs.
-    max_depth : int, optional
-        Largest number of tiers: those below are joined to the last. Default: no limit.
-    resamples : int, default 200
-        Bootstrap samples, for models without a likelihood.
-    seed : int, default 0
-        Seed of the bootstrap.
-    refit : {"auto", "always", "never"}
-        When the model is refitted for a likelihood ratio. ``auto``: where the result could depend on it.
+    rule : {"probability", "strict"}
+        ``probability`` is the rule above. ``strict`` keeps every difference, for those who trust each answer.
+    probability : float, default 0.8
+        Probability that separates two tiers.
 
     Returns
     -------
     Tiers
-        Tiers of each query, best first.
+        Tiers of each query, best first, with the probability at every border.
 
     Examples
     --------
@@ -187,62 +165,54 @@ def tiers(
     """
     check_kind("strengths", strengths, Strengths, "fit them with strengths(preferences)")
     check_choice("rule", rule, RULES)
-    check_choice("refit", refit, ("auto", "always", "never"))
-    alpha = check_number("alpha", alpha, 0, 1)
-    max_depth = None if max_depth is None else check_whole("max_depth", max_depth, 1)
-    resamples, seed = check_whole("resamples", resamples, 1), check_seed(seed)
-    chosen = _rule(strengths, rule)
-    result = Tiers(
+    probability = check_number("probability", probability, 0.5, 1)
+    cuts, separated, flips = {}, {}, {}
+    each = np.split(strengths.values, strengths.pairs.starts[1:-1])
+    for (query, items), values, order in zip(strengths.ordered_items().items(), each, orders(strengths), strict=True):
+        places = np.argsort(-values, kind="stable")
+        starts = np.flatnonzero(np.diff(-values[places], prepend=-np.inf) > 0)  # nothing orders equal strengths
+        flips[query] = order.coin_flips
+        needed = 0.0 if rule == "strict" else 1.0 if order.coin_flips >= 0.5 else probability
+        first, separated[query] = joined(order.better[np.ix_(places, places)], starts, needed)
+        cuts[query] = [items[start:stop] for start, stop in pairwise([*first, len(items)])]
+    flat = [query for query, cut in cuts.items() if flips[query] >= 0.5 and len(cut[0]) > 1]
+    return Tiers(
         strengths=strengths,
-        tiers={},
-        alpha=alpha,
-        rule=chosen,
-        max_depth=max_depth,
-        resamples=resamples,
-        seed=seed,
-        refit=refit,
+        tiers=cuts,
+        separated=separated,
+        coin_flips=flips,
+        rule=rule,
+        probability=probability,
+        remarks=tuple(_remarks(strengths, flat)),
     )
-    tests = result.close if RULES[chosen].tested else [None] * len(strengths.preferences.queries)
-
-    def cut(number: int) -> Ints:
-        return RULES[chosen].cut(Question(strengths, number, alpha, tests[number]))
-
-    cuts = cut_few_too(strengths, cut) if chosen == "auto" else [cut(number) for number in range(len(tests))]
-    for starts, (query, items) in zip(cuts, strengths.ordered_items().items(), strict=True):
-        edges = [*starts[:max_depth].tolist(), len(items)]
-        result.tiers[query] = [items[start:stop] for start, stop in pairwise(edges)]
-    return result
 
 
-def _rule(fit: Strengths, rule: str) -> str:
-    if rule == "auto":
-        rule = MODELS[fit.method].rule
-    longest = int(np.diff(fit.pairs.starts).max(initial=0))
-    return "partition" if rule in {"auto", "bic"} and longest > DENSE_UP_TO else rule
-
-
-def _tests(fit: Strengths, alpha: float, rule: str, resamples: int, seed: int, refit: str) -> tuple[Close, ...]:
-    if rule == "leader":
-        # Holm compares p-values with as little as alpha / pairs, and needs them exact
-        longest = int(np.diff(fit.pairs.starts).max(initial=0))
-        alpha, refit = alpha / max(1, longest * (longest - 1) // 2), "always"
-    return MODELS[fit.method].separation(fit, alpha, resamples, seed, refit)
+def _remarks(fit: Strengths, flat: list[str]) -> Iterator[str]:
+    judged = fit.preferences
+    if flat:
+        yield Note("no-order", count=len(flat), names=flat)
+    if len(judged.workers) == 1:
+        yield Note("one-worker", worker=judged.workers[0])
+    yield from fit.remarks
+    found = judged.diagnostics().values
+    for kind, column in (("repeated-judgments", "duplicates"), ("contradictions", "contradictions")):
+        if (count := int(found[column].sum())) and len(judged.workers) > 1:
+            yield Note(kind, count=count)
+    suspects = {} if fit.workers is None else fit.workers.suspects()
+    for kind, behaviour in (("random-workers", "spammer"), ("inverted-workers", "inverted")):
+        if names := suspects.get(behaviour):
+            yield Note(kind, count=len(names), names=names)
+    if not fit.converged:
+        yield Note("not-converged", steps=fit.iterations)
 
 
 def tiers_from_preferences(
     preferences: Any,
     method: str = "bradley-terry",
     *,
-    ridge: float = 0.1,
-    tie_model: str = "auto",
-    position: str = "ignore",
-    disconnected: str = "largest",
-    worker_prior: tuple[float, float] = (2.0, 1.0),
-    alpha: float = 0.05,
-    rule: str = "auto",
-    max_depth: int | None = None,
-    resamples: int = 200,
-    seed: int = 0,
+    rule: str = "probability",
+    probability: float = 0.8,
+    **options: Any,
 ) -> Tiers:
     """Fit strengths and cut them into tiers: :func:`strengths`, then :func:`tiers`.
 
@@ -250,28 +220,14 @@ def tiers_from_preferences(
     ----------
     preferences : Preferences, table, or rows
         Judgments, or what :meth:`Preferences.from_table` or :meth:`Preferences.from_rows` takes.
-    method : {"bradley-terry", "consistent", "crowd-bt", "rank-centrality"}
+    method : {"bradley-terry", "crowd-bt", "rank-centrality"}
         Model of the strengths.
-    ridge : float, default 0.1
-        Regularisation.
-    tie_model : {"auto", "half", "davidson"}
-        How ties are modelled.
-    position : {"ignore", "correct"}
-        Whether the effect of the order of presentation is removed.
-    disconnected : {"largest", "split", "error"}
-        What to do with items that no chain of comparisons connects; see :func:`strengths`.
-    worker_prior : tuple of float, default (2, 1)
-        Beta prior of the workers' quality (Crowd-BT).
-    alpha : float, default 0.05
-        Level of the tests of pairs.
-    rule : {"auto", "strict", "bic", "partition", "leader"}
-        Rule that cuts the order.
-    max_depth : int, optional
-        Largest number of tiers. Default: no limit.
-    resamples : int, default 200
-        Bootstrap samples, for models without a likelihood.
-    seed : int, default 0
-        Seed of the bootstrap.
+    rule : {"probability", "strict"}
+        Rule that cuts the order; see :func:`tiers`.
+    probability : float, default 0.8
+        Probability that separates two tiers.
+    **options : object
+        Other options of :func:`strengths`: ridge, tie_model, position, disconnected, worker_prior.
 
     Returns
     -------
@@ -283,16 +239,7 @@ def tiers_from_preferences(
     >>> tiers_from_preferences([("q", "x", "y")] * 6).tiers
     {'q': [['x'], ['y']]}
     """
-    fit = strengths(
-        as_preferences(preferences),
-        method,
-        ridge=ridge,
-        tie_model=tie_model,
-        position=position,
-        disconnected=disconnected,
-        worker_prior=worker_prior,
-    )
-    return tiers(fit, alpha=alpha, rule=rule, max_depth=max_depth, resamples=resamples, seed=seed)
+    return tiers(strengths(as_preferences(preferences), method, **options), rule=rule, probability=probability)
 
 
 def references_from_preferences(preferences: Any, method: str = "bradley-terry", **options: Any) -> References:
@@ -302,7 +249,7 @@ def references_from_preferences(preferences: Any, method: str = "bradley-terry",
     ----------
     preferences : Preferences, table, or rows
         Judgments, as :func:`tiers_from_preferences` takes them.
-    method : {"bradley-terry", "consistent", "crowd-bt", "rank-centrality"}
+    method : {"bradley-terry", "crowd-bt", "rank-centrality"}
         Model of the strengths.
     **options : object
         Other options of :func:`tiers_from_preferences`.

@@ -134,9 +134,10 @@ def flipped(judged: Preferences, inverted: list[str], fitted: Callable[[Preferen
 
 
 def counted_once(preferences: Preferences) -> Preferences:
-    """Weight the answers of one worker to one pair so that together they count as one.
+    """Weight the answers of one worker to one pair so that they count as one, where others judged the query too.
 
-    Two answers of one assessor, or of a language model asked again, are not independent evidence.
+    Two answers of one assessor, or of a language model asked again, are not independent evidence on what several think.
+    Where one worker judged alone they are: on what this worker thinks.
 
     >>> from rankdev.preferences import Preferences
     >>> counted_once(Preferences.from_rows([("q", "x", "y", "ann")] * 2 + [("q", "x", "y", "bob")])).weight.tolist()
@@ -146,9 +147,10 @@ def counted_once(preferences: Preferences) -> Preferences:
         return preferences
     key = preferences.pairs.of.astype(np.int64) * len(preferences.workers) + preferences.worker
     _, which, times = np.unique(key, return_inverse=True, return_counts=True)
-    if times.max(initial=1) == 1:
+    several = workers_by_query(preferences)[preferences.item_query[preferences.winner]] > 1
+    if not several.any() or times.max(initial=1) == 1:
         return preferences
-    weight = 1.0 / times[which]
+    weight = np.where(several, 1.0 / times[which], 1.0)
     return replace(preferences, weight=weight if preferences.weight is None else weight * preferences.weight)
 
 

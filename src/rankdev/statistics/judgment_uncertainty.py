@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +19,6 @@ from rankdev.errors import Note, UsageError, warn
 from rankdev.evaluation.scores import Scores
 from rankdev.io.loading import load_runs
 from rankdev.measures.base import MeasureLike
-from rankdev.preferences.evidence import effective_wins
 from rankdev.preferences.strengths import Strengths
 from rankdev.statistics._order_posterior import Judged, draw_strengths, ranking_curve
 from rankdev.statistics.panels import about_clusters, numbered, pairs_of
@@ -193,7 +192,7 @@ def evaluate_with_uncertainty(
     evaluate : callable, optional
         ``evaluate(tiers, runs, measures)``, which returns Scores. Default: :func:`rankdev.evaluate`.
     **options : object
-        Options of the references as judged: rule, max_depth, ridge, ties, disconnected.
+        Options of the references as judged: rule, probability, ridge, tie_model, disconnected.
 
     Returns
     -------
@@ -220,10 +219,8 @@ def evaluate_with_uncertainty(
     score = evaluate or _evaluate
     loaded = {name: _loaded(run) for name, run in check_mapping(runs, "runs", "{system: run}").items()}
     given = as_preferences(preferences)
-    # with one judge the order is that judge's own, and repeated answers are informative too
     alone = given.worker is not None and len(given.workers) == 1
-    known = replace(given, worker=None, workers=()) if alone else given
-    judged = tiers_from_preferences(known, "bradley-terry", seed=seed, **options)
+    judged = tiers_from_preferences(given, "bradley-terry", **options)
     scores = score(judged.tiers, loaded, measures)
     rng = np.random.Generator(np.random.Philox(seed + 1))
     members = None
@@ -253,7 +250,7 @@ def _against_orders(
 ) -> Iterator[Floats]:
     """Score each system against orders drawn from their posterior, given its own ranking."""
     items = list(fit.ordered_items().items())
-    judged = Judged.of([effective_wins(fit, query) for query in range(len(items))])
+    judged = Judged.of([_effective_wins(fit, query) for query in range(len(items))])
     ranked = load_runs(runs)
     lists = {name: {query: run[query] for query, _ in items if query in run} for name, run in ranked.items()}
     drawn = []
@@ -277,6 +274,25 @@ def _against_orders(
             found.append(_scored(again, name, ranked[name], lists[name], measures, score))
         for values in zip(*found, strict=True):
             yield np.concatenate(values)
+
+
+def _effective_wins(fit: Strengths, query: int) -> Floats:
+    """Count wins between places in the order of strengths, scaled to their number of independent judgments.
+
+    A tie is half a win each, and where there are ties all count more, since ties vary less than wins and losses.
+    Where workers' judgments are correlated, or the order of presentation was corrected for, all count less.
+    """
+    pairs = fit.pairs
+    start, stop = (int(place) for place in pairs.starts[query : query + 2])
+    mine = slice(*np.searchsorted(pairs.first, [start, stop]))
+    place = np.empty(stop - start, np.int64)
+    place[np.argsort(-fit.values[start:stop], kind="stable")] = np.arange(stop - start)
+    i, j = place[pairs.first[mine] - start], place[pairs.second[mine] - start]
+    wins = np.zeros((stop - start, stop - start))
+    wins[i, j], wins[j, i] = pairs.score[mine], pairs.count[mine] - pairs.score[mine]
+    ties = min(pairs.ties[mine].sum() / max(pairs.count[mine].sum(), 1e-300), 0.95)
+    wins /= 1 - ties
+    return np.asarray(wins / fit.inflation[query])
 
 
 def _scored(

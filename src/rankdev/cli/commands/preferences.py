@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from rankdev.cli.outputs import (
     table_option,
     write_references,
 )
-from rankdev.cli.terminal import write_notes
+from rankdev.cli.terminal import for_command, write_notes
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _number(text: str) -> str | float:
     "--method",
     type=RegisteredChoice("rankdev.preferences.strengths:METHODS"),
     default="bradley-terry",
-    help="bradley-terry, crowd-bt, rank-centrality, consistent.",
+    help="bradley-terry (default), crowd-bt, rank-centrality.",
 )
 @click.option("--ridge", default=0.1, show_default=True, help="Penalty on strengths.")
 @click.option(
@@ -106,19 +107,16 @@ def _number(text: str) -> str | float:
     default="largest",
     help="Unconnected groups: largest (default), split, error.",
 )
-@click.option("--alpha", default=0.05, show_default=True, help="Level at which items are separated.")
 @click.option(
     "--rule",
-    type=RegisteredChoice("rankdev.preferences.rules:RULES"),
-    default="auto",
-    help="auto (default), strict, bic, partition or leader.",
+    type=RegisteredChoice("rankdev.preferences.tiers:RULES"),
+    default="probability",
+    help="probability (default), or strict: trust each answer.",
 )
-@click.option("--max-depth", type=int, help="Merge all tiers below this many.")
-@click.option("--resamples", default=200, show_default=True, help="Bootstrap samples.")
+@click.option("--probability", default=0.8, show_default=True, help="Probability that separates two tiers.")
 @safe_csv_option
 @table_option("--strengths", "strengths_file", help="Also write strengths and intervals here.")
 @table_option("--workers", "workers_file", help="Also write each worker's quality here (crowd-bt).")
-@seed_option
 def preferences_command(
     source: str,
     columns: Any,
@@ -130,12 +128,17 @@ def preferences_command(
     method: str,
     **options: Any,
 ) -> None:
-    """Turn pairwise judgments into references, with ties where the evidence is too weak to order.
+    """Turn pairwise judgments into references.
+
+    Neighbours in the order of strengths share a rank unless one is better with a probability of at least --probability.
+    If judgments are more likely coin flips than an order, all items of their query are tied.
 
     PREFS: a table with query, winner, loser, or query, two items and an outcome, and optionally worker and tie; or
     lines 'topic a b winner'.
     """
     from rankdev.core.references import References
+    from rankdev.display.layout import paragraph
+    from rankdev.display.report import screen_width
     from rankdev.judging.items import read_items
     from rankdev.preferences import tiers_from_preferences
 
@@ -149,7 +152,10 @@ def preferences_command(
     if workers_file is not None and found.strengths.workers is not None:
         tables[workers_file] = found.strengths.workers.to_polars()
     write_references(References.from_tiers(found.tiers), output, tables)
-    click.echo(found.undecided(), err=True)
+    command, width = click.get_current_context().command, screen_width(sys.stderr)
+    notes = [note for note in found.remarks if strengths_file is not None or getattr(note, "kind", "") != "few-workers"]
+    for text in (found.conclusion, *(for_command(note, command) for note in notes)):
+        click.echo("\n".join(paragraph(text, width)), err=True)
 
 
 @click.command(

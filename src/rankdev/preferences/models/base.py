@@ -10,11 +10,9 @@ import numpy as np
 
 from rankdev._common.arrays import Floats
 from rankdev.preferences._pairs import Pairs
-from rankdev.preferences._separation import Close, separation
 
 if TYPE_CHECKING:
     from rankdev.preferences.judgments import Preferences
-    from rankdev.preferences.strengths import Strengths
     from rankdev.preferences.workers import WorkerQuality
 
 
@@ -58,12 +56,7 @@ class Model(ABC):
     ties: ClassVar[tuple[str, ...]] = ("half",)  # how it can model ties, the best first
     corrects_position: ClassVar[bool] = False
     needs_inference_fit: ClassVar[bool] = False  # its own standard errors are too small to test by
-    rule: ClassVar[str] = "auto"  # cuts its order into tiers by default
 
     @abstractmethod
     def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
         """Fit to ``pairs``, which count the judgments by ``preferences.weight``."""
-
-    def separation(self, fit: Strengths, alpha: float, resamples: int, seed: int, refit: str) -> tuple[Close, ...]:
-        """Test the pairs of each query: clustered by worker where there are two or more, else by likelihood."""
-        return tuple(separation(fit, query, alpha, refit) for query in range(len(fit.preferences.queries)))

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankdev._common.arrays import Floats
-from rankdev.errors import UsageError
 from rankdev.preferences._fitting import centred
 from rankdev.preferences._pairs import Pairs, sums
-from rankdev.preferences._separation import Close, bootstrap_separation
-from rankdev.preferences._uncertainty import EXACT_UP_TO, resampled_strengths
+from rankdev.preferences._uncertainty import EXACT_UP_TO
 from rankdev.preferences.models.base import Fitted, Model, Options
-from rankdev.preferences.workers import workers_by_query
 
 if TYPE_CHECKING:
     from rankdev.preferences.judgments import Preferences
-    from rankdev.preferences.strengths import Strengths
 
 
 TINY = 1e-300  # smaller probabilities count as 0
@@ -34,19 +29,6 @@ class RankCentrality(Model):
         """Find the stationary distribution of the walk."""
         values, iterations, converged = rank_centrality(pairs, options.ridge)
         return Fitted(values, pairs, iterations, converged)
-
-    def separation(self, fit: Strengths, alpha: float, resamples: int, seed: int, refit: str) -> tuple[Close, ...]:
-        """Refit to resampled judgments, since there is no likelihood."""
-        needed = math.ceil(2 / alpha)
-        if resamples < needed:
-            raise UsageError("few-resamples", resamples=resamples, level=alpha, needed=needed)
-        draws = np.stack([again.values for again in resampled_strengths(fit, resamples, seed)])
-        workers = workers_by_query(fit.preferences)
-        starts = fit.pairs.starts
-        return tuple(
-            bootstrap_separation(draws[:, starts[q] : starts[q + 1]], fit.values[starts[q] : starts[q + 1]], workers[q])
-            for q in range(len(fit.preferences.queries))
-        )
 
 
 def rank_centrality(
