@@ -52,7 +52,7 @@ def test_ppi(rankdev, folder):
         lines = [f"{s},{q},M,{value / 4 + shift}" for s, q, value in rows if int(q[1:]) < kept]
         (folder / f"{name}.csv").write_text("system,query,measure,value\n" + "\n".join(lines) + "\n")
     found = json.loads(rankdev("ppi", "human.csv", "model.csv", "--format", "json", "--figure", "x.png").out)
-    assert [row["b"] for row in found["rows"]] == [None, None, "b"]
+    assert [row["b"] for row in found["rows"]] == [None, None, "a"]
     assert found["rows"][0]["model"] > found["rows"][0]["high"]
     assert (folder / "x.png").exists()
     assert rankdev("ppi", "human.csv", "model.csv", "-m", "M").status == 0
