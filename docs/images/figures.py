@@ -78,7 +78,7 @@ FIGURES: Mapping[str, Callable[[Data], Figure]] = {
         rd.significance(data.simulated, test="randomization", correction="none").discriminative_power().plot()
     ),
     "agreement": lambda data: rd.agreement(data.simulated).plot(),
-    "plan": lambda data: rd.plan(data.scores, "popular", "blended", "RDQ@5", difference=0.1).plot(),
+    "plan": lambda data: rd.plan(data.scores, "blended", "popular", "RDQ@5", difference=0.1).plot(),
     "bounds": lambda data: rd.bounds(_judged(), data.runs, ("RDQ@5", "RBP(p=0.8)@5")).plot(),
     "people": lambda data: rd.agreement_with_people(data.scores, data.verdicts).plot(),
     "tiers": lambda data: rd.tiers(rd.strengths(rd.read_preferences(str(DEMO.joinpath("judgments.csv"))))).plot(),

@@ -63,7 +63,7 @@ def plot_leaderboard(found: Leaderboard, measure: str | None = None) -> Figure:
     more = f"\n{rows.height - shown:,} more in the table" if rows.height > shown else ""
     spread = f", {percent(1 - found.alpha)} interval" if rows["low"].count() else ""
     left.set(xlabel=f"mean {chosen}{spread}{more}", ylim=(shown - 0.5, -0.5))
-    right.set(xlabel="rank, and what the decisions leave", xlim=(0.5, rows.height + 0.5))
+    right.set(xlabel="rank, and those that remain possible", xlim=(0.5, rows.height + 0.5))
     right.xaxis.get_major_locator().set_params(integer=True)
     for axis in (left, right):
         axis.grid(visible=False, axis="y")

@@ -172,16 +172,18 @@ def plot_plan(found: Plan) -> Figure:
     axis.axhline(found.power, color="#777777", linewidth=0.8)
     if np.isfinite(found.queries):
         axis.axvline(found.queries, color="#777777", linewidth=0.8, linestyle=":")
+    if np.isfinite(found.assured):
+        axis.axvline(found.assured, color=COLOURS[2], linewidth=1.2, label=f"enough, 90% sure: {count(found.assured)}")
     if np.isfinite(found.low):
         last = max(sizes[-1], found.high) if np.isfinite(found.high) else 2 * sizes[-1]
         label = f"{found.unit} needed, 95%: {count(found.low)} to {count(found.high)}"
         axis.axvspan(found.low, min(last, found.high), color=COLOURS[0], alpha=0.1, linewidth=0, label=label)
         over_queries(axis, [int(min(sizes[0], found.low)), int(last)])
     axis.set(xlabel=f"{found.unit} n", ylabel=f"power to detect {found.difference:.4g}", ylim=(-0.02, 1.02))
-    axis.legend(frameon=False)
+    axis.legend(frameon=False, loc="lower right")
     pair = " and ".join(shortened(name) for name in (found.a, found.b))
     if np.isnan(found.queries):
         return titled(drawn, f"The pilot cannot tell how many {found.unit} {pair} need in {found.measure}")
     enough = count(found.assured) if np.isfinite(found.assured) else "More than ten million"
-    powered = f"{percent(found.power)} power to distinguish {pair} in {found.measure}"
+    powered = f"{percent(found.power)} power (90% sure) to tell {pair} apart in {found.measure}"
     return titled(drawn, f"{enough} {found.unit} give {powered}")

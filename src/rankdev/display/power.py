@@ -42,6 +42,8 @@ def plot_power(power: Power) -> Figure:
     look, replaced = looks(power.measures), np.median(power.replaced, axis=1)
     for name, values in zip(power.measures, replaced, strict=True):
         drawn.axes[0].plot(power.sizes, values, color=look[name]["color"], linewidth=0.8, linestyle=":")
+    if not np.isnan(replaced).all():
+        drawn.axes[0].set_xlabel(f"{power.unit} n; thin dots: drawn with replacement")
     return titled(drawn, f"The higher a curve, the fewer {power.unit} a significant difference needs")
 
 
