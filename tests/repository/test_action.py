@@ -71,7 +71,7 @@ def test_nothing_is_installed_where_rankdev_is_there(runner):
     ("arguments", "status", "summary"),
     [
         ("places.jsonl popular.run blended.run -m RDQ@5 --margin 0.02", 0, "blended"),
-        ("places.jsonl blended.run popular.run\n  -m RDQ@5 --margin .02\n --name 'an \"old\" one' --name new", 3, "| query"),
+        ("places.jsonl blended.run popular.run\n  -m RDQ@5 --margin .02\n --name 'my \"old\"' --name b", 3, "| query"),
         ("places.jsonl popular.run", 2, ""),
     ],
 )
