@@ -129,7 +129,7 @@ def test_standard_input_from_a_file_is_an_input(shell, folder):
 
 def test_csv_on_standard_input_is_recognised(shell):
     scored = "rankdev eval places.jsonl blended.run nearest.run -q --format csv"
-    assert "Differences" in shell(f"{scored} | rankdev compare --scores -").out
+    assert "verdict" in shell(f"{scored} | rankdev compare --scores -").out
 
 
 def test_standard_input_can_be_the_run(shell):
