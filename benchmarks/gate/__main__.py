@@ -61,7 +61,7 @@ def decided(old: np.ndarray, new: np.ndarray, margin: np.ndarray) -> dict[str, n
     family = Family(
         np.concatenate([old, new]).T, np.arange(old.shape[1]), trials + np.arange(trials), np.arange(trials), 1.0
     )
-    low, high = student(family).interval(family, np.full(trials, ALPHA))
+    low, high = student(family, ALPHA).interval(family, np.full(trials, ALPHA))
     raw = new.mean(axis=1) < (1 - THRESHOLD) * old.mean(axis=1)
     return {"raw fails": raw, "gate fails": high < -margin, "gate passes": low > -margin}
 

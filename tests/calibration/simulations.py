@@ -56,7 +56,7 @@ def samples(values: np.ndarray, span: float = np.inf) -> Family:
 
 
 def limits(one: Family, level: float = ALPHA) -> tuple[np.ndarray, np.ndarray]:
-    return student(one).interval(one, np.full(one.pairs, level))
+    return student(one, level).interval(one, np.full(one.pairs, level))
 
 
 def pairs(trials: int) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def pairs(trials: int) -> Iterator[Finding]:
     for kind, draw in KINDS.items():
         for n in (6, 10, 25, 50):
             one = samples(draw(np.random.default_rng([n, len(kind)]), (trials, n)))
-            for name, tested in (("t", student(one)), ("randomization", randomization(one, 1999, 0))):
+            for name, tested in (("t", student(one, ALPHA)), ("randomization", randomization(one, 1999, 0))):
                 low, high = tested.interval(one, np.full(trials, ALPHA))
                 held = float(((low <= 0) & (high >= 0)).mean())
                 goal = 0.85 if kind == "exponential" else 0.95
@@ -178,7 +178,7 @@ def families(trials: int) -> Iterator[Finding]:
                 for _ in range(trials):
                     values = draw(rng, (n, 6)) / spread + shift * (np.arange(6) == 5)
                     one = Family(values, np.arange(n), a, b)
-                    false += bool((adjust(student(one).p, "holm", ALPHA)[0] <= ALPHA)[b != 5].any())
+                    false += bool((adjust(student(one, ALPHA / one.pairs).p, "holm", ALPHA)[0] <= ALPHA)[b != 5].any())
                 setting = f"six systems, {what}, {kind}, n = {n}"
                 yield Finding("any false rejection by `holm`", setting, false / trials, trials, 0.06, True)
     rng = np.random.default_rng(4)
@@ -303,7 +303,7 @@ def clusters(trials: int) -> Iterator[Finding]:
                 for _ in range(trials):
                     values, members = clustered(rng, kind, count, sizes)
                     one = Family(values[:, :2], np.arange(len(values)), np.array([1]), np.array([0]), clusters=members)
-                    false += student(one).p[0] <= ALPHA
+                    false += student(one, ALPHA).p[0] <= ALPHA
                 setting = f"{kind}, {count} clusters of {sizes}"
                 goal = 0.12 if kind == "skewed" else 0.07
                 yield Finding("`clusters`, false rejection", setting, false / trials, trials, goal, True)
@@ -346,7 +346,7 @@ def replicates(trials: int) -> Iterator[Finding]:
                     np.concatenate(variances), np.repeat([max(count - 1.0, 1.0) for count in runs], trials)
                 )
                 one = Family(columns, np.arange(n), places + trials, places, runs=between)
-                false = float((student(one).p <= ALPHA).mean())
+                false = float((student(one, ALPHA).p <= ALPHA).mean())
                 setting = f"{runs[0]} to {runs[1]} runs that vary by {stable:g} and .03, n = {n}"
                 yield Finding(
                     "`replicates`, false rejection", setting, false, trials, 0.11 if min(runs) == 1 else 0.09, True

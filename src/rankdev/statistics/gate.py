@@ -221,7 +221,7 @@ def _decide(
     """Return a row of the table: means, interval, and what is decided from it."""
     pair = design.scores
     measure, lower = pair.measures[m], pair.measures[m] in pair.lower_is_better
-    tested = student(family)
+    tested = student(family, alpha)
     (low,), (high,) = tested.interval(family, np.array([alpha]))
     worst, best = (-high, -low) if lower else (low, high)
     same = unchanged or not family.moved.any()

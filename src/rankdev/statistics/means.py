@@ -40,7 +40,7 @@ def limits_of(design: Design, alpha: float) -> tuple[Floats, Floats]:
     limits = np.full((2, len(design.scores.systems), len(design.scores.measures)), np.nan)
     for m, (family, kind) in enumerate(zip(design.each(), design.scores.kinds, strict=True)):
         usual = family.values[0, family.second]  # the constants that they are compared with
-        low, high = student(family).interval(family, np.full(family.pairs, alpha))
+        low, high = student(family, alpha).interval(family, np.full(family.pairs, alpha))
         bottom, top = kind.range
         seen = family.values[:, family.first]
         within = bottom <= seen.min() and seen.max() <= top

@@ -55,14 +55,18 @@ def unseen(queries: int, level: Floats | float) -> Floats:
     return np.asarray(1 - (np.asarray(level) / 2) ** (1 / queries))
 
 
-def student(family: Family) -> Tested:
-    """Test by Student's t."""
+def student(family: Family, finest: float) -> Tested:
+    """Test by Student's t; ``finest`` is the smallest level that the correction may ask for.
+
+    Where no sign test of the queries that differ could reject at that level, p is at least what such a test could reach.
+    """
     from scipy import special
 
     error, freedom = family.student
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(family.mean == 0, 0.0, np.abs(family.mean) / error)
-    p = np.maximum(2 * special.stdtr(freedom, -t), fewest_p(family))
+    p, least = 2 * special.stdtr(freedom, -t), fewest_p(family)
+    p = np.where((least > finest) | (error == 0), np.maximum(p, least), p)  # equal differences have no error to go by
 
     def limits(level: Floats) -> tuple[Floats, Floats]:
         half = special.stdtrit(freedom, 1 - level / 2) * error

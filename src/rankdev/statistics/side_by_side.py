@@ -141,7 +141,8 @@ class AgreementWithPeople(Result):
         low, high = -np.ones(len(first)), np.ones(len(first))
         if len(first) and self.units.max() > 0:
             family = Family(self.hits, np.arange(len(self.units)), first, second, 1.0, self.units)
-            low, high = student(family).interval(family, np.full(len(first), self.alpha / len(first)))
+            level = self.alpha / len(first)
+            low, high = student(family, level).interval(family, np.full(len(first), level))
         return pl.DataFrame({**names, "difference": apart, "low": low, "high": high})
 
     @property

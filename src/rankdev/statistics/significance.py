@@ -409,8 +409,8 @@ def significance(
         check_number("margin", margin, 0)
         check_reach("margin", margin, design.scores)
 
-    def perform(one: Family) -> Tested:
-        return student(one) if test == "t" else randomization(one, permutations, seed)
+    def perform(one: Family, finest: float) -> Tested:
+        return student(one, finest) if test == "t" else randomization(one, permutations, seed)
 
     made: dict[str, Any] = {
         **{"test": test, "correction": correction, "family": family, "alpha": alpha, "seed": seed, "margin": margin},
@@ -444,11 +444,16 @@ def losses_of(design: Design, families: Sequence[Family]) -> str:
 
 
 def _tested(
-    design: Design, parts: Mapping[str, Sequence[Family]], perform: Callable[[Family], Tested], made: Mapping[str, Any]
+    design: Design,
+    parts: Mapping[str, Sequence[Family]],
+    perform: Callable[[Family, float], Tested],
+    made: Mapping[str, Any],
 ) -> dict[str, Significance]:
     """Test the families of parts of the queries, one per measure, corrected together over the parts."""
     names, count = list(parts), len(design.scores.measures)
-    tested = {name: [perform(one) for one in own] for name, own in parts.items()}
+    together = sum(own[0].pairs for own in parts.values()) * (count if made["family"] == "all" else 1)
+    finest = made["alpha"] / (1 if made["correction"] == "none" else together)
+    tested = {name: [perform(one, finest) for one in own] for name, own in parts.items()}
     columns: dict[tuple[str, int], dict[str, Any]] = {}
     groups = (
         [[(name, m) for m in range(count) for name in names]]
