@@ -22,8 +22,7 @@ from experiments.cross_encoder import CrossEncoders
 from experiments.places import Floats, built_in_city, read_places
 from experiments.rerankers import Trees, references_of, rerank
 from experiments.search import Weights, collect
-from rankdev.studies.poi.output import statements_of
-from rankdev.studies.poi.study import FULL, LEAST, Poi, Protocol, run_poi
+from rankdev.studies.poi import FULL, LEAST, Poi, Protocol, run_poi, statements_of
 
 PLAN = json.loads(Path(__file__).with_name("worlds.json").read_text("utf-8"))
 WORLDS: Mapping[str, Mapping[str, Any]] = PLAN["worlds"]

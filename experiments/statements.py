@@ -20,9 +20,8 @@ import polars as pl
 
 from rankdev.io.tables import runs_in
 from rankdev.studies._published import published
-from rankdev.studies.poi.output import statements_of
-from rankdev.studies.poi.study import run_poi
-from rankdev.studies.track.study import Track, run_track
+from rankdev.studies.poi import run_poi, statements_of
+from rankdev.studies.track import Track, run_track
 
 SEEDS = (0, 1, 2)
 STRONGEST = {

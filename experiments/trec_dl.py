@@ -19,8 +19,8 @@ from benchmarks.preferences.orders import model_judgments, preference_references
 
 import rankdev as rd
 from rankdev.io.tables import runs_in
-from rankdev.studies.poi.study import run_poi
-from rankdev.studies.track.study import Track, run_track, tier_statistics
+from rankdev.studies.poi import run_poi
+from rankdev.studies.track import Track, run_track, tier_statistics
 
 M1, M2, SHARP, NATIVE = "RDQ(penalty=m1)@10", "RDQ@10", "RDQ(alpha=4)@10", "nDCG(dcg=exp-log2)@10"
 POWER = (NATIVE, M1, M2, SHARP, "AP@10")

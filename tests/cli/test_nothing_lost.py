@@ -77,8 +77,8 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(rankdev, monk
 
 @pytest.mark.parametrize("call", [("study", "poi"), ("study", "track", PLACES, ".")], ids=" ".join)
 def test_pictures_that_cannot_be_drawn_are_refused_before_the_work(rankdev, monkeypatch, folder, call):
-    monkeypatch.setattr("rankdev.studies.poi.study.run_poi", lambda *a, **k: pytest.fail("the work has begun"))
-    monkeypatch.setattr("rankdev.studies.track.study.run_track", lambda *a, **k: pytest.fail("the work has begun"))
+    monkeypatch.setattr("rankdev.studies.poi.run_poi", lambda *a, **k: pytest.fail("the work has begun"))
+    monkeypatch.setattr("rankdev.studies.track.run_track", lambda *a, **k: pytest.fail("the work has begun"))
     done = rankdev(*call, "--figures", f"{PLACES}/pictures")
     assert done.status == 2
     assert f"{PLACES}/pictures: cannot write here" in done.err

@@ -17,9 +17,9 @@ import numpy as np
 
 import rankdev as rd
 from rankdev.studies.controlled import run_controlled
-from rankdev.studies.poi.study import Protocol, run_poi
+from rankdev.studies.poi import Protocol, run_poi
 from rankdev.studies.simulation import simulate
-from rankdev.studies.track.study import run_track
+from rankdev.studies.track import run_track
 from tests.common.claims import CLAIMS
 from tests.golden import inputs
 from tests.golden.inputs import demo, demo_references, demo_runs, demo_scores, groups, random_scores

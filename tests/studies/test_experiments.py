@@ -9,8 +9,8 @@ from experiments import city, leave_out, pages, power_map, statements, trec_dl
 from tests.common.tiny_bert import save_tiny_berts
 
 import rankdev as rd
-from rankdev.studies.poi.study import Protocol
-from rankdev.studies.track import study as tracks
+from rankdev.studies import track as tracks
+from rankdev.studies.poi import Protocol
 
 SIGNS = [*string.ascii_lowercase, *string.digits, ";", ","]
 

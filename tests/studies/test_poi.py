@@ -11,10 +11,9 @@ import rankdev as rd
 from rankdev.cli import cli
 from rankdev.io.tables import runs_in
 from rankdev.measures import parse_all
+from rankdev.studies import poi
 from rankdev.studies._published import published
-from rankdev.studies.poi import study as poi
-from rankdev.studies.poi.output import _extreme, poi_report, power_table, save_poi_figures, system_grid
-from rankdev.studies.poi.study import Protocol, run_poi
+from rankdev.studies.poi import Protocol, _extreme, poi_report, power_table, run_poi, save_poi_figures, system_grid
 from rankdev.studies.simulation import simulate
 
 TINY = Protocol(300, (25, 50, 100), 10, 60)

@@ -8,9 +8,9 @@ from tests.raising import noted, raises
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.studies.track import study as track_study
-from rankdev.studies.track.output import save_track_figures, track_report
-from rankdev.studies.track.study import run_track
+from rankdev.studies import track as track_study
+from rankdev.studies._track_output import save_track_figures, track_report
+from rankdev.studies.track import run_track
 
 QUERIES = 40
 SMALL = track_study.Protocol(12, 99, 20, 3)

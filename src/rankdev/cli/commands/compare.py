@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.designs import (
-    analyse_segments,
-    clusters_option,
-    matching_runs,
-    read_clusters,
-    read_segments,
-    replicates_option,
-)
 from rankdev.cli.help import Command, RegisteredChoice, SharedOption
 from rankdev.cli.inputs import (
+    analyse_segments,
+    clusters_option,
     collection_option,
     load_collections,
     load_scores,
+    matching_runs,
     read_chosen_scores,
+    read_clusters,
+    read_segments,
+    replicates_option,
     score_options,
     score_runs,
 )

@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.designs import analyse_segments, clusters_option, read_clusters, segments_option
 from rankdev.cli.help import Command
-from rankdev.cli.inputs import losses_of_runs, score_runs
+from rankdev.cli.inputs import (
+    analyse_segments,
+    clusters_option,
+    losses_of_runs,
+    read_clusters,
+    score_runs,
+    segments_option,
+)
 from rankdev.cli.options import (
     empty_option,
     like_option,

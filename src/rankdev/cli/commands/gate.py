@@ -10,9 +10,8 @@ import click
 from click.core import ParameterSource
 
 from rankdev._common.files_in_use import is_special
-from rankdev.cli.designs import clusters_option, read_clusters, read_segments
 from rankdev.cli.help import Command
-from rankdev.cli.inputs import load_scores, source_options
+from rankdev.cli.inputs import clusters_option, load_scores, read_clusters, read_segments, source_options
 from rankdev.cli.options import refuse_unused
 from rankdev.cli.outputs import deliver, end, file_option
 from rankdev.errors import DataError, UsageError

@@ -6,13 +6,14 @@ import gc
 import os
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.commands._language_model import MODEL_OPTIONS, ask_model, model_options
 from rankdev.cli.help import Command, SharedOption
 from rankdev.cli.options import each_once, named_runs, one_measure_option, order_options, refuse_unused
 from rankdev.cli.outputs import encoded_table, safe_csv_option, table_option
@@ -21,12 +22,16 @@ from rankdev.errors import DataError, Note, UsageError, counted, warn
 
 if TYPE_CHECKING:
     from rankdev.core.ordering import Order, Ties
+    from rankdev.judging.chat import ChatJudge, Usage
     from rankdev.judging.grading import Grading
+    from rankdev.judging.items import Items
     from rankdev.judging.server import JudgeServer
     from rankdev.judging.sessions import Session
 
+
 PAGE_OPTIONS = ("check", "host", "port", "public_url", "no_browser", "grades")
 TEAM_OPTIONS = ("judges", "gold")
+MODEL_OPTIONS = ("parallel", "budget", "both_orders", "budget_tokens")
 
 
 def page_options(command: Any) -> Any:
@@ -44,6 +49,20 @@ def team_options(command: Any) -> Any:
     for option in (
         click.option("--gold", cls=SharedOption, metavar="FILE", help="Pairs whose answer is known."),
         click.option("--judges", cls=SharedOption, metavar="NAME,...", help="A link for each, and none for all."),
+    ):
+        command = option(command)
+    return command
+
+
+def model_options(command: Any) -> Any:
+    """Add the options of --model, which ``rankdev help models`` explains."""
+    for option in (
+        click.option("--budget-tokens", cls=SharedOption, type=int, help="With --model: maximum number of tokens."),
+        click.option("--both-orders", cls=SharedOption, is_flag=True, help="With --model: ask in both orders."),
+        click.option("--budget", cls=SharedOption, type=int, help="With --model: maximum number of questions."),
+        click.option(
+            "--parallel", cls=SharedOption, default=8, show_default=True, help="With --model: questions at once."
+        ),
     ):
         command = option(command)
     return command
@@ -274,3 +293,73 @@ def pool_command(runs: tuple[str, ...], depth: int, texts: str | None, order: Or
     with writing(output) as stream:
         stream.write(content)
     write_line(f"{counted(len(items), 'item')} of {counted(items['query'].n_unique(), 'query')}")
+
+
+def ask_model(
+    shown: Items,
+    database: str,
+    model: tuple[str, str],
+    goal: dict[str, Any],
+    *,
+    parallel: int,
+    budget: int | None,
+    guidelines: str | None,
+    **options: Any,
+) -> None:
+    """Ask a language model, and keep its answers in the database under its name."""
+    from rankdev.judging.chat import ChatJudge
+    from rankdev.judging.collect import collect
+    from rankdev.judging.store import Store
+
+    url, name = model
+    options |= {"texts": shown.texts(), "query_texts": shown.query_text}
+    judge = ChatJudge(url, model=name, instructions=guidelines, **options)
+    Store(database).close()  # a database, whatever its name
+    pool = shown.pool
+    interrupted = None
+    with _watched(judge):
+        try:
+            found = collect(judge, pool.grades or pool.items, budget=budget, file=database, parallel=parallel, **goal)
+        except KeyboardInterrupt as interrupt:
+            if not hasattr(interrupt, "collected"):
+                raise
+            interrupted, found = interrupt, interrupt.collected
+    write_notes(found.remarks)
+    write_line(f"{counted(found.asked, 'answer')} of {name} in {database}; {found.stopped}; {_used(judge.usage)}")
+    if interrupted is not None:
+        raise interrupted
+
+
+@contextmanager
+def _watched(judge: ChatJudge) -> Iterator[None]:
+    """Show on a terminal what was used so far, twice a second."""
+    done = Event()
+
+    def show() -> None:
+        while not done.wait(0.5):
+            usage = judge.usage
+            line = f"{counted(usage.answers, 'answer')}, {counted(usage.tokens, 'token')}"
+            print(f"\r{line}", end=" ", file=sys.stderr, flush=True)
+
+    watch = Thread(target=show, daemon=True)
+    if sys.stderr.isatty():
+        watch.start()
+    try:
+        yield
+    finally:
+        done.set()
+        if watch.is_alive():
+            watch.join()
+            print(file=sys.stderr)
+
+
+def _used(usage: Usage) -> str:
+    """Summarise calls and tokens."""
+    parts = [f"{counted(usage.calls, 'call')}, {counted(usage.tokens, 'token')}"]
+    if usage.invalid:
+        parts.append(f"{counted(usage.invalid, 'reply', 'was')} not valid")
+    if usage.changed:
+        parts.append(f"{counted(usage.changed, 'answer')} changed with the order")
+    if usage.retried:
+        parts.append(f"{counted(usage.retried, 'call', 'was')} made again")
+    return "; ".join(parts)

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli.commands.compare import correction_option, permutations_option, test_option
-from rankdev.cli.designs import clusters_option, matching_runs, read_clusters, replicates_option
 from rankdev.cli.help import Command
-from rankdev.cli.inputs import analyse_source, collection_option, score_options
+from rankdev.cli.inputs import (
+    analyse_source,
+    clusters_option,
+    collection_option,
+    matching_runs,
+    read_clusters,
+    replicates_option,
+    score_options,
+)
 from rankdev.cli.options import refuse_unused
 from rankdev.cli.outputs import deliver, draw, end, figure_option
 

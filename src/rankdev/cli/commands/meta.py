@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.designs import analyse_segments, clusters_option, read_clusters
 from rankdev.cli.help import Command
-from rankdev.cli.inputs import load_scores, score_options, simulation_options
+from rankdev.cli.inputs import (
+    analyse_segments,
+    clusters_option,
+    load_scores,
+    read_clusters,
+    score_options,
+    simulation_options,
+)
 from rankdev.cli.options import (
     each_once,
     name_option,

@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.designs import analyse_segments, clusters_option, read_clusters
 from rankdev.cli.help import Command
-from rankdev.cli.inputs import analyse_source, collection_option, load_scores, score_options, simulation_options
+from rankdev.cli.inputs import (
+    analyse_segments,
+    analyse_source,
+    clusters_option,
+    collection_option,
+    load_scores,
+    read_clusters,
+    score_options,
+    simulation_options,
+)
 from rankdev.cli.options import refuse_unused, whole_numbers
 from rankdev.cli.outputs import deliver, draw, figure_option, working_progress
 from rankdev.errors import UsageError

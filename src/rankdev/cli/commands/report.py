@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rankdev.cli.designs import (
+from rankdev.cli.help import Command
+from rankdev.cli.inputs import (
     clusters_option,
     matching_runs,
     read_clusters,
@@ -21,7 +22,6 @@ from rankdev.cli.designs import (
     replicates_option,
     segments_option,
 )
-from rankdev.cli.help import Command
 from rankdev.cli.options import empty_option, measure_option, name_option, named_runs, order_options, seed_option
 from rankdev.cli.outputs import page_option, reading_progress
 

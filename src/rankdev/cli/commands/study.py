@@ -53,8 +53,7 @@ def poi_command(
     form a grid.
     """
     from rankdev.io.tables import runs_in
-    from rankdev.studies.poi.output import poi_report, save_poi_figures
-    from rankdev.studies.poi.study import run_poi
+    from rankdev.studies.poi import poi_report, run_poi, save_poi_figures
 
     systems = None if runs is None else runs_in(runs)
     with working_progress("points of interest") as progress:
@@ -100,8 +99,8 @@ def track_command(
     per system. Ctrl-C shows the tables that are finished.
     """
     from rankdev.io.tables import runs_in
-    from rankdev.studies.track.output import save_track_figures, track_report
-    from rankdev.studies.track.study import run_track
+    from rankdev.studies._track_output import save_track_figures, track_report
+    from rankdev.studies.track import run_track
 
     edges: dict[str, Any] = {
         "reference_sizes": whole_numbers(reference_sizes, "--reference-sizes"),

@@ -92,7 +92,7 @@ class Track(Tabular):
 
     def to_polars(self) -> pl.DataFrame:
         """One row per fact: part, measure, statistic, value, low, high."""
-        from rankdev.studies.track.output import track_report
+        from rankdev.studies._track_output import track_report
 
         return track_report(self).rows
 

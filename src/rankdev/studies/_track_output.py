@@ -16,7 +16,7 @@ from rankdev.display.report import Report, Table
 from rankdev.display.style import PAGE, figure, looks, save, styled, titled
 from rankdev.errors import counted
 from rankdev.statistics.sensitivity import Sensitivity
-from rankdev.studies.track.study import KINDS, Track
+from rankdev.studies.track import KINDS, Track
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,1 +1,0 @@
-"""The paper's tables and figures for any track of runs and judgments."""
