@@ -58,7 +58,7 @@ def unseen(queries: int, level: Floats | float) -> Floats:
 def student(family: Family, finest: float) -> Tested:
     """Test by Student's t; ``finest`` is the smallest level that the correction may ask for.
 
-    Where no sign test of the queries that differ could reject at that level, p is at least what such a test could reach.
+    Where no sign test of the queries that differ could reject at that level, p is at least what it could reach.
     """
     from scipy import special
 
