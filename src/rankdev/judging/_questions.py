@@ -74,14 +74,12 @@ class Questions:
         with self._work:
             screen = self._screen(name, page)
             self._turn(screen)
+            asked = screen.asked
+        if asked is None:
+            asked = self._prepare(screen, now=True)
+        with self._work:
             self._work.notify()
-        if screen.asked is None:
-            self._prepare(screen, 1)
-            with self._work:
-                self._turn(screen)
-                self._work.notify()
-        with self._lock:
-            return screen.asked
+        return asked
 
     def ask_again(self, name: str, page: str, pair: Pair) -> None:
         """Put a pair on a judge's screen; what was there comes next."""
@@ -188,24 +186,30 @@ class Questions:
         screen.touch(used=used)
         return screen
 
-    def _prepare(self, screen: PairScreen, number: int = AHEAD) -> None:
-        """Choose pairs that are new to the judge and not chosen for another page; sides at random."""
+    def _prepare(self, screen: PairScreen, *, now: bool = False) -> Pair | None:
+        """Choose pairs that are new to the judge and not chosen for another page; ``now`` shows one, and returns it."""
         with self._fitting:
             self._learn()
             with self._lock:
-                screen.fresh = number == AHEAD  # unless an answer comes meanwhile
+                screen.fresh = not now  # unless an answer comes meanwhile
                 theirs = {sorted_pair(pair) for other in self._others(screen) for pair in other.ready}
+                taken, place = self._taken(screen), screen.place
+            found = self._choose(place, taken | theirs, 1 if now else AHEAD)
+            with self._lock:  # until a pair is on the screen: no other page can take it
                 taken = self._taken(screen)
-            chosen = self._choose(screen, taken | theirs, number)
-            with self._lock:
-                taken = self._taken(screen)
-                screen.ready = [pair for pair in chosen if sorted_pair(pair) not in taken]
-                if not screen.ready and theirs:  # the last pairs go to the page that asks first
-                    screen.ready = self._choose(screen, taken, 1)
-                    mine = {sorted_pair(pair) for pair in screen.ready}
-                    for other in self._screens.values():
-                        if other is not screen:
-                            other.ready = [pair for pair in other.ready if sorted_pair(pair) not in mine]
+                chosen = [pair for pair in found if sorted_pair(pair) not in taken]
+                if now and not chosen and (found or theirs):  # the last pairs go to the page that asks first
+                    chosen = self._choose(screen.place, taken, 1)
+                    mine = {sorted_pair(pair) for pair in chosen}
+                    for other in self._others(screen):
+                        other.ready = [pair for pair in other.ready if sorted_pair(pair) not in mine]
+                if chosen and screen.place != place and screen.row < STAY and chosen[0][0] != screen.query:
+                    screen.fresh = False  # the judge reads another query since: what is ready for it stays
+                else:
+                    screen.ready = chosen
+                if now:
+                    self._turn(screen)
+                return screen.asked
 
     def _others(self, screen: PairScreen) -> list[PairScreen]:
         return [other for other in self._screens.values() if other is not screen and other.open]
@@ -220,10 +224,10 @@ class Questions:
         pending = {sorted_pair(answer.pair) for answer, _ in self._pending}
         return self._on_others(screen) | mine | pending | screen.judge.done | self.gold.keys()
 
-    def _choose(self, screen: PairScreen, taken: set[Pair], number: int) -> list[Pair]:
-        """Choose pairs, several of one query in a row: a judge has to read each query anew."""
+    def _choose(self, place: tuple[str | None, int], taken: set[Pair], number: int) -> list[Pair]:
+        """Choose pairs, several of one query in a row: a judge has to read each query anew; sides at random."""
         chosen: list[Pair] = []
-        last, row = screen.query, screen.row
+        last, row = place
         if not self.strategy.unsettled():
             return chosen
         while len(chosen) < number:

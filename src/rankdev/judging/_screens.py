@@ -67,10 +67,15 @@ class PairScreen(Screen):
 
     judge: Judge
     asked: Pair | None = None
-    query: str | None = None  # of the pairs shown last, and how many they were
+    query: str | None = None  # see `place`
     row: int = 0
     ready: list[Pair] = field(default_factory=list)
     fresh: bool = False  # whether the ready questions were chosen after the judge's last answer
+
+    @property
+    def place(self) -> tuple[str | None, int]:
+        """The query of the pairs shown last, and how many they were."""
+        return self.query, self.row
 
     def show(self, pair: Pair) -> None:
         """Put a question on the screen."""
