@@ -80,7 +80,11 @@ def run_console(example: Example) -> str | None:
 
 
 def in_demo_folder(namespace: dict[str, object]) -> None:
-    """Examples find the files of `rankdev demo --save` where they run."""
+    """Examples find the files of `rankdev demo --save` where they run, and no measure of another page or a test."""
+    from rankdev.measures.base import REGISTRY
+
+    namespace["registered"] = dict(REGISTRY)
+    _register(_of_rankdev())
     folder = tempfile.mkdtemp()
     shutil.copytree(ROOT / "src/rankdev/data/demo", folder, dirs_exist_ok=True)
     namespace["folder"] = folder
@@ -91,9 +95,23 @@ def in_demo_folder(namespace: dict[str, object]) -> None:
 
 
 def back_home(namespace: dict[str, object]) -> None:
-    """Leave the folder and take it away."""
+    """Leave the folder and take it away, and with it the measures that the page defined."""
+    _register({**namespace["registered"], **_of_rankdev()})  # type: ignore[dict-item]
     os.chdir(HOME)
     shutil.rmtree(str(namespace["folder"]), ignore_errors=True)
+
+
+def _of_rankdev() -> dict[str, type]:
+    from rankdev.measures import REGISTRY
+
+    return {name: kind for name, kind in REGISTRY.items() if kind.__module__.startswith("rankdev.")}
+
+
+def _register(measures: dict[str, type]) -> None:
+    from rankdev.measures.base import REGISTRY
+
+    REGISTRY.clear()
+    REGISTRY.update(measures)
 
 
 PAGES = Sybil(
