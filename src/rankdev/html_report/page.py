@@ -19,16 +19,17 @@ from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.evaluate import Empty
 from rankdev.html_report._arrays import arrays_of, pools_of
 from rankdev.html_report._findings import Comparison, compare
-from rankdev.html_report._header import (
+from rankdev.html_report._html import Assets, packed, self_contained
+from rankdev.html_report._texts import (
     beginnings,
+    compared,
     heading_in,
     making_of,
     names_in,
     sentences_in,
     uncertainty_in,
+    verdict,
 )
-from rankdev.html_report._html import Assets, packed, self_contained
-from rankdev.html_report._sentences import compared, verdict
 from rankdev.html_report.playground import PLAYGROUND, playground, playground_settings
 from rankdev.io.loading import load_runs
 from rankdev.io.tables import check_page_name
