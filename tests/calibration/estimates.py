@@ -13,10 +13,9 @@ from scipy import stats
 import rankdev as rd
 from rankdev import results
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics._pilot import bounded_effect
-from rankdev.statistics._random_effects import combine
 from rankdev.statistics.means import fraction_limits
-from rankdev.statistics.planning import ASSURANCE
+from rankdev.statistics.meta_analysis import combine
+from rankdev.statistics.planning import ASSURANCE, bounded_effect
 from rankdev.statistics.power.student import effect_limits, power_of
 from rankdev.statistics.prediction_powered import estimate, least_half
 from rankdev.statistics.rank_correlation import tau_b

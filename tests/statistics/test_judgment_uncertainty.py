@@ -5,8 +5,13 @@ from numpy.testing import assert_allclose
 import rankdev as rd
 from rankdev.errors import UsageError
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics._order_posterior import _prior, ranking_curve
-from rankdev.statistics.judgment_uncertainty import UncertainScores, _places, evaluate_with_uncertainty
+from rankdev.statistics.judgment_uncertainty import (
+    UncertainScores,
+    _places,
+    _prior,
+    evaluate_with_uncertainty,
+    ranking_curve,
+)
 from tests.common.one_ranking import rdq
 from tests.raising import noted, raises, warns
 

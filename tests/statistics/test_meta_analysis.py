@@ -5,7 +5,7 @@ from scipy import stats
 
 import rankdev as rd
 from rankdev import results
-from rankdev.statistics._random_effects import _likelihood, combine, reml
+from rankdev.statistics.meta_analysis import _likelihood, combine, reml
 from tests.raising import noted, raises, warns
 
 # trials of the BCG vaccine (Colditz et al. 1994): cases and others with vaccine, cases and others without

@@ -8,7 +8,7 @@ import rankdev as rd
 from rankdev.display.dispatch import report_of
 from rankdev.errors import DataError, UsageError
 from rankdev.statistics.corrections import holm
-from rankdev.statistics.segments import named_segments
+from rankdev.statistics.design import named_segments
 from tests.raising import noted, raises
 
 

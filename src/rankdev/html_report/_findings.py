@@ -27,9 +27,8 @@ from rankdev.measures import parse_all
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.rdq import RDQ
 from rankdev.statistics.agreement import Agreement, agreement
+from rankdev.statistics.design import named_segments, replicated
 from rankdev.statistics.means import mean_intervals
-from rankdev.statistics.replicates import replicated
-from rankdev.statistics.segments import named_segments
 from rankdev.statistics.significance import Significance, significance
 
 MOST_SYSTEMS = 150  # on one page: it shows all their pairs

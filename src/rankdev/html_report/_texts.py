@@ -20,8 +20,8 @@ from rankdev.evaluation.scores import Scores
 from rankdev.html_report._arrays import SHOWN, tested_segments
 from rankdev.html_report._findings import Comparison
 from rankdev.statistics.decision import VERDICTS, detectable, refused
+from rankdev.statistics.design import in_words, replicated
 from rankdev.statistics.judgment_uncertainty import UncertainScores
-from rankdev.statistics.replicates import in_words, replicated
 
 TEXT = 300  # characters of a text that a page holds
 REMEDIES = {

@@ -18,10 +18,9 @@ from rankdev.evaluation.problems import unjudged_share
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.contrasts import Family, gains, on_clusters
 from rankdev.statistics.decision import Decision, GateVerdict, of_gate
-from rankdev.statistics.design import Design
+from rankdev.statistics.design import ALL, Design
 from rankdev.statistics.paired import student
 from rankdev.statistics.panels import check_reach
-from rankdev.statistics.segments import ALL
 from rankdev.statistics.significance import losses_of
 
 WORST = 20  # queries that lost most that are kept

@@ -16,10 +16,10 @@ from rankdev.errors import Note, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.contrasts import wanted_pairs
 from rankdev.statistics.decision import refused
+from rankdev.statistics.design import Replicated, in_words, replicated
 from rankdev.statistics.means import mean_intervals
 from rankdev.statistics.paired import USUAL
 from rankdev.statistics.panels import alike, as_scores, is_several
-from rankdev.statistics.replicates import Replicated, in_words, replicated
 from rankdev.statistics.significance import Significance, significance
 
 DAGGERS = "†‡§¶"

@@ -20,11 +20,10 @@ from rankdev.statistics._assumptions import remarks_on
 from rankdev.statistics.contrasts import Family, gains, on_clusters
 from rankdev.statistics.corrections import CORRECTIONS, adjust
 from rankdev.statistics.decision import Decision, Verdict, leading, of_losses, refused, verdicts
-from rankdev.statistics.design import Design
+from rankdev.statistics.design import ALL, Design
 from rankdev.statistics.discrimination import DiscriminativePower
 from rankdev.statistics.paired import USUAL, Tested, randomization, student
 from rankdev.statistics.panels import check_reach
-from rankdev.statistics.segments import ALL
 
 TESTS = ("t", "randomization")
 FAMILIES = ("measure", "all")

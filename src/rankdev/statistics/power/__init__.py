@@ -16,9 +16,8 @@ from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.flips import PValue, most_extremes
 from rankdev.statistics.panels import Panel, about_clusters, as_scores, carried, panels, pool_of
-from rankdev.statistics.power._saved import fingerprint, finished_sizes
 from rankdev.statistics.power._simulation import NOTHING, Simulation, queries_of
-from rankdev.statistics.power.result import Bucket, Power
+from rankdev.statistics.power.result import Bucket, Power, fingerprint, finished_sizes
 from rankdev.statistics.power.student import at_most, cannot_reject, fitting, usual
 
 SHARE = 0.25  # of the queries, above which subsamples overlap too much
