@@ -546,7 +546,7 @@ SENTENCES = {
     # decisions about pairs
     "only-baselines": "every system is a baseline; leave at least one to compare with them",
     "too-many-marks": "there are marks for at most {most} systems to compare with; got {count}: name fewer `baselines`",
-    "almost-identical": "{measure}: {count:pair of {pairs}} score almost identically; their intervals are"
+    "few-differ": "{measure}: {count:pair differs of {pairs}} on too few queries for any test; their intervals are"
     " deliberately wide",
     "dependent": "{measure}: queries such as {one} and {other}, whose ids begin alike ({groups:group}), are not"
     " independent: standard errors are about {times:.1f} times too small; pass the group of each query as `clusters`",

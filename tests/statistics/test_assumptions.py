@@ -39,6 +39,6 @@ def test_one_query_that_dominates():
 
 def test_almost_identical_pairs():
     apart = np.append(np.zeros(30), [0.1, 0.2])
-    assert noted(remarks_on(apart), "almost-identical", count=1, pairs=1)
+    assert noted(remarks_on(apart), "few-differ", count=1, pairs=1)
     assert "range-seen" not in kinds(remarks_on(apart))
     assert noted(remarks_on(apart, "mine"), "range-seen", measure="mine")

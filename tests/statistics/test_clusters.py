@@ -101,7 +101,7 @@ def test_wrong_clusters_are_refused():
     with raises("bad-value", UsageError, name="clusters"):
         rd.significance(scores, clusters=["u"] * 24)
     few = rd.significance(scores, clusters={query: i % 3 for i, query in enumerate(QUERIES)})
-    assert noted(few.remarks, "almost-identical", count=3)
+    assert noted(few.remarks, "few-differ", count=3)
     assert set(few.to_polars()["verdict"]) == {"cannot tell"}
 
 

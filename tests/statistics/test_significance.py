@@ -185,7 +185,7 @@ def test_fewer_than_six_differing_queries_decide_nothing(rng):
                 assert got["low"] <= got["difference"] - reach + 1e-12
                 assert got["high"] >= got["difference"] + reach - 1e-12
     few = rd.Scores(("a", "b"), tuple(map(str, range(40))), ("P@1",), np.zeros((2, 40, 1)))
-    assert noted(significance(few).remarks, "almost-identical", measure="P@1")
+    assert noted(significance(few).remarks, "few-differ", measure="P@1")
     assert str(significance(few).conclusion) == "b and a are identical in P@1 on these 40 queries."
     assert unseen(40, 0.05) == pytest.approx(1 - 0.025 ** (1 / 40))
 

@@ -32,7 +32,7 @@ def remarks_on(design: Design, families: Sequence[Family], found: Significance) 
     for measure, family, level, clear in zip(design.scores.measures, families, levels, significant, strict=True):
         few = int((2.0 ** (1 - family.moved) > level).sum())
         if few:
-            notes.append(Note("almost-identical", measure=measure, count=few, pairs=family.pairs))
+            notes.append(Note("few-differ", measure=measure, count=few, pairs=family.pairs))
             if not np.isfinite(family.span):
                 notes.append(Note("range-seen", measure=measure, range=family.reach))
         if len(family.rows.values) < FEWEST or design.clusters is not None:
