@@ -208,8 +208,8 @@ SENTENCES = {
     "notes-of-judges": "All notes about judges together are wrong with a probability of at most {alpha:.0%}, however"
     " often one looks; look at the answers before drawing conclusions.",
     "other-items": "{count:answer} in {path} ignored: about other items.",
-    "out-of-reach": "{count:query cannot of {queries}} be settled: with an answer to every pair about {wrong:.0%} would"
-    " still be wrong. Accept a larger `error`, allow more `repeats`, or give a `budget`.",
+    "out-of-reach": "{count:query is of {queries}} not settled with twice the answers that sorting needs: about"
+    " {wrong:.0%} is expected to be wrong. Accept a larger `error`, allow more `repeats`, or give a `budget`.",
     "random-unseen": "Random answers would not show here: that takes gold pairs, or pairs judged by two.",
     "right-judge": "prefers the right, whatever is there",
     "skipped-pairs": "{count:pair was} skipped by the judge; the last: {why}.",

@@ -34,8 +34,8 @@ def slow(query, a, b):
 
 
 def test_answers_do_not_depend_on_how_long_they_take():
-    found = rd.collect(alphabetical, ITEMS, budget=21, parallel=4)
-    assert rd.collect(slow, ITEMS, budget=21, parallel=4).to_polars().equals(found.to_polars())
+    found = rd.collect(alphabetical, ITEMS, budget=21, parallel=4, repeats=1)
+    assert rd.collect(slow, ITEMS, budget=21, parallel=4, repeats=1).to_polars().equals(found.to_polars())
     pairs = [(row[0], *sorted(row[1:3])) for row in found.to_polars().rows()]
     assert len(set(pairs)) == len(pairs) == 21
 
@@ -78,13 +78,13 @@ def test_pairs_without_an_answer_are_skipped_and_not_asked_again(parallel, tmp_p
 
     asked = []
     path = tmp_path / "answers.sqlite"
-    found = rd.collect(judge, ITEMS, file=path, parallel=parallel)
+    found = rd.collect(judge, ITEMS, file=path, parallel=parallel, repeats=1)
     assert len(set(asked)) == len(asked)
     skipped = sum("c" in pair for pair in asked)
     assert found.asked == len(asked) - skipped
     noted(found.remarks, "skipped-pairs", count=skipped, why="c is indecent")
     asked.clear()
-    again = rd.collect(judge, ITEMS, file=path, parallel=parallel)
+    again = rd.collect(judge, ITEMS, file=path, parallel=parallel, repeats=1)
     assert again.asked >= found.asked
     assert not any("c" in pair for pair in asked)
     assert rd.collect(judge, ITEMS, budget=3).asked + sum("c" in pair for pair in asked) <= 3
@@ -184,7 +184,7 @@ import os, sys
 import rankdev as rd
 from rankdev.judging import ChatJudge
 judge = ChatJudge(sys.argv[1], model="small", wait=0.0)
-rd.collect(judge, {"q": list("hcafbgde"), "r": list("stuv")}, file=sys.argv[2], parallel=4, budget=24)
+rd.collect(judge, {"q": list("hcafbgde"), "r": list("stuv")}, file=sys.argv[2], parallel=4, budget=24, repeats=1)
 """
 
 
@@ -207,7 +207,7 @@ def test_killed_while_asking_and_resumed(tmp_path):
         chat.asked.clear()
         chat.better = lambda query, a, b: float(a < b)
         judge = ChatJudge(chat.url, model="small", wait=0.0)
-        found = rd.collect(judge, ITEMS, file=path, parallel=4, budget=24)
+        found = rd.collect(judge, ITEMS, file=path, parallel=4, budget=24, repeats=1)
     assert not set(before) & set(chat.asked)
     pairs = [(answer.query, frozenset((answer.first, answer.second))) for answer in found.answers]
     assert len(pairs) == len(set(pairs)) == 24 == len(before) + len(chat.asked)

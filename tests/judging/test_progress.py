@@ -1,4 +1,4 @@
-"""When a query is settled, and what is asked where only the judge keeps it open."""
+"""Which pair is asked next, and when a query is settled."""
 
 import numpy as np
 import pytest
@@ -7,71 +7,68 @@ from hypothesis import strategies as st
 
 from rankdev.judging._strategies import OrderStrategy
 from rankdev.judging.items import Pool
-from rankdev.judging.progress import (
-    SCATTER,
-    WAIT,
-    Rule,
-    expected_information,
-)
-from rankdev.preferences.expectation_propagation import chances
-from rankdev.preferences.posterior import Posteriors
+from rankdev.judging.progress import AGAIN, ENOUGH, Progress, Rule
+from rankdev.preferences import tiers_from_preferences
 
 ITEMS = "abcdefghijkl"
 
 
-def judged(rule):
-    """Yield the strategy after each answer of a consistent judge."""
-    strategy = OrderStrategy(Pool.of({"q": list(ITEMS)}), rule, repeats=1, seed=3)
-    while strategy.unsettled():
-        _, a, b = strategy.ask()
-        strategy.tell("q", min(a, b), max(a, b))
-        yield strategy, strategy.queries["q"]
+def judged(rule, repeats=2):
+    """Yield the state and the question after each answer of a consistent judge."""
+    strategy = OrderStrategy(Pool.of({"q": list(ITEMS)}), rule, repeats=repeats, seed=3)
+    while strategy.unsettled() and (pair := strategy.ask()):
+        strategy.tell("q", min(pair[1:]), max(pair[1:]))
+        yield strategy.queries["q"], pair
 
 
-@pytest.mark.parametrize("rule", [Rule(0.15, top=4), Rule(0.15, 0.8, top=4)])
-def test_a_stop_waits_until_the_kind_of_judge_makes_no_difference(rule):
-    waited, state = 0, None
-    for _, state in judged(rule):
-        error, reached, stated, scatter = state._progress()
-        assert error == state.error
-        if state.by_judge is not None:
-            waited += 1
-            assert reached
-            assert scatter > SCATTER
-            assert not state.settled
-            assert state.by_judge == pytest.approx(stated)
-    assert state.settled
-    assert waited > 0
-    assert state.count <= 1 + WAIT * state.usual
+@pytest.mark.parametrize("rule", [Rule(), Rule(0.15, top=4), Rule(0.1, 0.7)])
+def test_a_query_is_settled_where_little_is_expected_to_be_wrong(rule):
+    states = [(state.error, state.settled) for state, _ in judged(rule)]
+    assert [error <= rule.error for error, _ in states].index(True) <= len(states) - 1
+    assert states[-1][1]
+    assert not any(settled for _, settled in states[:-1])
 
 
-def plain_information(mixture, i, j):
-    """Mutual information of one pair's answer with strengths and judge, by sums over many small steps."""
-    d, variance = mixture.difference(np.array([i]), np.array([j]))
-    means, within = [], 0.0
-    for part, (centre, width) in enumerate(zip(d[:, 0], np.sqrt(variance[:, 0]), strict=True)):
-        x = np.union1d(centre + width * np.linspace(-8, 8, 4001), np.linspace(-40, 40, 4001))
-        weight = np.gradient(x) * np.exp(-0.5 * ((x - centre) / width) ** 2)
-        weight /= weight.sum()
-        chance = np.stack(chances(x, mixture.lapse[part], mixture.tie_rate)[: 3 if mixture.tie_rate else 2])
-        means.append(chance @ weight)
-        within -= mixture.weight[part] * (weight * chance * np.log2(np.maximum(chance, 1e-300))).sum()
-    mean = mixture.weight @ np.array(means)
-    return -(mean * np.log2(np.maximum(mean, 1e-300))).sum() - within
+def test_what_is_expected_to_be_wrong_is_what_the_tiers_say():
+    states, pairs = zip(*judged(Rule()), strict=True)
+    rows, state = [("q", min(a, b), max(a, b)) for _, a, b in pairs], states[-1]
+    made = tiers_from_preferences(rows, rule="strict")
+    assert state.posterior().coin_flips == pytest.approx(made.coin_flips["q"])
+    border = min(made.separated["q"])
+    assert state._progress(state.posterior())[1] == pytest.approx(border, abs=1e-6)
 
 
-@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3]))
-def test_information_is_that_of_plain_sums_however_far_strengths_scatter(seed, ties):
-    rng = np.random.default_rng(seed)
-    posteriors = Posteriors([6])
-    for _ in range(rng.integers(0, 9)):
-        a, b = sorted(rng.choice(6, 2, replace=False).tolist())
-        posteriors.tell(0, a, b, tie=rng.random() < ties)
-    mixture = posteriors[0]
-    i, j = np.triu_indices(6, 1)
-    found = expected_information(mixture, i, j)
-    for pair in rng.choice(15, 3, replace=False):
-        assert found[pair] == pytest.approx(plain_information(mixture, i[pair], j[pair]), abs=0.002)
+def test_one_question_in_eight_is_asked_again_unless_none_may_be():
+    for repeats in (1, 2):
+        asked = [frozenset(pair) for _, pair in judged(Rule(), repeats)]
+        again = [k for k, pair in enumerate(asked) if pair in asked[:k]]
+        if repeats == 1:
+            assert again == []
+        else:
+            assert set(range(AGAIN - 1, len(asked), AGAIN)) <= set(again)
+
+
+def test_a_probability_separates_neighbours():
+    state = [state for state, _ in judged(Rule(0.1, 0.7))][-1]
+    assert state._progress(state.posterior())[1] >= 0.7
+
+
+def test_random_answers_are_given_up_after_twice_what_sorting_needs():
+    rng, state = np.random.default_rng(1), Progress(0, 8, Rule(), 0)
+    while state.remaining is None:
+        pair = state.best((), 3)
+        state.tell(*rng.permutation(pair).tolist(), tie=False, times=1)
+        state.learn(3)
+    assert state.count == np.ceil(ENOUGH * state.usual)
+    assert state.remaining == state.error > 0.2
+
+
+def test_questions_about_the_top_are_about_items_that_may_belong_there():
+    counts = dict.fromkeys(ITEMS, 0)
+    for _, (_, a, b) in judged(Rule(0.15, top=3)):
+        counts[a] += 1
+        counts[b] += 1
+    assert sum(counts[item] for item in "bcde") > sum(counts[item] for item in "hijk")
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.5]))
@@ -88,4 +85,4 @@ def test_questions_about_the_order_first_connect_every_item(seed, ties):
             continue
         connected |= {a, b}
         strategy.tell("q", a, b, tie=rng.random() < ties)
-    assert strategy.posteriors.count(0) == 6
+    assert strategy.queries["q"].count == 6

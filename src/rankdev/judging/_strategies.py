@@ -17,10 +17,7 @@ from rankdev.judging.progress import Progress, Rule
 from rankdev.measures import Measure, parse
 from rankdev.measures.match import Ideals, Match
 from rankdev.preferences.decision import Decision, Scorer, Verdict
-from rankdev.preferences.posterior import Posteriors
 
-CHECKS = 0.25  # fraction of questions about the judge: how far items scatter, how many answers are random
-FEW_CHECKS = 0.1  # the same with a budget, where the order matters more than when to stop
 PER_ITEM = 0.8  # judgments per query, of n log₂ n, before any query is finished
 
 
@@ -56,7 +53,7 @@ class Strategy(Protocol):
         """Return the expected strength of each item, by query."""
 
     def given_up(self) -> dict[str, float]:
-        """Return the queries in which no number of answers will do, and the fraction that would still be wrong."""
+        """Return the queries that more answers would hardly settle, and the fraction that is expected to be wrong."""
 
 
 @dataclass(frozen=True)
@@ -78,15 +75,11 @@ class OrderStrategy:
     def __init__(self, pool: Pool, rule: Rule, *, repeats: int, seed: int, spread: bool = False) -> None:
         self.pool, self.rule, self.repeats, self.seed, self.spread = pool, rule, repeats, seed, spread
         self.places = {query: {item: k for k, item in enumerate(items)} for query, items in pool.items.items()}
-        self.posteriors = Posteriors([len(items) for items in pool.items.values()])
         self._queries = {
-            query: Progress(self.posteriors, number, len(items), rule, seed, FEW_CHECKS if spread else CHECKS)
-            for number, (query, items) in enumerate(pool.items.items())
+            query: Progress(number, len(items), rule, seed) for number, (query, items) in enumerate(pool.items.items())
         }
-        started = _started(pool)
-        for number, (query, places) in enumerate(self.places.items()):
-            for winner, loser, weight in started.get(query, ()):
-                self.posteriors.tell(number, places[winner], places[loser], times=weight)
+        for query, winner, loser, _, weight in pool.start().to_polars().rows() if pool.grades else ():
+            self._queries[query].start(self.places[query][winner], self.places[query][loser], weight)
 
     @property
     def queries(self) -> dict[str, Progress]:
@@ -115,7 +108,7 @@ class OrderStrategy:
         else:
             names.sort(key=lambda query: (query != stay, waiting[query]))
         for query in names:
-            pair = self._queries[query].best(skipped.get(query, ()), self.repeats)
+            pair = self._queries[query].best(skipped.get(query, ()), self.repeats, waiting[query])
             if pair is not None:
                 items = self.pool.items[query]
                 return query, items[pair[0]], items[pair[1]]
@@ -131,7 +124,7 @@ class OrderStrategy:
         return [query for query, state in self.queries.items() if not state.settled and query not in given_up]
 
     def given_up(self) -> dict[str, float]:
-        """Return the queries that no number of answers settles; see :class:`Strategy`."""
+        """Return the queries with twice the answers that sorting needs, and not settled; see :class:`Strategy`."""
         return {query: state.remaining for query, state in self.queries.items() if state.remaining is not None}
 
     def errors(self) -> dict[str, float]:
@@ -142,7 +135,7 @@ class OrderStrategy:
 
     def strengths(self) -> dict[str, Floats]:
         """Return the expected strength of each item; see :class:`Strategy`."""
-        return {query: self.posteriors[number].strength for number, query in enumerate(self._queries)}
+        return {query: state.posterior().strength for query, state in self._queries.items()}
 
     def left(self) -> Left:
         """Estimate how many judgments are left, by what the finished queries took in proportion to n log₂ n."""
@@ -168,14 +161,6 @@ class OrderStrategy:
     def _pair(self, query: str, a: str, b: str) -> tuple[int, int]:
         i, j = self.places[query][a], self.places[query][b]
         return min(i, j), max(i, j)
-
-
-def _started(pool: Pool) -> dict[str, list[tuple[str, str, float]]]:
-    """List what grades imply, by query: winner, loser, weight."""
-    found: dict[str, list[tuple[str, str, float]]] = {}
-    for query, winner, loser, _, weight in pool.start().to_polars().rows() if pool.grades else ():
-        found.setdefault(query, []).append((winner, loser, weight))
-    return found
 
 
 class DecisionStrategy:

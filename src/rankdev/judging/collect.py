@@ -21,7 +21,7 @@ from rankdev.measures import Measure
 from rankdev.preferences import Preferences
 
 GOALS = ("order", "top", "decide")
-OUT_OF_REACH = "no number of answers will do"
+OUT_OF_REACH = "more answers would hardly help"
 MOST_AT_ONCE = 1000
 
 
@@ -34,7 +34,7 @@ def collect(
     top: int = 5,
     runs: Any = None,
     measure: str | Measure | None = None,
-    repeats: int = 1,
+    repeats: int | None = None,
     error: float | None = None,
     probability: float | None = None,
     file: str | os.PathLike[str] | None = None,
@@ -46,8 +46,8 @@ def collect(
     Every question is about the pair whose answer is expected to be most informative about the goal. Which of the two
     is shown first is random. The loop stops when the goal is reached: when at most a fraction ``error`` of the pair
     relations, or of the top, is expected to be wrong, or the conclusion is wrong with a probability of at most
-    ``error``. It also stops when the budget is spent, when no pair is left, and, without a budget, if no number of
-    answers would be enough.
+    ``error``. It also stops when the budget is spent, when no pair is left, and, without a budget, when a query has
+    twice the answers that sorting needs. What is expected to be wrong is what :func:`rankdev.tiers` would say.
 
     Parameters
     ----------
@@ -71,14 +71,15 @@ def collect(
         Two or more systems, for ``goal="decide"``.
     measure : str or Measure, optional
         Measure of the systems, for ``goal="decide"``.
-    repeats : int, default 1
-        How often a pair may be asked, each time in the other order.
+    repeats : int, optional
+        How often a pair may be asked, each time in the other order; one question in eight is asked again. Default: 2,
+        but 1 for ``decide``.
     error : float, optional
         Fraction of wrong pair relations that is accepted (``order``), of wrong items at the top (``top``), or
         probability of a wrong conclusion (``decide``); below .5. Default: .05, but .1 of the top.
     probability : float, optional
-        Continue until the fraction that is wrong is at most ``error`` with this probability, in each query; from .5 to
-        1. Default: until it is so on average.
+        Continue until, in each query, every two neighbours (or the top and the rest) are separated with this
+        probability too, as :func:`rankdev.tiers` states it; from .5 to 1. Default: until few are expected to be wrong.
     file : path, optional
         A database of ``rankdev judge`` where answers are kept, next to those of other judges: every answer is on disk
         before it counts. Call again with the same file to resume.
@@ -109,6 +110,7 @@ def collect(
     """
     _check(judge, budget, goal)
     seed = check_seed(seed)
+    repeats = (1 if goal == "decide" else 2) if repeats is None else repeats
     pool = Pool.of(items)
     rule = Rule(accepted_error(error, goal), _probability(probability, goal))
     strategy = strategy_for(

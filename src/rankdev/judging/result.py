@@ -163,7 +163,7 @@ class Collected(Result):
         compared = {judged.queries[k] for k in np.unique(judged.item_query[judged.winner])}
         if not compared:
             raise DataError("none-given", what="judgments")
-        return references_from_preferences(judged.select(compared), rule="strict", disconnected="largest")
+        return references_from_preferences(judged.select(compared), disconnected="largest")
 
     def to_polars(self) -> pl.DataFrame:
         """Tabulate the questions.

@@ -74,19 +74,32 @@ class Order:
         return float(sum(weight for weight, model in zip(self._weight, self._models, strict=True) if model[2] is None))
 
     @cached_property
+    def parts(self) -> tuple[Floats, Floats, Floats]:
+        """Weights, means and covariances of the strengths, if there is an order: a mixture of normal distributions."""
+        found, n = [], self.items
+        for weight, (_, strength, information) in zip(self._weight, self._models, strict=True):
+            if information is not None and weight > LEAST * (1 - self.coin_flips):
+                found.append((weight, strength, information.solve(np.eye(information.size)[:, :n])[:n]))
+        weight, mean, covariance = (np.array(part) for part in zip(*found, strict=True))
+        return weight / weight.sum(), mean, covariance
+
+    @property
+    def strength(self) -> Floats:
+        """Expected strength of each item."""
+        weight, mean, _ = self.parts
+        return np.asarray(weight @ mean)
+
+    @cached_property
     def better(self) -> Floats:
         """Probability that the row's item is better than the column's, if there is an order."""
         from scipy.special import ndtr
 
-        n, found, used = self.items, np.zeros((self.items, self.items)), 0.0
-        for weight, (_, strength, information) in zip(self._weight, self._models, strict=True):
-            if information is not None and weight > LEAST * (1 - self.coin_flips):
-                covariance = information.solve(np.eye(information.size)[:, :n])[:n]
-                variance = np.diag(covariance)
-                spread = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 1e-12))
-                found += weight * ndtr(np.round(strength[:, None] - strength, SAME) / spread)
-                used += weight
-        return found / used
+        found = np.zeros((self.items, self.items))
+        for weight, mean, covariance in zip(*self.parts, strict=True):
+            variance = np.diag(covariance)
+            spread = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 1e-12))
+            found += weight * ndtr(np.round(mean[:, None] - mean, SAME) / spread)
+        return found
 
     def _fit(self, columns: Ints, precision: Floats) -> tuple[Floats, Factor, float]:
         """Most probable strengths and tastes, their information, and the log evidence.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,52 +53,12 @@ class Mixture:
     tie_rate: float
     mean: Floats  # [part, item]
     covariance: Floats  # [part, item, item]
-    answered: Floats  # probability that the row's item is above the column's, where they were compared; else NaN
     told: Floats  # [answer, 4]: winner, loser, whether they tied, how often
 
     @property
     def strength(self) -> Floats:
         """Expected strength of each item."""
         return np.asarray(self.weight @ self.mean)
-
-    def difference(self, i: Ints, j: Ints) -> tuple[Floats, Floats]:
-        """Mean and variance of the difference of items i and j, ``[part, pair]``."""
-        diagonal = np.diagonal(self.covariance, axis1=1, axis2=2)
-        variance = diagonal[:, i] + diagonal[:, j] - 2 * self.covariance[:, i, j]
-        return self.mean[:, i] - self.mean[:, j], np.maximum(variance, 1e-12)
-
-    def above(self, i: Ints, j: Ints) -> Floats:
-        """Probability that item i is stronger than item j, i < j.
-
-        Of a pair that was compared, it is that of its own answers: a normal difference would keep too much on the other
-        side of 0 if the judge is nearly consistent. Of other pairs, it is no less than a chain of answers implies.
-        """
-        own = self.answered[i, j]
-        if np.isnan(own).any() and len(self.answered) <= MANY:
-            chained = np.clip(self.normal_above(i, j), 1 - self._most_wrong[i, j], self._most_wrong[j, i])
-            return np.where(np.isnan(own), chained, own)
-        return np.where(np.isnan(own), self.normal_above(i, j), own)
-
-    @cached_property
-    def _most_wrong(self) -> Floats:
-        """Bound of the probability that the column's item is above the row's.
-
-        If answers put the row's item above the column's by way of others, that is wrong at most as often as the answers
-        on the way are, added up. The way with the smallest sum is taken.
-        """
-        asked = ~np.isnan(self.answered)
-        wrong = np.full(self.answered.shape, np.inf)
-        wrong[asked], wrong.T[asked] = 1 - self.answered[asked], self.answered[asked]
-        for item in range(len(wrong)):
-            np.minimum(wrong, wrong[:, [item]] + wrong[[item]], out=wrong)
-        return wrong
-
-    def normal_above(self, i: Ints, j: Ints) -> Floats:
-        """Return the same for normal differences."""
-        from scipy.special import ndtr
-
-        d, variance = self.difference(i, j)
-        return np.asarray(self.weight @ ndtr(d / np.sqrt(variance)))
 
     def draw(self, noise: Floats) -> tuple[Floats, Ints]:
         """Turn standard normal ``noise[draw, item]`` into strengths; and the part of the mixture each is from."""
@@ -221,17 +180,6 @@ class _Query:
         self.ties = float(answers.tied[0].sum()), float(tie_divisor(answers, found, tie_rate)[best])
 
 
-def _against_equal(log_weight: Floats, evidence: Floats) -> float:
-    """Log Bayes factor of spreads that make a difference against the smallest one, where all items are nearly equal.
-
-    The largest spread is left out: its prior is about judges, not about items.
-    """
-    equal, apart = np.equal(SPREAD, SPREADS[0]), np.isin(SPREAD, SPREADS[2:-1])
-    sums = [np.logaddexp.reduce((log_weight + evidence)[part]) for part in (apart, equal)]
-    priors = [np.logaddexp.reduce(log_weight[part]) for part in (apart, equal)]
-    return float(sums[0] - priors[0] - sums[1] + priors[1])
-
-
 class Posteriors:
     """Posteriors of several queries, updated answer by answer."""
 
@@ -262,14 +210,6 @@ class Posteriors:
         if tie and self.tie_rate == 0:
             self.tie_rate = 0.5  # until it is estimated
 
-    def count(self, query: int) -> float:
-        """Number of answers of a query."""
-        return self._queries[query].number
-
-    def seen(self, query: int) -> Ints:
-        """List the items of a query that have answers."""
-        return np.unique(np.array(list(self._queries[query].place), np.int64))
-
     def __getitem__(self, query: int) -> Mixture:
         mine = self._queries[query]
         if mine.mixture is None:
@@ -277,37 +217,6 @@ class Posteriors:
                 self._evaluate(mine)
             mine.mixture = self._mixture(query)
         return mine.mixture
-
-    def evaluate(self, queries: Sequence[int]) -> None:
-        """Compute the evidence of queries, twice: the second time with what was learnt from all.
-
-        What is learnt is the same for all, so that the order of the queries makes no difference.
-        """
-        chosen = [self._queries[query] for query in queries]
-        for _ in range(2):
-            for mine, weight in [(mine, self._log_weight(mine)) for mine in chosen]:
-                mine.evaluate(weight, self.tie_rate)
-                mine.mixture = None
-            self._total = np.sum([query.evidence for query in self._queries], axis=0)
-            self._estimate_tie_rate()
-
-    def update(self, query: int) -> bool:
-        """Compute the evidence of a query with all its answers; False where that was done before."""
-        mine = self._queries[query]
-        if mine.evaluated == mine.number:
-            return False
-        self._evaluate(mine)
-        mine.mixture = None
-        return True
-
-    def order_evidence(self, query: int) -> float:
-        """Log odds that the items of a query differ at all, even a priori; other queries count for four at most."""
-        mine = self._queries[query]
-        weight = self._log_weight(mine)
-        others = [other.evidence for other in self._queries if other is not mine and other.evaluated]
-        rest = [_against_equal(LOG_PRIOR, evidence) for evidence in others]
-        shift = min(len(rest), OTHERS) * float(np.mean(rest)) if rest else 0.0
-        return _against_equal(weight, mine.evidence) + shift
 
     def _evaluate(self, mine: _Query) -> None:
         self._total -= mine.evidence
@@ -330,20 +239,16 @@ class Posteriors:
     def _mixture(self, number: int) -> Mixture:
         mine = self._queries[number]
         log_weight = self._log_weight(mine) + mine.evidence
-        parts, sweeps = (PARTS, SWEEPS) if len(self.seen(number)) <= MANY else (MANY_PARTS, MANY_SWEEPS)
+        parts, sweeps = (PARTS, SWEEPS) if len(np.unique(list(mine.place))) <= MANY else (MANY_PARTS, MANY_SWEEPS)
         order = np.argsort(-log_weight, kind="stable")[:parts]
         kept = order[log_weight[order] > log_weight[order[0]] + np.log(LEAST)]
         weight = np.exp(log_weight[kept] - log_weight[kept[0]])
         mean = np.zeros((len(kept), mine.items))
         covariance = np.zeros((len(kept), mine.items, mine.items))
         covariance[:, np.arange(mine.items), np.arange(mine.items)] = (SPREAD[kept] ** 2)[:, None]
-        answered = np.full((mine.items, mine.items), np.nan)
         weight /= weight.sum()
         if mine.counts:
-            seen, found, answers = mine.fit(kept, self.tie_rate, sweeps)
+            seen, found, _ = mine.fit(kept, self.tie_rate, sweeps)
             mean[:, seen] = found.mean
             covariance[:, seen[:, None], seen] = found.covariance
-            compared = answers.number[0] > 0
-            i, j = (seen[side[0][compared]] for side in (answers.first, answers.second))
-            answered[i, j] = weight @ found.above[:, compared]
-        return Mixture(weight, SPREAD[kept], LAPSE[kept], self.tie_rate, mean, covariance, answered, mine.told)
+        return Mixture(weight, SPREAD[kept], LAPSE[kept], self.tie_rate, mean, covariance, mine.told)
