@@ -13,9 +13,11 @@ from scipy import special
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_number
 from rankdev.errors import DataError, Note, UsageError, warn
+from rankdev.evaluation.problems import problems
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.contrasts import Family, families_of, wanted_pairs
 from rankdev.statistics.corrections import CORRECTIONS, adjust
+from rankdev.statistics.decision import refused
 from rankdev.statistics.paired import Tested, fewest_p
 from rankdev.statistics.panels import alike, described, is_several
 from rankdev.statistics.significance import PairTests
@@ -46,6 +48,8 @@ class MetaAnalysis(PairTests):
         Level of the tests; intervals have confidence 1 − alpha.
     remarks : tuple of str
         Notes on the analysis.
+    problems : tuple of str
+        What is wrong with the data, so that nothing is decided.
 
     See Also
     --------
@@ -60,8 +64,14 @@ class MetaAnalysis(PairTests):
     correction: str
     alpha: float
     remarks: tuple[str, ...] = ()
+    problems: tuple[Note, ...] = ()
 
     made_with = ("collections", "correction", "alpha")
+
+    @property
+    def conclusion(self) -> str:
+        """Why nothing is decided, where the data have a problem."""
+        return refused(self.problems) if self.problems else ""
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per pair and measure.
@@ -190,7 +200,8 @@ def meta_analysis(
         members = [family.clusters for family in row if family.clusters is not None]
         remarks += [note.at(collection=name) for note in described(members, "the sample")]
     whole, each_part = (pl.concat(part).to_dict(as_series=False) for part in (table, rows))
-    return MetaAnalysis(whole, each_part, tuple(parts), correction, alpha, tuple(remarks))
+    wrong = tuple(note.at(collection=name) for name, part in parts.items() for note in problems(part))
+    return MetaAnalysis(whole, each_part, tuple(parts), correction, alpha, tuple(remarks), wrong)
 
 
 def _joined(families: Sequence[Family]) -> Family:

@@ -123,6 +123,7 @@ def compare_command(
         combined = meta_analysis(several, **testing)
         deliver(report_of(combined), form, output)
         draw(figure, combined.plot)
+        end(combined)
         return
     scores = Scores.pooled(load_collections(collections, **source)) if collections else load_scores(**source)
     if per_query and len(scores.systems) != 2:
