@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import rankdev as rd
-from rankdev.display.encodings.data import records
+from rankdev.display.encodings import records
 from rankdev.evaluation.scores import Scores
 
 SEGMENTS = "query,segment\nmuseums,leisure\nsauna,leisure\nbookshops,shops\nmuseums,shops\nnowhere,lost\n"

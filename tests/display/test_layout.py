@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from rankdev.display.cells import Cell
-from rankdev.display.encodings.markup import fragment
+from rankdev.display.encodings import fragment
 from rankdev.display.layout import Column, blocks, table_lines
 from rankdev.display.report import Report
 

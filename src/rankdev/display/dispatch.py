@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rankdev._common.result import Result
-from rankdev.display.encodings.markup import fragment
+from rankdev.display.encodings import fragment
 from rankdev.display.report import Report, Table, screen_width
 from rankdev.errors import UsageError
 
@@ -66,4 +66,6 @@ def _load_for(result: Result, dispatch: Callable[[type], Any]) -> None:
         import_module(result.display)
 
 
-reports, draws = _report.register, _figure.register  # decorators that take the class of a result
+# decorators that take the class of a result
+reports: Callable[[type], Callable[[Callable[..., Report]], Callable[..., Report]]] = _report.register
+draws: Callable[[type], Callable[[Callable[..., Figure]], Callable[..., Figure]]] = _figure.register

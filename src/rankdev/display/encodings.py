@@ -1,17 +1,191 @@
-"""Reports as HTML, LaTeX and Markdown."""
+"""Formats of reports: text, the rows for machines, and HTML, LaTeX and Markdown."""
 
 from __future__ import annotations
 
+import io
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
-from rankdev.display.cells import NOT_AVAILABLE
-from rankdev.display.encodings import report_format
-from rankdev.errors import printable
+from rankdev import __version__
+from rankdev._common.checks import check_choice
+from rankdev._common.lazy import pl
+from rankdev.display.cells import NOT_AVAILABLE, Cell
+from rankdev.errors import UsageError, printable
 
 if TYPE_CHECKING:
-    from rankdev.display.cells import Cell
     from rankdev.display.report import Report, Table
+    from rankdev.io.formats import TableFormat
+
+    Make = Callable[[Report], bytes | Iterable[bytes]]
+
+
+@dataclass(frozen=True)
+class Format:
+    """How to ``make`` the bytes of a report's file, at once or in pieces that are written as they are made.
+
+    A ``binary`` format is not for a terminal; one that ``holds_remarks`` includes the notes of the report.
+    """
+
+    name: str
+    suffix: str
+    make: Make
+    binary: bool = False
+    holds_remarks: bool = False
+
+    def pieces(self, report: Report) -> Iterable[bytes]:
+        """Make the bytes in one piece or more."""
+        made = self.make(report)
+        return [made] if isinstance(made, bytes) else made
+
+    def encode(self, report: Report) -> bytes:
+        """Make all bytes."""
+        return b"".join(self.pieces(report))
+
+
+FORMATS: dict[str, Format] = {}
+UNLIMITED = 1_000_000  # columns of a file, which has no screen to fit
+_PIECE_ROWS = 100_000
+
+
+def report_format(name: str, suffix: str, **traits: bool) -> Callable[[Make], Make]:
+    """Register a function as a format."""
+
+    def register(make: Make) -> Make:
+        FORMATS[name] = Format(name, suffix, make, **traits)
+        return make
+
+    return register
+
+
+@report_format("table", ".txt", holds_remarks=True)
+def as_text(report: Report) -> bytes:
+    """Return what the command line prints, as wide as it is."""
+    return report.text(UNLIMITED).encode()
+
+
+def all_formats() -> dict[str, Format]:
+    """Add the formats of tables that are not formats of reports; this loads the modules that read and write tables."""
+    from rankdev.io.formats import TABLE_FORMATS
+
+    for known in filter(lambda known: known.written, TABLE_FORMATS.values()):
+        if known.name not in FORMATS:
+            report_format(known.name, known.ending, binary=known.binary)(_rows_as(known))
+    return FORMATS
+
+
+def _rows_as(known: TableFormat) -> Make:
+    return lambda report: known.encode(report.rows)
+
+
+def choose_format(form: str | None, output: str | None) -> Format:
+    """Choose the format that was asked for, or that of the output's extension; a table by default."""
+    from rankdev.io.streams import plain_suffix  # loads polars, and --help needs only the names of formats
+    from rankdev.io.writing import is_stream
+
+    if form is not None:
+        check_choice("format", form, all_formats())
+        return FORMATS[form]
+    if output is None or is_stream(output):
+        return FORMATS["table"]
+    suffix = plain_suffix(output)
+    for known in all_formats().values():
+        if suffix == known.suffix:
+            return known
+    raise UsageError("bad-ending", path=output, endings=[known.suffix for known in FORMATS.values()])
+
+
+@report_format("json", ".json", holds_remarks=True)
+def as_json(report: Report) -> bytes:
+    """A result of a statistical command is an object with all that was computed; others are lists of records."""
+    content: Any = records(_rows(report))
+    if report.command:
+        content = {
+            **_origin(report),
+            "summary": records(report.rows if report.summary is None else report.summary),
+            "rows": content,
+            **{name: records(frame) for name, frame in report.more.items()},
+            **({"conclusion": report.conclusion} if report.conclusion else {}),
+            "remarks": list(report.remarks),
+        }
+    return (json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
+
+
+@report_format("jsonl", ".jsonl")
+def as_jsonl(report: Report) -> bytes:
+    """Return one record per line."""
+    lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in records(_rows(report)))
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+@report_format("csv", ".csv")
+def as_csv(report: Report) -> Iterator[bytes]:
+    """Return comma-separated rows; nothing between two commas where a value was not measured, inf for the infinite."""
+    return _delimited(_rows(report), ",")
+
+
+@report_format("tsv", ".tsv")
+def as_tsv(report: Report) -> Iterator[bytes]:
+    """Return the same with tabs."""
+    return _delimited(_rows(report), "\t")
+
+
+def _delimited(rows: pl.DataFrame, separator: str) -> Iterator[bytes]:
+    for begin in range(0, max(1, len(rows)), _PIECE_ROWS):
+        buffer = io.BytesIO()
+        rows[begin : begin + _PIECE_ROWS].write_csv(buffer, separator=separator, include_header=begin == 0)
+        yield buffer.getvalue()
+
+
+@report_format("parquet", ".parquet", binary=True)
+def as_parquet(report: Report) -> bytes:
+    """Return the rows with their types; how they were made is in the file's metadata, under rankdev."""
+    buffer = io.BytesIO()
+    about = report.provenance or (json.dumps(_origin(report)) if report.command else "")
+    report.rows.write_parquet(buffer, metadata={"rankdev": about} if about else None)
+    return buffer.getvalue()
+
+
+def _rows(report: Report) -> pl.DataFrame:
+    """Return the rows, with a noteworthy provenance in the first."""
+    if not report.noteworthy:
+        return report.rows
+    first = pl.int_range(pl.len()) == 0
+    return report.rows.with_columns(provenance=pl.when(first).then(pl.lit(report.provenance)))
+
+
+def _origin(report: Report) -> dict[str, Any]:
+    return {"command": report.command, "version": __version__, "parameters": plain_value(report.parameters)}
+
+
+def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return rows as JSON has them: null for what was not measured, the text "Infinity" for what is infinite."""
+    found = frame.to_dicts()
+    floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+    odd = [name for name in floats if not frame[name].is_finite().all()]
+    for row in found if odd else []:
+        row.update({name: plain_value(row[name]) for name in odd})
+    return found
+
+
+def plain_value(value: Any) -> Any:
+    """Write a value so that JSON can hold it."""
+    if isinstance(value, Mapping):
+        return {str(name): plain_value(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_value(part) for part in value]
+    if value is None or isinstance(value, str | int):
+        return value
+    return _json_number(float(value)) if isinstance(value, SupportsFloat) else str(value)
+
+
+def _json_number(value: float) -> float | str | None:
+    if math.isnan(value):
+        return None
+    return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 _PAGE = """
