@@ -439,14 +439,16 @@ def test_wrong_options_are_named(options, kind, tmp_path):
     assert result.exception.kind == kind
 
 
-def test_a_pair_that_was_just_shown_is_not_answered(tmp_path):
+def test_a_pair_that_was_just_shown_is_not_answered(tmp_path, monkeypatch):
+    now = [time.monotonic()]
+    monkeypatch.setattr("rankdev.judging._screens.monotonic", lambda: now[0])
     with serving(tmp_path, least=0.3) as server:
         ann = Client(server)
         question = ann.next()
         status, reply = ann.answer(question)
         assert (status, reply["kind"]) == (425, "too-soon")
         assert server.session.store.answers().is_empty()
-        time.sleep(0.31)
+        now[0] += 0.31
         ann = Client(server)
         assert ann.answer(question, request="r")[0] == 200
         assert ann.answer(question, request="r")[1]["saved"]  # sent again: it was seen

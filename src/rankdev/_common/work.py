@@ -15,6 +15,7 @@ from threading import Lock
 from rankdev.errors import RankdevError
 
 _WORKER = re.compile(r"polars-\d+")
+_TASKS = Path("/proc/self/task")  # the threads; on Linux only, where processes are forked by default
 
 
 class ForkedProcessError(RankdevError, RuntimeError):
@@ -38,10 +39,13 @@ def cores() -> int:
 
 
 def _look() -> None:
-    _Threads.parent_has = False
-    with suppress(OSError):  # only Linux shows the names of threads, and only there are processes forked by default
-        tasks = Path("/proc/self/task").glob("*/comm")
-        _Threads.parent_has = any(_WORKER.fullmatch(task.read_text().strip()) for task in tasks)
+    _Threads.parent_has = any(map(_is_worker, _TASKS.glob("*/comm")))
+
+
+def _is_worker(name: Path) -> bool:
+    with suppress(OSError):  # the thread has ended since it was listed; others may be workers
+        return _WORKER.fullmatch(name.read_text().strip()) is not None
+    return False
 
 
 def _remember() -> None:

@@ -6,6 +6,8 @@ from multiprocessing import get_all_start_methods
 
 import pytest
 
+from rankdev._common import work
+
 SCRIPT = """
 import multiprocessing, sys
 import rankdev as rd
@@ -58,3 +60,13 @@ def test_processes_that_are_started_as_advised_work(tmp_path, method):
     if method not in get_all_start_methods():
         pytest.skip(f"this system has no {method}")
     assert run(tmp_path, first=True, before="", method=method, calls=["lists"]) == ["500"]
+
+
+def test_a_thread_that_ends_while_they_are_listed_hides_no_other(tmp_path, monkeypatch):
+    (tmp_path / "1/comm").mkdir(parents=True)  # cannot be read, as that of a thread that has ended
+    (tmp_path / "2").mkdir()
+    (tmp_path / "2/comm").write_text("polars-0\n")
+    monkeypatch.setattr(work, "_TASKS", tmp_path)
+    monkeypatch.setattr(work._Threads, "parent_has", False)
+    work._look()
+    assert work._Threads.parent_has
