@@ -9,13 +9,15 @@ import pytest
 from rankdev._common import work
 
 SCRIPT = """
-import multiprocessing, sys
+import faulthandler, multiprocessing
+from concurrent.futures import ProcessPoolExecutor
 import rankdev as rd
 
 def references():
     return rd.References.from_lists({{f"q{{i}}": ["a", "b", "c"] for i in range(500)}})
 
 def work(what):
+    faulthandler.dump_traceback_later(60, exit=True)  # tells where it hangs, if it does
     try:
         if what == "evaluate":
             run = {{f"q{{i}}": ["b", "a", "c"] for i in range(500)}}
@@ -25,11 +27,13 @@ def work(what):
         rd.read_run(__file__)
     except rd.RankdevError as error:
         return str(error)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 if __name__ == "__main__":
     known = references() if {first} else None
     {before}
-    with multiprocessing.get_context({method!r}).Pool(1) as pool:
+    with ProcessPoolExecutor(1, multiprocessing.get_context({method!r})) as pool:
         print(*pool.map(work, {calls!r}), sep="\\n")
 """
 
