@@ -247,7 +247,10 @@ def test_images_are_shown_before_a_pair_can_be_answered(page, tmp_path):
     page.route("**/image/**", lambda route: held.append(route))  # noqa: PLW0108 (it is marked by Playwright)
     with serving(tmp_path, [{"query": "q", "item": f"d{k}", "image": "a.png"} for k in range(3)]) as server:
         begin(page, server, server.tokens.owner, "eve")
-        page.wait_for_timeout(600)
+        for _ in range(500):
+            if len(held) < 2:
+                page.wait_for_timeout(20)  # in which Playwright calls the route
+        page.wait_for_timeout(600)  # longer than a pair without images has to be seen
         page.keyboard.press("ArrowLeft")
         assert not page.evaluate("wasSeen()")
         assert len(held) == 2
