@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankdev.io.tables import runs_in
+from rankdev.data.tables import runs_in
 from rankdev.studies._published import published
 from rankdev.studies.poi import run_poi, statements_of
 from rankdev.studies.track import Track, run_track

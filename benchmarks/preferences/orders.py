@@ -19,8 +19,8 @@ from benchmarks.history import report, shown
 
 import rankdev as rd
 from rankdev._common.arrays import Floats
-from rankdev.io.preferences import read_preferences
 from rankdev.preferences import Preferences
+from rankdev.preferences.files import read_preferences
 from rankdev.statistics.rank_correlation import tau_b
 
 READERS = ("RDQ@10", "nDCG(gains=inverse,dcg=exp-log2)@10", "Compat(p=0.95)@10")

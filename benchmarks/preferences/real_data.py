@@ -15,12 +15,12 @@ import polars as pl
 from benchmarks.history import Row, report
 from scipy.stats import kendalltau, spearmanr
 
-from rankdev.core.references import References
+from rankdev.data.files import read_run
+from rankdev.data.references import References
 from rankdev.evaluation.evaluate import evaluate
 from rankdev.evaluation.scores import Scores
-from rankdev.io import read_run
-from rankdev.io.preferences import read_preferences
 from rankdev.preferences import Preferences, strengths, tiers
+from rankdev.preferences.files import read_preferences
 from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty
 
 AUTHORS = "Compat(p=0.95)@100"

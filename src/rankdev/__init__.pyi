@@ -1,9 +1,13 @@
 """The public names, as type checkers read them; a test holds them to __init__.py."""
 
 from rankdev._common.result import Result as Result
-from rankdev.core.references import References as References
-from rankdev.core.runs import Run as Run
-from rankdev.core.single import Reference as Reference
+from rankdev.data.files import read_references as read_references
+from rankdev.data.files import read_run as read_run
+from rankdev.data.files import write_references as write_references
+from rankdev.data.files import write_run as write_run
+from rankdev.data.reference import Reference as Reference
+from rankdev.data.references import References as References
+from rankdev.data.run import Run as Run
 from rankdev.errors import DataError as DataError
 from rankdev.errors import MeasureError as MeasureError
 from rankdev.errors import RankdevError as RankdevError
@@ -17,16 +21,12 @@ from rankdev.evaluation.losses import losses as losses
 from rankdev.evaluation.measuring import score as score
 from rankdev.evaluation.scores import Scores as Scores
 from rankdev.html_report.page import report as report
-from rankdev.io.preferences import read_preferences as read_preferences
-from rankdev.io.preferences import write_preferences as write_preferences
-from rankdev.io.references import read_references as read_references
-from rankdev.io.references import write_references as write_references
-from rankdev.io.runs import read_run as read_run
-from rankdev.io.runs import write_run as write_run
 from rankdev.judging.collect import collect as collect
 from rankdev.judging.pool import pool as pool
 from rankdev.learning.position_weights import weights_from_clicks as weights_from_clicks
 from rankdev.measures.syntax import parse as parse
+from rankdev.preferences.files import read_preferences as read_preferences
+from rankdev.preferences.files import write_preferences as write_preferences
 from rankdev.preferences.judgments import Preferences as Preferences
 from rankdev.preferences.strengths import strengths as strengths
 from rankdev.preferences.tiers import tiers as tiers

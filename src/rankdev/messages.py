@@ -449,7 +449,6 @@ SENTENCES = {
     " choose others with `columns`",
     "not-tiers": "expected a list of items or tiers, best first; got {value!r}; for {{query: {{item: grade}}}} use"
     " rankdev refs grades",
-    "not-trec": "this cannot be read as lines of {names:some}",
     "not-utf8": "this is not UTF-8; save the file as UTF-8",
     "tier-grades": "there must be one positive grade for each tier, highest first",
     "too-big": "the file does not fit into memory; a TREC run needs least",

@@ -62,7 +62,7 @@ def test_a_folder_that_cannot_be_written_is_not_called_missing(rankdev, folder, 
 
 
 def test_by_tag_and_strict(rankdev, folder):
-    """On the command line as in Python; tests/io/test_cautions.py has every form of input."""
+    """On the command line as in Python; tests/data/test_cautions.py has every form of input."""
     (folder / "both.run").write_text(
         "museums Q0 zoo 1 9 old\nmuseums Q0 art-hall 2 8 old\nmuseums Q0 art-hall 1 7 new\n"
     )

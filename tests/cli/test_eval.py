@@ -9,8 +9,8 @@ from tests.raising import raises
 
 import rankdev as rd
 from rankdev.cli.options import named_runs
+from rankdev.data.tables import system_name
 from rankdev.errors import UsageError
-from rankdev.io.tables import system_name
 
 RUNS = ("nearest.run", "popular.run", "blended.run")
 

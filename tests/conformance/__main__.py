@@ -14,8 +14,8 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+from rankdev.data.files import read_references
 from rankdev.evaluation.conventions import CONVENTIONS
-from rankdev.io.references import read_references
 from tests.conformance import comparisons, page, programs
 from tests.conformance.cases import cases
 from tests.conformance.comparisons import Row

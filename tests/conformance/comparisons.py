@@ -14,9 +14,9 @@ from typing import Any
 
 import rankdev as rd
 import rankdev.measures
+from rankdev.data.files import load_references, load_run
 from rankdev.errors import MeasureError
 from rankdev.evaluation.conventions import CONVENTIONS
-from rankdev.io.loading import load_references, load_run
 from rankdev.measures import NDCG, RBP, Measure
 from tests.common import plain
 from tests.conformance import programs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from rankdev.core.ordering import TIE_RULES
+from rankdev.data.options import TIE_RULES
 from rankdev.evaluation.conventions import CONVENTIONS, Convention
 from rankdev.measures.precision import InterpolatedPrecision
 from rankdev.measures.syntax import ALIASES, CUT, SETS

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from markdown_it import MarkdownIt
 
+from rankdev.data.tables import spreadsheet_safe
 from rankdev.display.encodings import FORMATS
 from rankdev.display.report import Report, Table
 from rankdev.errors import printable
-from rankdev.io.tables import spreadsheet_safe
 
 HOSTILE = [
     *("[5pt]", "*", "[bold]x[/bold]", "*x*", "_x_", "`x`", "a|b", "a\\|b", "$x^2$", "$$x$$", "#1", "~x~", "a\\"),

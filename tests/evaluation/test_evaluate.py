@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import DataError, MeasureError, RankdevWarning, UsageError
-from rankdev.evaluation.matching import Matcher
+from rankdev.evaluation.join import Known, join
 from rankdev.evaluation.measuring import match_one
 from tests.common import draws
 from tests.common.examples import examples
@@ -192,7 +192,7 @@ def test_measures_see_which_returned_items_are_nonrelevant(query):
     graded = {**query.grades, **nonrelevant}
     match = match_one(rd.Reference.from_grades(graded), query.run)
     with draws.repeats_allowed():
-        matched, _ = Matcher(rd.References.from_grades({"q": graded})).match(rd.Run.from_lists({"q": query.run}), None)
+        matched = join(Known.of(rd.References.from_grades({"q": graded})), rd.Run.from_lists({"q": query.run}), ())[0]
     (block,) = map(matched.block, matched.blocks())
     first = {item: position for position, item in reversed(list(enumerate(query.run)))}
     expected = sorted((first[item], grade) for item, grade in nonrelevant.items() if item in first)

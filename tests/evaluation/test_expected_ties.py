@@ -3,17 +3,16 @@
 from itertools import permutations, product
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import MeasureError
-from rankdev.core.batches import RunBuilder
-from rankdev.core.ordering import Ordering
-from rankdev.core.runs import Run
-from rankdev.evaluation import hits
+from rankdev.data.options import ReadOptions
+from rankdev.data.rows import of_numbers
+from rankdev.data.run import Run
+from rankdev.evaluation import join
 from rankdev.measures import REGISTRY
 from rankdev.measures import ties as tied
 from tests.common import draws, plain
@@ -70,7 +69,7 @@ def test_means_over_every_order(world):
 
 @pytest.mark.parametrize("cells", [1, 7])
 def test_blocks_change_nothing(monkeypatch, cells):
-    monkeypatch.setattr(hits, "BLOCK_CELLS", cells)
+    monkeypatch.setattr(join, "BLOCK_CELLS", cells)
     monkeypatch.setattr(tied, "CELLS", cells)
     examples(15)(given(worlds())(lambda world: check(*world, AVERAGED)))()
 
@@ -81,12 +80,9 @@ def test_what_is_cut_keeps_whole_ties(world, depth):
     references, run = world
     texts = [f"{name}@{depth}" for name in ("RDQ", "nDCG", "RBP", "P", "R", "RR", "AP", "Success", "Judged")]
     check(references, run, texts)
-    builder = RunBuilder(Ordering(ties="expected"), depth)
-    for name, scores in run.items():
-        builder.add(pl.Series([name] * len(scores)), pl.Series(list(scores)), np.array(list(scores.values())))
-    whole, cut = (
-        rd.evaluate(references, {"a": source}, texts, ties="expected") for source in (run, Run(*builder.finish()))
-    )
+    read = ReadOptions(ties="expected", depth=depth)
+    first = Run.of_pieces((of_numbers({name: scores}, "score", "") for name, scores in run.items()), read)
+    whole, cut = (rd.evaluate(references, {"a": source}, texts, ties="expected") for source in (run, first))
     np.testing.assert_array_equal(cut.values, whole.values)
 
 

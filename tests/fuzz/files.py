@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from rankdev.io import streams
+from rankdev.data import text as streams
 from tests.common.examples import scaled
 
 # files that each fuzzer makes; `make fuzz` asks for 30,000

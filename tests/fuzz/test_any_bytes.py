@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rankdev import RankdevError
-from rankdev.io import read_grades, read_lists, read_references, read_run
+from rankdev.data.files import read_grades, read_lists, read_references, read_run
+from tests.data.responses import FILES as RESPONSE_FILES
+from tests.data.responses import QUEPID_JSON, RANK_EVAL_REQUEST
+from tests.data.samples import GRADE_FILES, GRADE_JSON, REFERENCE_FILES, RUN_FILES
+from tests.data.test_rag import LANGCHAIN, RAGAS, WITH_IDS
 from tests.fuzz.files import SLOW
-from tests.io.responses import FILES as RESPONSE_FILES
-from tests.io.responses import QUEPID_JSON, RANK_EVAL_REQUEST
-from tests.io.samples import GRADE_FILES, GRADE_JSON, REFERENCE_FILES, RUN_FILES
-from tests.io.test_rag import LANGCHAIN, RAGAS, WITH_IDS
 
 RATING_FILES = {"json": json.dumps(RANK_EVAL_REQUEST).encode(), "jsonl": json.dumps(QUEPID_JSON).encode()}
 RECORD_FILES = {

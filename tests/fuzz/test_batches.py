@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from rankdev import RankdevError, Run
-from rankdev.core.ordering import Order, Ties
-from rankdev.io import read_run
+from rankdev.data.files import read_run
+from rankdev.data.options import Order, Ties
 from tests.fuzz.files import seeds, small_batches
 
 ORDERS: list[tuple[Order, Ties]] = [

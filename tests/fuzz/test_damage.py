@@ -8,9 +8,9 @@ import polars as pl
 import zstandard
 
 from rankdev import RankdevError, Run
-from rankdev.io import read_run
+from rankdev.data.files import read_run
+from tests.data.samples import parquet
 from tests.fuzz.files import seeds
-from tests.io.samples import parquet
 
 LINES = [(f"q{i // 40}", f"doc-{i * 7919 % 1000}", i * 37 % 101 / 7) for i in range(400)]
 TREC = "".join(f"{query} Q0 {item} 1 {score} t\n" for query, item, score in LINES).encode()

@@ -11,9 +11,9 @@ import pytest
 import zstandard
 
 import rankdev as rd
-from rankdev.io import streams
+from rankdev.data import text as streams
+from tests.data.samples import parquet, table
 from tests.fuzz.files import FILES, seeds, small_batches
-from tests.io.samples import parquet, table
 
 MEASURES = ["RDQ@3", "nDCG@3", "AP@5", "RR@10"]
 Values = dict[str, dict[str, float]]

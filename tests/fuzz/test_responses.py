@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rankdev as rd
+from tests.data.responses import ENGINES, LINES, QUEPID_JSON, RANK_EVAL_REQUEST, RANK_EVAL_RESPONSE
+from tests.data.test_rag import LANGCHAIN, LLAMA, LLAMA_DATA, RAGAS, WITH_IDS
 from tests.fuzz.files import SLOW
-from tests.io.responses import ENGINES, LINES, QUEPID_JSON, RANK_EVAL_REQUEST, RANK_EVAL_RESPONSE
-from tests.io.test_rag import LANGCHAIN, LLAMA, LLAMA_DATA, RAGAS, WITH_IDS
 
 SEEDS = [{"q1": response, "q2": response} for response in ENGINES.values()]
 SEEDS += [*ENGINES.values(), LINES, {"queries": ["a"], "responses": [ENGINES["elasticsearch"]]}]

@@ -12,8 +12,8 @@ import pytest
 
 from rankdev import RankdevError
 from rankdev._common.columns import number_column, text_column
-from rankdev.io.streams import Source
-from rankdev.io.tables import table_batches
+from rankdev.data.tables import table_batches
+from rankdev.data.text import Source
 from tests.fuzz.files import IDS, NO_NUMBERS, NUMBERS, seeds, small_batches
 
 Row = tuple[str, str, float]

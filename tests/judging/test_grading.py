@@ -8,9 +8,9 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
+from rankdev.data.database import read_given_grades
+from rankdev.data.files import read_grades
 from rankdev.errors import DataError, UsageError
-from rankdev.io import read_grades
-from rankdev.io.judgment_database import read_given_grades
 from rankdev.judging.grading import Grading, Scale
 from tests.judging.serving import ROWS, Client, serving
 from tests.raising import raises, warns

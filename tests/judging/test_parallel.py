@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import rankdev as rd
+from rankdev.data.database import read_answers
 from rankdev.judging import BudgetSpentError, ChatJudge, JudgeError, NoAnswerError
 from rankdev.judging._asking import Reply
 from rankdev.judging._database import StoreError
@@ -200,7 +201,7 @@ def test_killed_while_asking_and_resumed(tmp_path):
     with chatting(Chat(better, busy=0.2)) as chat:
         process = subprocess.Popen([sys.executable, "-c", KILLED, chat.url, str(path)])
         assert process.wait(60) == -signal.SIGKILL
-        kept = rd.io.preferences.read_answers(path)
+        kept = read_answers(path)
         before = [tuple(row) for row in kept.select("query", "first", "second").rows()]
         assert len(chat.asked) - 4 <= len(before) < len(chat.asked)  # those under way had no answer yet
         assert set(before) < set(chat.asked)
@@ -211,7 +212,7 @@ def test_killed_while_asking_and_resumed(tmp_path):
     assert not set(before) & set(chat.asked)
     pairs = [(answer.query, frozenset((answer.first, answer.second))) for answer in found.answers]
     assert len(pairs) == len(set(pairs)) == 24 == len(before) + len(chat.asked)
-    stored = pl.DataFrame(rd.io.preferences.read_answers(path))
+    stored = pl.DataFrame(read_answers(path))
     assert stored["worker"].unique().to_list() == ["small"]
     assert stored.height == 24
 

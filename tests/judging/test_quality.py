@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaln
 
+from rankdev.data.database import COLUMNS
 from rankdev.errors import DataError
-from rankdev.io.judgment_database import COLUMNS
 from rankdev.judging.quality import ALPHA, CHECKS, judge_quality, limits, told
 from rankdev.judging.store import StoredAnswer
 from rankdev.messages import SENTENCES

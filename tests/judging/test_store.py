@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from rankdev.io.judgment_database import read_answers
+from rankdev.data.database import read_answers
 from rankdev.judging._database import StoreError
 from rankdev.judging.store import Store, StoredAnswer
 from tests.raising import raises

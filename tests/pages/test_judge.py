@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 import rankdev as rd
-from rankdev.io.judgment_database import read_answers
+from rankdev.data.database import read_answers
 from tests.judging.serving import ROWS, serving, written
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankdev.core.references import References
+from rankdev.data.references import References
 from rankdev.errors import DataError, UsageError
-from rankdev.io.preferences import read_preferences
 from rankdev.preferences import Preferences, strengths, tiers
+from rankdev.preferences.files import read_preferences
 from tests.raising import kinds, noted, raises
 
 ROWS = [("q1", "x", "y"), ("q1", "y", "z"), ("q2", "x", "z")]

@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose
 from scipy.stats import spearmanr
 
 from rankdev.errors import DataError, UsageError
-from rankdev.io.preferences import read_preferences
 from rankdev.preferences import Preferences, strengths
 from rankdev.preferences import _pairs as pairs
 from rankdev.preferences import _uncertainty as uncertainty
+from rankdev.preferences.files import read_preferences
 from rankdev.preferences.models.rank_centrality import rank_centrality
 from tests.common.examples import examples
 from tests.raising import raises

@@ -9,7 +9,7 @@ from tests.raising import raises
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.io.tables import runs_in
+from rankdev.data.tables import runs_in
 from rankdev.measures import parse_all
 from rankdev.studies import poi
 from rankdev.studies._published import published

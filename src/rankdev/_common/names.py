@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from rankdev._common.lazy import pl
-from rankdev._common.reading import OURS, reading
-from rankdev.errors import DataError
+from rankdev.errors import DataError, UsageError, nearest
+
+OURS = ("query", "item", "score", "rank", "grade", "tiers", "items", "system", "measure", "value", "segment", "cluster")
+NONE: Mapping[str, str] = MappingProxyType({})
 
 # what ir_measures, PyTerrier, BEIR and ranx call our columns; where a table has several, the first wins
 KNOWN_NAMES = {
@@ -42,16 +45,25 @@ def folded_name(name: str) -> str:
     return plain if plain in _NAMES else name
 
 
-def our_name(column: str) -> str:
-    """Return what rankdev calls a column."""
-    chosen = {theirs: ours for ours, theirs in reading().columns.items()}
+def check_named(columns: object) -> None:
+    """Check names of columns, by ours."""
+    if not isinstance(columns, Mapping) or not all(isinstance(word, str) for pair in columns.items() for word in pair):
+        raise UsageError("not-columns", value=columns)
+    for name in columns:
+        if name not in OURS:
+            raise UsageError("unknown-column", name=name, near=nearest(name, OURS), known=OURS)
+
+
+def our_name(column: str, columns: Mapping[str, str] = NONE) -> str:
+    """Return what rankdev calls a column; ``columns`` are names that were chosen, by ours."""
+    chosen = {theirs: ours for ours, theirs in columns.items()}
     known = folded_name(column)
     return chosen.get(column, ALIASES.get(known, known))
 
 
-def is_interactions(columns: Collection[str]) -> bool:
+def is_interactions(columns: Collection[str], chosen: Mapping[str, str] = NONE) -> bool:
     """Recognise users and items that they chose, without a rank, a grade or a score; other pairs could be in order."""
-    names = {our_name(name) for name in columns}
+    names = {our_name(name, chosen) for name in columns}
     users = {folded_name(name) for name in columns} & {"user", "user_id", "userid"}
     return bool(users) and "item" in names and not names & {"rank", "grade", "score", "tiers", "items", *POSITIONS}
 
@@ -64,11 +76,10 @@ def ranked_names(frame: pl.DataFrame) -> pl.DataFrame:
     return frame if found is None else frame.rename({found: "rank"})
 
 
-def known_names(frame: pl.DataFrame) -> pl.DataFrame:
+def known_names(frame: pl.DataFrame, columns: Mapping[str, str] = NONE) -> pl.DataFrame:
     """Rename columns to rankdev's names: those that were chosen, and those of ir_measures, PyTerrier or BEIR."""
-    chosen = {theirs: ours for ours, theirs in reading().columns.items() if theirs in frame.columns}
+    chosen = {theirs: ours for ours, theirs in columns.items() if theirs in frame.columns}
     if chosen:
-        reading().met.update(chosen)
         frame = frame.drop([ours for ours in chosen.values() if ours not in chosen], strict=False).rename(chosen)
     plain: dict[str, str] = {}
     for name in frame.columns:
@@ -89,10 +100,10 @@ def known_names(frame: pl.DataFrame) -> pl.DataFrame:
     return frame
 
 
-def unrated(frame: pl.DataFrame) -> pl.Series | None:
+def unrated(frame: pl.DataFrame, columns: Mapping[str, str] = NONE) -> pl.Series | None:
     """Mark rows whose rating is missing, as exports of judging tools have them; None where there are none."""
     name = next((name for name in frame.columns if folded_name(name) == "rating"), None)
-    if name is None or our_name(name) != "grade" or frame[name].dtype.is_nested():
+    if name is None or our_name(name, columns) != "grade" or frame[name].dtype.is_nested():
         return None
     text = frame[name].cast(pl.String)
     missing = text.is_null() | text.is_in(["", "NaN"])

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock
 
 from rankdev.errors import RankdevError
 
@@ -80,22 +79,3 @@ def part_of(progress: Progress | None, begin: float, end: float, whole: float = 
         progress(begin + (end - begin) * fraction, whole, f"{name}, {note}" if name else note)
 
     return tell
-
-
-class Together:
-    """Progress of tasks that run in threads at once, reported as one; ``sizes`` are estimates of their lengths."""
-
-    def __init__(self, progress: Progress, sizes: Mapping[str, float]) -> None:
-        self._progress = progress
-        self._total = sum(sizes.values())
-        self._done = dict.fromkeys(sizes, 0.0)
-        self._so_far = 0.0
-        self._lock = Lock()
-
-    def tell(self, name: str, done: float) -> None:
-        """Report how much of one task is done."""
-        with self._lock:
-            self._so_far += done - self._done[name]
-            self._done[name] = done
-            self._total = max(self._total, self._so_far)
-            self._progress(self._so_far, self._total, name)

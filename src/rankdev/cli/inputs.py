@@ -16,6 +16,7 @@ from rankdev.cli.options import (
     name_option,
     named_runs,
     order_options,
+    read_options,
     read_pairs,
     refuse_unused,
     seed_option,
@@ -27,7 +28,7 @@ from rankdev.errors import DataError, Note, UsageError
 
 if TYPE_CHECKING:
     from rankdev._common.result import Result
-    from rankdev.core.ordering import Order, Ties
+    from rankdev.data.options import Order, Ties
     from rankdev.display.report import Report
     from rankdev.evaluation.evaluate import Empty
     from rankdev.evaluation.losses import Losses
@@ -92,7 +93,7 @@ def analyse_source(
 
 def load_collections(paths: Sequence[str], measures: Sequence[str], **unused: Any) -> dict[str, Scores]:
     """Read the scores of several collections, named by their files."""
-    from rankdev.io.tables import system_name
+    from rankdev.data.tables import system_name
 
     refuse_unused("references", "table", "segments", beside="collections")
     found: dict[str, Scores] = {}
@@ -145,7 +146,7 @@ def read_chosen_scores(path: str, measures: Sequence[str]) -> Scores:
 
     unused = ("names", "order", "ties", "duplicates", "empty", "like")
     refuse_unused(*unused, needs="runs")
-    scores = read_scores(path)
+    scores = read_scores(path, **read_options("columns"))
     write_notes(scores.remarks)
     return scores.select(measures=_labels(measures, scores.measures)) if measures else scores
 

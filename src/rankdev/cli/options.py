@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 from click.core import ParameterSource
 
-from rankdev._common.reading import Duplicates, Ranks, reading_with, strict_input
 from rankdev.cli.help import RegisteredChoice, SharedOption
-from rankdev.core.ordering import TIE_RULES, Order
+from rankdev.data.options import TIE_RULES, Duplicates, Order, Ranks
 from rankdev.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from rankdev.core.runs import RunLike
-    from rankdev.io.formats.base import Table as NamedTable
+    from rankdev.data.formats.base import Table as NamedTable
+    from rankdev.data.run import RunLike
 
 
 Value = TypeVar("Value")
@@ -44,7 +43,7 @@ def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
         cls=SharedOption,
         is_flag=True,
         expose_value=False,
-        callback=_be_strict,
+        callback=_read_with,
         help="Treat warnings about the input, and unmatched queries, as errors.",
     )
     duplicates = click.option(
@@ -112,12 +111,13 @@ like_option = click.option(
 
 def with_like(like: str | None, **options: Any) -> dict[str, Any]:
     """Return the options of an evaluation; with --like, those that were not given are left to it."""
+    read = read_options()
     if like is None:
-        return options
+        return options | read
     ctx = click.get_current_context()
     sources = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
     given = {name: ctx.get_parameter_source(name) in sources for name in options}
-    return {"like": like, **{name: value for name, value in options.items() if given[name]}}
+    return {"like": like, **{name: value for name, value in options.items() if given[name]}, **read}
 
 
 seed_option = click.option(
@@ -130,7 +130,7 @@ seed_option = click.option(
 )
 
 
-BY_TAG = "rankdev.by_tag"
+BY_TAG, READ = "rankdev.by_tag", "rankdev.read"
 
 
 def name_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -149,13 +149,17 @@ def name_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return name(by_tag(command))
 
 
-def _be_strict(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    ctx.with_resource(strict_input(value))
-
-
 def _read_with(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    """Read all files of a command with the choice that this option, called as it is there, makes."""
-    ctx.with_resource(reading_with(**{str(param.name): value}))
+    """Keep how all files of a command are read, for :func:`read_options`."""
+    if value is not None:
+        ctx.meta.setdefault(READ, {})[str(param.name)] = value
+
+
+def read_options(*names: str) -> dict[str, Any]:
+    """Return how the running command reads files, or only some of these options: parameters of ``evaluate``."""
+    ctx = click.get_current_context(silent=True)
+    chosen: dict[str, Any] = {} if ctx is None else ctx.meta.get(READ, {})
+    return {name: value for name, value in chosen.items() if not names or name in names}
 
 
 def refuse_unused(*names: str, beside: str | None = None, needs: str | None = None) -> None:
@@ -234,7 +238,7 @@ def _complete_measure(ctx: click.Context, param: click.Parameter, incomplete: st
 
 def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> dict[str, RunLike]:
     """Name each run by --name or by its file; with --by-tag, split the files into systems."""
-    from rankdev.io.tables import system_name
+    from rankdev.data.tables import system_name
 
     if names and len(names) != len(paths):
         raise UsageError("unequal", names=["--name", "RUN"], counts=[len(names), len(paths)])
@@ -251,9 +255,10 @@ def named_runs(references: str, paths: Sequence[str], names: Sequence[str]) -> d
     sources: list[tuple[str, str, RunLike]] = []
     for path, name in zip(paths, names or map(system_name, paths), strict=True):
         if by_tag:
-            from rankdev.io.runs import read_systems
+            from rankdev.data.files import read_systems
+            from rankdev.data.options import ReadOptions
 
-            parts = read_systems(path, order)
+            parts = read_systems(path, ReadOptions(order, columns=read_options().get("columns")))
             sources += [(path, system, rows) for system, rows in parts.items()]
         else:
             sources.append((path, name, path))
@@ -274,10 +279,10 @@ def _is_text(word: str) -> bool:
 
 def read_named_table(path: str, *columns: str) -> NamedTable:
     """Read a table from a file; refuse what has no named columns."""
-    from rankdev.io.streams import Source
-    from rankdev.io.tables import read_table
+    from rankdev.data.tables import read_table
+    from rankdev.data.text import Source
 
-    with Source(path) as source:
+    with Source(path, columns=read_options().get("columns")) as source:
         if source.kind in ("trec", "json"):
             raise DataError("not-a-table", path=source.name, columns=columns)
         return read_table(source, source.kind)

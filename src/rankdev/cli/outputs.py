@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankdev._common.result import Result
-    from rankdev.core.references import References
+    from rankdev.data.references import References
     from rankdev.display.report import Report
 
 
@@ -87,7 +87,7 @@ safe_csv_option = click.option(
 
 def for_spreadsheets(rows: pl.DataFrame, csv: bool) -> pl.DataFrame:
     """Escape what a spreadsheet would run as a formula, if --safe-csv asks for it; it is only for CSV and TSV."""
-    from rankdev.io.tables import spreadsheet_safe
+    from rankdev.data.tables import spreadsheet_safe
 
     if not click.get_current_context().meta.get(SAFE_CSV):
         return rows
@@ -102,7 +102,7 @@ def table_option(*names: str, **settings: Any) -> Callable[..., Any]:
 
 
 def _check_table(path: str) -> None:
-    from rankdev.io.tables import check_table_name
+    from rankdev.data.tables import check_table_name
 
     check_table_name(path)
 
@@ -113,21 +113,21 @@ def page_option(**settings: Any) -> Callable[..., Any]:
 
 
 def _check_page(path: str) -> None:
-    from rankdev.io.tables import check_page_name
+    from rankdev.data.tables import check_page_name
 
     check_page_name(path)
 
 
 def encoded_table(rows: pl.DataFrame, path: str) -> bytes:
     """Encode a table in the format of its file's extension."""
-    from rankdev.io.streams import plain_suffix
-    from rankdev.io.tables import encode_table
+    from rankdev.data.tables import encode_table
+    from rankdev.data.text import plain_suffix
 
     return encode_table(for_spreadsheets(rows, plain_suffix(path) in (".csv", ".tsv")), path)
 
 
 def _check_references(path: str) -> None:
-    from rankdev.io.tables import check_trec_name
+    from rankdev.data.tables import check_trec_name
 
     check_trec_name(path)
 
@@ -139,8 +139,8 @@ references_option = file_option(
 
 def write_references(references: References, output: str, tables: Mapping[str, Any] = MappingProxyType({})) -> None:
     """Write references, and tables by file name with them; no file appears unless all can be written."""
-    from rankdev.io.references import encode_references
-    from rankdev.io.writing import writing
+    from rankdev.data.files import encode_references
+    from rankdev.data.write import writing
 
     contents = [(output, encode_references(references, output))]
     contents += [(path, encoded_table(frame, path)) for path, frame in tables.items()]
@@ -195,8 +195,8 @@ def draw(path: str | None, plot: Callable[..., Any], *arguments: Any, **options:
 
 def deliver(report: Report, form: str | None, output: str | None) -> None:
     """Print a report or write it to a file, in the format asked for."""
+    from rankdev.data.write import writing
     from rankdev.display.encodings import choose_format
-    from rankdev.io.writing import write_pieces, writing
 
     chosen = choose_format(form, output)
     command = click.get_current_context().command
@@ -205,7 +205,8 @@ def deliver(report: Report, form: str | None, output: str | None) -> None:
     report = replace(report, rows=rows, closing=closing, remarks=remarks)
     if output is not None:
         with writing(output) as stream:
-            write_pieces(stream, chosen.pieces(report))
+            for piece in chosen.pieces(report):
+                stream.write(piece)
     elif chosen.name == "table":
         replace(report, remarks=not_yet_written(report.remarks)).print_text(sys.stdout)
     elif chosen.binary and sys.stdout.isatty():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankdev.core.ordering import TIE_RULES
+from rankdev.data.options import TIE_RULES
 
 RUNS = """\
 A run is a system's ranking for each query. Commands take references first, then

@@ -17,8 +17,8 @@ from rankdev.display.cells import NOT_AVAILABLE, Cell
 from rankdev.errors import UsageError, printable
 
 if TYPE_CHECKING:
+    from rankdev.data.formats import TableFormat
     from rankdev.display.report import Report, Table
-    from rankdev.io.formats import TableFormat
 
     Make = Callable[[Report], bytes | Iterable[bytes]]
 
@@ -69,7 +69,7 @@ def as_text(report: Report) -> bytes:
 
 def all_formats() -> dict[str, Format]:
     """Add the formats of tables that are not formats of reports; this loads the modules that read and write tables."""
-    from rankdev.io.formats import TABLE_FORMATS
+    from rankdev.data.formats import TABLE_FORMATS
 
     for known in filter(lambda known: known.written, TABLE_FORMATS.values()):
         if known.name not in FORMATS:
@@ -83,8 +83,8 @@ def _rows_as(known: TableFormat) -> Make:
 
 def choose_format(form: str | None, output: str | None) -> Format:
     """Choose the format that was asked for, or that of the output's extension; a table by default."""
-    from rankdev.io.streams import plain_suffix  # loads polars, and --help needs only the names of formats
-    from rankdev.io.writing import is_stream
+    from rankdev.data.text import plain_suffix  # loads polars, and --help needs only the names of formats
+    from rankdev.data.write import is_stream
 
     if form is not None:
         check_choice("format", form, all_formats())

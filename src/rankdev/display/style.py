@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 import numpy as np
 import polars as pl
 
+from rankdev.data.write import writing
 from rankdev.errors import MissingExtraError, UsageError, printable, warn
-from rankdev.io.writing import writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankdev._common.arrays import Floats
-from rankdev.core.references import References
-from rankdev.core.runs import Run
+from rankdev.data.references import References
+from rankdev.data.run import Run
 from rankdev.errors import Note
-from rankdev.evaluation.matching import Matcher
-from rankdev.evaluation.measuring import Scorer, score_run
+from rankdev.evaluation.join import Known, Scorer, score_run
 from rankdev.measures.syntax import info_of
 
 LITTLE = 0.5  # of what reversing a strict reference of the same length costs
@@ -80,7 +79,7 @@ def _lost(references: References, measure: Scorer) -> tuple[float, float, float]
     right, wrong = (Run.from_lists({query: items[::way] for query, items in lists.items()}) for way in (1, -1))
     found = []
     for known in (references, References.from_lists(lists)):
-        matcher = Matcher.of(known, skip_empty=False)
-        best, worst = (float(score_run(matcher, run, [measure])[0][:, 0].mean()) for run in (right, wrong))
+        ready = Known.of(known)
+        best, worst = (float(score_run(ready, run, [measure])[:, 0].mean()) for run in (right, wrong))
         found.append(((best - worst) / best if best > 0 else 0.0, worst))
     return found[0][0], found[1][0], found[0][1]

@@ -12,13 +12,13 @@ import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
-from rankdev.core.ordering import Order, Ties, check_one_order
-from rankdev.core.references import References, ReferencesLike
-from rankdev.core.runs import Run, RunLike
+from rankdev.data.files import load_inputs
+from rankdev.data.options import Order, Ties, check_one_order
+from rankdev.data.references import References, ReferencesLike
+from rankdev.data.run import Run, RunLike
 from rankdev.errors import DataError, RankdevWarning
 from rankdev.evaluation.evaluate import evaluate_all
 from rankdev.evaluation.scores import Scores
-from rankdev.io.loading import load_inputs
 from rankdev.measures import Measure, parse_all
 from rankdev.measures.base import MeasureLike
 
@@ -78,6 +78,7 @@ def bounds(
     *,
     order: Order | None = None,
     ties: Ties | None = None,
+    **read: Any,
 ) -> Bounds:
     """Return each score with its unjudged items all nonrelevant, and with each of them as good as can be.
 
@@ -99,6 +100,8 @@ def bounds(
         What orders a run. Default: score; a Run keeps its own.
     ties : str, optional
         How ties are broken; see docs/files.md#ties.
+    **read : Any
+        How runs are read, as in :func:`evaluate`: duplicates, columns, ranks, collapse, strict.
 
     Returns
     -------
@@ -113,11 +116,11 @@ def bounds(
     [1.0, 0.4737]
     """
     wanted = parse_all(measures)
-    known, loaded = load_inputs(references, runs, order, ties)
+    known, loaded = load_inputs(references, runs, order=order, ties=ties, **read)
     if known.nonrelevant is None:
         raise DataError("no-nonrelevant")
     for run in loaded.values():
-        check_one_order(run.ordering.ties, "a bound")
+        check_one_order(run.read.ties, "a bound")
     scores = _evaluated(known, loaded, wanted)
     best, judged = scores.values.copy(), np.zeros((len(loaded), len(wanted)))
     for s, (name, run) in enumerate(loaded.items()):
@@ -134,7 +137,7 @@ def bounds(
 
 
 def _evaluated(references: References, runs: Mapping[str, Run], measures: list[Measure]) -> Scores:
-    return evaluate_all(references, runs, measures, order=None, ties=None, empty="zero", progress=None)
+    return evaluate_all(references, runs, measures)
 
 
 def _completed(known: References, returned: Mapping[str, Iterable[str]]) -> tuple[References, int]:

@@ -11,16 +11,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rankdev._common.checks import check_choice
-from rankdev.core.ordering import Order, Ties
+from rankdev.data.options import PLAIN, Dialect, Order, Ties
 from rankdev.errors import DataError, MeasureError, UsageError
-from rankdev.io.trec import PLAIN, Dialect
 from rankdev.measures.graded import ERR, NDCG, RBP
 from rankdev.measures.incomplete import Judged
 from rankdev.measures.precision import RR, InterpolatedPrecision
 from rankdev.measures.syntax import each_text, parse, parse_all
 
 if TYPE_CHECKING:
-    from rankdev.core.references import References
+    from rankdev.data.references import References
     from rankdev.evaluation.evaluate import Empty
     from rankdev.measures.base import Measure, MeasureLike
 

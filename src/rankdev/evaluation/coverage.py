@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from rankdev._common.reading import is_strict
 from rankdev.errors import DataError, Note
 
 if TYPE_CHECKING:
@@ -87,10 +86,9 @@ def for_measures(coverage: Coverage, measures: Sequence[str]) -> Coverage:
 
 
 def check_coverage(coverage: Sequence[Coverage]) -> None:
-    """Refuse, in strict calls, runs that lack queries of the references, or have more."""
-    if is_strict():
-        for note in coverage_remarks([replace(entry, tied=0, left_out=0) for entry in coverage]):
-            raise DataError(note.kind, **note.fields)
+    """Refuse runs that lack queries of the references, or have more."""
+    for note in coverage_remarks([replace(entry, tied=0, left_out=0) for entry in coverage]):
+        raise DataError(note.kind, **note.fields)
 
 
 def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[Note]:

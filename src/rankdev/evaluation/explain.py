@@ -11,7 +11,7 @@ import polars as pl
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.result import Result
-from rankdev.core.single import Reference
+from rankdev.data.reference import Reference
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.measuring import items_of, match_one, rdq_with
 from rankdev.evaluation.placings import (

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -16,14 +17,14 @@ import numpy as np
 import polars as pl
 
 from rankdev import __version__
+from rankdev.data.formats import TABLE_FORMATS
+from rankdev.data.formats.base import Table, joined
+from rankdev.data.tables import read_table
+from rankdev.data.text import PathLike, Source
 from rankdev.errors import DataError, Note
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.origin import USUAL, Origin
 from rankdev.evaluation.scores import Scores
-from rankdev.io.formats import TABLE_FORMATS
-from rankdev.io.formats.base import Table, joined
-from rankdev.io.streams import PathLike, Source
-from rankdev.io.tables import read_table
 from rankdev.measures.base import MeasureInfo
 from rankdev.measures.syntax import known_measure
 
@@ -31,7 +32,7 @@ PROVENANCE = "provenance"
 METADATA = "rankdev"  # key in Parquet files
 
 
-def read_scores(path: PathLike) -> Scores:
+def read_scores(path: PathLike, *, columns: Mapping[str, str] | None = None) -> Scores:
     """Read scores from a file.
 
     Parameters
@@ -39,6 +40,8 @@ def read_scores(path: PathLike) -> Scores:
     path : path
         CSV, TSV, JSONL, JSON (a list of records) or Parquet with the columns system, query, measure, value, such as
         ``rankdev eval -q -o FILE`` writes. Rows without a query are means and left out.
+    columns : dict of str to str, optional
+        Names of the file's columns, by ours: ``{"value": "score"}``.
 
     Returns
     -------
@@ -54,7 +57,7 @@ def read_scores(path: PathLike) -> Scores:
     >>> read_scores(file).means.tolist()
     [[0.75]]
     """
-    with Source(path) as source:
+    with Source(path, columns=columns) as source:
         kind = source.kind
         if kind == "trec":
             raise DataError("no-score-table", path=source.name)
@@ -140,7 +143,7 @@ def _kind(entry: dict[str, Any]) -> MeasureInfo:
 
 def _parquet(source: Source) -> tuple[Table, str | None]:
     content = source.read()
-    table = joined(source.name, TABLE_FORMATS["parquet"].parts([content]))
+    table = joined(source.name, TABLE_FORMATS["parquet"].parts([content], source.options))
     about = pl.read_parquet_metadata(io.BytesIO(content)).get(METADATA, "")
     return table, about if '"measures"' in about else None  # other results have other metadata
 

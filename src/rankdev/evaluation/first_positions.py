@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
-import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev._common.ids import places_in
-from rankdev.core.references import References
-from rankdev.core.runs import Run
+from rankdev.data import ids
+from rankdev.data.references import References
+from rankdev.data.run import Run
 from rankdev.evaluation.explain import DISPLACED, MISSING, NONRELEVANT, NOT_IN_REFERENCE, REPEATED, UNJUDGED
-from rankdev.evaluation.hits import MatchedRuns
-from rankdev.evaluation.matching import Matcher
+from rankdev.evaluation.join import Known, MatchedRuns, join
 from rankdev.evaluation.placings import ROUNDING
 from rankdev.measures.match import Ideals
 from rankdev.measures.rdq import RDQ
@@ -35,7 +34,7 @@ class Lists:
     """
 
     measure: str
-    names: pl.Series = field(repr=False)
+    names: list[str] = field(repr=False)
     items: Ints = field(repr=False)
     ranks: Ints = field(repr=False)
     credit: Floats = field(repr=False)
@@ -55,15 +54,15 @@ def first_positions(references: References, runs: Mapping[str, Run], measure: RD
     counted = np.minimum(sizes, measure.cutoff or sizes.max(initial=1))
     relative = measure.position_weights.relative(max(depth, int(counted.max(initial=1))))
     fractions = relative[:depth] / np.cumsum(relative)[np.maximum(counted, 1) - 1][:, None]
-    first = (run.item_ids.gather(np.flatnonzero(run.positions < depth)) for run in runs.values())
-    names = pl.concat([references.item_ids, *first]).unique(maintain_order=True)
+    first = [ids.listed(ids.take(run.item_ids, np.flatnonzero(run.positions < depth))) for run in runs.values()]
+    places = {name: place for place, name in enumerate(dict.fromkeys(chain(ids.listed(references.item_ids), *first)))}
     items, ranks = np.full(shape, -1), np.zeros(shape, np.int64)
     scored, poor = np.zeros(shape, bool), np.zeros(shape, bool)
     found_at = np.zeros((*shape[:2], REFERENCE_ITEMS), np.int64)
     for s, run in enumerate(runs.values()):
-        items[s] = _returned(references, run, names, depth)
-        if run.queries.is_in(references.queries.implode()).any():
-            matched = Matcher.of(references).match(run, None)[0]
+        items[s] = _returned(references, run, places, depth)
+        if not references.places.keys().isdisjoint(run.queries):
+            matched = join(Known.of(references), run, ())[0]
             ranks[s], scored[s], poor[s] = _judgments(references, run, matched, depth)
             found_at[s] = _found_at(references, matched)
     outside = UNJUDGED if references.nonrelevant is not None else NOT_IN_REFERENCE
@@ -78,7 +77,7 @@ def first_positions(references: References, runs: Mapping[str, Run], measure: RD
     )
     return Lists(
         measure=str(measure),
-        names=names,
+        names=[*places],
         items=items,
         ranks=ranks,
         credit=credit,
@@ -91,13 +90,13 @@ def first_positions(references: References, runs: Mapping[str, Run], measure: RD
     )
 
 
-def _returned(references: References, run: Run, names: pl.Series, depth: int) -> Ints:
+def _returned(references: References, run: Run, places: Mapping[str, int], depth: int) -> Ints:
     """Find the item at [query, position]; -1 where there is none."""
     table = np.full((len(references), depth), -1)
     rows = np.flatnonzero(run.positions < depth)
-    query = places_in(references.queries, run.queries)[run.codes[rows]]
+    query = np.array([references.places.get(name, -1) for name in run.queries], np.int64)[run.codes[rows]]
     rows, query = rows[query >= 0], query[query >= 0]
-    table[query, run.positions[rows]] = places_in(names, run.item_ids.gather(rows))
+    table[query, run.positions[rows]] = [places[name] for name in ids.listed(ids.take(run.item_ids, rows))]
     return table
 
 
@@ -116,7 +115,7 @@ def _judgments(references: References, run: Run, matched: MatchedRuns, depth: in
         for row in np.flatnonzero(run.repeats & (run.positions < depth)).tolist():
             query, item = run.queries[int(run.codes[row])], run.item_ids[row]
             if query in references:
-                at = references.queries.index_of(query), run.positions[row]
+                at = references.places[query], run.positions[row]
                 ranks[at] = references[query].get(item, 0)
                 poor[at] = item in (references[query].nonrelevant or ())
     return ranks, scored, poor

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rankdev.core.references import References
-from rankdev.core.runs import Run
+from rankdev.data.references import References
+from rankdev.data.run import Run
 from rankdev.errors import Note, counted, printable
 from rankdev.evaluation._strictness import order_notes
 from rankdev.evaluation.coverage import coverage_remarks, empty_remarks, for_measures

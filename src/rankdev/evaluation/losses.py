@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -13,9 +13,9 @@ import polars as pl
 from rankdev._common.arrays import Bools, Floats
 from rankdev._common.result import Result
 from rankdev._common.work import Progress
-from rankdev.core.ordering import Order, Ties, check_one_order
-from rankdev.core.references import ReferencesLike
-from rankdev.core.runs import RunLike
+from rankdev.data.options import Order, Ties, check_one_order
+from rankdev.data.references import ReferencesLike
+from rankdev.data.run import RunLike
 from rankdev.errors import Note
 from rankdev.evaluation.evaluate import Empty, evaluate_all
 from rankdev.evaluation.placings import ROUNDING, BestPlacing, IdealScore, check_cumulative
@@ -116,6 +116,7 @@ def losses(
     ties: Ties | None = None,
     empty: Empty = "zero",
     progress: Progress | None = None,
+    **read: Any,
 ) -> Losses:
     """Split what each system loses into retrieval, cutoff and order.
 
@@ -135,6 +136,8 @@ def losses(
         Score of queries without relevant items.
     progress : callable, optional
         ``progress(done, total, system)``, in bytes.
+    **read : Any
+        How runs are read, as in :func:`evaluate`: duplicates, columns, ranks, collapse, strict.
 
     Returns
     -------
@@ -151,7 +154,7 @@ def losses(
     chosen = parse(measure)
     check_cumulative(chosen)
     wanted = (chosen, BestPlacing(chosen, cut=True), BestPlacing(chosen, cut=False), IdealScore(chosen))
-    scores = evaluate_all(references, runs, wanted, order=order, ties=ties, empty=empty, progress=progress)
+    scores = evaluate_all(references, runs, wanted, empty=empty, progress=progress, order=order, ties=ties, **read)
     found = Losses(str(chosen), scores, scores.remarks)
     return replace(found, remarks=(*found.remarks, *_ideals_below_one(found)))
 

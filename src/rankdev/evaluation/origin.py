@@ -6,24 +6,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from rankdev._common.reading import reading
-from rankdev.core.ordering import TREC_EVAL
+from rankdev.data.options import ReadOptions
 from rankdev.errors import DataError
 from rankdev.evaluation.scores import Scores
-from rankdev.io.trec import PLAIN, Dialect
 
 if TYPE_CHECKING:
-    from rankdev.core.ordering import Order, Ties
-    from rankdev.core.references import References, ReferencesLike
-    from rankdev.core.runs import Run, RunLike
+    from rankdev.data.references import References, ReferencesLike
+    from rankdev.data.run import Run, RunLike
 
 CONVENTIONS = 1  # one more whenever the text of a measure comes to mean another number
-USUAL = {"order": TREC_EVAL.order, "ties": TREC_EVAL.ties, "empty": "zero"}  # what None denotes
+USUAL = {"order": "score", "ties": "trec_eval", "empty": "zero"}  # what None denotes
 
 
 @dataclass(frozen=True)
@@ -57,23 +54,19 @@ def with_origin(
     references: ReferencesLike,
     runs: Mapping[str, RunLike],
     *,
-    order: Order | None = None,
-    ties: Ties | None = None,
-    dialect: Dialect = PLAIN,
     like: Origin | None = None,
+    **options: Any,
 ) -> Scores:
     """Add to scores the digests of the references and runs that they were made from; ``like`` sets the depth."""
-    from rankdev.evaluation.measuring import deepest
-    from rankdev.io.loading import load_references, load_run
+    from rankdev.data.files import references_of, run_of
+    from rankdev.evaluation.join import deepest
     from rankdev.measures.syntax import parse_all
 
     depth = deepest(parse_all(scores.measures)) if like is None else like.depth
-    lists = {
-        name: lists_digest(load_run(name, run, order, ties, depth, dialect=dialect), scores.queries, depth)
-        for name, run in runs.items()
-    }
-    digest, how = references_digest(load_references(references, dialect=dialect)), reading()
-    return replace(scores, origin=Origin(digest, lists, depth, duplicates=how.duplicates, collapse=how.collapse))
+    read = ReadOptions(**options, depth=depth)
+    lists = {name: lists_digest(run_of(name, run, read), scores.queries, depth) for name, run in runs.items()}
+    digest = references_digest(references_of(references, read))
+    return replace(scores, origin=Origin(digest, lists, depth, duplicates=read.counting, collapse=read.collapse))
 
 
 def same_lists(scores: Scores, a: str, b: str) -> bool:
@@ -87,7 +80,7 @@ def same_lists(scores: Scores, a: str, b: str) -> bool:
 
 def references_digest(references: References) -> str:
     """Return a text that is the same for equal references only."""
-    queries = pl.DataFrame({"query": references.queries.sort()})
+    queries = pl.DataFrame({"query": pl.Series(sorted(references.queries), dtype=pl.String)})
     return _digest(queries, references.canonical())
 
 

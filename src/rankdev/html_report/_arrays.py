@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankdev._common.arrays import Ints
+from rankdev.data import ids
 from rankdev.evaluation.first_positions import REFERENCE_ITEMS, Lists
 from rankdev.html_report._findings import Comparison
 from rankdev.measures.match import Ideals
@@ -47,7 +48,7 @@ def pools_of(found: Comparison) -> tuple[list[list[str]], Ints]:
     pools = []
     for q, query in enumerate(references.queries):
         rows = references.rows(query)
-        first = references.item_ids[rows][:REFERENCE_ITEMS].to_list()
+        first = ids.listed(references.item_ids[rows][:REFERENCE_ITEMS])
         codes, inverse = np.unique(lists.items[:, q], return_inverse=True)
         names = [lists.names[int(code)] if code >= 0 else None for code in codes]
         place = {item: i for i, item in enumerate(first)}

@@ -12,9 +12,10 @@ import polars as pl
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.work import Progress
-from rankdev.core.ordering import Order, Ties
-from rankdev.core.references import References, ReferencesLike
-from rankdev.core.runs import Run, RunLike
+from rankdev.data.files import load_references, load_runs, named_systems
+from rankdev.data.options import Order, ReadOptions, Ties
+from rankdev.data.references import References, ReferencesLike
+from rankdev.data.run import Run, RunLike
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.first_positions import Lists, first_positions
@@ -22,7 +23,6 @@ from rankdev.evaluation.health import Check, health
 from rankdev.evaluation.losses import Losses, losses
 from rankdev.evaluation.problems import problems
 from rankdev.evaluation.scores import Scores
-from rankdev.io.loading import load_references, load_runs, named_systems
 from rankdev.measures import parse_all
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.rdq import RDQ
@@ -102,25 +102,28 @@ def compare(
     alpha: float,
     seed: int,
     progress: Progress | None,
+    **read: Any,
 ) -> Comparison:
     """Score the runs, test all pairs, and collect what the page shows."""
     wanted = parse_all(measures)
     explained = next((entry for entry in wanted if isinstance(entry, RDQ) and not entry.judged_only), RDQ(cutoff=10))
-    known = load_references(references)
-    systems = named_systems(runs, order)
+    of_references = {name: read[name] for name in ("columns", "ranks", "strict") if name in read}
+    known = load_references(references, **of_references)
+    systems = named_systems(runs, ReadOptions(order, ties, **read))
     if len(systems) > MOST_SYSTEMS:
         raise UsageError("many-systems", systems=len(systems), place="one page", most=MOST_SYSTEMS)
     if len(systems) * len(known) > MOST_LISTS:
         raise UsageError("many-lists", systems=len(systems), queries=len(known), most=MOST_LISTS)
-    loaded = load_runs(systems, order, ties, progress=progress)  # whole: losses ask for what is below the cutoff
-    scores = evaluate(known, loaded, wanted, empty=empty)
+    # whole: losses ask for what is below the cutoff
+    loaded = load_runs(systems, progress, order=order, ties=ties, **read)
+    scores = evaluate(known, loaded, wanted, empty=empty, strict=read.get("strict", False))
     if empty == "skip" and known.empty:
         known = known.without_empty()
     positions = min(explained.cutoff or MOST_POSITIONS, MOST_POSITIONS)
     sampled = _shown(scores, positions, seed)
     held = known if len(sampled) == len(known) else known.of_queries(sampled)
     checks = health(known, loaded, scores, wanted)
-    averaged = any(run.ordering.leaves_ties_open for run in loaded.values())
+    averaged = any(run.read.rule.open for run in loaded.values())
     loaded = {name: _in_one_order(run) for name, run in loaded.items()}
     single, lost = scores, losses(known, loaded, explained, empty=empty)
     if replicates is not None:
@@ -164,7 +167,7 @@ def _tested(test: Callable[..., Significance], segments: Mapping[str, Any]) -> S
 
 def _in_one_order(run: Run) -> Run:
     """Take the order in which tied items are shown, where scores are means over all orders: by id."""
-    return replace(run, ordering=replace(run.ordering, ties=SHOWN_TIES)) if run.ordering.leaves_ties_open else run
+    return replace(run, read=replace(run.read, ties=SHOWN_TIES)) if run.read.rule.open else run
 
 
 def _shown(scores: Scores, positions: int, seed: int) -> Ints:

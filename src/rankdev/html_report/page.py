@@ -12,9 +12,12 @@ from rankdev._common.checks import FINEST, check_flag, check_kind, check_number,
 from rankdev._common.ids import by_id
 from rankdev._common.tables import check_mapping
 from rankdev._common.work import Progress
-from rankdev.core.ordering import Order, Ties, check_one_order
-from rankdev.core.references import ReferencesLike
-from rankdev.core.runs import RunLike
+from rankdev.data.files import load_runs
+from rankdev.data.options import Order, Ties, check_one_order
+from rankdev.data.references import ReferencesLike
+from rankdev.data.run import RunLike
+from rankdev.data.tables import check_page_name
+from rankdev.data.write import writing
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.evaluate import Empty
 from rankdev.html_report._arrays import arrays_of, pools_of
@@ -31,9 +34,6 @@ from rankdev.html_report._texts import (
     verdict,
 )
 from rankdev.html_report.playground import PLAYGROUND, playground, playground_settings
-from rankdev.io.loading import load_runs
-from rankdev.io.tables import check_page_name
-from rankdev.io.writing import writing
 from rankdev.measures.base import MeasureLike
 from rankdev.statistics.judgment_uncertainty import UncertainScores as Uncertain
 from rankdev.statistics.panels import pool_of
@@ -120,6 +120,7 @@ def report(
     seed: int = 0,
     command: str = "",
     progress: Progress | None = None,
+    **read: Any,
 ) -> ReportPage:
     """Compare systems on one HTML page: tests, losses, queries, lists, measures, and how it was made.
 
@@ -166,6 +167,8 @@ def report(
         Command that made the page, shown under "How it was made".
     progress : callable, optional
         ``progress(done, total, system)``, in bytes.
+    **read : Any
+        How runs are read, as in :func:`rankdev.evaluate`: duplicates, columns, ranks, collapse, strict.
 
     Returns
     -------
@@ -201,9 +204,10 @@ def report(
         alpha=alpha,
         seed=seed,
         progress=progress,
+        **read,
     )
     curves = _simulated(found) if power is True else power or None
-    uncertain = None if judgments is None else _uncertain(judgments, runs, found, order, ties)
+    uncertain = None if judgments is None else _uncertain(judgments, runs, found, order, ties, **read)
     pools, places = pools_of(found)
     known = {} if public else of_items({item for pool in pools for item in pool}) if callable(of_items) else of_items
     settings = playground_settings(found.explained)
@@ -232,15 +236,15 @@ def _check(public: object, power: object) -> None:
 
 
 def _uncertain(
-    judgments: Any, runs: Mapping[str, RunLike], found: Comparison, order: Order | None, ties: Ties | None
+    judgments: Any, runs: Mapping[str, RunLike], found: Comparison, order: Order | None, ties: Ties | None, **read: Any
 ) -> Uncertain:
     """Score the systems by the first measure against the true order behind judgments."""
-    from rankdev.io.preferences import read_preferences
+    from rankdev.preferences.files import read_preferences
     from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty
 
-    loaded = load_runs(runs, order, ties)
+    loaded = load_runs(runs, order=order, ties=ties, **read)
     for run in loaded.values():
-        check_one_order(run.ordering.ties, "the uncertainty of judgments")
+        check_one_order(run.read.ties, "the uncertainty of judgments")
     judged = read_preferences(judgments) if isinstance(judgments, str | Path) else judgments
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankdevWarning)  # they are notes below

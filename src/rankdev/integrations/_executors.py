@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from threading import Lock
@@ -15,17 +15,15 @@ import polars as pl
 import pyarrow as pa
 
 from rankdev._common.arrays import Floats
-from rankdev.core.ordering import Ties
-from rankdev.core.references import References
-from rankdev.core.runs import Run
+from rankdev.data.files import located
+from rankdev.data.options import Ties
+from rankdev.data.references import References
+from rankdev.data.run import Run
 from rankdev.errors import DataError, RankdevWarning
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.evaluate import Empty
-from rankdev.evaluation.hits import MatchedRuns
-from rankdev.evaluation.matching import Matcher
-from rankdev.evaluation.measuring import match_run, score_matched, score_run
+from rankdev.evaluation.join import Known, MatchedRuns, join, score_matched, score_run
 from rankdev.evaluation.scores import Scores
-from rankdev.io.loading import error_context
 from rankdev.measures import Measure
 
 ROWS = 200_000  # scored at once; a query is never cut, however long it is
@@ -78,39 +76,39 @@ class Task:
         known = {"rank": 1.0, "grade": self.highest_grade or 1.0, "nonrelevant": False}
         reference = pl.DataFrame([{"query": "q", "item": "d", **{name: known[name] for name in columns}}])
         run = Run.from_table(pl.DataFrame({"query": "q", "item": "d", "score": [1.0]}), ties=self.ties)
-        score_run(Matcher(References.from_table(reference)), run, self.measures)
+        score_run(Known.of(References.from_table(reference)), run, self.measures)
 
     def score(self, frame: pl.DataFrame) -> Frames:
         """Score some queries, for many systems at once where they are small."""
         references, runs = self._split(frame)
-        matcher = self._matcher(references)
-        if matcher is None:
+        known = self._known(references)
+        if known is None:
             return
-        queries, labels = tuple(matcher.references.queries), tuple(str(measure) for measure in self.measures)
+        queries, labels = tuple(known.references.queries), tuple(str(measure) for measure in self.measures)
         while systems := dict(islice(runs, max(1, ROWS // len(queries) // len(labels)))):
-            values = score_matched([self._matched(matcher, run)[0] for run in systems.values()], self.measures)
+            values = score_matched([self._matched(known, run)[0] for run in systems.values()], self.measures)
             yield Scores(tuple(systems), queries, labels, values).to_polars()
 
     def count(self, frame: pl.DataFrame) -> Frames:
         """Count how the runs and the references of some queries matched."""
         references, runs = self._split(frame)
-        matcher = self._matcher(references)
-        skipped = pl.Series([], dtype=pl.String) if references is None else references.queries
+        known = self._known(references)
+        skipped = () if references is None else references.queries
         rows = []
         for system, run in runs:
-            if matcher is None:
+            if known is None:
                 matched = Coverage(system, 0, unreferenced=_not_in(skipped, run), empty=len(skipped))
             else:
-                matched = self._matched(matcher, run)[1]
+                matched = self._matched(known, run)[1]
             rows.append({"system": system, **{name: getattr(matched, name) for name in COUNTS}})
         yield pl.DataFrame(rows, schema={"system": pl.String, **dict.fromkeys(COUNTS, pl.Int64)})
 
-    def _matcher(self, references: References | None) -> Matcher | None:
+    def _known(self, references: References | None) -> Known | None:
         """Prepare the references of some queries; None where none is left to be scored."""
         skip = self.empty == "skip"
         if references is None or (skip and references.empty == len(references)):
             return None
-        return replace(Matcher.of(references, skip_empty=skip), highest_grade=self.highest_grade)
+        return Known.of(references, skip_empty=skip, highest_grade=self.highest_grade)
 
     def _split(self, frame: pl.DataFrame) -> tuple[References | None, Iterator[tuple[str, Run]]]:
         """Make references and each system's run from the rows of some queries."""
@@ -133,37 +131,37 @@ class Task:
             together = Run.from_table(rows.select(query.alias("query"), "item", "score"), ties=self.ties)
         except DataError:
             for (system,), part in rows.partition_by("system", as_dict=True).items():
-                with error_context(system=str(system)):
+                with located(system=str(system)):
                     Run.from_table(part, ties=self.ties)
             raise
-        names = together.queries.str.splitn(" ", 2).struct.unnest()
-        owners = names["field_0"].cast(pl.Int64).to_numpy()
+        names = [query.partition(" ")[::2] for query in together.queries]
+        owners = np.array([int(number) for number, _ in names], np.int64)
         bounds = np.searchsorted(owners, np.arange(len(self.systems) + 1)).tolist()
         for system, begin, end in zip(self.systems, bounds[:-1], bounds[1:], strict=True):
-            yield system, _part(together, names["field_1"], begin, end)
+            yield system, _part(together, [query for _, query in names[begin:end]], begin, end)
 
-    def _matched(self, matcher: Matcher, run: Run) -> tuple[MatchedRuns, Coverage]:
+    def _matched(self, known: Known, run: Run) -> tuple[MatchedRuns, Coverage]:
         """Match some queries of a run. It may answer none of them: an error for a whole run, but here they are few."""
-        if run.queries.is_in(matcher.references.queries.implode()).any():
-            return match_run(matcher, run, self.measures)
-        silent = replace(Run.from_lists({matcher.references.queries[0]: []}), ordering=run.ordering)
-        matched, coverage = match_run(matcher, silent, self.measures)
-        unknown = _not_in(matcher.skipped, run)
-        return matched, replace(coverage, missing=len(matcher.references), unreferenced=unknown)
+        if not known.references.places.keys().isdisjoint(run.queries):
+            return join(known, run, self.measures)[:2]
+        silent = replace(Run.from_lists({known.references.queries[0]: []}), read=run.read)
+        matched, coverage, _ = join(known, silent, self.measures)
+        unknown = _not_in(known.skipped, run)
+        return matched, replace(coverage, missing=len(known.references), unreferenced=unknown)
 
 
-def _not_in(queries: pl.Series, run: Run) -> int:
+def _not_in(queries: Collection[str], run: Run) -> int:
     """Count the queries of a run that are not among these."""
-    return int((~run.queries.is_in(queries.implode())).sum())
+    return len(set(run.queries).difference(queries))
 
 
-def _part(run: Run, queries: pl.Series, begin: int, end: int) -> Run:
+def _part(run: Run, queries: list[str], begin: int, end: int) -> Run:
     """Cut some queries out of a run, and restore their names."""
     offsets = run.offsets[begin : end + 1]
     rows = slice(int(offsets[0]), int(offsets[-1]))
     repeats = None if run.repeats is None or not run.repeats[rows].any() else run.repeats[rows]
     scores = None if run.scores is None else run.scores[rows]
-    return Run(queries[begin:end], offsets - offsets[0], run.item_ids[rows], scores, repeats, run.ordering, run.depth)
+    return Run(queries, offsets - offsets[0], run.item_ids[rows], scores, repeats, run.read)
 
 
 def apply(batches: Iterable[Any], work: Callable[[pl.DataFrame], Frames]) -> Iterator[Any]:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rankdev._common.ids import as_id
-from rankdev.core.references import References
+from rankdev.data.references import References
 from rankdev.errors import MeasureError, MissingExtraError, RankdevError, nearest
 from rankdev.evaluation.evaluate import evaluate
 from rankdev.measures import REGISTRY, parse

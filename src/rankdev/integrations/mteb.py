@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from rankdev._common.checks import bad_type, check_path, is_list
-from rankdev.core.references import References
-from rankdev.core.runs import Run
+from rankdev.data.json_text import loads
+from rankdev.data.references import References
+from rankdev.data.run import Run
+from rankdev.data.text import PathLike, Source
 from rankdev.errors import DataError, UsageError, nearest
-from rankdev.io.formats.jsonl import loads
-from rankdev.io.streams import PathLike, Source
 
 ENDING = "_predictions.json"
 META = "mteb_model_meta"

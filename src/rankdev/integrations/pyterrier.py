@@ -13,11 +13,11 @@ import numpy as np
 from rankdev._common.checks import bad_type, is_list
 from rankdev._common.columns import text_column
 from rankdev._common.tables import as_frame, is_table
-from rankdev.core.references import References
+from rankdev.data.files import load_references
+from rankdev.data.references import References
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.evaluate import evaluate
 from rankdev.evaluation.scores import Scores
-from rankdev.io.loading import load_references
 from rankdev.measures import Measure
 
 
@@ -83,7 +83,8 @@ def _among(references: References, topics: Any) -> References:
     if not is_table(topics):
         raise bad_type("topics", "a frame with the column qid", topics, "such as dataset.get_topics()")
     asked = text_column(as_frame(topics), "query", "topics")
-    places = np.flatnonzero(references.queries.is_in(asked.implode()).to_numpy())
+    wanted = set(asked)
+    places = np.flatnonzero([query in wanted for query in references.queries])
     if not len(places):
         raise DataError("nothing-in-common", one="topics", other="references")
     return references.of_queries(places)

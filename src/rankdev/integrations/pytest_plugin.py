@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from rankdev.core.references import ReferencesLike
-    from rankdev.core.runs import RunLike
+    from rankdev.data.references import ReferencesLike
+    from rankdev.data.run import RunLike
     from rankdev.evaluation.scores import Scores
     from rankdev.results import Gate
 

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.checks import bad_type, check_kind
-from rankdev.core.references import References
-from rankdev.core.runs import Run
+from rankdev.data.references import References
+from rankdev.data.run import Run
 from rankdev.errors import DataError, MissingExtraError, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.significance import Significance

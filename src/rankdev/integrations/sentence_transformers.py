@@ -15,11 +15,11 @@ import numpy as np
 from rankdev._common.checks import bad_type, check_flag, check_whole, is_list
 from rankdev._common.ids import as_id
 from rankdev._common.tables import check_mapping
-from rankdev.core.references import ReferencesLike
-from rankdev.core.runs import Run
+from rankdev.data.files import load_references
+from rankdev.data.references import ReferencesLike
+from rankdev.data.run import Run
 from rankdev.errors import DataError, MissingExtraError, UsageError
 from rankdev.evaluation.evaluate import evaluate
-from rankdev.io.loading import load_references
 from rankdev.learning.gains import trainable
 from rankdev.measures import Measure, parse_all
 
@@ -82,7 +82,7 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         super().__init__()
         known = load_references(references)
         texts = _texts("queries", queries)
-        asked = np.flatnonzero(known.queries.is_in(list(texts)).to_numpy())
+        asked = np.flatnonzero([query in texts for query in known.queries])
         if not len(asked):
             raise DataError("nothing-in-common", one="queries", other="references")
         self.references = known.of_queries(asked)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.ids import as_id
-from rankdev.core.references import References
+from rankdev.data.references import References
 from rankdev.errors import DataError, MissingExtraError, UsageError
 from rankdev.evaluation.evaluate import evaluate
 from rankdev.measures import Measure, parse

@@ -9,9 +9,9 @@ from typing import Any
 
 from rankdev._common.checks import bad_type, check_kind, check_number, is_list
 from rankdev._common.ids import as_id
-from rankdev.core.references import ReferencesLike
+from rankdev.data.files import load_references
+from rankdev.data.references import ReferencesLike
 from rankdev.errors import DataError, MissingExtraError, UsageError
-from rankdev.io.loading import load_references
 from rankdev.learning.gains import trainable
 from rankdev.measures import Measure
 from rankdev.measures.rdq import RDQ

@@ -11,8 +11,8 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, Any
 
+from rankdev.data.database import COLUMNS, GRADES, SCHEMA, is_database
 from rankdev.errors import DataError
-from rankdev.io.judgment_database import COLUMNS, GRADES, SCHEMA, is_database
 
 try:
     import fcntl

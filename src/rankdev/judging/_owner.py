@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankdev._common.checks import check_choice
+from rankdev.data.database import as_judgments, read_given_grades
+from rankdev.data.tables import ENDINGS, encode_table, spreadsheet_safe
 from rankdev.errors import DataError, UsageError
-from rankdev.io.judgment_database import as_judgments, read_given_grades
-from rankdev.io.preferences import encode_preferences
-from rankdev.io.tables import ENDINGS, encode_table, spreadsheet_safe
 from rankdev.judging.items import sorted_pair
 from rankdev.judging.quality import Quality, judge_quality, told
 from rankdev.preferences import Preferences, tiers_from_preferences
+from rankdev.preferences.files import encode_preferences
 
 if TYPE_CHECKING:
     from rankdev.judging.server import JudgeServer

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
+from rankdev.data.files import load_runs
 from rankdev.errors import DataError, UsageError
-from rankdev.io.loading import load_runs, named_systems
 from rankdev.judging.items import Pair, Pool, sorted_pair
 from rankdev.judging.progress import Progress, Rule
 from rankdev.measures import Measure, parse
@@ -239,7 +239,7 @@ class SystemScores:
         if len(runs) < 2:
             raise UsageError("too-few", what="a decision", least=2, unit="run", count=len(runs))
         wanted = parse(measure) if isinstance(measure, str) else measure
-        read = [*load_runs(named_systems(runs)).values()]
+        read = [*load_runs(runs).values()]
         for system, run in zip(runs, read, strict=True):
             if not any(query in run for query in items):
                 raise DataError("none-known", system=system, what="queries to be judged")

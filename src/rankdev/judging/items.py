@@ -12,11 +12,11 @@ import polars as pl
 
 from rankdev._common.ids import as_id
 from rankdev._common.tables import as_polars, is_table
+from rankdev.data.formats.base import Table
+from rankdev.data.tables import read_table
+from rankdev.data.text import PathLike, Source
+from rankdev.data.texts import read_texts
 from rankdev.errors import DataError, UsageError
-from rankdev.io.formats.base import Table
-from rankdev.io.streams import PathLike, Source
-from rankdev.io.tables import read_table
-from rankdev.io.texts import read_texts
 from rankdev.judging.addresses import origin_of
 from rankdev.preferences import Preferences
 

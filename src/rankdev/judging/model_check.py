@@ -13,11 +13,11 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_names, check_number
 from rankdev._common.result import Result
+from rankdev.data.database import as_judgments, is_database, read_answers
 from rankdev.display.cells import percent
 from rankdev.display.dispatch import report_of, reports
 from rankdev.display.report import Report, Table
 from rankdev.errors import DataError, Note, UsageError, counted
-from rankdev.io.judgment_database import as_judgments, is_database, read_answers
 from rankdev.judging._strategies import Left
 from rankdev.judging.items import Pair, Pool, sorted_pair
 from rankdev.judging.store import StoredAnswer
@@ -261,7 +261,7 @@ def _read(judgments: Any) -> tuple[Preferences, set[tuple[str, str, str]]]:
         left = answers.filter(pl.col("outcome") == "skip", pl.col("kind") == "").select("query", "first", "second")
         skipped = {(query, min(a, b), max(a, b)) for query, a, b in left.rows()}
     else:
-        from rankdev.io.preferences import read_preferences
+        from rankdev.preferences.files import read_preferences
 
         found, skipped = read_preferences(judgments), set()
     if found.worker is None:

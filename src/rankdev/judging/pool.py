@@ -11,13 +11,13 @@ import polars as pl
 from rankdev._common.checks import check_whole
 from rankdev._common.ids import as_id
 from rankdev._common.tables import as_polars, is_table
-from rankdev.core.ordering import Order, Ties
-from rankdev.core.runs import RunLike
+from rankdev.data.files import load_runs
+from rankdev.data.options import Order, Ties
+from rankdev.data.run import RunLike
+from rankdev.data.tables import read_table
+from rankdev.data.text import Source
+from rankdev.data.texts import read_texts
 from rankdev.errors import DataError, UsageError, warn
-from rankdev.io.loading import load_runs, named_systems
-from rankdev.io.streams import Source
-from rankdev.io.tables import read_table
-from rankdev.io.texts import read_texts
 from rankdev.judging.items import OPTIONAL
 
 
@@ -28,6 +28,7 @@ def pool(
     texts: Any = None,
     order: Order | None = None,
     ties: Ties | None = None,
+    **read: Any,
 ) -> pl.DataFrame:
     """Pool the top items of each query from several runs for judging.
 
@@ -45,6 +46,8 @@ def pool(
         What orders a run. Default: score; a Run keeps its own.
     ties : {"trec_eval", "descending", "ascending", "given"}, optional
         How equal scores are ordered. Default: as in trec_eval 9; a Run keeps its own.
+    **read : Any
+        How runs are read, as in :func:`rankdev.evaluate`: duplicates, columns, ranks, collapse, strict.
 
     Returns
     -------
@@ -59,7 +62,7 @@ def pool(
     """
     depth = check_whole("depth", depth, 1)
     best: dict[tuple[str, str], int] = {}
-    for run in load_runs(named_systems(runs), order, ties, depth).values():
+    for run in load_runs(runs, order=order, ties=ties, depth=depth, **read).values():
         for query in run:
             for place, item in enumerate(run[query][:depth]):
                 best[query, item] = min(place, best.get((query, item), place))

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
+from rankdev.data.text import PathLike
 from rankdev.errors import DataError, Note, counted
-from rankdev.io.streams import PathLike
 from rankdev.judging.items import Pair, Pool, read_table_with, sorted_pair
 
 GOLD_SHARE = 0.1  # of the questions, while a judge has not answered all gold pairs

@@ -18,7 +18,7 @@ from rankdev.judging.items import Pool
 from rankdev.preferences import Preferences, references_from_preferences
 
 if TYPE_CHECKING:
-    from rankdev.core.references import References
+    from rankdev.data.references import References
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 import polars as pl
 
+from rankdev.data.database import COLUMNS, GRADE_COLUMNS, read_answers, read_given_grades
 from rankdev.errors import DataError, UsageError
-from rankdev.io.judgment_database import COLUMNS, GRADE_COLUMNS, read_answers, read_given_grades
 from rankdev.judging._database import Database
 from rankdev.judging.items import Pair
 

@@ -11,9 +11,9 @@ import polars as pl
 
 from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.columns import text_column
-from rankdev.core.references import References, ReferencesLike
+from rankdev.data.files import load_references
+from rankdev.data.references import References, ReferencesLike
 from rankdev.errors import DataError, MeasureError, UsageError
-from rankdev.io.loading import load_references
 from rankdev.measures import Measure, parse
 from rankdev.measures.match import Ideals
 from rankdev.measures.rdq import RDQ
@@ -156,7 +156,7 @@ def training_labels(references: ReferencesLike, queries: Any, items: Any) -> Flo
     known = references.to_polars().select("query", "item", "rank")
     tiers = pl.col("rank").max().over("query") + 1 - pl.col("rank")
     labels = rows.join(known.with_columns(label=tiers), on=["query", "item"], how="left", maintain_order="left")
-    unknown = rows.filter(~pl.col("query").is_in(references.queries.implode()))
+    unknown = rows.filter(~pl.col("query").is_in(references.queries))
     if unknown.height:
         raise DataError("no-reference", query=unknown["query"][0])
     return labels["label"].fill_null(0).cast(pl.Float64).to_numpy()

@@ -10,9 +10,9 @@ from scipy.special import expit
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_flag, check_number, check_seed
-from rankdev.core.references import ReferencesLike
+from rankdev.data.files import load_references
+from rankdev.data.references import ReferencesLike
 from rankdev.errors import DataError
-from rankdev.io.loading import load_references
 from rankdev.learning.gains import PositionGains, trainable
 from rankdev.measures import Measure
 

@@ -14,8 +14,8 @@ import polars as pl
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_choice, check_number, is_list
 from rankdev._common.result import Result
-from rankdev.core.references import References
-from rankdev.core.single import Reference
+from rankdev.data.reference import Reference
+from rankdev.data.references import References
 from rankdev.errors import DataError, Note
 
 LONGEST = 14  # items of one cycle of majorities, all 2^n subsets of which are searched

@@ -19,7 +19,7 @@ from rankdev.preferences.order import joined, orders
 from rankdev.preferences.strengths import Strengths, strengths
 
 if TYPE_CHECKING:
-    from rankdev.core.references import References
+    from rankdev.data.references import References
 
 RULES = ("probability", "strict")
 
@@ -264,7 +264,7 @@ def references_from_preferences(preferences: Any, method: str = "bradley-terry",
     >>> dict(references_from_preferences([("q", "x", "y")] * 6)["q"])
     {'x': 1, 'y': 2}
     """
-    from rankdev.core.references import References
+    from rankdev.data.references import References
 
     return References.from_tiers(tiers_from_preferences(preferences, method, **options).tiers)
 

@@ -21,10 +21,10 @@ from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import check_number, check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev._common.tables import check_mapping
-from rankdev.core.runs import Run, RunLike
+from rankdev.data.files import load_runs
+from rankdev.data.run import Run, RunLike
 from rankdev.errors import Note, UsageError, warn
 from rankdev.evaluation.scores import Scores
-from rankdev.io.loading import load_runs
 from rankdev.measures.base import MeasureLike
 from rankdev.preferences.expectation_propagation import Answers, Normal, Prior, propagate
 from rankdev.preferences.strengths import Strengths
@@ -343,7 +343,7 @@ def _few(fit: Strengths) -> tuple[Note, ...]:
 
 
 def _evaluate(tiers: dict[str, list[list[str]]], runs: Mapping[str, Any], measures: Any) -> Scores:
-    from rankdev.core.references import References
+    from rankdev.data.references import References
     from rankdev.evaluation.evaluate import evaluate
 
     return evaluate(References.from_tiers(tiers), runs, measures)
@@ -351,7 +351,7 @@ def _evaluate(tiers: dict[str, list[list[str]]], runs: Mapping[str, Any], measur
 
 def _loaded(run: Any) -> Any:
     """Read a file once, not once per resample."""
-    from rankdev.io import read_run
+    from rankdev.data.files import read_run
 
     return read_run(run) if isinstance(run, str | os.PathLike) else run
 

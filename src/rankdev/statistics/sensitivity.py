@@ -12,9 +12,9 @@ import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.work import Progress
-from rankdev.core.ordering import Order, Ties
-from rankdev.core.references import ReferencesLike
-from rankdev.core.runs import RunLike
+from rankdev.data.options import Order, Ties
+from rankdev.data.references import ReferencesLike
+from rankdev.data.run import RunLike
 from rankdev.errors import UsageError, nearest
 from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.scores import Scores
@@ -120,6 +120,7 @@ def sensitivity(
     ties: Ties | None = None,
     empty: Empty = "zero",
     progress: Progress | None = None,
+    **read: Any,
 ) -> Sensitivity:
     """Estimate the median power at ``n`` queries for every combination of a measure's parameters.
 
@@ -158,6 +159,8 @@ def sensitivity(
         Score of queries without relevant items, as in :func:`rankdev.evaluate`.
     progress : callable, optional
         ``progress(done, total, note)``, in additions.
+    **read : Any
+        How runs are read, as in :func:`rankdev.evaluate`: duplicates, columns, ranks, collapse, strict.
 
     Returns
     -------
@@ -175,7 +178,7 @@ def sensitivity(
     ((1, 0), (1, 0.2), (4, 0), (4, 0.2))
     """
     names, cells, texts = grid_measures(measure, grid)
-    scores: Scores = evaluate(references, runs, texts, order=order, ties=ties, empty=empty)
+    scores: Scores = evaluate(references, runs, texts, order=order, ties=ties, empty=empty, **read)
     found = power(
         scores,
         sizes=[n],

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 import rankdev as rd
-from rankdev.core.single import Reference
+from rankdev.data.reference import Reference
 from rankdev.display.report import Report, Table
 from rankdev.display.style import check_name, colour_of, figure, save, styled
 from rankdev.measures import Measure

@@ -16,8 +16,8 @@ import polars as pl
 from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.checks import check_choice, check_number, check_seed, check_whole
 from rankdev._common.tables import Tabular
-from rankdev.core.references import References
-from rankdev.core.runs import Run
+from rankdev.data.references import References
+from rankdev.data.run import Run
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Simulation(Tabular):
         """
         from pathlib import Path
 
-        from rankdev.io import write_references, write_run
+        from rankdev.data.files import write_references, write_run
 
         target = Path(folder)
         (target / "runs").mkdir(parents=True, exist_ok=True)
@@ -242,7 +242,7 @@ def _references(plan: Shape, pool: _Pool, rng: np.random.Generator) -> Reference
     tiers = np.cumsum(new_tier)
     offsets = offsets_of(pool.sizes)
     ranks = tiers - np.repeat(tiers[offsets[:-1]], pool.sizes) + 1
-    return References(pool.names, offsets, pool.items.gather(relevant), ranks)
+    return References(pool.names.to_list(), offsets, pool.items.gather(relevant), ranks)
 
 
 def _runs(plan: Shape, pool: _Pool, seed: int) -> dict[str, Run]:
@@ -295,4 +295,4 @@ def _ordered(pool: _Pool, rows: Ints, offsets: Ints, score: Floats) -> Run:
     table = np.full(filled.shape, np.inf)
     table[filled] = -single
     order = (np.argsort(table, axis=1, kind="stable") + offsets[:-1, None])[filled]
-    return Run(pool.names, offsets, pool.items.gather(rows[order]), single[order])
+    return Run(pool.names.to_list(), offsets, pool.items.gather(rows[order]), single[order])

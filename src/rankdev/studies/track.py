@@ -16,9 +16,9 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_flag, check_seed, check_whole, is_list
 from rankdev._common.tables import Tabular
 from rankdev._common.work import Progress, part_of
+from rankdev.data.files import load_inputs
 from rankdev.errors import Note
 from rankdev.evaluation.scores import Scores
-from rankdev.io.loading import load_inputs
 from rankdev.statistics.agreement import Agreement, agreement
 from rankdev.statistics.power import power
 from rankdev.statistics.power.result import Power

@@ -47,11 +47,11 @@ def run(tmp_path, **fields):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not fork by default")
-def test_a_fork_after_the_first_use_is_refused_and_does_not_hang(tmp_path):
-    lines = run(tmp_path, first=True, before="", method="fork", calls=["evaluate", "lists", "read"])
-    assert len(lines) == 3
-    for line in lines:
-        assert line.startswith("this process was forked after its parent had used rankdev, and would hang; start")
+def test_a_fork_after_polars_was_used_refuses_files_and_tables_and_does_not_hang(tmp_path):
+    before = "known.to_polars().sort('item')"
+    *in_memory, read = run(tmp_path, first=True, before=before, method="fork", calls=["evaluate", "lists", "read"])
+    assert in_memory == ["0.7123", "500"]
+    assert read.startswith("this process was forked after its parent had used rankdev, and would hang; start")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not fork by default")

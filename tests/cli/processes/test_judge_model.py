@@ -15,7 +15,7 @@ from tests.judging.serving import Client
 from tests.judging.test_model_check import RUNS, rows
 
 import rankdev as rd
-from rankdev.io.judgment_database import read_answers
+from rankdev.data.database import read_answers
 from rankdev.judging.sessions import LEAST
 
 ROWS = [

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from tests.common.examples import scaled
 
-from rankdev.io.writing import writing
+from rankdev.data.write import writing
 
 ROUNDS = int(os.environ.get("RANKDEV_SIGNALS") or scaled(16, 4))
 SIZE = 300_000
 WRITER = """
 import sys
 from itertools import count
-from rankdev.io.writing import writing
+from rankdev.data.write import writing
 if sys.argv[2] == "hidden":
     import os; del os.O_TMPFILE
 print("ready", flush=True)

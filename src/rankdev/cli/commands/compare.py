@@ -22,7 +22,7 @@ from rankdev.cli.inputs import (
     score_options,
     score_runs,
 )
-from rankdev.cli.options import empty_option, measure_option, name_option, order_options, refuse_unused
+from rankdev.cli.options import empty_option, measure_option, name_option, order_options, read_options, refuse_unused
 from rankdev.cli.outputs import deliver, draw, end, figure_option, output_options
 from rankdev.errors import UsageError
 
@@ -210,5 +210,5 @@ def _scores(
     source: str, runs: Sequence[str], names: Sequence[str], measures: Sequence[str], options: dict[str, Any]
 ) -> Scores:
     if runs:
-        return score_runs(source, runs, names, measures or ["RDQ@10"], **options)
+        return score_runs(source, runs, names, measures or ["RDQ@10"], **options, **read_options())
     return read_chosen_scores(source, measures)

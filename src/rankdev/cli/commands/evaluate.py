@@ -23,16 +23,17 @@ from rankdev.cli.options import (
     named_runs,
     one_measure_option,
     order_options,
+    read_options,
     refuse_unused,
     seed_option,
     with_like,
 )
 from rankdev.cli.outputs import deliver, draw, figure_option, output_options
-from rankdev.core.ordering import check_one_order
+from rankdev.data.options import check_one_order
 from rankdev.errors import DataError, UsageError, nearest
 
 if TYPE_CHECKING:
-    from rankdev.core.ordering import Order, Ties
+    from rankdev.data.options import Order, Ties
     from rankdev.evaluation.evaluate import Empty
     from rankdev.statistics.judgment_uncertainty import UncertainScores
 
@@ -115,15 +116,15 @@ def _with_uncertainty(
     """Score runs against the true order behind a file of preferences."""
     import warnings
 
+    from rankdev.data.files import load_runs
     from rankdev.errors import RankdevWarning
-    from rankdev.io.loading import load_runs
-    from rankdev.io.preferences import read_preferences
+    from rankdev.preferences.files import read_preferences
     from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty
 
     check_one_order(ties, "the uncertainty of judgments")
     systems = named_runs(judgments, runs, names)
     judged = read_preferences(judgments)
-    read = load_runs(systems, order, ties)
+    read = load_runs(systems, order=order, ties=ties, **read_options())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankdevWarning)  # the report has them as notes
         return evaluate_with_uncertainty(judged, read, list(measures), disconnected="largest", **options)
@@ -153,20 +154,19 @@ def explain_command(
     output: str | None,
 ) -> None:
     """Show what a run gained and lost at each position for one query, and why; two runs side by side."""
+    from rankdev.data.files import load_references, load_runs
     from rankdev.display.dispatch import report_of
     from rankdev.display.scores import explanations_report as side_by_side
     from rankdev.evaluation.explain import explain
-    from rankdev.io import read_references
-    from rankdev.io.loading import load_runs
 
     check_one_order(ties, "an explanation")
     systems = named_runs(references, runs, names)
     if len(systems) > 2:
         raise UsageError("too-large", name="runs", high=2, value=len(systems))
-    known = read_references(references)
+    known = load_references(references, **read_options("columns", "ranks", "strict"))
     if query not in known:
         raise DataError("unknown-query", path=references, query=query, near=nearest(query, known))
-    loaded = load_runs(systems, order, ties)
+    loaded = load_runs(systems, order=order, ties=ties, **read_options())
     found = {name: explain(known[query], run.get(query, []), measure=measure) for name, run in loaded.items()}
     single = report_of(next(iter(found.values())), query=query)
     deliver(single if len(found) == 1 else side_by_side(found, query), form, output)
@@ -202,6 +202,6 @@ def bounds_command(
     from rankdev.display.dispatch import report_of
     from rankdev.evaluation.bounds import bounds
 
-    found = bounds(references, named_runs(references, runs, names), measures, order=order, ties=ties)
+    found = bounds(references, named_runs(references, runs, names), measures, order=order, ties=ties, **read_options())
     deliver(report_of(found), form, output)
     draw(figure, found.plot)

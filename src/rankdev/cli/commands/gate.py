@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from rankdev._common.files_in_use import is_special
 from rankdev.cli.help import Command
 from rankdev.cli.inputs import clusters_option, load_scores, read_clusters, read_segments, source_options
-from rankdev.cli.options import refuse_unused
+from rankdev.cli.options import read_options, refuse_unused
 from rankdev.cli.outputs import deliver, end, file_option
 from rankdev.errors import DataError, UsageError
 
@@ -24,7 +24,7 @@ SAVED = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
 
 
 def _check_saved(path: str) -> None:
-    from rankdev.io.streams import plain_suffix
+    from rankdev.data.text import plain_suffix
 
     if plain_suffix(path) not in SAVED:
         raise UsageError("bad-ending", path=path, endings=SAVED)
@@ -139,8 +139,8 @@ def _compared(
     candidate: str | None,
 ) -> _Compared:
     """Score the runs, or read their scores, and add saved ones."""
+    from rankdev.data.tables import system_name
     from rankdev.evaluation.origin import with_system
-    from rankdev.io.tables import system_name
 
     runs, saved = source["runs"], against is not None
     if source["table"] is not None:
@@ -195,18 +195,18 @@ def _equal(scores: Scores) -> bool:
 
 def _with_origin(scores: Scores, source: dict[str, Any], baseline: Scores | None) -> Scores:
     """Add what the scores were made from, lists as deep as those of a saved baseline."""
+    from rankdev.data.options import PLAIN
     from rankdev.evaluation.conventions import CONVENTIONS
     from rankdev.evaluation.origin import with_origin
-    from rankdev.io.trec import PLAIN
 
     dialect = PLAIN if source["like"] is None else CONVENTIONS[source["like"]].dialect
     runs = dict(zip(scores.systems, source["runs"], strict=True))
-    how: dict[str, Any] = {"order": scores.order, "ties": scores.ties, "dialect": dialect}
+    how = {"order": scores.order, "ties": scores.ties, "dialect": dialect, **read_options()}
     return with_origin(scores, source["references"], runs, **how, like=None if baseline is None else baseline.origin)
 
 
 def _write(path: str | None, content: bytes) -> None:
-    from rankdev.io.writing import writing
+    from rankdev.data.write import writing
 
     if path is not None:
         with writing(path) as stream:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli.help import Command, SharedOption
-from rankdev.cli.options import each_once, named_runs, one_measure_option, order_options, refuse_unused
+from rankdev.cli.options import each_once, named_runs, one_measure_option, order_options, read_options, refuse_unused
 from rankdev.cli.outputs import encoded_table, safe_csv_option, table_option
 from rankdev.cli.terminal import write_line, write_notes
 from rankdev.errors import DataError, Note, UsageError, counted, warn
 
 if TYPE_CHECKING:
-    from rankdev.core.ordering import Order, Ties
+    from rankdev.data.options import Order, Ties
     from rankdev.judging.chat import ChatJudge, Usage
     from rankdev.judging.grading import Grading
     from rankdev.judging.items import Items
@@ -285,10 +285,10 @@ def pool_command(runs: tuple[str, ...], depth: int, texts: str | None, order: Or
     Assessors see the texts in --texts. If it has a column query, each row is about an item of that query, and may have
     a query_text. Then: rankdev judge items.jsonl --db judgments.sqlite
     """
-    from rankdev.io.writing import writing
+    from rankdev.data.write import writing
     from rankdev.judging.pool import pool
 
-    items = pool(dict(zip(runs, runs, strict=True)), depth=depth, texts=texts, order=order, ties=ties)
+    items = pool(dict(zip(runs, runs, strict=True)), depth=depth, texts=texts, order=order, ties=ties, **read_options())
     content = encoded_table(items, output)
     with writing(output) as stream:
         stream.write(content)

@@ -24,6 +24,7 @@ from rankdev.cli.options import (
     one_measure_option,
     order_options,
     read_named_table,
+    read_options,
     refuse_unused,
     seed_option,
 )
@@ -134,6 +135,7 @@ def sensitivity_command(
             clusters=read_clusters(clusters),
             progress=progress,
             **options,
+            **read_options(),
         )
     deliver(report_of(found), form, output)
     chosen = [tuple(map(_value, cell.split(","))) for cell in mark] or ([] if grid else PAPER_CELLS)

@@ -14,6 +14,7 @@ from rankdev.cli.options import (
     named_runs,
     names_and_values,
     ranks_option,
+    read_options,
     refuse_unused,
     seed_option,
     table_options,
@@ -31,7 +32,7 @@ from rankdev.cli.terminal import for_command, write_line, write_notes
 from rankdev.errors import UsageError, counted
 
 if TYPE_CHECKING:
-    from rankdev.core.references import References
+    from rankdev.data.references import References
     from rankdev.judging.model_check import ModelCheck
     from rankdev.preferences import Preferences
 
@@ -65,9 +66,9 @@ def grades_command(source: str, output: str) -> None:
     INPUT: TREC qrels, a table with the columns query, item, grade, JSON {query: {item: grade}}, or the database of
     rankdev judge --grades.
     """
-    from rankdev.io import read_grades
+    from rankdev.data.files import read_grades
 
-    write(read_grades(source), output)
+    write(read_grades(source, **read_options()), output)
 
 
 @refs_command.command("lists", epilog="Example: rankdev refs lists blended.run -o refs.jsonl")
@@ -80,9 +81,9 @@ def lists_command(source: str, output: str) -> None:
 
     INPUT: JSON {query: [item, ...]}, JSONL with query and items (or tiers), or any run.
     """
-    from rankdev.io import read_lists
+    from rankdev.data.files import read_lists
 
-    write(read_lists(source), output)
+    write(read_lists(source, **read_options()), output)
 
 
 @refs_command.command("merge", epilog="Example: rankdev refs merge nearest.run blended.run -o refs.jsonl")
@@ -109,10 +110,10 @@ def merge_command(sources: tuple[str, ...], output: str, method: str, unranked: 
 
     RANKINGS: one file per judge or system, each as for 'refs lists'.
     """
-    from rankdev.io import read_lists
+    from rankdev.data.files import read_lists
     from rankdev.preferences import merge_rankings
 
-    found = merge_rankings([read_lists(source) for source in sources], method, unranked=unranked)
+    found = merge_rankings([read_lists(source, **read_options()) for source in sources], method, unranked=unranked)
     write_notes(found.remarks)
     write(found.references, output)
 
@@ -137,7 +138,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def read_judgments(source: str, columns: Any, values: Any, items: Any = None) -> Preferences:
     """Read judgments, and note how they were read."""
-    from rankdev.io.preferences import read_preferences
+    from rankdev.preferences.files import read_preferences
 
     judged = read_preferences(source, columns=columns, values=values, items=items)
     write_notes(judged.remarks)
@@ -225,7 +226,7 @@ def preferences_command(
     PREFS: a table with query, winner, loser, or query, two items and an outcome, and optionally worker and tie; or
     lines 'topic a b winner'.
     """
-    from rankdev.core.references import References
+    from rankdev.data.references import References
     from rankdev.display.layout import paragraph
     from rankdev.display.report import screen_width
     from rankdev.judging.items import read_items
@@ -281,8 +282,8 @@ def agreement_command(
     PREFS: as for 'refs preferences'. With --model, how far a model can be trusted: its agreement with people on the
     pairs that both judged; with --run, scores by people's judgments, estimated from both.
     """
+    from rankdev.data.write import writing
     from rankdev.display.dispatch import report_of
-    from rankdev.io.writing import writing
     from rankdev.preferences import judge_agreement
 
     if model is not None:
@@ -313,7 +314,7 @@ def _checked(
     measures: tuple[str, ...],
 ) -> ModelCheck:
     """Compare a model with people; a database is read by itself, since it knows skipped pairs too."""
-    from rankdev.io.judgment_database import is_database
+    from rankdev.data.database import is_database
     from rankdev.judging.model_check import check_model
 
     if bool(runs) != bool(measures) or len(runs) == 1:

@@ -22,7 +22,15 @@ from rankdev.cli.inputs import (
     replicates_option,
     segments_option,
 )
-from rankdev.cli.options import empty_option, measure_option, name_option, named_runs, order_options, seed_option
+from rankdev.cli.options import (
+    empty_option,
+    measure_option,
+    name_option,
+    named_runs,
+    order_options,
+    read_options,
+    seed_option,
+)
 from rankdev.cli.outputs import page_option, reading_progress
 
 if TYPE_CHECKING:
@@ -75,14 +83,14 @@ def report_command(
     """Compare the RUNs on one HTML page, a file that needs no network. It opens with what is decided, and
     with checks of the data.
     """
+    from rankdev.data.files import load_references
+    from rankdev.data.texts import DatasetTexts, read_texts
     from rankdev.display.layout import paragraph
     from rankdev.display.report import screen_width
     from rankdev.html_report.page import report
-    from rankdev.io.references import read_references
-    from rankdev.io.texts import DatasetTexts, read_texts
 
     systems = named_runs(references, runs, names)
-    known = read_references(references)
+    known = load_references(references, **read_options("columns", "ranks", "strict"))
 
     texts = None if dataset is None else DatasetTexts(dataset)
 
@@ -110,6 +118,7 @@ def report_command(
             command=_written(click.get_current_context(), public),
             progress=progress,
             **options,
+            **read_options(),
         )
     page.save(output)
     if output != "-":
@@ -143,8 +152,8 @@ def playground_command(output: str | None) -> None:
 
     The page is one file that works without a network. It begins with a short tour.
     """
+    from rankdev.data.write import writing
     from rankdev.html_report.playground import playground
-    from rankdev.io.writing import writing
 
     target = output or str(Path(tempfile.mkdtemp(prefix="rankdev-")) / "playground.html")
     with writing(target) as stream:

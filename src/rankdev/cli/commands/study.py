@@ -52,7 +52,7 @@ def poi_command(
     Without --references and --runs, the data are simulated to resemble those of the paper. Runs named MODEL-SETTING
     form a grid.
     """
-    from rankdev.io.tables import runs_in
+    from rankdev.data.tables import runs_in
     from rankdev.studies.poi import poi_report, run_poi, save_poi_figures
 
     systems = None if runs is None else runs_in(runs)
@@ -98,7 +98,7 @@ def track_command(
     REFERENCES are grades or any other references, such as those made from preferences; RUNS is a folder with one file
     per system. Ctrl-C shows the tables that are finished.
     """
-    from rankdev.io.tables import runs_in
+    from rankdev.data.tables import runs_in
     from rankdev.studies._track_output import save_track_figures, track_report
     from rankdev.studies.track import run_track
 

@@ -1,1 +1,0 @@
-"""The data model: references, runs, and the order of a run."""

@@ -1,0 +1,726 @@
+"""References: the ordered reference lists of all queries, kept as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
+from rankdev._common.columns import column, number_column, text_column, truth_column
+from rankdev._common.files_in_use import PathLike
+from rankdev._common.lazy import later_step, pl
+from rankdev._common.names import is_interactions, unrated
+from rankdev._common.tables import (
+    OfRanx,
+    TableLike,
+    as_polars,
+    check_mapping,
+    check_no_records,
+    from_ranx,
+    is_table,
+    tabled,
+)
+from rankdev.data import ids
+from rankdev.data.columns import ByQuery, last_of_each
+from rankdev.data.engines import RIGHT, grades_of, records_in
+from rankdev.data.ids import Ids, Index
+from rankdev.data.options import ReadOptions, tell
+from rankdev.data.reference import Reference
+from rankdev.data.rows import Rows, are_lists, named, of_lists, of_numbers, refuse_two_values
+from rankdev.errors import DataError, Note, counted
+
+ReferencesLike: TypeAlias = "References | PathLike | TableLike | OfRanx | Mapping[Any, Iterable[Any]]"
+"""References: their file, References, a table, Qrels of ranx, or ``{query: …}`` of lists or tiers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nonrelevant:
+    """Items judged nonrelevant: query ``i`` owns the rows ``offsets[i]:offsets[i + 1]``; grades are 0 or less.
+
+    A grade below 0 is kept as it is: trec_eval takes −1 and −2 for items that were not judged after all.
+    """
+
+    offsets: Ints
+    item_ids: Ids
+    grades: Floats
+
+    @property
+    def codes(self) -> Ints:
+        """Query index of each row."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    def of_query(self, place: int) -> dict[str, float]:
+        """Items of one query and their grades."""
+        rows = slice(int(self.offsets[place]), int(self.offsets[place + 1]))
+        return dict(zip(ids.listed(self.item_ids[rows]), self.grades[rows].tolist(), strict=True))
+
+    def of_queries(self, places: Ints) -> Nonrelevant:
+        """Keep some queries, in order."""
+        rows = np.flatnonzero(np.isin(self.codes, places))
+        return Nonrelevant(offsets_of(np.diff(self.offsets)[places]), ids.take(self.item_ids, rows), self.grades[rows])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class References(ByQuery[Reference]):
+    """The references of all queries: a mapping query → :class:`Reference`.
+
+    Relevant items have consecutive ranks from 1; tied items share a rank. Inside, query ``i`` owns the rows
+    ``offsets[i]:offsets[i + 1]`` of ``item_ids`` and ``ranks``, sorted by rank.
+
+    Attributes
+    ----------
+    queries : list of str
+        Names of the queries.
+    offsets : numpy.ndarray
+        Where the rows of each query begin, and where the last ones end.
+    item_ids : list of str or polars.Series
+        Names of the items of all queries.
+    ranks : numpy.ndarray
+        Rank of each item.
+    grades : numpy.ndarray or None
+        Grade of each item; None where the references were made from ranks.
+    nonrelevant : Nonrelevant or None
+        Items judged nonrelevant; None where it is not known which they are.
+    notes : tuple of str
+        What may be wrong with them, such as rows that appear twice.
+
+    Examples
+    --------
+    >>> references = References.from_lists({"q1": ["d1", "d2"], "q2": ["d9"]})
+    >>> references["q1"].tiers
+    [['d1'], ['d2']]
+    """
+
+    queries: list[str]
+    offsets: Ints
+    item_ids: Ids
+    ranks: Ints
+    grades: Floats | None = None
+    nonrelevant: Nonrelevant | None = None
+    notes: tuple[Note, ...] = ()
+
+    @classmethod
+    def from_lists(cls, lists: Any, *, nonrelevant: Any = None) -> References:
+        """Make references from strict orders.
+
+        Parameters
+        ----------
+        lists : dict of str to list of str, or table
+            Relevant items of each query, best first: ``{query: [item, …]}``, or a table with the columns query and
+            item, in that order.
+        nonrelevant : dict of str to list of str, optional
+            Items judged nonrelevant, by query. Default: unknown.
+
+        Returns
+        -------
+        References
+            Each item has a rank of its own.
+
+        Examples
+        --------
+        >>> References.from_lists({"q1": ["d1", "d2"]})["q1"]
+        Reference({'d1': 1, 'd2': 2})
+        """
+        return told(cls.of_lists(lists, ReadOptions(), nonrelevant))
+
+    @classmethod
+    def from_tiers(cls, tiers: Any, *, nonrelevant: Any = None) -> References:
+        """Make references from tiers of equally relevant items.
+
+        Parameters
+        ----------
+        tiers : dict of str to list of lists of str, or table
+            Tiers of each query, best first: ``{query: [[item, …], …]}``, or a table with the columns query and tiers.
+        nonrelevant : dict of str to list of str, optional
+            Items judged nonrelevant, by query. Default: unknown.
+
+        Returns
+        -------
+        References
+            The items of a tier share a rank.
+
+        Examples
+        --------
+        >>> References.from_tiers({"q1": [["d1", "d3"], ["d2"]]}, nonrelevant={"q1": ["d9"]})["q1"].tiers
+        [['d1', 'd3'], ['d2']]
+        """
+        return told(cls.of_tiers(tiers, ReadOptions(), nonrelevant))
+
+    @classmethod
+    def from_ranks(cls, ranks: Any, *, nonrelevant: Any = None) -> References:
+        """Make references from ranks.
+
+        Parameters
+        ----------
+        ranks : dict of str to dict of str to int, or table
+            Rank of each item, 1 the best: ``{query: {item: rank}}``, or a table with the columns query, item and rank.
+        nonrelevant : dict of str to list of str, optional
+            Items judged nonrelevant, by query. Default: unknown.
+
+        Returns
+        -------
+        References
+            Items of equal rank form a tier.
+
+        Examples
+        --------
+        >>> References.from_ranks({"q1": {"d1": 1, "d2": 2, "d3": 1}})["q1"].tiers
+        [['d1', 'd3'], ['d2']]
+        """
+        return told(cls.of_ranks(ranks, ReadOptions(), nonrelevant))
+
+    @classmethod
+    def from_grades(cls, grades: Any) -> References:
+        """Make references from relevance grades.
+
+        Each distinct positive grade is a tier; items of grade 0 or less are nonrelevant. A query may have only
+        such items: every run scores 0 there.
+
+        Parameters
+        ----------
+        grades : dict of str to dict of str to float, or table
+            Grade of each judged item: ``{query: {item: grade}}``, or a table with the columns query, item and grade.
+
+        Returns
+        -------
+        References
+            With grades, and with the nonrelevant items.
+
+        Examples
+        --------
+        >>> References.from_grades({"q1": {"d1": 3, "d2": 1, "d3": 1, "d4": 0}})["q1"]
+        Reference({'d1': 1, 'd2': 2, 'd3': 2})
+        """
+        return told(cls.of_grades(grades, ReadOptions()))
+
+    @classmethod
+    def from_table(cls, table: Any) -> References:
+        """Make references from a table of ranks or grades.
+
+        Parameters
+        ----------
+        table : table
+            Columns query, item and rank or grade; where it has both, they must agree. In a table of ranks, a column
+            ``nonrelevant`` may mark items without a rank that were judged nonrelevant. A table of users (``user_id``)
+            and items without either is one tier for each user.
+
+        Returns
+        -------
+        References
+            With grades where the table has them.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> rows = pl.DataFrame({"query": ["q1", "q1"], "item": ["d1", "d2"], "rank": [1, 2]})
+        >>> References.from_table(rows)["q1"]
+        Reference({'d1': 1, 'd2': 2})
+        """
+        return told(cls.of_table(table, ReadOptions()))
+
+    @classmethod
+    def from_preferences(cls, preferences: Any, method: str = "bradley-terry", **options: Any) -> References:
+        """Make references from pairwise judgments; items that they do not distinguish share a rank.
+
+        Parameters
+        ----------
+        preferences : Preferences, table or list of tuples
+            Judgments; tuples are (query, winner, loser).
+        method : str, default "bradley-terry"
+            Model of the items' strengths.
+        **options : Any
+            Those of :func:`rankdev.preferences.tiers_from_preferences`.
+
+        Returns
+        -------
+        References
+            The tiers of each query.
+
+        Examples
+        --------
+        >>> References.from_preferences([("q", "x", "y")] * 6)["q"]
+        Reference({'x': 1, 'y': 2})
+        """
+        made: References = later_step("preferences").references_from_preferences(preferences, method, **options)
+        return made
+
+    @classmethod
+    def of(cls, value: ReferencesLike) -> References:
+        """Make references from whatever the functions of rankdev accept as references, except a path.
+
+        Parameters
+        ----------
+        value : References, table, list of records, ranx.Qrels or dict
+            A table or records have ranks or grades; a dict maps each query to a list of items or tiers, best first.
+            ``{query: {item: number}}`` is refused: it could mean grades or ranks.
+
+        Returns
+        -------
+        References
+            The value itself where it is References.
+
+        Examples
+        --------
+        >>> References.of({"q1": ["d1", ["d2", "d3"]]})["q1"]
+        Reference({'d1': 1, 'd2': 2, 'd3': 2})
+        """
+        references = cls.of_value(value, ReadOptions())
+        return value if references is value else told(references)
+
+    @classmethod
+    def of_value(cls, value: Any, read: ReadOptions) -> References:
+        """Make references of anything but a path; what may be wrong with them is in their notes."""
+        if isinstance(value, References):
+            return value
+        if type(value) is dict and value and are_lists(value.values()) and all(value.values()):
+            rows = replace(of_lists(value), listed=False)
+            if ids.repeated(rows.codes, rows.item) is None:
+                return cls.of_rows(replace(rows, distinct=True), None, read)
+        rated = grades_of(value, read)
+        if rated is not None:
+            return cls.of_grades(rated, read)
+        value = tabled(value)
+        if is_table(value):
+            value = as_polars(value)
+            records = records_in(value, RIGHT)
+            return cls.of_table(value, read) if records is None else cls.of_value(records, read)
+        if hasattr(value, "qrels"):
+            return cls.of_grades(from_ranx(value, "qrels"), read)
+        value = check_mapping(value, "references", "References, a table, {query: [item, …]} or {query: [[item, …], …]}")
+        check_no_records(value)
+        return cls._of_each({query: Reference.of(entry, query=query) for query, entry in value.items()}, read)
+
+    @classmethod
+    def _of_each(cls, entries: Mapping[Any, Reference], read: ReadOptions) -> References:
+        grades = {query: entry.grades for query, entry in entries.items()}
+        nonrelevant = {query: entry.nonrelevant for query, entry in entries.items()}
+        known = None not in nonrelevant.values()
+        if None in grades.values():
+            lists = {query: list(items or ()) for query, items in nonrelevant.items()}
+            return cls.of_ranks(entries, read, lists if known else None)
+        found = cls.of_grades(
+            {query: {**(grades[query] or {}), **(nonrelevant[query] or {})} for query in entries}, read
+        )
+        return found if known else replace(found, nonrelevant=None)
+
+    @classmethod
+    def of_lists(cls, lists: Any, read: ReadOptions, nonrelevant: Any = None) -> References:
+        """Rank the items of each query by their order: ``{query: [item, …]}`` or a table with query, item."""
+        lists = tabled(lists)
+        if is_table(lists):
+            rows = _of_frame(read.named(as_polars(lists)), None)
+            return cls.of_rows(*_with_nonrelevant(replace(rows, value=_nth(rows.codes)), nonrelevant), read)
+        lists = check_mapping(lists, "lists", "{query: [item, …]}")
+        return cls.of_tiers(
+            {query: [[item] for item in _ordered(items, query, "item")] for query, items in lists.items()},
+            read,
+            nonrelevant,
+        )
+
+    @classmethod
+    def of_tiers(cls, tiers: Any, read: ReadOptions, nonrelevant: Any = None) -> References:
+        """Rank the items of each query by their tiers: ``{query: [[item, …], …]}`` or a table with query, tiers."""
+        tiers = tabled(tiers)
+        if is_table(tiers):
+            frame = read.named(as_polars(tiers))
+            names = text_column(frame, "query", "references")
+            check_once(names)
+            tiers = dict(zip(names, column(frame, "tiers", "references").to_list(), strict=True))
+        tiers = check_mapping(tiers, "tiers", "{query: [[item, …], …]}")
+        levels = {
+            query: [_filled(tier, query, rank) for rank, tier in enumerate(_ordered(entry, query, "tier"), 1)]
+            for query, entry in tiers.items()
+        }
+        _check_filled(levels, nonrelevant or {})
+        counts = [len(entry) for entry in levels.values()]
+        sizes = [len(tier) for entry in levels.values() for tier in entry]
+        rank = np.concatenate([np.zeros(0), *(np.arange(1.0, count + 1) for count in counts)])
+        codes = np.repeat(np.repeat(np.arange(len(counts)), counts), sizes)
+        flat = {query: [*chain.from_iterable(entry)] for query, entry in levels.items()}
+        items = named(flat, chain.from_iterable(flat.values()))
+        rows = Rows(named(flat, flat), codes, items, np.repeat(rank, sizes), "rank")
+        return cls.of_rows(*_with_nonrelevant(rows, nonrelevant), read)
+
+    @classmethod
+    def of_ranks(cls, ranks: Any, read: ReadOptions, nonrelevant: Any = None) -> References:
+        """Take ranks as they are: ``{query: {item: rank}}`` or a table with query, item, rank."""
+        ranks = tabled(ranks)
+        if is_table(ranks):
+            return cls._ranked(read.named(as_polars(ranks)), read, nonrelevant)
+        ranks = check_mapping(ranks, "ranks", "{query: {item: rank}} or a table with query, item, rank")
+        _check_filled(ranks, nonrelevant or {})
+        return cls.of_rows(*_with_nonrelevant(of_numbers(ranks, "rank", "{item: rank}"), nonrelevant), read)
+
+    @classmethod
+    def of_grades(cls, grades: Any, read: ReadOptions) -> References:
+        """Take grades as they are: ``{query: {item: grade}}`` or a table with query, item, grade."""
+        grades = tabled(grades)
+        if is_table(grades):
+            return cls.of_rows(_of_frame(read.named(as_polars(grades)), "grade"), None, read)
+        grades = check_mapping(grades, "grades", "{query: {item: grade}} or a table with query, item, grade")
+        rows = of_numbers(grades, "grade", "{item: grade}")
+        _check_filled(grades, {})
+        return cls.of_rows(rows, None, read)
+
+    @classmethod
+    def of_table(cls, table: Any, read: ReadOptions) -> References:
+        """Make references from a table of ranks or grades."""
+        table = as_polars(tabled(table))
+        chosen = read.columns or {}
+        if (missing := unrated(table, chosen)) is not None:
+            read.note("unrated", role="references", count=int(missing.sum()))
+            table = table.filter(~missing)
+        return cls.of_frame(read.named(table), read, one_tier=is_interactions(table.columns, chosen))
+
+    @classmethod
+    def of_frame(cls, frame: pl.DataFrame, read: ReadOptions, *, one_tier: bool = False) -> References:
+        """Make references from a table whose columns have our names; ``one_tier``: each item has rank 1."""
+        if one_tier:
+            return cls._ranked(frame.with_columns(rank=pl.lit(1)), read)
+        if "grade" not in frame.columns:
+            return cls._ranked(frame, read)
+        references = cls.of_rows(_of_frame(frame, "grade"), None, read)
+        if "rank" in frame.columns:
+            _check_agreement(references.to_polars(), frame)
+        return references
+
+    @classmethod
+    def _ranked(cls, frame: pl.DataFrame, read: ReadOptions, nonrelevant: Any = None) -> References:
+        if nonrelevant is not None:
+            return cls.of_rows(*_with_nonrelevant(_of_frame(frame, "rank"), nonrelevant), read)
+        marked = truth_column(frame, "nonrelevant", "references") if "nonrelevant" in frame.columns else None
+        rows = _of_frame(frame, "rank", None if marked is None else ~marked)
+        return cls.of_rows(rows, None if marked is None else marked.to_numpy(), read)
+
+    @classmethod
+    def of_rows(cls, rows: Rows, marked: Bools | None, read: ReadOptions) -> References:
+        """Make references of rows with a rank or a grade; ``marked`` are those that were judged nonrelevant."""
+        if not len(rows.codes):
+            raise DataError("no-rows", what="table of references")
+        again = None if rows.distinct else ids.repeated(rows.codes, rows.item)
+        order = np.arange(len(rows.codes))
+        if again is not None:
+            refuse_two_values(rows, again, "two-values")
+            first = rows.at(int(np.argmax(again)))
+            read.note("repeated-rows", count=int(again.sum()), query=first["query"], item=first["item"])
+            order = order[~again]
+        graded, value = rows.what == "grade", rows.value
+        order = order[ids.sorted_rows(rows.codes[order], value[order] if graded else -value[order])]
+        if graded:
+            good = value[order] > 0
+            ranks = _ranks_of_grades(rows.codes[order[good]], value[order[good]])
+        else:
+            good = np.ones(len(order), bool) if marked is None else ~marked[order]
+            value = _checked_ranks(rows, marked, order[good], read)
+            ranks = value[order[good]].astype(np.int64)
+        relevant, others = order[good], order[~good]
+
+        def offsets(kept: Ints) -> Ints:
+            return offsets_of(np.bincount(rows.codes[kept], minlength=len(rows.queries)))
+
+        nonrelevant = None
+        if graded or marked is not None:
+            grades = value[others] if graded else np.zeros(len(others))
+            nonrelevant = Nonrelevant(offsets(others), ids.take(rows.item, others), grades)
+        return cls(
+            rows.queries,
+            offsets(relevant),
+            ids.take(rows.item, relevant),
+            ranks,
+            value[relevant] if graded else None,
+            nonrelevant,
+            tuple(read.notes),
+        )
+
+    @cached_property
+    def judged(self) -> tuple[Ints, Ids]:
+        """Query and id of every item that was judged, the nonrelevant ones last."""
+        if self.nonrelevant is None:
+            return self.codes, self.item_ids
+        codes = np.concatenate([self.codes, self.nonrelevant.codes])
+        return codes, ids.joined([self.item_ids, self.nonrelevant.item_ids])
+
+    @cached_property
+    def index(self) -> Index:
+        """Where each judged item is in :attr:`judged`."""
+        return Index(*self.judged)
+
+    @property
+    def tier_counts(self) -> Ints:
+        """Number of tiers of each query (T)."""
+        return last_of_each(self.offsets, self.ranks)
+
+    @property
+    def empty(self) -> int:
+        """Number of queries without any reference item: all that was judged there is nonrelevant."""
+        return int((self.sizes == 0).sum())
+
+    def without_empty(self) -> References:
+        """Return the references without the queries that have no relevant item.
+
+        Returns
+        -------
+        References
+            The other queries, in the same order.
+
+        Examples
+        --------
+        >>> len(References.from_grades({"q1": {"d1": 1}, "q2": {"d1": 0}}).without_empty())
+        1
+        """
+        return self.of_queries(np.flatnonzero(self.sizes))
+
+    def of_queries(self, places: Ints) -> References:
+        """Return the references of some queries.
+
+        Parameters
+        ----------
+        places : numpy.ndarray of int
+            Indices of the queries, from 0, in ascending order.
+
+        Returns
+        -------
+        References
+            Those queries, in the same order.
+
+        Examples
+        --------
+        >>> list(References.from_lists({"q1": ["d1"], "q2": ["d2"]}).of_queries(np.array([1])))
+        ['q2']
+        """
+        rows = np.flatnonzero(np.isin(self.codes, places))
+        return replace(
+            self,
+            queries=[self.queries[place] for place in places.tolist()],
+            offsets=offsets_of(self.sizes[places]),
+            item_ids=ids.take(self.item_ids, rows),
+            ranks=self.ranks[rows],
+            grades=None if self.grades is None else self.grades[rows],
+            nonrelevant=None if self.nonrelevant is None else self.nonrelevant.of_queries(places),
+        )
+
+    def to_polars(self, *, nonrelevant: bool = False) -> pl.DataFrame:
+        """Return one row per reference item.
+
+        Parameters
+        ----------
+        nonrelevant : bool, default False
+            Whether to add the items known to be nonrelevant after those of their query; they have no rank.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns query, item, rank, and grade where there are grades.
+
+        Examples
+        --------
+        >>> References.from_lists({"q1": ["d1", "d2"]}).to_polars().rows()
+        [('q1', 'd1', 1), ('q1', 'd2', 2)]
+        """
+        queries = ids.series(self.queries, "query")
+        columns = {
+            "query": queries.gather(self.codes),
+            "item": ids.series(self.item_ids),
+            "rank": pl.Series(self.ranks),
+        }
+        if self.grades is not None:
+            columns["grade"] = pl.Series(self.grades)
+        frame, others = pl.DataFrame(columns), self.nonrelevant
+        if others is None or not nonrelevant:
+            return frame
+        below = pl.DataFrame({"query": queries.gather(others.codes), "item": ids.series(others.item_ids)})
+        below = below.with_columns(rank=pl.lit(None, pl.Int64))
+        if self.grades is not None:
+            below = below.with_columns(grade=pl.Series(others.grades))
+        else:
+            frame, below = (part.with_columns(nonrelevant=pl.lit(part is below)) for part in (frame, below))
+        rows = np.argsort(np.concatenate([self.codes, others.codes]), kind="stable")
+        return pl.concat([frame, below])[rows]
+
+    def __getitem__(self, query: str) -> Reference:
+        rows = self.rows(query)
+        items = ids.listed(self.item_ids[rows])
+        nonrelevant = None if self.nonrelevant is None else self.nonrelevant.of_query(self.place_of(query))
+        if self.grades is not None:
+            grades = dict(zip(items, self.grades[rows].tolist(), strict=True))
+            reference = Reference.from_grades({**grades, **(nonrelevant or {})}, query=query)
+            return reference if nonrelevant is not None else reference.without_nonrelevant()
+        return Reference(dict(zip(items, self.ranks[rows].tolist(), strict=True)), nonrelevant=nonrelevant, query=query)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, References):
+            return NotImplemented
+        known = (self.nonrelevant is None) == (other.nonrelevant is None)
+        return known and self.canonical().equals(other.canonical())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def canonical(self) -> pl.DataFrame:
+        """Return one row per item, nonrelevant ones too, in an order that does not depend on how they were given.
+
+        Returns
+        -------
+        polars.DataFrame
+            The columns of :meth:`to_polars`.
+        """
+        return self.to_polars(nonrelevant=True).sort("query", "rank", "item", nulls_last=True)
+
+    def __repr__(self) -> str:
+        graded = ", graded" if self.grades is not None else ""
+        return f"References({counted(len(self), 'query')}, {counted(len(self.ranks), 'item')}{graded})"
+
+
+def told(references: References) -> References:
+    """Warn of what may be wrong with references."""
+    tell(references.notes)
+    return references
+
+
+def check_once(queries: pl.Series) -> None:
+    """Refuse a query that appears twice."""
+    repeated = ~queries.is_first_distinct()
+    if repeated.any():
+        row = int(repeated.arg_max() or 0)
+        raise DataError("query-twice", query=queries[row], row=row)
+
+
+def _of_frame(frame: pl.DataFrame, what: Any, needed: pl.Series | None = None) -> Rows:
+    """Return the rows of a table whose columns have our names; ``what`` is None where their order is the rank."""
+    query, item = (text_column(frame, name, "references") for name in ("query", "item"))
+    queries, codes = ids.numbered(query)
+    value = np.zeros(len(codes)) if what is None else number_column(frame, what, "references", needed).to_numpy()
+    return Rows(queries, codes, item, value, what or "rank")
+
+
+def _with_nonrelevant(rows: Rows, nonrelevant: Any) -> tuple[Rows, Bools | None]:
+    """Add rows of nonrelevant items, if any are given, and mark them."""
+    if nonrelevant is None:
+        return rows, None
+    lists = check_mapping(nonrelevant, "nonrelevant", "{query: [item, …]}")
+    for query, items in lists.items():
+        if isinstance(items, str | Mapping) or not isinstance(items, Collection):
+            raise DataError("wrong-form", role="nonrelevant", query=query, expected="[item, …]", value=items)
+    names, items = named(lists, lists), named(lists, chain.from_iterable(lists.values()))
+    places = {name: place for place, name in enumerate(rows.queries)}
+    codes = np.array([places.setdefault(name, len(places)) for name in names], np.int64)
+    codes = np.repeat(codes, [len(entry) for entry in lists.values()])
+    known = Index(rows.codes, rows.item).places(codes, items) if len(rows.codes) else np.full(len(codes), -1)
+    if (known >= 0).any():
+        row = int(np.argmax(known >= 0))
+        raise DataError("ranked-and-nonrelevant", query=[*places][codes[row]], item=items[row])
+    value = np.concatenate([rows.value, np.zeros(len(codes))])
+    marked = np.arange(len(value)) >= len(rows.value)
+    both = replace(
+        rows,
+        queries=[*places],
+        codes=np.concatenate([rows.codes, codes]),
+        item=ids.joined([rows.item, items]),
+        value=value,
+        distinct=False,
+    )
+    used = np.bincount(both.codes, minlength=len(places)) > 0
+    if used.all():
+        return both, marked
+    kept = [name for name, there in zip(places, used.tolist(), strict=True) if there]
+    return replace(both, queries=kept, codes=(np.cumsum(used) - 1)[both.codes]), marked
+
+
+def _check_filled(entries: Mapping[Any, Any], elsewhere: Any) -> None:
+    """Refuse a query without items, of which nothing is known elsewhere."""
+    if not entries and not elsewhere:
+        raise DataError("no-queries")
+    for query, entry in entries.items():
+        if isinstance(entry, Collection) and not len(entry) and query not in elsewhere:
+            raise DataError("no-items", query=query)
+
+
+def _ordered(value: Any, query: object, what: str) -> Iterable[Any]:
+    """Refuse what has no order of its own."""
+    if isinstance(value, str | Mapping | Set) or not isinstance(value, Iterable):
+        raise DataError("wrong-form", query=query, expected=f"[best {what}, …]", value=value)
+    return value
+
+
+def _filled(tier: Any, query: object, rank: int) -> list[Any]:
+    if isinstance(tier, str | Mapping) or not isinstance(tier, Iterable):
+        raise DataError("not-a-tier", query=query, tier=rank, value=tier)
+    items = list(tier)
+    if not items:
+        raise DataError("empty-tier", query=query, tier=rank)
+    return items
+
+
+def _nth(codes: Ints) -> Floats:
+    """Number the rows of each query from 1."""
+    order = np.argsort(codes, kind="stable")
+    sizes = np.bincount(codes)
+    nth = np.empty(len(codes))
+    nth[order] = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    return nth
+
+
+def _ranks_of_grades(codes: Ints, grades: Floats) -> Ints:
+    """Ranks of rows sorted by query and falling grade: one tier for each distinct grade."""
+    new_query = np.diff(codes, prepend=-1) != 0
+    tier = np.cumsum(new_query | (np.diff(grades, prepend=np.inf) != 0))
+    return np.asarray(tier - np.maximum.accumulate(np.where(new_query, tier, 0)) + 1 if len(tier) else tier)
+
+
+def _checked_ranks(rows: Rows, marked: Bools | None, order: Ints, read: ReadOptions) -> Floats:
+    """Return ranks that are whole and consecutive; refuse others. ``order`` sorts those of relevant items."""
+    rank = rows.value
+    if read.ranks == "competition":
+        rank = _dense(rows, order)
+    if marked is not None and (marked & (rank != 0)).any():
+        raise DataError("ranked-and-nonrelevant", **rows.at(int(np.argmax(marked & (rank != 0)))))
+    whole = rank == np.floor(rank)
+    if not whole.all():
+        row = int(np.argmin(whole))
+        raise DataError("not-a-rank", **rows.at(row), rank=rank[row])
+    codes, ordered = rows.codes[order], rank[order]
+    first = np.diff(codes, prepend=-1) != 0
+    low = np.flatnonzero(first & (ordered != 1))
+    if len(low):
+        at = rows.at(int(order[low[0]]))
+        if ordered[low[0]] < 1:
+            raise DataError("not-a-rank", **at, rank=ordered[low[0]])
+        raise DataError("rank-missing", query=at["query"], row=at["row"], rank=1)
+    gaps = np.flatnonzero(~first & (np.diff(ordered, prepend=0) > 1))
+    if len(gaps):
+        kind, at = "rank-skipped" if (np.diff(ordered) == 0).any() else "rank-missing", rows.at(int(order[gaps[0]]))
+        raise DataError(kind, query=at["query"], row=at["row"], rank=ordered[gaps[0] - 1] + 1)
+    return rank
+
+
+def _dense(rows: Rows, order: Ints) -> Floats:
+    """Make 1, 2, 2, 3 of 1, 2, 2, 4; ``order`` sorts them by query and rank. Refuse ranks that count otherwise."""
+    codes, ordered = rows.codes[order], rows.value[order]
+    first = np.diff(codes, prepend=-1) != 0
+    new = first | (np.diff(ordered, prepend=0) != 0)
+    place = np.arange(len(order)) - np.maximum.accumulate(np.where(first, np.arange(len(order)), 0)) + 1
+    wrong = np.flatnonzero(new & (ordered != place))
+    if len(wrong):
+        at = rows.at(int(order[wrong[0]]))
+        rank, expected = ordered[wrong[0]], place[wrong[0]]
+        raise DataError("not-competition", query=at["query"], row=at["row"], rank=rank, expected=expected)
+    tier = np.cumsum(new)
+    dense = rows.value.copy()
+    dense[order] = tier - np.maximum.accumulate(np.where(first, tier, 0)) + 1
+    return dense
+
+
+def _check_agreement(graded: pl.DataFrame, frame: pl.DataFrame) -> None:
+    """Refuse ranks that are not those of the grades in the same table; ``graded`` has those."""
+    relevant = number_column(frame, "grade", "references") > 0
+    ranked = frame.with_columns(rank=number_column(frame, "rank", "references", needed=relevant))
+    ranked = ranked.select(*(text_column(frame, name, "references") for name in ("query", "item")), "rank")
+    pairs = graded.join(ranked, on=["query", "item"], suffix="_given")
+    wrong = pairs.filter(pl.col("rank") != pl.col("rank_given"))
+    if len(wrong):
+        query, item, rank, grade, given = wrong.row(0)
+        raise DataError("rank-against-grade", query=query, item=item, rank=given, grade=grade, expected=rank)

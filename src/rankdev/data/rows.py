@@ -1,0 +1,373 @@
+"""Rows: what every source of references and runs becomes first, one for each item of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+
+from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev._common.checks import is_list
+from rankdev._common.columns import check_one_system, number_column, number_series, text_column
+from rankdev._common.lazy import pl
+from rankdev._common.names import ranked_names
+from rankdev._common.tables import check_mapping
+from rankdev.data import ids
+from rankdev.data.ids import Ids
+from rankdev.data.options import ReadOptions
+from rankdev.errors import DataError, errors_at
+
+LONGEST_TIE = 10_000  # rows of a query that are kept past the depth because they are tied with the last within it
+FEW = 1000  # rows that usually tell whether scores and ranks agree
+PLAIN_NUMBERS = {float, int, np.float64, np.float32, np.int64, np.int32}
+What = Literal["score", "rank", "grade"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Items of queries, with a score, a rank or a grade each.
+
+    ``codes`` are the places of each row's query among ``queries``, where each is once. Rows are ``distinct`` where no
+    item is known to have two of a query. Those that are ``listed`` have their order for a rank, so that an item may
+    have several. ``rises`` tells whether lower scores have better ranks throughout; None where nothing shows that.
+    Once arranged, ``repeats`` marks those whose item is further up; ``left_out`` counts those that do not count.
+    """
+
+    queries: list[str]
+    codes: Ints
+    item: Ids
+    value: Floats
+    what: What = "score"
+    distinct: bool = False
+    listed: bool = False
+    rises: bool | None = None
+    repeats: Bools | None = None
+    left_out: int = 0
+    line_of: Callable[[int], int | None] | None = None
+
+    def take(self, rows: Ints | slice) -> Rows:
+        """Return some of the rows; a query may remain without any."""
+        codes, item, value = self.codes[rows], ids.take(self.item, rows), self.value[rows]
+        return replace(self, codes=codes, item=item, value=value, line_of=None)
+
+    @contextmanager
+    def located(self) -> Iterator[None]:
+        """Add to an error about one of these rows the line that it came from."""
+        try:
+            yield
+        except DataError as error:
+            if self.line_of is not None and (row := error.fields.get("row")) is not None:
+                error.at(line=self.line_of(row))
+            raise
+
+    def at(self, row: int) -> dict[str, Any]:
+        """Name a row in an error."""
+        return {"query": self.queries[int(self.codes[row])], "row": int(row), "item": self.item[int(row)]}
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Return rows of several pieces, one after the other; a query may be in two of them."""
+    if len(parts) == 1:
+        return parts[0]
+    names, places = ids.numbered([name for part in parts for name in part.queries])
+    shifts = np.cumsum([0, *(len(part.queries) for part in parts[:-1])])
+    codes = [places[part.codes + shift] for part, shift in zip(parts, shifts, strict=True)]
+    known = [part.rises for part in parts if part.rises is not None]
+    begins = np.cumsum([0, *(len(part.codes) for part in parts)])
+
+    def line_of(row: int) -> int | None:
+        part = int(np.searchsorted(begins, row, side="right")) - 1
+        find = parts[part].line_of
+        return None if find is None else find(row - int(begins[part]))
+
+    return replace(
+        parts[0],
+        queries=names,
+        codes=np.concatenate(codes),
+        item=ids.joined([part.item for part in parts]),
+        value=np.concatenate([part.value for part in parts]),
+        distinct=False,
+        rises=all(known) if known else None,
+        repeats=None,
+        left_out=sum(part.left_out for part in parts),
+        line_of=line_of,
+    )
+
+
+def whole_queries(pieces: Iterable[Rows]) -> Iterator[Rows]:
+    """Yield rows such that a query whose rows are adjacent is in one piece: the last one of a piece may continue."""
+    last: Rows | None = None
+    same: list[Rows] = []  # of one query, that may continue
+    for piece in pieces:
+        if not len(piece.codes):
+            continue
+        if last is not None:
+            end = len(last.codes) - _length_of_first(last.codes[::-1])
+            if end:
+                yield _part(last, 0, end)
+            same, last = [_part(last, end, len(last.codes))], None
+        begin = 0
+        if same:
+            goes_on = piece.queries[int(piece.codes[0])] == same[0].queries[0]
+            begin = _length_of_first(piece.codes) if goes_on else 0
+            same += [_part(piece, 0, begin)] if begin else []
+            if begin == len(piece.codes):
+                continue
+            yield joined(same)
+            same = []
+        last = _part(piece, begin, len(piece.codes))
+    if same:
+        yield joined(same)
+    if last is not None:
+        yield last
+
+
+def _length_of_first(codes: Ints) -> int:
+    """Length of the stretch of equal codes at the beginning."""
+    differs = codes != codes[0]
+    return int(np.argmax(differs)) if differs.any() else len(codes)
+
+
+def _part(piece: Rows, begin: int, end: int) -> Rows:
+    if (begin, end) == (0, len(piece.codes)):
+        return piece
+    find = piece.line_of
+    codes = piece.codes[begin:end]
+    used = np.bincount(codes, minlength=len(piece.queries)) > 0
+    names = [name for name, kept in zip(piece.queries, used.tolist(), strict=True) if kept]
+    return replace(
+        piece.take(slice(begin, end)),
+        queries=names,
+        codes=(np.cumsum(used) - 1)[codes],
+        line_of=None if find is None else lambda row: find(row + begin),
+    )
+
+
+def are_numbers(entries: Iterable[Any]) -> bool:
+    """Recognise plain ``{item: number}``, which needs no closer look."""
+    entries = list(entries)
+    plain = set(map(type, entries)) <= {dict}
+    return plain and set(map(type, chain.from_iterable(map(dict.values, entries)))) <= PLAIN_NUMBERS
+
+
+def are_lists(entries: Iterable[Any]) -> bool:
+    """Recognise plain lists of texts."""
+    entries = list(entries)
+    return set(map(type, entries)) <= {list} and set(map(type, chain.from_iterable(entries))) <= {str}
+
+
+def of_numbers(value: Mapping[Any, Any], what: What, expected: str) -> Rows:
+    """Return the rows of ``{query: {item: number}}``."""
+    entries = list(value.values())
+    if not set(map(type, entries)) <= {dict}:
+        for query, entry in value.items():
+            check_mapping(entry, None, expected, query=query)
+    if what == "score" and not all(entries):
+        value = {query: entry for query, entry in value.items() if entry}
+        entries = list(value.values())
+    sizes = list(map(len, entries))
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    given = list(chain.from_iterable(entries))
+    queries, items = named(value, value), named(value, given)
+    numbers = list(chain.from_iterable(entry.values() for entry in entries))
+    values = _finite(queries, codes, items, numbers, what)
+    return Rows(queries, codes, items, values, what, distinct=items == given)
+
+
+def named(value: Mapping[Any, Iterable[Any]], names: Iterable[Any]) -> list[str]:
+    """Return the names of queries, or of all their items, as ids; an error names the query."""
+    try:
+        found = ids.as_ids(names)
+    except DataError:
+        for query in value:
+            with errors_at(query=query):
+                ids.as_ids([query])
+                ids.as_ids(value[query])
+        raise
+    if names is value and len(set(found)) < len(found):
+        seen: set[str] = set()
+        twice = next(name for name in found if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise DataError("number-and-text", query=twice)
+    return found
+
+
+def _finite(queries: list[str], codes: Ints, items: list[str], numbers: list[Any], what: str) -> Floats:
+    if set(map(type, numbers)) <= PLAIN_NUMBERS:
+        try:
+            values = np.array(numbers, np.float64)
+        except OverflowError:
+            values = np.array([np.nan])
+        if np.isfinite(values).all():
+            return values
+    frame = pl.DataFrame({what: number_series(what, numbers)})
+    names = {"query": ids.series([queries[i] for i in codes.tolist()], "query"), "item": ids.series(items)}
+    return number_column(frame.with_columns(**names), what, "a run").to_numpy()
+
+
+def of_lists(lists: Mapping[Any, Any]) -> Rows:
+    """Return the rows of ``{query: [item, …]}``."""
+    if not are_lists(lists.values()):
+        for query, items in lists.items():
+            if isinstance(items, Set) or not is_list(items):
+                raise DataError("wrong-form", query=query, expected="[best item, …]", value=items)
+        lists = {query: items if isinstance(items, Sequence) else list(items) for query, items in lists.items()}
+    sizes = np.fromiter(map(len, lists.values()), np.int64, len(lists))
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    rank = np.arange(1.0, len(codes) + 1) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    queries, items = named(lists, lists), named(lists, chain.from_iterable(lists.values()))
+    return Rows(queries, codes, items, rank, "rank", listed=True)
+
+
+def of_frame(
+    frame: pl.DataFrame,
+    read: ReadOptions,
+    systems: dict[str, str],
+    line_of: Callable[[int], int | None] | None = None,
+    *,
+    agree: bool = False,
+) -> Rows:
+    """Return the rows of a run's table, whose columns have our names; ``agree``: ranks are known to fit the scores."""
+    frame = ranked_names(frame)
+    check_one_system(frame, systems)
+    names = {*frame.columns}
+    if not names & {"score", "rank"} and names & {"tiers", "grade", "items"}:
+        raise DataError("looks-like-references")
+    by_rank = read.order == "rank" or ("score" not in names and "rank" in names)
+    what: What = "rank" if by_rank else "score"
+    query, item = (text_column(frame, name, "a run") for name in ("query", "item"))
+    value = number_column(frame, what, "a run").to_numpy()
+    queries, codes = ids.numbered(query)
+    rises = None
+    if not by_rank and "rank" in names and not agree:
+        rises = opposed(codes, read.keys(value), frame["rank"])
+    return Rows(queries, codes, item, value, what, rises=rises, line_of=line_of)
+
+
+def _whole_numbers(rank: Any) -> Floats | None:
+    """Return ranks as numbers; None where one is anything else."""
+    if isinstance(rank, list):
+        plain = all(text.isascii() and text.isdigit() and len(text) <= 18 for text in rank)
+        return np.array(rank, np.float64) if plain else None
+    if rank.dtype == pl.String and not rank.str.contains(r"^[0-9]{1,18}$").fill_null(False).all():
+        return None
+    if rank.dtype != pl.String and not rank.dtype.is_numeric():
+        return None
+    numbers = rank.cast(pl.Float64, strict=False)
+    return None if numbers.null_count() else numbers.to_numpy()
+
+
+def opposed(codes: Ints, keys: Floats, rank: Any) -> bool | None:
+    """Tell whether lower scores have better ranks throughout; None where no two rows of a query differ."""
+    rises = False
+    for count in (FEW, len(codes)):  # few rows usually tell
+        ranks = _whole_numbers(rank[:count])
+        if ranks is None:
+            return False
+        rows = np.lexsort((ranks, codes[:count]))
+        same = codes[rows][1:] == codes[rows][:-1]
+        upper, lower = keys[rows][:-1], keys[rows][1:]
+        if (same & ((lower < upper) | (ranks[rows][1:] == ranks[rows][:-1]))).any():
+            return False
+        rises = bool((same & (lower > upper)).any())
+    return rises or None
+
+
+def counted_once(rows: Rows, read: ReadOptions) -> Rows:
+    """Keep the row of each item that counts, where that was chosen; chunks become their documents."""
+    if read.collapse is not None:
+        rows = replace(rows, item=ids.documents(rows.item, read.collapse), distinct=False)
+    if read.counting is None or rows.distinct:
+        return rows
+    repeated = ids.repeated(rows.codes, rows.item)
+    if repeated is None:
+        return replace(rows, distinct=True)
+    better = -rows.value if rows.what == "rank" else rows.value
+    order = {"first": np.arange(len(better)), "last": np.arange(len(better))[::-1]}.get(read.counting)
+    order = np.argsort(-better, kind="stable") if order is None else order
+    again = ids.repeated(rows.codes[order], ids.take(rows.item, order))
+    kept = np.sort(order if again is None else order[~again])
+    find = rows.line_of
+    line_of = None if find is None else lambda row: find(int(kept[row]))
+    left_out = rows.left_out + len(rows.value) - len(kept)
+    return replace(rows.take(kept), distinct=True, left_out=left_out, line_of=line_of)
+
+
+def arranged(rows: Rows, read: ReadOptions, depth: int | None) -> Rows:
+    """Check the rows of a run, sort them by query and position, and keep the first positions of each query."""
+    rows = counted_once(rows, read)
+    if rows.what == "rank" and read.ranks == "competition" and not rows.listed:  # ties are broken and counted
+        rows = replace(rows, value=-rows.value, what="score")
+    repeats = None if rows.distinct else ids.repeated(rows.codes, rows.item)
+    with rows.located():
+        if repeats is not None and not rows.listed:
+            refuse_two_values(rows, repeats, "two-in-run")
+        if rows.what == "rank" and not rows.listed:
+            refuse_shared_rank(rows)
+    by_rank = rows.what == "rank"
+    keys = -rows.value if by_rank else read.keys(rows.value)
+    order = None if rows.listed else _order(rows, keys, None if by_rank else read.rule.names_descend)
+    kept = _cut(rows, keys if order is None else keys[order], depth, np.inf if read.rule.open else LONGEST_TIE)
+    if kept is not None:
+        order = kept if order is None else order[kept]
+    if order is not None:
+        rows = rows.take(order)
+        repeats = None if repeats is None else ids.repeated(rows.codes, rows.item)
+    return replace(rows, repeats=repeats)
+
+
+def _order(rows: Rows, keys: Floats, names_descend: bool | None) -> Ints | None:
+    """Return the order of rows by query and position; None where they have it."""
+    codes, order = rows.codes, None
+    same = codes[1:] == codes[:-1]
+    if not ((codes[1:] > codes[:-1]) | (same & (keys[1:] <= keys[:-1]))).all():
+        order = ids.sorted_rows(codes, keys)
+        codes, keys = codes[order], keys[order]
+        same = codes[1:] == codes[:-1]
+    tied = same & (keys[1:] == keys[:-1])
+    if names_descend is None or not tied.any():
+        return order
+    within = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
+    group = np.cumsum(np.append(True, ~tied))[within]
+    order = np.arange(len(codes)) if order is None else order
+    order[within] = order[within][ids.sorted_within(group, ids.take(rows.item, order[within]), names_descend)]
+    return order
+
+
+def _cut(rows: Rows, keys: Floats, depth: int | None, longest: float) -> Ints | None:
+    """Find the first ``depth`` positions of each query, and what is tied with the last of them; None for all rows.
+
+    Of a very long tie only the first are kept: they are enough to know that it decides.
+    """
+    sizes = np.bincount(rows.codes, minlength=len(rows.queries))
+    if depth is None or sizes.max(initial=0) <= depth:
+        return None
+    begins = np.cumsum(sizes) - sizes
+    position = np.arange(len(keys)) - np.repeat(begins, sizes)
+    filled = sizes > 0
+    last = np.repeat(keys[begins[filled] + np.minimum(sizes[filled], depth) - 1], sizes[filled])
+    return np.flatnonzero((position < depth) | ((keys == last) & (position < depth + longest)))
+
+
+def refuse_two_values(rows: Rows, repeated: Bools, kind: str) -> None:
+    """Refuse an item to which two rows of a query give different values."""
+    seen: dict[tuple[int, str], float] = {}
+    again = set(
+        zip(rows.codes[repeated].tolist(), ids.listed(ids.take(rows.item, np.flatnonzero(repeated))), strict=True)
+    )
+    for row, pair in enumerate(zip(rows.codes.tolist(), ids.listed(rows.item), strict=True)):
+        if pair in again and seen.setdefault(pair, rows.value[row]) != rows.value[row]:
+            raise DataError(kind, **rows.at(row), what=rows.what, a=seen[pair], b=rows.value[row])
+
+
+def refuse_shared_rank(rows: Rows) -> None:
+    """Refuse a rank that two items of a query have."""
+    order = np.lexsort((rows.value, rows.codes))
+    codes, ranks = rows.codes[order], rows.value[order]
+    shared = np.flatnonzero((codes[1:] == codes[:-1]) & (ranks[1:] == ranks[:-1]))
+    if len(shared):
+        row = int(order[shared + 1].min())
+        raise DataError("rank-twice", query=rows.queries[int(rows.codes[row])], rank=rows.value[row], row=row)

@@ -1,0 +1,386 @@
+"""Runs: the ranked items that a system returned for each query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
+from rankdev._common.files_in_use import PathLike
+from rankdev._common.lazy import pl
+from rankdev._common.tables import OfRanx, TableLike, as_polars, check_mapping, from_ranx, is_table, tabled
+from rankdev.data import ids
+from rankdev.data.columns import ByQuery
+from rankdev.data.engines import RETRIEVED, ItemField, is_answer, items_of, lists_of, records_in
+from rankdev.data.ids import Ids
+from rankdev.data.options import DEFAULT, Duplicates, Order, Ranks, ReadOptions, Ties, tell
+from rankdev.data.rows import (
+    Rows,
+    are_lists,
+    are_numbers,
+    arranged,
+    joined,
+    of_frame,
+    of_lists,
+    of_numbers,
+    whole_queries,
+)
+from rankdev.errors import DataError, Note, UsageError, counted
+
+RunsLike: TypeAlias = "Mapping[str, RunLike] | PathLike | TableLike"
+"""Runs by the name of their system, or a file or table of several, which a column such as tag or system names."""
+RunLike: TypeAlias = "Run | PathLike | TableLike | OfRanx | Mapping[Any, Iterable[Any]]"
+"""A run: its file, a Run, a table, a Run of ranx, ``{query: [item, …]}``, ``{query: {item: score}}`` or
+``{query: response}`` of a search engine."""
+MANY = 4_000_000  # rows of queries that are scattered in the source, which are then joined and cut
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(ByQuery[list[str]]):
+    """One system's run: a mapping query → items, best first.
+
+    Query ``i`` owns the rows ``offsets[i]:offsets[i + 1]`` of ``item_ids``.
+
+    Attributes
+    ----------
+    queries : list of str
+        Names of the queries.
+    offsets : numpy.ndarray
+        Where the rows of each query begin, and where the last ones end.
+    item_ids : list of str or polars.Series
+        The items of all queries, in order.
+    scores : numpy.ndarray or None
+        Score of each item; None where the run has no scores.
+    repeats : numpy.ndarray or None
+        Marks rows whose item appeared higher up in the same query; None where there are none.
+    read : ReadOptions
+        How the run was read: what it is ordered by, how ties are broken, and to which depth.
+    left_out : int
+        Rows left out because another of the same item counts; see ``duplicates`` of :func:`rankdev.read_run`.
+    notes : tuple of str
+        What may be wrong with the run, such as items that are returned twice.
+
+    Examples
+    --------
+    >>> run = Run.from_scores({"q1": {"d1": 0.2, "d2": 0.7}})
+    >>> run["q1"]
+    ['d2', 'd1']
+    """
+
+    queries: list[str]
+    offsets: Ints
+    item_ids: Ids
+    scores: Floats | None = None
+    repeats: Bools | None = None
+    read: ReadOptions = DEFAULT
+    left_out: int = 0
+    notes: tuple[Note, ...] = ()
+
+    @classmethod
+    def from_lists(cls, lists: Any) -> Run:
+        """Make a run from lists that are already in order.
+
+        Parameters
+        ----------
+        lists : dict of str to list of str
+            Items of each query, best first.
+
+        Returns
+        -------
+        Run
+            Without scores.
+
+        Examples
+        --------
+        >>> Run.from_lists({"q1": ["d2", "d1"]})["q1"]
+        ['d2', 'd1']
+        """
+        return told(cls.of_listed(lists, ReadOptions()))
+
+    @classmethod
+    def from_scores(cls, scores: Any, *, ties: Ties = "trec_eval") -> Run:
+        """Make a run from scores.
+
+        Parameters
+        ----------
+        scores : dict of str to dict of str to float
+            Score of each item, by query; higher is better.
+        ties : {"trec_eval", "descending", "ascending", "given", "expected"}, default "trec_eval"
+            How ties are broken; see docs/files.md#ties.
+
+        Returns
+        -------
+        Run
+            Ordered by score.
+
+        Examples
+        --------
+        >>> Run.from_scores({"q1": {"d1": 0.2, "d2": 0.7}})["q1"]
+        ['d2', 'd1']
+        """
+        return told(cls._scored(scores, ReadOptions(ties=ties)))
+
+    @classmethod
+    def from_table(
+        cls, table: Any, *, order: Order = "score", ties: Ties = "trec_eval", duplicates: Duplicates | None = None
+    ) -> Run:
+        """Make a run from a table.
+
+        Parameters
+        ----------
+        table : table
+            Columns query, item and score or rank.
+        order : {"score", "rank"}, default "score"
+            What orders the run. A table without scores is ordered by rank.
+        ties : {"trec_eval", "descending", "ascending", "given", "expected"}, default "trec_eval"
+            How ties are broken; see docs/files.md#ties.
+        duplicates : {"first", "last", "best"}, optional
+            Which row of an item counts where a query has several. Default: two scores of an item are refused.
+
+        Returns
+        -------
+        Run
+            Ordered as asked.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> Run.from_table(pl.DataFrame({"query": ["q", "q"], "item": ["d1", "d2"], "rank": [2, 1]}))["q"]
+        ['d2', 'd1']
+        """
+        return told(cls._tabled(table, ReadOptions(order=order, ties=ties, duplicates=duplicates)))
+
+    @classmethod
+    def of(
+        cls,
+        value: RunLike,
+        *,
+        order: Order | None = None,
+        ties: Ties | None = None,
+        duplicates: Duplicates | None = None,
+        columns: Mapping[str, str] | None = None,
+        ranks: Ranks | None = None,
+        collapse: str | None = None,
+    ) -> Run:
+        """Make a run from whatever the functions of rankdev accept as a run, except a path.
+
+        Parameters
+        ----------
+        value : Run, table, list of records, ranx.Run or dict
+            A dict is ``{query: [item, …]}``, ``{query: {item: score}}`` or ``{query: response}``, with the responses of
+            a search engine (see docs/files.md#search-engines).
+        order : {"score", "rank"}, optional
+            What orders the run. Default: a Run keeps its own order, all else is ordered by score.
+        ties : {"trec_eval", "descending", "ascending", "given", "expected"}, optional
+            How ties are broken; see docs/files.md#ties. Default: a Run keeps its own rule, all else as pytrec_eval.
+        duplicates : {"first", "last", "best"}, optional
+            Which row of an item counts where a query has several. Default: two scores of an item are refused.
+        columns : dict of str to str, optional
+            Names of the columns of a table, or of the fields of a response, by ours: ``{"item": "sku"}``.
+        ranks : {"consecutive", "competition"}, optional
+            Ranks of a run without scores differ, or are tied as in 1, 1, 1, 4; ties are then broken by ``ties``.
+        collapse : str, optional
+            What separates a document from its chunk, as in ``d7#3``: each document has the position of its best chunk.
+
+        Returns
+        -------
+        Run
+            The value itself where it is a Run that was read in this way; refused where it no longer has what that
+            takes.
+
+        Examples
+        --------
+        >>> Run.of({"q1": {"d1": 1.0, "d2": 1.0}}, ties="ascending")["q1"]
+        ['d1', 'd2']
+        """
+        read = ReadOptions(order, ties, duplicates, columns, ranks, collapse)
+        run = cls.of_value(value, read)
+        read.check_met()
+        tell(read.notes)
+        return run if run is value else told(run)
+
+    @classmethod
+    def of_value(cls, value: Any, read: ReadOptions) -> Run:
+        """Make a run of anything but a path; what may be wrong with it is in its notes."""
+        if isinstance(value, Run):
+            return value.read_as(read)
+        if type(value) is dict and value and are_numbers(value.values()):
+            return cls._scored(value, read)
+        if is_answer(value):
+            return cls.of_listed(lists_of(value, read), read)
+        if not isinstance(value, dict):
+            value = tabled(value)
+        if is_table(value):
+            value = as_polars(value)
+            records = records_in(value, RETRIEVED)
+            return cls._tabled(value, read) if records is None else cls.of_listed(lists_of(records, read), read)
+        value = from_ranx(value, "run")
+        value = check_mapping(value, "a run", "a path, a Run, a table, {query: [item, …]} or {query: {item: score}}")
+        if any(isinstance(entry, Mapping) for entry in value.values()):
+            return cls._scored(value, read)
+        return cls.of_listed(value, read)
+
+    @classmethod
+    def _scored(cls, scores: Any, read: ReadOptions) -> Run:
+        scores = check_mapping(scores, "a run", "{query: {item: score}}")
+        if read.order == "rank":
+            raise DataError("no-ranks")
+        return cls.of_pieces([of_numbers(scores, "score", "{item: score}")], read)
+
+    @classmethod
+    def _tabled(cls, table: Any, read: ReadOptions) -> Run:
+        return cls.of_pieces([of_frame(read.named(as_polars(tabled(table))), read, {})], read)
+
+    @classmethod
+    def of_listed(cls, lists: Any, read: ReadOptions) -> Run:
+        """Make a run of ``{query: [item, …]}``; its notes say what may be wrong with it."""
+        lists = check_mapping(lists, "a run", "{query: [item, …]}")
+        if are_lists(lists.values()):
+            return cls.of_pieces([of_lists(lists)], read)
+        field = ItemField(read)
+        return cls.of_pieces([of_lists({query: items_of(items, query, field) for query, items in lists.items()})], read)
+
+    @classmethod
+    def of_pieces(cls, pieces: Iterable[Rows], read: ReadOptions) -> Run:
+        """Make a run of its rows, some at a time; only the positions that can matter are kept.
+
+        A contradiction between rows of a query is noticed wherever its rows are adjacent, whatever is cut afterwards.
+        Where only one row of an item counts, all are kept until the last is known.
+        """
+        pieces = iter(pieces) if isinstance(pieces, list) and len(pieces) == 1 else whole_queries(pieces)
+        parts = [*islice(pieces, 2)]
+        depth = read.depth if len(parts) < 2 or read.counting is None else None
+        parts = [arranged(part, read, depth) for part in parts]
+        held, most = sum(len(part.codes) for part in parts), MANY
+        for piece in pieces:
+            parts.append(arranged(piece, read, depth))
+            held += len(parts[-1].codes)
+            if held > most and depth is not None:
+                parts = [_together(parts, read, depth)]
+                held = len(parts[0].codes)
+                most = max(most, 2 * held)
+        if not parts or not parts[0].queries:
+            return cls([], np.zeros(1, np.int64), [], np.zeros(0), read=_kept(read, "score"))
+        rows = parts[0] if len(parts) == 1 else _together(parts, read, read.depth)
+        if rows.repeats is not None:
+            first = rows.at(int(np.argmax(rows.repeats)))
+            count = int(rows.repeats.sum())
+            read.note("returned-twice", count=count, item=first["item"], query=first["query"])
+        if rows.rises:
+            read.note("rising-scores")
+        scores = rows.value if rows.what == "score" else None
+        offsets = offsets_of(np.bincount(rows.codes, minlength=len(rows.queries)))
+        order = None if rows.listed else rows.what
+        return cls(
+            rows.queries, offsets, rows.item, scores, rows.repeats, _kept(read, order), rows.left_out, tuple(read.notes)
+        )
+
+    def read_as(self, read: ReadOptions) -> Run:
+        """Return the run as it is with these options; refused where it no longer has what that takes.
+
+        Parameters
+        ----------
+        read : ReadOptions
+            How to read it; what was not chosen stays as it is.
+
+        Returns
+        -------
+        Run
+            The run itself where nothing changes.
+
+        Examples
+        --------
+        >>> Run.from_scores({"q": {"a": 1.0, "b": 1.0}}).read_as(ReadOptions(ties="ascending"))["q"]
+        ['a', 'b']
+        """
+        own, ties = self.read, read.ties
+        if self.scores is None:
+            ties = None
+            if (own.order, read.order) == ("rank", "score"):
+                raise UsageError("read-again", name="order", value="score")
+        elif read.order == "rank":
+            raise UsageError("read-again", name="order", value="rank")
+        changes: dict[str, Any] = {}
+        if ties is not None and ties != (own.ties or "trec_eval"):
+            changes["ties"] = ties
+        if read.collapse is not None and read.collapse != own.collapse:
+            changes["collapse"] = read.collapse
+        doubtful = self.repeats is not None or self.left_out or changes.get("collapse")
+        if read.duplicates is not None and read.duplicates != own.duplicates and doubtful:
+            changes["duplicates"] = read.duplicates
+        if not changes:
+            return self
+        if own.depth is not None or ties == "given" or ("duplicates" in changes and self.left_out):
+            name, value = next(iter(changes.items()))
+            raise UsageError("read-again", name=name, value=value)
+        value = self.positions + 1.0 if self.scores is None else self.scores
+        what, listed = ("score", False) if self.scores is not None else ("rank", True)
+        rows = Rows(self.queries, self.codes, self.item_ids, value, what, listed=listed)  # type: ignore[arg-type]
+        run = Run.of_pieces([rows], replace(own, notes=[], strict=read.strict, **changes))
+        known = replace(own, **changes)
+        return replace(run, read=known, left_out=run.left_out + self.left_out)
+
+    @property
+    def positions(self) -> Ints:
+        """Position of each row in its query, from 0."""
+        return np.arange(len(self.item_ids)) - np.repeat(self.offsets[:-1], self.sizes)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one row per item, in order.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns query, item, rank, and score where there are scores.
+
+        Examples
+        --------
+        >>> Run.from_lists({"q1": ["d2", "d1"]}).to_polars().rows()
+        [('q1', 'd2', 1), ('q1', 'd1', 2)]
+        """
+        columns = {
+            "query": ids.series(self.queries, "query").gather(self.codes),
+            "item": ids.series(self.item_ids),
+            "rank": pl.Series(self.positions + 1),
+        }
+        if self.scores is not None:
+            columns["score"] = pl.Series(self.scores)
+        return pl.DataFrame(columns)
+
+    def __getitem__(self, query: str) -> list[str]:
+        return ids.listed(self.item_ids[self.rows(query)])
+
+    def __eq__(self, other: object) -> bool:
+        """Runs are equal when they return the same items in the same order for the same queries."""
+        return {**self} == {**other} if isinstance(other, Run) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Run({counted(len(self), 'query')}, {counted(len(self.item_ids), 'item')})"
+
+
+def told(run: Run) -> Run:
+    """Warn of what may be wrong with a run."""
+    tell(run.notes)
+    return run
+
+
+def _together(parts: list[Rows], read: ReadOptions, depth: int | None) -> Rows:
+    """Join rows that were arranged some at a time, which is all there is to do where no query is in two of them."""
+    rows = joined(parts)
+    scattered = len(rows.queries) < sum(len(part.queries) for part in parts)
+    if scattered or (read.counting is not None and depth is not None):
+        return arranged(rows, replace(read, collapse=None, duplicates=read.counting), depth)
+    marks = [np.zeros(len(part.codes), bool) if part.repeats is None else part.repeats for part in parts]
+    return replace(rows, repeats=np.concatenate(marks) if any(map(np.any, marks)) else None)
+
+
+def _kept(read: ReadOptions, order: Any) -> ReadOptions:
+    """Return what a run remembers of how it was read; lists have no ties to break."""
+    ties = None if order is None else read.ties
+    return ReadOptions(order, ties, read.duplicates, None, read.ranks, read.collapse, depth=read.depth)

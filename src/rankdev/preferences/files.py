@@ -1,0 +1,190 @@
+"""Judgments of pairs, read from files and databases, and written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from rankdev._common.checks import check_kind
+from rankdev.data.database import as_judgments, is_database, read_answers
+from rankdev.data.formats.base import Table
+from rankdev.data.json_text import not_json
+from rankdev.data.tables import ENDINGS, encode_table, parse_table
+from rankdev.data.text import PathLike, Source, plain_suffix
+from rankdev.data.write import writing
+from rankdev.errors import DataError, Note, UsageError
+from rankdev.preferences import Preferences
+from rankdev.preferences.columns import frame_of_records
+from rankdev.preferences.outcomes import NAMES, SAYS, SIDES, WON_LOST, normalised_name
+
+WORDS = ("", ".txt")
+_TOLD = {name for names in (*NAMES.values(), *SIDES, *WON_LOST, SAYS) for name in names}
+
+
+def read_preferences(
+    path: PathLike,
+    *,
+    items: Mapping[Any, Iterable[Any]] | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    values: str | Mapping[str, str | float] | None = None,
+) -> Preferences:
+    """Read pairwise judgments from CSV, TSV, JSON, JSONL or Parquet, or from lines of words.
+
+    Files may be compressed with gzip or zstd. In a file that is not a table, four words per line are
+    ``topic a b winner`` and three ``query preferred other``. The database that ``rankdev judge`` writes is read too,
+    even while it is in use.
+
+    Parameters
+    ----------
+    path : str or path
+        Name of the file; ``-`` is standard input.
+    items : dict of str to iterable of str, optional
+        Items that may be compared, by query. Default: those that were.
+    columns : dict of str to str, optional
+        What the columns mean where that is not obvious; see :meth:`Preferences.from_table`.
+    values : str or dict, optional
+        What the outcomes mean where that is not obvious; see :meth:`Preferences.from_table`.
+
+    Returns
+    -------
+    Preferences
+        The judgments.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "judgments.csv"
+    ...     _ = path.write_text("query,winner,loser\\nq1,d1,d2\\nq1,d1,d3\\n")
+    ...     len(read_preferences(path))
+    2
+    """
+    if is_database(path):
+        if columns is not None or values is not None:
+            raise UsageError("describes-itself", path=path)
+        return _from_database(path, items)
+    with Source(path) as source:
+        table, values = _read(source, values)
+    try:
+        return Preferences.from_table(table.frame, items=items, columns=columns, values=values)
+    except DataError as error:
+        table.fail(error)
+
+
+def write_preferences(preferences: Preferences, path: PathLike) -> None:
+    """Write judgments in the format of the extension: .csv, .tsv, .jsonl, .json, .parquet, .txt (lines of words).
+
+    Lines ``topic a b winner`` hold no worker, weight or order of presentation; a tie is ``tie`` there.
+
+    Parameters
+    ----------
+    preferences : Preferences
+        What to write.
+    path : str or path
+        Name of the file. One that ends in .gz or .zst is compressed.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> preferences = Preferences.from_rows([("q1", "d1", "d2")])
+    >>> with TemporaryDirectory() as folder:
+    ...     write_preferences(preferences, f"{folder}/judgments.jsonl")
+    ...     len(read_preferences(f"{folder}/judgments.jsonl"))
+    1
+    """
+    check_kind("preferences", preferences, Preferences, "make them with Preferences.from_rows or read_preferences")
+    content = encode_preferences(preferences, path)
+    with writing(path) as stream:
+        stream.write(content)
+
+
+def encode_preferences(preferences: Preferences, path: PathLike) -> bytes:
+    """Return judgments as the bytes of a file in the format of the file's extension."""
+    table = preferences.to_polars()
+    if plain_suffix(path) in ENDINGS:
+        return encode_table(table, path)
+    if plain_suffix(path) not in WORDS:
+        raise UsageError("bad-ending", path=path, endings=[*ENDINGS, *WORDS[1:]])
+    names = {*preferences.queries, *preferences.items}
+    if spaced := next((name for name in sorted(names) if name.split() != [name]), None):
+        raise DataError("unwritable-name", name=spaced)
+    if preferences.tie.any() and "tie" in preferences.items:
+        raise DataError("unwritable-name", name="tie")
+    if preferences.weight is not None or preferences.share is not None:
+        raise DataError("cannot-hold", what="weights", instead=".jsonl")
+    first = pl.col("first") if "first" in table.columns else pl.col("winner")
+    second = pl.when(first == pl.col("winner")).then("loser").otherwise("winner")
+    won = pl.when("tie").then(pl.lit("tie")).otherwise("winner")
+    lines = table.select(pl.concat_str("query", first, second, won, separator=" ")).to_series()
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _from_database(path: PathLike, items: Mapping[Any, Iterable[Any]] | None) -> Preferences:
+    answers = read_answers(path)
+    judged = as_judgments(answers)
+    if judged.is_empty():
+        raise DataError("no-judged-pairs", path=path)
+    why = {
+        "skipped-left-out": (pl.col("outcome") == "skip") & (pl.col("kind") == ""),
+        "gold-left-out": pl.col("kind") == "gold",
+    }
+    counts = {kind: len(answers.filter(which)) for kind, which in why.items()}
+    remarks = [Note(kind, count=count) for kind, count in counts.items() if count]
+    found = Preferences.from_table(judged, items=items)
+    return replace(found, remarks=(*found.remarks, *remarks))
+
+
+def _read(source: Source, values: Any) -> tuple[Table, Any]:
+    if source.kind == "json":
+        return _json(source), values
+    content = source.read()
+    kind = source.kind if source.kind != "trec" else _kind_of_header(content)
+    if kind == "trec":
+        return _word_lines(source.name, content), "items" if values is None else values
+    return parse_table(source.name, content, kind, source.options), values
+
+
+def _kind_of_header(content: bytes) -> str:
+    """Distinguish a table, by two names in its header that judgments have, from lines of words."""
+    header = content.lstrip().partition(b"\n")[0].decode(errors="replace")
+    for kind, mark in {"csv": ",", "tsv": "\t"}.items():
+        if len(_TOLD.intersection(normalised_name(name) for name in header.split(mark))) >= 2:
+            return kind
+    return "trec"
+
+
+def _json(source: Source) -> Table:
+    """Read an array of records, or records one after the other."""
+    content = source.read()
+    if not content.lstrip().startswith(b"["):
+        return parse_table(source.name, content, "jsonl", source.options)
+    try:
+        records = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise not_json(error).at(line=getattr(error, "lineno", None)) from None
+    return Table(source.name, frame_of_records(records), lambda row: None)
+
+
+def _word_lines(name: str, content: bytes) -> Table:
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise DataError("not-utf8") from None
+    for number, line in enumerate(text.split("\n"), 1):
+        words = line.split()
+        if not words:
+            continue
+        if len(words) not in {3, 4} or (rows and len(words) != len(rows[0])):
+            raise DataError("word-count", count=len(words), line=number)
+        rows.append(words)
+        lines.append(number)
+    names = ["query", "winner", "loser"] if len(rows[0]) == 3 else ["query", "a", "b", "winner"]
+    columns = {name: list(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)}
+    return Table(name, pl.DataFrame(columns), lambda row: lines[row])

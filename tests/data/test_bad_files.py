@@ -1,0 +1,324 @@
+"""Each bad file gets one clear message: the file, the line where there is one, what was expected, what to do."""
+
+import gzip
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import zstandard
+
+import rankdev as rd
+from rankdev import RankdevError, UsageError
+from rankdev.data import text as streams
+from rankdev.data.files import read_grades, read_lists, read_references, read_run
+from rankdev.errors import DataError
+from tests.data.samples import GRADE_FILES, REFERENCE_FILES, RUN_FILES
+from tests.raising import raises, warns
+
+A, B = "q1 Q0 d1 1 0.9 t\n", "q1 Q0 d2 2 0.5 t\n"
+MANY = "".join(f"q1 Q0 x{i} 1 {i} t\n" for i in range(50))
+
+# name of the file, content, line, kind of the error
+RUNS: list[tuple[str, str | bytes, int | None, str]] = [
+    ("a.run", "", None, "empty-file"),
+    ("a.run", " \n\n\t\r\n", None, "empty-file"),
+    ("a.run", A + "q1 Q0 d2 2\n", 2, "column-count"),
+    ("a.run", A + "q1 d2\n", 2, "column-count"),
+    ("a.run", A + "q1 Q0 a name 2 0.5 t\n", 2, "column-count"),
+    ("a.run", A + "\n\n" + "q1 Q0 d2 2 high t\n", 4, "not-finite"),
+    ("a.run", A + "q1 Q0 d2 2 NaN t\n", 2, "not-finite"),
+    ("a.run", A + "q1 Q0 d2 2 -inf t\n", 2, "not-finite"),
+    ("a.run", A + "q1 Q0 d2 2 1e999 t\n", 2, "not-finite"),
+    ("a.run", A + "q1 Q0 d2 2 1_000 t\n", 2, "not-finite"),
+    ("a.run", A + "q1 Q0 d2 2 1,5 t\n", 2, "not-finite"),
+    ("a.run", A + "q1 Q0 d2 2 ١ t\n", 2, "not-finite"),
+    ("a.run", f"{A}q\u00a01 Q0 d\x0b 2 1 t\nq1 Q0 d2 2 x t\n", 3, "not-finite"),
+    ("a.run", f"{A}q1 Q0 d2 2 {'9' * 5000}x t\n", 2, "not-finite"),
+    ("a.run", MANY + "q1 Q0 d2 2 x t\n", 51, "not-finite"),
+    ("a.run", MANY.replace(" ", "\t") + "\n" + "q1 Q0 d2 2 x t\n", 52, "not-finite"),
+    ("a.run", A + B + "q1 Q0 d1 3 0.4 t\n", 3, "two-in-run"),
+    ("a.run", A + "\n" + B + "\tq1 Q0 d1 3 0.4 t\n", 4, "two-in-run"),
+    ("a.run", A.encode() + b"q1 Q0 caf\xe9 2 0.5 t\n", 2, "not-utf8"),
+    ("a.run", A.encode("utf-16"), None, "not-utf8"),
+    ("a.run", b"\x7fELF\x00\x01\x02", None, "binary-file"),
+    ("a.run", b"\x89PNG\r\n\x1a\n\x00\x00", None, "binary-file"),
+    ("a.run", gzip.compress(MANY.encode())[:-20], None, "damaged"),
+    ("a.run", gzip.compress(MANY.encode())[:50] + b"garbage" * 9, None, "damaged"),
+    ("a.run", zstandard.compress(MANY.encode())[:-20], None, "damaged"),
+    ("a.run", zstandard.compress(MANY.encode())[:30] + b"garbage" * 9, None, "damaged"),
+    ("a.run", gzip.compress(b""), None, "empty-file"),
+    ("a.csv", "query,item,score\n", None, "no-rows"),
+    ("a.csv", "query,item\nq1,d1\n", None, "no-column"),
+    ("a.csv", "query,score\nq1,1\n", None, "no-column"),
+    ("a.csv", "q1,d1,0.5\nq1,d2,0.4\n", None, "no-column"),
+    ("a.csv", "query,item,score\nq1,d1,0.5\nq1,d2\n", 3, "column-count"),
+    ("a.csv", "query,item,score\nq1,d1,0.5\n\nq1,d2,0.5,9\n", 4, "column-count"),
+    ("a.csv", "query,item,item,score\nq1,d1,d2,0.5\n", 1, "column-twice"),
+    ("a.csv", "query,item,score\nq1,d1,0.5\nq1,d2,high\n", 3, "not-finite"),
+    ("a.csv", "query,item,score\nq1,d1,0.5\nq1,d2,\n", 3, "not-finite"),
+    ("a.csv", "query,item,score\nq1,d1,inf\n", 2, "not-finite"),
+    ("a.csv", "query,item,score\nq1,,0.5\n", 2, "no-value"),
+    ("a.csv", 'query,item,score\n"q\n1",d1,0.5\nq1,d2,x\n', 4, "not-finite"),
+    ("a.csv", 'query,item,score\nq1,"d1"x,0.5\n', 2, "unusable-table"),
+    ("a.csv", b"query,item,score\nq1,d1,1\nq1,\xff,1\n", 3, "not-utf8"),
+    ("a.csv", "query,item,score\nq1,d1,1\nq1,d1,2\n", 3, "two-in-run"),
+    ("a.csv", "query,item,rank\nq1,d1,1\nq1,d2,1\n", 3, "rank-twice"),
+    ("a.csv", '""\n""\n', None, "no-rows"),
+    ("a.tsv", "query\titem\tscore\nq1\td1\n", 2, "column-count"),
+    ("a.jsonl", '{"query": "q1", "item": "d1", "score": 1}\n{"query": "q1"\n', 2, "not-json"),
+    ("a.jsonl", '{"query": "q1", "item": "d1", "score": 1}\n[1]\n', 2, "not-an-object"),
+    ("a.jsonl", '{"query": "q1", "item": "d1", "score": 1}\n\n{"query": "q1", "score": 1}\n', 3, "no-value"),
+    ("a.jsonl", '{"query": "q1", "item": "d1", "score": 1}\n{"query": "q1", "item": "d2"}\n', 2, "not-finite"),
+    ("a.jsonl", '{"query": "q1", "item": "d1", "score": NaN}\n', 1, "not-finite"),
+    (
+        "a.jsonl",
+        '{"query": "q1", "item": "d1", "score": 1}\n{"query": "q1", "item": "d2", "score": "x"}\n',
+        2,
+        "not-finite",
+    ),
+    ("a.jsonl", '{"query": "q1", "item": "d1", "score": [1]}\n', None, "bad-column"),
+    ("a.jsonl", '{"query": "q1", "item": null, "score": 1}\n', 1, "no-value"),
+    *(
+        ("a.jsonl", f'{before}{{"query": "q1", {key}: {value}, "score": 1}}\n', line, "not-an-id")
+        for value in ("true", "1e2", "1.5", '["d1"]', '{"a": 1}')
+        for key in ('"item"', '"docno"')
+        for before, line in (("", 1), ('{"query": "q1", "item": "d0", "score": 2}\n', 2))
+    ),
+    (
+        "a.jsonl",
+        '{"query": "q1", "item": "d1", "item": "d2", "score": 1}\n',
+        1,
+        "name-twice",
+    ),
+    (
+        "a.jsonl",
+        '{"query": "q1", "item": "d1", "score": 1}\n{"query": "q1", "item": "d2", "score": 1, "score": 2}\n',
+        2,
+        "name-twice",
+    ),
+    (
+        "a.jsonl",
+        '{"query": "q1", "item": "d1", "score": 1}\n{"query": "q", "item": "\\ud800", "score": 1}\n',
+        2,
+        "not-json",
+    ),
+    (
+        "a.jsonl",
+        b'{"query": "q1", "item": "d1", "score": 1}\n{"query": "\xff", "item": "d1", "score": 1}\n',
+        2,
+        "not-utf8",
+    ),
+    ("a.jsonl", A, None, "wrong-content"),
+    ("a.json", '{"q1": {"d1": 1}', 1, "not-json"),
+    ("a.json", '{"q1":\n {"d1": 1},\n}', 3, "not-json"),
+    ("a.json", "{}", None, "not-by-query"),
+    ("a.json", '[{"q1": {"d1": 1}}]', None, "not-by-query"),
+    ("a.json", '{"q1": {"d1": "x"}}', None, "not-finite"),
+    ("a.json", '{"q1": {"d1": Infinity}}', None, "not-finite"),
+    ("a.json", '{"q1": {"d1": 1, "d1": 2}}', None, "name-twice"),
+    ("a.json", '{"q1": {"d1": 1}, "q1": {"d2": 2}}', None, "name-twice"),
+    ("a.json", '{"q1": {"d1": 1}, "q2": ["d1"]}', None, "wrong-form"),
+    ("a.json", '{"q1": "d1", "q2": ["d1"]}', None, "no-column"),
+    ("a.json", "q1", None, "wrong-content"),
+    ("a.json", "[1, 2]", None, "wrong-content"),
+    ("a.parquet", RUN_FILES["parquet"][:-9], None, "damaged"),
+    ("a.parquet", "query,item", None, "wrong-content"),
+    ("a.qrels", GRADE_FILES["qrels"], 1, "looks-like-references"),
+    ("a.csv", GRADE_FILES["csv"], None, "looks-like-references"),
+    ("a.jsonl", REFERENCE_FILES["jsonl"], None, "looks-like-references"),
+    ("a.json", REFERENCE_FILES["json"], None, "not-an-id"),
+]
+
+REFERENCES: list[tuple[str, str | bytes, int | None, str]] = [
+    ("a.qrels", "", None, "empty-file"),
+    ("a.qrels", "q1 0 d1 1\nq1 0 d2\n", 2, "column-count"),
+    ("a.qrels", "q1 0 d1 1\nq1 0 d2 good\n", 2, "not-finite"),
+    ("a.qrels", "q1 0 d1 1\nq1 0 d2 nan\n", 2, "not-finite"),
+    ("a.qrels", "q1 0 d1 1\nq1 0 d2 1\nq1 0 d1 2\n", 3, "two-values"),
+    ("a.run", RUN_FILES["run"], 1, "looks-like-run"),
+    ("a.csv", RUN_FILES["csv"], None, "looks-like-run"),
+    ("a.jsonl", RUN_FILES["jsonl"], None, "looks-like-run"),
+    ("a.json", RUN_FILES["json"], None, "not-tiers"),
+    ("a.csv", "query,item,rank\nq1,d1,1\nq1,d2,0\n", 3, "not-a-rank"),
+    ("a.csv", "query,item,rank\nq1,d1,1\nq1,d2,3\n", 3, "rank-missing"),
+    ("a.csv", "query,item,rank\nq1,d1,1\nq1,d2,1.5\n", 3, "not-a-rank"),
+    ("a.csv", "query,item,rank\nq1,d1,1\nq1,d1,2\n", 3, "two-values"),
+    ("a.csv", "query,item,rank\nq1,d1,first\n", 2, "not-finite"),
+    ("a.csv", "query,item,rank,grade\nq1,d1,2,3\nq1,d2,1,1\n", None, "rank-against-grade"),
+    ("a.csv", "query,name\nq1,d1\n", None, "not-references"),
+    ("a.csv", "query,item,rank\n", None, "no-rows"),
+    ("a.csv", f'query,"item\n{"x" * 500}",rank\nq1,d1,1\n', None, "no-column"),
+    ("a.csv", "query,tiers\nq1,d1\n", None, "wrong-form"),
+    ("a.jsonl", '{"query": "q1", "tiers": [["d1"], []]}\n', 1, "empty-tier"),
+    ("a.jsonl", '{"query": "q1", "tiers": []}\n', None, "wrong-form"),
+    ("a.jsonl", '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q2", "tiers": []}\n', 2, "empty-tier"),
+    (
+        "a.jsonl",
+        '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q2", "tiers": [["d1", null]]}\n',
+        2,
+        "not-an-id",
+    ),
+    ("a.jsonl", '{"query": "q1", "tiers": ["d1"]}\n', None, "wrong-form"),
+    ("a.jsonl", '{"tiers": [["d1"]], "id": 1}\n', None, "no-column"),
+    ("a.jsonl", '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q2"}\n', 2, "empty-tier"),
+    (
+        "a.jsonl",
+        '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q1", "tiers": [["d2"]]}\n',
+        2,
+        "query-twice",
+    ),
+    (
+        "a.jsonl",
+        '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q2", "tiers": [["d1"], ["d1"]]}\n',
+        2,
+        "two-values",
+    ),
+    ("a.jsonl", '{"query": "q1", "tiers": [["d1"], ["d2"]], "grades": [1]}\n', 1, "tier-grades"),
+    (
+        "a.jsonl",
+        '{"query": "q1", "tiers": [["d1"], ["d2"]], "grades": [1, 3]}\n',
+        1,
+        "tier-grades",
+    ),
+    (
+        "a.jsonl",
+        '{"query": "q1", "tiers": [["d1"], ["d2"]], "grades": [1, 0]}\n',
+        1,
+        "tier-grades",
+    ),
+    ("a.jsonl", '{"query": "q1", "tiers": [["d1"]], "grades": 3}\n', None, "wrong-form"),
+    ("a.jsonl", '{"query": "q1", "tiers": [[1.5]]}\n', 1, "not-an-id"),
+    ("a.jsonl", '{"query": "q1", "tiers": [["a", true]]}\n', 1, "not-an-id"),
+    ("a.jsonl", '{"query": "q1", "tiers": [["a"]], "tiers": [["b"]]}\n', 1, "name-twice"),
+    ("a.jsonl", '{"query": true, "item": "a", "rank": 1}\n', 1, "not-an-id"),
+    ("a.json", '{"q1": [["d1"], []]}', None, "empty-tier"),
+    ("a.json", '{"q1": ["d1", "d1"]}', None, "two-values"),
+    ("a.json", '{"q1": [["d1"], null]}', None, "not-an-id"),
+]
+
+OTHERS: list[tuple[Any, str, str | bytes, int | None, str]] = [
+    (
+        read_grades,
+        "a.jsonl",
+        REFERENCE_FILES["jsonl"],
+        None,
+        "not-graded",
+    ),
+    (read_grades, "a.csv", REFERENCE_FILES["csv"], None, "not-graded"),
+    (read_grades, "a.json", REFERENCE_FILES["json"], None, "wrong-form"),
+    (read_grades, "a.json", '{"q1": {"d1": "good"}}', None, "not-finite"),
+    (
+        read_lists,
+        "a.csv",
+        "query,item\nq1,d1\nq1,d2\nq1,d1\n",
+        4,
+        "two-values",
+    ),
+    (read_lists, "a.csv", "query,name\nq1,d1\n", None, "no-column"),
+    (read_lists, "a.jsonl", '{"query": "q1", "items": [["d1"]]}\n', None, "wrong-form"),
+    (read_lists, "a.json", '{"q1": {"d1": 1}}', None, "not-tiers"),
+    (read_lists, "a.run", A + B + A.replace("0.9", "0.4"), 3, "two-in-run"),
+]
+
+CASES = [(read_run, *case) for case in RUNS] + [(read_references, *case) for case in REFERENCES] + OTHERS
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0].__name__} {case[1]}: {case[4][:40]}")
+def test_message(tmp_path: Path, case: tuple[Any, str, str | bytes, int | None, str]) -> None:
+    read, name, content, line, kind = case
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with raises(kind, DataError, path=str(path), line=line) as caught:
+        read(path)
+    text = str(caught.value)
+    assert text.startswith(f"{path}:{line}: " if line else f"{path}: ")
+    assert "\n" not in text
+    assert len(text) < len(str(path)) + 300
+
+
+def test_lines_are_counted_over_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "BATCH_BYTES", 50)
+    monkeypatch.setattr(streams, "HEAD_BYTES", 50)
+    (tmp_path / "a.run").write_text(MANY + "\n\n" + "q1 Q0 d2 2 x t\n")
+    with raises("not-finite", DataError, name="score", value="x", line=53):
+        read_run(tmp_path / "a.run")
+    (tmp_path / "a.qrels").write_text("q1 0 d1 1\n\n" * 30 + "q1 0 d1 2\n")
+    with raises("two-values", DataError, line=61, what="grade", a=1.0, b=2.0):
+        read_references(tmp_path / "a.qrels")
+    (tmp_path / "b.run").write_text(A + MANY + A.replace("0.9", "0.4"))  # the two scores lie in different batches
+    with raises("two-in-run", DataError, query="q1", item="d1", what="score"):
+        read_run(tmp_path / "b.run")
+
+
+@pytest.mark.parametrize("read", [read_run, read_references, read_grades, read_lists])
+def test_paths_that_cannot_be_read(tmp_path: Path, read: Any) -> None:
+    with raises("no-file", UsageError):
+        read(tmp_path / "nothing.run")
+    with raises("is-folder", UsageError):
+        read(tmp_path)
+    with raises("not-a-path", UsageError):
+        read("a\0b")
+    with raises("cannot-open", UsageError):
+        read(tmp_path / ("x" * 5000))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text(A)
+    (tmp_path / "a.run").chmod(0)
+    with pytest.raises(UsageError, match="cannot be opened"):
+        read_run(tmp_path / "a.run")
+
+
+def test_standard_input_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"q1 Q0 d1 1 x t\n"))))  # type: ignore[arg-type]
+    with raises("not-finite", RankdevError, name="score", value="x", line=1):
+        read_run("-")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(REFERENCE_FILES["jsonl"]))))  # type: ignore[arg-type]
+    with raises("not-graded", RankdevError):
+        read_grades("-")
+
+
+def test_scores_in_json_have_no_ranks(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(RUN_FILES["json"])
+    with raises("no-ranks", DataError):
+        read_run(tmp_path / "a.json", order="rank")
+
+
+def test_ranks_that_are_words(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text(A + "q1 Q0 d2 second 0.5 t\n")
+    assert dict(read_run(tmp_path / "a.run")) == {"q1": ["d1", "d2"]}  # the rank column does not count
+    with raises("not-finite", DataError, name="rank", value="second", line=2):
+        read_run(tmp_path / "a.run", order="rank")
+
+
+def test_repeats_are_reported(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text(A + B + A)
+    with warns("returned-twice", count=1, item="d1", query="q1"):
+        assert read_run(tmp_path / "a.run")["q1"] == ["d1", "d1", "d2"]
+    (tmp_path / "a.json").write_text('{"q1": ["d1", "d2", "d1"]}')
+    with warns("returned-twice"):
+        assert read_run(tmp_path / "a.json")["q1"] == ["d1", "d2", "d1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "opening"), [("deep.jsonl", '{"query": "q", "tiers": '), ("deep.json", '{"q": '), ("deep.json", "")]
+)
+@pytest.mark.parametrize("read", [read_run, read_references, read_lists])
+def test_brackets_without_end(tmp_path: Path, read: Any, name: str, opening: str) -> None:
+    path = tmp_path / name
+    path.write_text(opening + "[" * 100_000)
+    with raises("not-json", DataError):
+        read(path)
+
+
+def test_a_line_is_not_counted_twice(tmp_path):
+    """Lines count from 1 and have a header among them, rows of a table count from 0."""
+    (tmp_path / "run.csv").write_text("query,item,score\nq,d1,1\nq,,2\n")
+    with raises("no-value", rd.DataError, line=3, name="item"):
+        rd.read_run(tmp_path / "run.csv")
+    with raises("no-value", rd.DataError, name="item"):
+        rd.Run.of(pl.DataFrame({"query": "q", "item": ["d1", ""], "score": [1.0, 2.0]}))

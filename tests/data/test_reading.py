@@ -1,0 +1,173 @@
+"""Every format, packed in every way and spaced in every way, gives the same run or references."""
+
+import gzip
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import zstandard
+
+from rankdev import References, Run
+from rankdev.data import text as streams
+from rankdev.data.files import read_grades, read_references, read_run
+from tests.data.samples import GRADE_FILES, GRADE_JSON, GRADES, RANKS, REFERENCE_FILES, RUN, RUN_FILES
+
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "": lambda content: content,
+    ".gz": gzip.compress,
+    ".zst": zstandard.compress,
+}
+
+
+class Case(NamedTuple):
+    read: Callable[[Any], object]
+    suffix: str
+    content: bytes
+    expected: object
+
+    def __str__(self) -> str:
+        return f"{self.read.__name__} {self.suffix}"
+
+
+GRADED = References.from_grades(GRADES)
+CASES = [
+    *(Case(read_run, *file, Run.from_scores(RUN)) for file in RUN_FILES.items()),
+    *(Case(read_references, *file, GRADED) for file in GRADE_FILES.items()),
+    *(Case(read_grades, *file, GRADED) for file in (GRADE_FILES | GRADE_JSON).items()),
+    *(Case(read_references, *file, References.from_ranks(RANKS)) for file in REFERENCE_FILES.items()),
+]
+TREC = [case for case in CASES if case.suffix in ("run", "qrels")]
+SPACED: dict[str, Callable[[bytes], bytes]] = {
+    "Windows line ends": lambda text: text.replace(b"\n", b"\r\n"),
+    "byte-order mark": lambda text: b"\xef\xbb\xbf" + text,
+    "no final newline": lambda text: text.rstrip(b"\n"),
+    "blank lines": lambda text: b"\n" + text.replace(b"\n", b"\n\n \n") + b"\n\n",
+    "spaces around lines": lambda text: re.sub(rb"(?m)^(.+)$", rb"  \1  ", text),
+    "spaces around values": lambda text: text.replace(b",", b" , ").replace(b":", b" : "),
+    "everything": lambda text: b"\xef\xbb\xbf" + re.sub(rb"(?m)^(.+)$", b" \\1 \r\n\r", text).rstrip(b"\n"),
+}
+
+
+@pytest.mark.parametrize("packing", PACKED)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_files(tmp_path: Path, case: Case, packing: str) -> None:
+    path = tmp_path / f"file.{case.suffix}{packing}"
+    path.write_bytes(PACKED[packing](case.content))
+    assert case.read(path) == case.expected
+    assert case.read(str(path)) == case.expected
+
+
+@pytest.mark.parametrize("packing", PACKED)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, case: Case, packing: str) -> None:
+    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(PACKED[packing](case.content))))  # type: ignore[arg-type]
+    monkeypatch.setattr("sys.stdin", stdin)
+    assert case.read("-") == case.expected
+    assert not stdin.closed
+
+
+@pytest.mark.parametrize("between", [b"  ", b"\t", b" \t ", b"\t\t"])
+@pytest.mark.parametrize("case", TREC, ids=str)
+def test_trec_columns_may_be_apart(tmp_path: Path, case: Case, between: bytes) -> None:
+    path = tmp_path / f"file.{case.suffix}"
+    path.write_bytes(case.content.replace(b" ", between))
+    assert case.read(path) == case.expected
+    first, rest = case.content.split(b"\n", 1)  # one line that differs from the others
+    path.write_bytes(first.replace(b" ", between) + b"\n" + rest)
+    assert case.read(path) == case.expected
+
+
+def test_ties(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("q1 Q0 b 1 1 t\nq1 Q0 c 2 1 t\nq1 Q0 a 3 1 t\n")
+    assert read_run(tmp_path / "a.run")["q1"] == ["c", "b", "a"]
+    assert read_run(tmp_path / "a.run", ties="ascending")["q1"] == ["a", "b", "c"]
+    assert read_run(tmp_path / "a.run", ties="given")["q1"] == ["b", "c", "a"]
+
+
+@pytest.mark.parametrize("spacing", [b" ", b"\t"])
+@pytest.mark.parametrize("depth", [None, 3])
+@pytest.mark.parametrize("size", [1, 64, 1000])
+def test_batches_cut_inside_queries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, depth: int | None, spacing: bytes
+) -> None:
+    lines = [f"q{i % 7} Q0 d{i} 1 {i * 37 % 101} t" for i in range(70)]
+    lines[50:50] = ["", " ", ""]
+    content = "\n".join(lines).encode().replace(b" ", spacing)
+    (tmp_path / "a.run").write_bytes(content)
+    whole = read_run(tmp_path / "a.run")
+    monkeypatch.setattr(streams, "BATCH_BYTES", size)
+    monkeypatch.setattr(streams, "HEAD_BYTES", 32)
+    cut = read_run(tmp_path / "a.run", depth=depth)
+    assert list(cut) == list(whole)
+    assert all(items == whole[query][: len(items)] for query, items in cut.items())
+    assert cut == whole or depth == 3
+    assert min(cut.sizes) >= 3
+
+
+def test_progress_adds_up_to_the_size_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "BATCH_BYTES", 10_000)
+    for path, pack in ((tmp_path / "a.run", bytes), (tmp_path / "a.run.gz", gzip.compress)):
+        path.write_bytes(pack("".join(f"q{i} Q0 d{i} 1 1 t\n" for i in range(10_000)).encode()))
+        steps: list[tuple[float, float, str]] = []
+        read_run(path, progress=lambda *step, into=steps: into.append(step))
+        assert len(steps) > 2
+        assert steps == sorted(steps)
+        assert {step[1:] for step in steps} == {(path.stat().st_size, str(path))}
+        assert steps[-1][0] == path.stat().st_size
+
+
+LISTS = {
+    "json": json.dumps({"q1": ["d3", "d1"], "q2": ["d9"]}),
+    "jsonl": '{"query": "q1", "items": ["d3", "d1"]}\n{"query": "q2", "items": ["d9"]}\n',
+    "tiers.jsonl": '{"query": "q1", "tiers": [["d3"], ["d1"]]}\n{"query": "q2", "tiers": [["d9"]]}\n',
+    "csv": "query,item\nq1,d3\nq2,d9\nq1,d1\n",
+    "rank.csv": "query,item,rank\nq1,d1,2\nq2,d9,1\nq1,d3,1\n",
+    "run": "q1 Q0 d1 2 0.5 t\nq1 Q0 d3 1 0.7 t\nq2 Q0 d9 1 1 t\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[q1] Q0 {d} 1 0.5 t\n", {"[q1]": ["{d}"]}),
+        ("{q1} Q0 d 1 0.5 t\n", {"{q1}": ["d"]}),
+        ("x^2 Q0 d 1 0.5 t\n", {"x^2": ["d"]}),
+        ("PAR1 Q0 d 1 0.5 t\n", {"PAR1": ["d"]}),
+        ("#1 Q0 'd' 1 5e-1 t\n", {"#1": ["'d'"]}),
+        ('"1 Q0 d" 1 +.5 t\n', {'"1': ['d"']}),
+        ("q,1 Q0 item,query 1 0.5 t\n", {"q,1": ["item,query"]}),
+        ("q\u00a01 Q0 d\u2003 1 0.5 t\n", {"q\u00a01": ["d\u2003"]}),
+    ],
+)
+def test_odd_names_in_a_trec_run(tmp_path: Path, text: str, expected: dict[str, list[str]]) -> None:
+    (tmp_path / "a").write_text(text)
+    assert dict(read_run(tmp_path / "a")) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{\n "q1": {\n  "d1": 1\n }\n}',
+        '{"q1":\n{"d1": 1}}',
+        '{"query": "q1", "item": "d1", "score": 1}',
+        '{"score": 1, "qid": "q1", "docno": "d1"}',
+        "qid,docno,score\nq1,d1,1\n",
+        '"query_id"\t"doc_id"\t"score"\r\nq1\td1\t1\r\n',
+    ],
+)
+def test_kinds_are_known_without_a_name(tmp_path: Path, text: str) -> None:
+    (tmp_path / "file").write_text(text)
+    assert dict(read_run(tmp_path / "file")) == {"q1": ["d1"]}
+
+
+def test_numbers_as_ids(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(
+        '{"query": 1, "item": "d1", "score": 1}\n{"query": "q2", "item": 7, "score": 2.5}\n'
+    )
+    assert dict(read_run(tmp_path / "a.jsonl")) == {"1": ["d1"], "q2": ["7"]}
+    (tmp_path / "r.jsonl").write_text('{"query": 1, "tiers": [[1, "d2"], [3]]}\n')
+    assert read_references(tmp_path / "r.jsonl") == References.from_tiers({"1": [["1", "d2"], ["3"]]})

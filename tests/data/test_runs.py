@@ -1,0 +1,288 @@
+import functools
+from collections.abc import Iterable
+from dataclasses import replace
+from decimal import Decimal
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankdev import DataError, Reference, References, Run, UsageError, evaluate, read_run
+from rankdev.data import run as runs
+from rankdev.data.options import Order, ReadOptions, Ties
+from rankdev.data.rows import of_frame
+from tests.raising import noted, raises, warns
+
+Row = tuple[str, str, float]
+
+TIES: list[Ties] = ["trec_eval", "ascending", "given"]
+READS = [ReadOptions("score", ties) for ties in TIES] + [ReadOptions("rank")]
+# equal in double precision, equal in single precision only, and different; both zeros; beyond single precision
+SCORES = [1.0, 1.0 + 1e-9, 1.0 - 1e-9, 2.0, 0.5, 0.0, -0.0, -1.0, 1e300, 1e301, 1e-50]
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=3)
+
+
+@st.composite
+def rows(draw: st.DrawFn, scores: list[float] = SCORES) -> list[Row]:
+    """Rows of a run, an item once in a query, the queries mixed or one after the other."""
+    pairs = draw(st.lists(st.tuples(st.sampled_from(["q1", "q2", "é", "10"]), names), max_size=30, unique=True))
+    if draw(st.booleans()):
+        pairs.sort(key=lambda pair: pair[0])
+    return [(query, item, draw(st.sampled_from(scores))) for query, item in pairs]
+
+
+def ranked(rows: list[Row]) -> list[Row]:
+    """The same rows with ranks of their own in each query, not necessarily from 1 nor in order."""
+    return [(query, item, (7 * i) % 31) for i, (query, item, _) in enumerate(rows)]
+
+
+def table(rows: list[Row], order: Order) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema={"query": pl.String, "item": pl.String, order: pl.Float64}, orient="row")
+
+
+def compare(read: ReadOptions, a: Row, b: Row) -> float:
+    """The rule of the definitions for two rows of a query, written as plainly as can be."""
+    if read.order == "rank":
+        return a[2] - b[2]
+    with np.errstate(over="ignore"):
+        x, y = (np.float32(a[2]), np.float32(b[2])) if read.ties == "trec_eval" else (a[2], b[2])
+    if x != y:
+        return -1 if x > y else 1
+    if read.ties == "given" or a[1] == b[1]:
+        return 0
+    higher_first = read.ties == "trec_eval"
+    return -1 if (a[1] > b[1]) == higher_first else 1
+
+
+def twin(rows: list[Row], read: ReadOptions) -> dict[str, list[str]]:
+    key = functools.cmp_to_key(lambda a, b: compare(read, a, b))
+    queries = dict.fromkeys(query for query, _, _ in rows)
+    return {query: [item for _, item, _ in sorted([r for r in rows if r[0] == query], key=key)] for query in queries}
+
+
+@pytest.mark.parametrize("read", READS, ids=str)
+@given(data=st.data())
+def test_order_is_that_of_a_plain_sort(read: ReadOptions, data: st.DataObject) -> None:
+    given_rows = data.draw(rows())
+    if read.order == "rank":
+        given_rows = ranked(given_rows)
+    run = Run.from_table(table(given_rows, read.order), order=read.order, ties=read.ties)
+    assert dict(run) == twin(given_rows, read)
+    assert list(run) == list(twin(given_rows, read))
+    if read.order == "score":
+        expected = {(query, item): score for query, item, score in given_rows}
+        assert {(query, item): score for query, item, _, score in run.to_polars().rows()} == expected
+
+
+def batches(draw: st.DrawFn, rows: list[Row]) -> list[list[Row]]:
+    cuts = sorted(draw(st.sets(st.integers(0, len(rows)), max_size=6)))
+    return [rows[a:b] for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+
+
+@st.composite
+def cut_rows(draw: st.DrawFn) -> tuple[list[list[Row]], ReadOptions, int, int]:
+    given_rows = draw(rows(scores=[1.0, 1.0 + 1e-9, 2.0, 1e300, 1e301]))
+    read = draw(st.sampled_from(READS))
+    if read.order == "rank":
+        given_rows = ranked(given_rows)
+    return batches(draw, given_rows), read, draw(st.integers(1, 5)), draw(st.integers(0, 12))
+
+
+@given(cut_rows())
+def test_batches_keep_the_first_positions_and_what_is_tied_with_them(
+    case: tuple[list[list[Row]], ReadOptions, int, int],
+) -> None:
+    parts, read, depth, many = case
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "MANY", many)
+        cut = joined([table(part, read.order or "score") for part in parts], replace(read, depth=depth))
+    whole = Run.from_table(table(list(chain(*parts)), read.order), order=read.order, ties=read.ties)
+    assert cut.read.depth == depth
+    assert list(cut) == list(whole)
+    for i, items in enumerate(whole.values()):
+        count = min(depth, len(items))
+        if whole.scores is not None:
+            keys = read.keys(whole.scores[whole.offsets[i] : whole.offsets[i + 1]])
+            count = int((keys >= keys[count - 1]).sum())
+        assert cut[whole.queries[i]] == items[:count]
+
+
+def joined(frames: Iterable[pl.DataFrame], read: ReadOptions) -> Run:
+    """Make a run of rows that come one part after the other."""
+    return Run.of_pieces((of_frame(frame, read, {}) for frame in frames), read)
+
+
+def test_builders_agree() -> None:
+    expected = {"q1": ["d2", "d1"], "7": ["3"]}
+    columns: dict[str, list[Any]] = {"query": ["q1", "7", "q1"], "item": ["d1", "3", "d2"], "score": [1, 5, 2]}
+    assert dict(Run.from_lists({"q1": ["d2", "d1"], 7: (3,)})) == expected
+    assert dict(Run.from_scores({"q1": {"d1": 1, "d2": 2.0}, 7: {3: 5}})) == expected
+    assert Run.of({"q1": ["d2", "d1"], "7": ["3"]}) == Run.of({"q1": {"d1": 1, "d2": 2}, "7": {"3": 1}})
+    for frame in (pl.DataFrame(columns), pl.LazyFrame(columns), pd.DataFrame(columns), pa.table(columns)):
+        assert dict(Run.of(frame)) == expected
+    run = Run.of(pl.DataFrame(columns))
+    assert Run.of(run) is run
+    assert Run.of(run.to_pandas()) == run
+    assert dict(Run.of({})) == {}
+    assert dict(Run.of(pl.DataFrame({"qid": [1], "docno": [2], "score": [0.5]}))) == {"1": ["2"]}
+
+
+def test_a_table_with_ranks_only_is_ordered_by_them() -> None:
+    frame = pl.DataFrame({"query": ["q1", "q1"], "item": ["d1", "d2"], "rank": [2, 1]})
+    assert dict(Run.from_table(frame)) == {"q1": ["d2", "d1"]}
+    both = frame.with_columns(score=pl.Series([9.0, 1.0]))
+    with warns("rising-scores"):
+        assert dict(Run.from_table(both)) == {"q1": ["d1", "d2"]}
+    assert dict(Run.from_table(both, order="rank")) == {"q1": ["d2", "d1"]}
+
+
+def test_equality() -> None:
+    run = Run.from_lists({"q1": ["d1", "d2"], "q2": ["d1"]})
+    assert run == Run.from_lists({"q2": ["d1"], "q1": ["d1", "d2"]})
+    assert run != Run.from_lists({"q1": ["d2", "d1"], "q2": ["d1"]})
+    assert run != Run.from_lists({"q1": ["d1", "d2"]})
+    assert (run == 3) is False
+    assert repr(run) == "Run(2 queries, 3 items)"
+    assert "q1" in run
+    assert "q9" not in run
+
+
+def test_repeats_in_a_list_are_reported_and_marked() -> None:
+    with warns("returned-twice", count=2, item="d1", query="q1"):
+        run = Run.from_lists({"q1": ["d1", "d2", "d1", "d1"], "q2": ["d1"]})
+    assert run.repeats is not None
+    assert run.repeats.tolist() == [False, False, True, True, False]
+    assert run["q1"] == ["d1", "d2", "d1", "d1"]  # a repeat keeps its position
+
+
+@pytest.mark.parametrize("read", READS[:3], ids=str)
+@pytest.mark.parametrize("batches", [1, 2])
+def test_repeats_with_the_same_score(read: ReadOptions, batches: int) -> None:
+    frame = table([("q1", "d1", 2.0), ("q2", "d1", 1.0), ("q1", "d2", 3.0), ("q1", "d1", 2.0)], "score")
+    run = joined([frame] if batches == 1 else [frame[:2], frame[2:]], replace(read, notes=[]))
+    noted(run.notes, "returned-twice", count=1)
+    assert run["q1"] == ["d2", "d1", "d1"]
+    assert run.repeats is not None
+    assert run.repeats.tolist() == [False, False, True, False]
+
+
+@pytest.mark.parametrize("batches", [1, 2])
+def test_contradicting_scores(batches: int) -> None:
+    frame = table([("q1", "d1", 2.0), ("q1", "d2", 3.0), ("q1", "d1", 2.5)], "score")
+    with raises("two-in-run", DataError, query="q1", item="d1", what="score", a=2.0):
+        joined([frame] if batches == 1 else [frame[:2], frame[2:]], ReadOptions())
+
+
+BAD = [
+    (["d1"], "wrong-form"),
+    ({"q1": "d1"}, "wrong-form"),
+    ({"q1": {"d1", "d2"}}, "wrong-form"),
+    ({"q1": ["d1", 1.5]}, "not-an-id"),
+    ({"q1": [""]}, "not-an-id"),
+    ({"q1": ["\ud800"]}, "not-text"),
+    ({"q1": {"\ud800": 1}}, "not-text"),
+    ({1: ["d1"], "1": ["d2"]}, "number-and-text"),
+    ({None: ["d1"]}, "not-an-id"),
+    ({"q1": {"d1": 1}, "q2": ["d1"]}, "wrong-form"),
+    ({"q1": {"d1": "high"}}, "not-finite"),
+    ({"q1": {"d1": 1, "d2": None}}, "not-finite"),
+    ({"q1": {"d1": 1, "d2": float("nan")}}, "not-finite"),
+    ({"q1": {"d1": -float("inf")}}, "not-finite"),
+    ({"q1": {1: 1, "1": 2}}, "two-in-run"),
+    (pl.DataFrame({"query": ["q"], "score": [1]}), "no-column"),
+    (pl.DataFrame({"query": ["q"], "item": ["d"]}), "no-column"),
+    (pl.DataFrame({"query": ["q"], "item": [None], "score": [1]}), "no-value"),
+    (pl.DataFrame({"query": ["q"] * 2, "item": ["d", "e"], "rank": [1, 1]}), "rank-twice"),
+    (None, "wrong-form"),
+]
+
+
+@pytest.mark.parametrize(("value", "kind"), BAD)
+def test_bad_input(value: Any, kind: str) -> None:
+    with raises(kind, DataError):
+        Run.of(value)
+
+
+def test_unknown_options() -> None:
+    with raises("not-a-choice", UsageError, name="order", value="scores", near="score", known=("score", "rank")):
+        ReadOptions(order="scores")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(Decimal(text) for text in ("NaN", "sNaN", "Infinity", "-Infinity", "1E+400")),
+        *(1 + 2j, pd.NA, object(), b"x", 10**400, [1]),
+    ],
+)
+def test_what_is_no_finite_number_is_refused_in_every_form(value: Any) -> None:
+    """polars panics at some of them, which no ``except Exception`` would catch."""
+    rows = [{"query": "q", "item": "a", "score": value}, {"query": "q", "item": "b", "score": 1}]
+    column = pd.Series([value, 1], dtype=object)
+    forms = [
+        {"q": {"a": value, "b": 1}},
+        rows,
+        pd.DataFrame({"query": ["q", "q"], "item": ["a", "b"]}).assign(score=column),
+    ]
+    for form in forms:
+        with raises("not-finite", DataError, name="score", query="q", item="a"):
+            Run.of(form)
+    with raises("not-finite", DataError, name="grade", item="a"):
+        References.from_grades({"q": {"a": value, "b": 1}})
+    with raises("not-finite", DataError, name="grade", item="a"):
+        Reference.from_grades({"a": value})
+    with raises("not-finite", DataError, name="rank", item="a"):
+        References.from_ranks({"q": {"a": value, "b": 1}})
+
+
+def chunks() -> tuple[Any, ...]:
+    scores = {"q": {"a#1": 3.0, "b#1": 2.0, "a#2": 1.0, "c": 0.5}, "r": {"b#9": 1.0}}
+    rows = [(query, item, score) for query in scores for item, score in scores[query].items()]
+    return scores, table(rows, "score"), Run.from_scores(scores), Run.of(table(rows, "score"))
+
+
+@pytest.mark.parametrize(
+    "options", [{"collapse": "#"}, {"collapse": "#", "ties": "ascending"}, {"ties": "expected"}, {"duplicates": "last"}]
+)
+def test_options_reach_a_run_as_they_reach_its_rows(options: dict[str, Any]) -> None:
+    """A Run that was made before is read again: the same scores, whatever the rows are in."""
+    found = [evaluate({"q": ["b", "a"], "r": ["b"]}, {"s": form}, "RDQ@5", **options) for form in chunks()]
+    for other in found[1:]:
+        assert other.values.tolist() == found[0].values.tolist()
+        assert other.coverage == found[0].coverage
+
+
+def test_a_list_is_read_again_too() -> None:
+    lists = {"q": ["a#1", "b#1", "a#2"]}
+    assert dict(Run.of(Run.from_lists(lists), collapse="#")) == dict(Run.of(lists, collapse="#")) == {"q": ["a", "b"]}
+    assert Run.of(Run.from_lists(lists), collapse="#").left_out == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "again"),
+    [
+        ({"order": "rank"}, {"name": "order", "value": "rank"}),
+        ({"ties": "given"}, {"name": "ties", "value": "given"}),
+        ({"collapse": "#"}, {"name": "collapse", "value": "#"}),
+        ({"ties": "ascending"}, {"name": "ties", "value": "ascending"}),
+    ],
+)
+def test_what_a_run_has_lost_is_refused(tmp_path: Path, options: dict[str, Any], again: dict[str, str]) -> None:
+    path = tmp_path / "a.run"
+    path.write_text("q Q0 a#1 1 3 t\nq Q0 b 2 2 t\n")
+    with raises("read-again", UsageError, **again):
+        Run.of(read_run(path, depth=1), **options)
+
+
+def test_strict_calls_refuse_what_a_run_was_warned_of() -> None:
+    with warns("returned-twice"):
+        run = Run.from_lists({"q": ["a", "a"]})
+    with raises("returned-twice", DataError, system="s"):
+        evaluate({"q": ["a"]}, {"s": run}, "RR", strict=True)
