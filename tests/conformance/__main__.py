@@ -101,7 +101,7 @@ def of_command(command: str, like: str | None, files: int, seed: int) -> Iterato
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
             row.unexplained.append(f"{case.name}: the command ended with {done.returncode}: {last}")
             continue
-        printed = parse_printed(done.stdout, {*read_references(qrels).queries.to_list(), "all"})
+        printed = parse_printed(done.stdout, {*read_references(qrels).queries, "all"})
         ours = comparisons.values_of(like, dict.fromkeys(name for _, name in printed), qrels, run)
         for key, text in printed.items():
             row.add(ours, {key: float(text)}, half_a_digit(text), case.name)

@@ -14,7 +14,7 @@ from typing import Any
 
 import rankdev as rd
 import rankdev.measures
-from rankdev.data.files import load_references, load_run
+from rankdev.data.files import load_references, load_runs
 from rankdev.errors import MeasureError
 from rankdev.evaluation.conventions import CONVENTIONS
 from rankdev.measures import NDCG, RBP, Measure
@@ -125,7 +125,7 @@ def nist(home: Path, like: str) -> Iterator[Row]:
         absent |= {name for name in names if measure_of(like, name) is None}
         dialect = CONVENTIONS[like].dialect
         judged = load_references(test / qrels, dialect=dialect)
-        run = load_run("run", test / results, ties=CONVENTIONS[like].ties, dialect=dialect)
+        run = load_runs({"run": test / results}, ties=CONVENTIONS[like].ties, dialect=dialect)["run"]
         if not complete:  # trec_eval averages over what is in both files
             table = judged.to_polars(nonrelevant=True)
             judged = rd.References.from_table(table.filter(table["query"].is_in(list(run))).drop("rank"))
