@@ -220,6 +220,7 @@ def test_a_cycle_and_an_item_alone_have_no_border():
     cycle = tiers_from_preferences([("q", "x", "y"), ("q", "y", "z"), ("q", "z", "x")] * 10)
     assert cycle.conclusion == "1 query, 3 items, 1 tier."
     assert kinds(cycle.remarks) == ["no-order"]
+    assert kinds(tiers(cycle.strengths, rule="strict").remarks) == []
     judged = Preferences.from_rows([("q", "x", "y")] * 3, items={"q": ["x", "y", "z"]})
     split = tiers(strengths(judged, disconnected="split"))
     assert split.tiers == {"q#1": [["x"], ["y"]], "q#2": [["z"]]}

@@ -175,7 +175,7 @@ def tiers(strengths: Strengths, *, rule: str = "probability", probability: float
         needed = 0.0 if rule == "strict" else 1.0 if order.coin_flips >= 0.5 else probability
         first, separated[query] = joined(order.better[np.ix_(places, places)], starts, needed)
         cuts[query] = [items[start:stop] for start, stop in pairwise([*first, len(items)])]
-    flat = [query for query, cut in cuts.items() if flips[query] >= 0.5 and len(cut[0]) > 1]
+    flat = [query for query, cut in cuts.items() if flips[query] >= 0.5 and len(cut[0]) > 1 and rule != "strict"]
     return Tiers(
         strengths=strengths,
         tiers=cuts,
