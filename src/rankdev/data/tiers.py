@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rankdev._common.columns import text_column
+from rankdev._common.checks import is_number
+from rankdev._common.columns import number_series, text_column
+from rankdev._common.ids import as_id, text_series
 from rankdev._common.lazy import pl
 from rankdev.data import ids
 from rankdev.data.formats.base import Table
@@ -18,101 +20,65 @@ from rankdev.errors import DataError
 
 def tier_rows(table: Table) -> Table:
     """Turn records of query and tiers (or items, each a tier) into rows of query, item and rank."""
+    graded, judged = ("grades" in table.frame.columns, "nonrelevant" in table.frame.columns)
+    found: list[tuple[str, Any, int | None, float | None, bool]] = []
+    records: list[int] = []
     try:
-        query = text_column(table.frame, "query", "references")
-        check_once(query)
+        queries = text_column(table.frame, "query", "references")
+        check_once(queries)
+        for at, (query, record) in enumerate(zip(queries, table.frame.to_dicts(), strict=True)):
+            try:
+                found += ((query, *row) for row in _rows(record, graded))
+            except DataError as error:
+                raise error.at(row=at) from None
+            records += [at] * (len(found) - len(records))
     except DataError as error:
         table.fail(error)
-    kept = ~_without_tiers(table)
-    record = kept.arg_true()
-    ranked = Table(table.name, table.frame.filter(kept), lambda row: table.line_of(record[row]))
-    tiers = pl.DataFrame({"record": record, "query": query.filter(kept), "item": _tiers(ranked)})
-    tiers = tiers.with_columns(rank=pl.int_ranges(1, pl.col("item").list.len() + 1))
-    each = ["item", "rank"]
-    if "grades" in table.frame.columns:
-        tiers, each = tiers.with_columns(grade=_tier_grades(ranked, tiers["item"])), [*each, "grade"]
-    rows = tiers.explode(each).explode("item")
-    if "nonrelevant" in table.frame.columns:
-        rows = pl.concat([rows, _nonrelevant_rows(table, query)], how="diagonal_relaxed")
-    records = rows["record"].to_numpy()
-    return Table(table.name, rows.drop("record"), lambda row: table.line_of(int(records[row])))
+    query, item, rank, grade, poor = zip(*found, strict=True)
+    columns: dict[str, Any] = {
+        "query": query,
+        "item": text_series("item", item),
+        "rank": pl.Series(rank, dtype=pl.Int64),
+    }
+    columns |= {"grade": number_series("grade", list(grade))} if graded else {"nonrelevant": poor} if judged else {}
+    return Table(table.name, pl.DataFrame(columns), lambda row: table.line_of(records[row]))
 
 
-def _without_tiers(table: Table) -> pl.Series:
-    """Mark records that hold nonrelevant items and no tiers."""
-    frame = table.frame
-    nothing = pl.repeat(False, frame.height, dtype=pl.Boolean, eager=True)
-    if not all(name in frame.columns and _list_depth(frame[name].dtype) for name in ("tiers", "nonrelevant")):
-        return nothing
-    return ((frame["tiers"].list.len() == 0) & (frame["nonrelevant"].list.len() > 0)).fill_null(False)
+def _rows(record: dict[str, Any], graded: bool) -> Iterator[tuple[Any, int | None, float | None, bool]]:
+    """Yield the items of a record, with rank, grade and whether they are nonrelevant."""
+    name = "tiers" if "tiers" in record else "items"
+    tiers, poor = record[name] or [], _listed(record, "nonrelevant", "[item, …]")
+    nested = name == "tiers"
+    if not isinstance(tiers, list) or any(isinstance(tier, list) != nested for tier in tiers if tier is not None):
+        form = "[[item, …], …]" if nested else "[item, …]"
+        raise DataError("wrong-form", role=name, expected=form, value=tiers)
+    if not tiers and not poor:
+        raise DataError("empty-tier", tier=1)
+    grades = _listed(record, "grades", "[number, …]") if graded else [None] * len(tiers)
+    falling = graded and [*grades, 0.0] == sorted({*grades, 0.0}, reverse=True)
+    if graded and (len(grades) != len(tiers) or not falling):
+        raise DataError("tier-grades")
+    for rank, (tier, grade) in enumerate(zip(tiers, grades, strict=True), 1):
+        items = tier if nested else [tier]
+        if not any(item is not None for item in items or ()):
+            raise DataError("empty-tier", tier=rank)
+        yield from ((_name(item), rank, grade, False) for item in items)
+    below = _listed(record, "nonrelevant_grades", "[number, …]") or [0.0] * len(poor)
+    if graded and (len(below) != len(poor) or any(grade > 0 for grade in below)):
+        raise DataError("nonrelevant-grades")
+    yield from ((_name(item), None, grade, True) for item, grade in zip(poor, below, strict=False))
 
 
-def _nonrelevant_rows(table: Table, query: pl.Series) -> pl.DataFrame:
-    """One row per nonrelevant item: with its grade where there are grades, with a mark where there are none."""
-    frame = table.frame
-    rows = pl.DataFrame({"record": np.arange(len(query)), "query": query, "item": frame["nonrelevant"]})
-    _check_lists(rows["item"].dtype, 1, "nonrelevant", "[item, …]")
-    rows = rows.with_columns(pl.col("item").cast(pl.List(pl.String)), record=pl.col("record").cast(pl.UInt32))
-    if "grades" not in frame.columns:
-        return rows.explode("item").drop_nulls("item").with_columns(nonrelevant=pl.lit(True))
-    zeros = pl.col("item").list.eval(pl.element().is_null().cast(pl.Float64))
-    rows = rows.with_columns(grade=zeros if "nonrelevant_grades" not in frame.columns else _nonrelevant_grades(table))
-    rows = rows.with_columns(pl.col("grade").fill_null(zeros)).filter(pl.col("item").list.len() > 0)
-    return rows.explode("item", "grade")
+def _listed(record: dict[str, Any], name: str, form: str) -> list[Any]:
+    value = [] if record.get(name) is None else record[name]
+    numbers = "grades" in name
+    if not isinstance(value, list) or any(isinstance(entry, list) or numbers > is_number(entry) for entry in value):
+        raise DataError("wrong-form", role=name, expected=form, value=value)
+    return value
 
 
-def _nonrelevant_grades(table: Table) -> pl.Series:
-    grades = table.frame["nonrelevant_grades"]
-    _check_lists(grades.dtype, 1, "nonrelevant_grades", "[number, …]")
-    wrong = (grades.list.len() != table.frame["nonrelevant"].list.len()) | (grades.list.max() > 0)
-    if wrong.any():
-        table.fail(DataError("nonrelevant-grades", row=int(wrong.arg_max() or 0)))
-    return grades.cast(pl.List(pl.Float64))
-
-
-def _tiers(table: Table) -> pl.Series:
-    """The tiers of each record; items that are listed without them are a tier each."""
-    if not table.frame.height:
-        return pl.Series(dtype=pl.List(pl.List(pl.String)))
-    name, expected, depth = ("items", "[item, …]", 1)
-    if "tiers" in table.frame.columns:
-        name, expected, depth = ("tiers", "[[item, …], …]", 2)
-    values = table.frame[name]
-    _check_lists(values.dtype, depth, name, expected)
-    tiers = values if depth == 2 else pl.select(pl.lit(values).list.eval(pl.concat_list(pl.element()))).to_series()
-    sizes = pl.select(pl.lit(tiers).list.eval(pl.element().list.drop_nulls().list.len().fill_null(0))).to_series()
-    empty = ~(sizes.list.min() > 0).fill_null(False)  # the least of no sizes at all is null
-    if empty.any():
-        row = int(empty.arg_max() or 0)
-        tier = next((place for place, size in enumerate(() if sizes[row] is None else sizes[row], 1) if not size), 1)
-        table.fail(DataError("empty-tier", tier=tier, row=row))
-    return tiers
-
-
-def _tier_grades(table: Table, tiers: pl.Series) -> pl.Series:
-    grades = table.frame["grades"]
-    if not table.frame.height:
-        return pl.Series(dtype=pl.List(pl.Float64))
-    if not isinstance(grades.dtype, pl.List) or not grades.dtype.inner.is_numeric():
-        raise DataError("wrong-form", role="grades", expected="[number, …]", value=grades.dtype)
-    wrong = (grades.list.len() != tiers.list.len()).fill_null(True)
-    wrong |= (grades.list.diff(null_behavior="drop").list.max() >= 0).fill_null(False)
-    wrong |= ~(grades.list.min() > 0).fill_null(False)
-    if wrong.any():
-        table.fail(DataError("tier-grades", row=int(wrong.arg_max() or 0)))
-    return grades
-
-
-def _check_lists(dtype: Any, depth: int, name: str, expected: str) -> None:
-    if _list_depth(dtype) != depth:
-        raise DataError("wrong-form", role=name, expected=expected, value=dtype)
-
-
-def _list_depth(dtype: Any) -> int:
-    depth = 0
-    while isinstance(dtype, pl.List):
-        depth, dtype = depth + 1, dtype.inner
-    return depth
+def _name(item: Any) -> str | None:
+    return None if item is None else as_id(item)
 
 
 def tier_records(references: References) -> Iterator[dict[str, Any]]:
