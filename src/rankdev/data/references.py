@@ -26,12 +26,11 @@ from rankdev._common.tables import (
     tabled,
 )
 from rankdev.data import ids
-from rankdev.data.columns import ByQuery, last_of_each
 from rankdev.data.engines import RIGHT, grades_of, records_in
 from rankdev.data.ids import Ids, Index
 from rankdev.data.options import ReadOptions, tell
 from rankdev.data.reference import Reference
-from rankdev.data.rows import Rows, are_lists, named, of_lists, of_numbers, refuse_two_values
+from rankdev.data.rows import ByQuery, Rows, are_lists, last_of_each, named, of_lists, of_numbers, refuse_two_values
 from rankdev.errors import DataError, Note, counted
 
 ReferencesLike: TypeAlias = "References | PathLike | TableLike | OfRanx | Mapping[Any, Iterable[Any]]"

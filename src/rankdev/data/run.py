@@ -14,11 +14,11 @@ from rankdev._common.files_in_use import PathLike
 from rankdev._common.lazy import pl
 from rankdev._common.tables import OfRanx, TableLike, as_polars, check_mapping, from_ranx, is_table, tabled
 from rankdev.data import ids
-from rankdev.data.columns import ByQuery
 from rankdev.data.engines import RETRIEVED, ItemField, is_answer, items_of, lists_of, records_in
 from rankdev.data.ids import Ids
 from rankdev.data.options import DEFAULT, Duplicates, Order, Ranks, ReadOptions, Ties, tell
 from rankdev.data.rows import (
+    ByQuery,
     Rows,
     are_lists,
     are_numbers,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev.data.columns import last_of_each
+from rankdev.data.rows import last_of_each
 from rankdev.errors import MeasureError
 
 Scalar = TypeVar("Scalar", bound=np.generic)
