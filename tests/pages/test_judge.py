@@ -233,7 +233,7 @@ def test_the_page_says_that_the_database_is_gone(page, tmp_path):
         path.rename(tmp_path / "away.sqlite")
         page.wait_for_function("() => wasSeen()")
         page.keyboard.press("ArrowLeft")
-        page.wait_for_function("() => document.getElementById('problem').textContent.includes('was moved')")
+        page.wait_for_function("() => document.getElementById('problem').textContent.includes('moved')")
         assert page.text_content("#saved") == ""
         (tmp_path / "away.sqlite").rename(path)
         press(page, "ArrowLeft")
