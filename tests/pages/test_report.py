@@ -150,7 +150,7 @@ def test_pairs_are_those_of_significance(show, inputs, margin):
                 f"{each.difference:+.4f}",
                 f"[{each.low:.4f}, {each.high:.4f}]",
                 " / ".join(str(row[name]) for name in counts),
-                f"{each.p_adjusted:.4f}",
+                f"{each.p_adjusted:.4f}" if each.p_adjusted >= 0.0001 else "< 0.0001",
                 each.verdict,
             ]
             kinds = {each.verdict} & {"better", "worse", "same"}

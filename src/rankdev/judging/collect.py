@@ -104,7 +104,7 @@ def collect(
     --------
     >>> found = collect(lambda query, a, b: min(a, b), {"q": list("hcafbgde")})
     >>> found.asked, found.stopped
-    (22, 'order settled')
+    (33, 'order settled')
     >>> list(found.references["q"])
     ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
     """

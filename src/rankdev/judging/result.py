@@ -177,7 +177,7 @@ class Collected(Result):
         --------
         >>> from rankdev.judging import collect
         >>> collect(lambda query, a, b: "x", {"q": ["x", "y"]}).to_polars()["winner"].to_list()
-        ['x']
+        ['x', 'x']
         """
         rows = [(a.query, a.first, a.second, None if a.tie else a.winner) for a in self.answers]
         return pl.DataFrame(rows, schema=dict.fromkeys(("query", "first", "second", "winner"), pl.String), orient="row")
