@@ -44,7 +44,7 @@ test-all: setup
 	  $(BIN)/python -m pytest -m "" $(BY_TEST) tests src/rankdev && exit $$status
 
 # what needs neither PyTorch nor a browser, at the lowest versions that pyproject.toml declares
-PARTS = $(addprefix tests/,measures core io statistics preferences evaluation cli display peers) --ignore tests/cli/processes \
+PARTS = $(addprefix tests/,measures data statistics preferences evaluation cli display peers) --ignore tests/cli/processes \
   $(addprefix tests/integrations/test_,tables.py ir_measures.py ranx_interpreted.py sklearn.py lightgbm.py)
 EXTRAS = $(foreach extra,fast pandas plot sklearn lightgbm peers spark,--extra $(extra))
 TOOLS = pytest pytest-xdist hypothesis sybil markdown-it-py krippendorff
