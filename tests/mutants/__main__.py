@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 TESTS = {  # what must notice a fault in a package; the tests of the package itself come first
     "statistics": ["tests/statistics", "tests/calibration", "tests/golden"],
     "preferences": ["tests/preferences", "tests/judging/test_collecting.py", "tests/golden"],
-    "evaluation": ["tests/evaluation", "tests/common", "tests/core", "tests/golden"],
+    "evaluation": ["tests/evaluation", "tests/common", "tests/data", "tests/golden"],
     "measures": ["tests/measures", "tests/common", "tests/evaluation", "tests/peers", "tests/golden"],
 }
 
