@@ -12,6 +12,7 @@ from rankdev._common.arrays import Floats
 from rankdev.errors import Note
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.contrasts import Family, skewness
+from rankdev.statistics.paired import fewest_p
 from rankdev.statistics.panels import Indices
 
 if TYPE_CHECKING:
@@ -30,20 +31,20 @@ def remarks_on(design: Design, families: Sequence[Family], found: Significance) 
     levels = np.split(found.details["level"], len(families))
     significant = np.split(np.array(found.significant), len(families))
     for measure, family, level, clear in zip(design.scores.measures, families, levels, significant, strict=True):
-        few = int((2.0 ** (1 - family.moved) > level).sum())
+        few = int((fewest_p(family) > level).sum())
         if few:
             notes.append(Note("few-differ", measure=measure, count=few, pairs=family.pairs))
             if not np.isfinite(family.span):
                 notes.append(Note("range-seen", measure=measure, range=family.reach))
         if len(family.rows.values) < FEWEST or design.clusters is not None:
             continue
-        notes += [*_on_skewness(measure, family, found, clear), *_on_dominance(design.scores, measure, family)]
+        notes += [*_on_skewness(measure, family, clear), *_on_dominance(design.scores, measure, family)]
     if design.clusters is None and design.runs is None:
         notes += remarks_on_dependence(design.scores, families)
     return notes
 
 
-def _on_skewness(measure: str, family: Family, found: Significance, clear: Floats) -> Iterator[Note]:
+def _on_skewness(measure: str, family: Family, clear: Floats) -> Iterator[Note]:
     """Note significant differences that are skewed, with the error that this can mean."""
     skew = np.where(clear, np.abs(skewness(family)), 0.0)
     count = int((skew >= SKEWED).sum())

@@ -207,7 +207,8 @@ def against_constants(family: Family) -> Family:
     usual = np.array([most_common(column) for column in family.values.T])
     values = np.column_stack([family.values, np.broadcast_to(usual, family.values.shape)])
     each = np.arange(systems)
-    return Family(values, family.queries, each, each + systems, family.span, family.clusters, runs=family.runs)
+    runs = None if family.runs is None else family.runs.twice
+    return Family(values, family.queries, each, each + systems, family.span, family.clusters, runs=runs)
 
 
 def most_common(column: Floats) -> float:

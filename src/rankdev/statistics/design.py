@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rankdev._common.arrays import Bools, Ints
+from rankdev._common.arrays import Ints
 from rankdev._common.checks import is_list
 from rankdev._common.ids import by_id
 from rankdev.errors import DataError, Note, UsageError
@@ -167,17 +167,18 @@ class Design:
         """Return the wanted pairs under each measure: all pairs, later − earlier, or all others − baselines."""
         first, second = wanted_pairs(self.scores, baselines)
         found = families_of(self.scores, first, second, self.clusters)
+        return self._with_runs(found)
+
+    def _with_runs(self, families: list[Family]) -> list[Family]:
+        """Add what is known of runs to the families of each measure."""
         if self.runs is None:
-            return found
-        return [replace(one, runs=self._between(one.queries, m)) for m, one in enumerate(found)]
+            return families
+        return [replace(one, runs=self._between(one.queries, m)) for m, one in enumerate(families)]
 
     def each(self) -> list[Family]:
         """Return each system by itself under each measure, as a family of systems against constants."""
         found = families_of(self.scores, np.arange(0), np.arange(0), self.clusters, at_least=1)
-        return [
-            against_constants(one if self.runs is None else replace(one, runs=self._between(one.queries, m).twice))
-            for m, one in enumerate(found)
-        ]
+        return [against_constants(one) for one in self._with_runs(found)]
 
     def _between(self, queries: Indices, m: int) -> BetweenRuns:
         """Return each system's variance between the means of its runs; a single run is taken as deterministic."""
@@ -192,18 +193,15 @@ class Design:
         located, notes = places(self.scores.queries, self.segments)
         found: dict[str, list[Family]] = {}
         for name, queries in located.items():
-            own = [one.only(_among(one.queries, queries)) for one in families]
+            own = [one.only(np.isin(one.queries, queries)) for one in families]
             few = min(len(one.rows.values) if len(one.values) else 0 for one in own)
             if few < 2:
                 notes.append(Note("small-segment", segment=name, count=few, unit=self.unit))
             else:
-                found[name] = [self._of_segment(one, m) for m, one in enumerate(own)]
+                found[name] = self._with_runs(own)
         if not found:
             raise DataError("untestable-segments", notes=[str(note) for note in notes])
         return found, tuple(notes)
-
-    def _of_segment(self, family: Family, m: int) -> Family:
-        return family if self.runs is None else replace(family, runs=self._between(family.queries, m))
 
     @property
     def unit(self) -> str:
@@ -214,7 +212,3 @@ class Design:
     def notes(self) -> tuple[str, ...]:
         """Notes on runs and scores."""
         return (*(() if self.runs is None else self.runs.remarks), *carried(self.single))
-
-
-def _among(queries: Indices, kept: Indices) -> Bools:
-    return np.isin(queries, kept)

@@ -20,7 +20,7 @@ from rankdev.statistics.contrasts import Family, gains, on_clusters
 from rankdev.statistics.decision import Decision, GateVerdict, of_gate
 from rankdev.statistics.design import ALL, Design
 from rankdev.statistics.paired import student
-from rankdev.statistics.panels import check_reach
+from rankdev.statistics.panels import as_scores, check_reach
 from rankdev.statistics.significance import losses_of
 
 WORST = 20  # queries that lost most that are kept
@@ -282,8 +282,6 @@ def _worst(design: Design, family: Family, m: int) -> pl.DataFrame:
 
 def _pair(scores: ScoresLike, measures: Sequence[str] | None, baseline: str | Scores, candidate: str | None) -> Scores:
     """Return the scores of the baseline and the candidate, in this order."""
-    from rankdev.statistics.panels import as_scores
-
     known = as_scores(scores, measures)
     if isinstance(baseline, Scores):
         try:
