@@ -8,14 +8,21 @@ unexport PYTHONDONTWRITEBYTECODE
 
 setup: .venv/.done
 
-.venv/.done: pyproject.toml requirements.lock
+.venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "rankdev needs Python 3.11 or newer; say make PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv .venv
+
+.venv/.done: pyproject.toml requirements.lock | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
 
-demo: setup
+# the demo needs rankdev alone; setup installs what tests and docs need besides
+.venv/.demo: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+demo: $(if $(wildcard .venv/.done),setup,.venv/.demo)
 	$(BIN)/rankdev demo
 
 # the core; without tests marked slow, with few random examples; a page of docs must stay in one process
