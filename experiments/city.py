@@ -31,7 +31,7 @@ PAIR_KINDS = ("same setting", "mp3 and mp4", "mp3 and mp5", "mp4 and mp5")
 DIFFERENCES = ("right", "depth", "in_order")
 QUICK = Protocol(800, (25, 50, 100, 200, 400), 40, 200)
 SCHEMA = {"world": pl.String, "seed": pl.Int64, "part": pl.String, "measure": pl.String, "statistic": pl.String}
-SCHEMA |= dict.fromkeys(("value", "low", "high"), pl.Float64)
+SCHEMA["value"] = pl.Float64
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -71,18 +71,18 @@ def main(arguments: list[str] | None = None) -> None:
 
 def facts_of(study: Poi) -> Iterator[dict[str, Any]]:
     """Yield every number of a study: the paper's tables and statements, power at 25 queries, and leads of RDQ@5."""
-    rows = [(*row[:4], None, None) for row in study.to_polars().iter_rows()]
+    rows = [row[:4] for row in study.to_polars().iter_rows()]
     for text, _, ours, holds in statements_of(study):
-        rows.append(("statements", ours, text, None if holds is None else float(holds), None, None))
+        rows.append(("statements", ours, text, None if holds is None else float(holds)))
     few = study.power.summary(FEW).select("measure", "p50")
-    rows += [(f"power at {FEW}", measure, "p50", value, None, None) for measure, value in few.iter_rows()]
+    rows += [(f"power at {FEW}", measure, "p50", value) for measure, value in few.iter_rows()]
     for n in (FEW, LEAST):
         median = dict(study.power.summary(n).select("measure", "p50").iter_rows())
         leads = {measure: median[RDQ] - value for measure, value in median.items() if measure != RDQ}
-        rows += [(f"lead of {RDQ} at {n}", measure, "p50", lead, None, None) for measure, lead in leads.items()]
-    for part, measure, statistic, *numbers in rows:
-        rounded = [None if number is None else round(float(number), 4) for number in numbers]
-        yield dict(zip(list(SCHEMA)[2:], (part, measure, statistic, *rounded), strict=True))
+        rows += [(f"lead of {RDQ} at {n}", measure, "p50", lead) for measure, lead in leads.items()]
+    for part, measure, statistic, value in rows:
+        rounded = None if value is None else round(float(value), 4)
+        yield {"part": part, "measure": measure, "statistic": statistic, "value": rounded}
 
 
 def described(references: rd.References, runs: Mapping[str, rd.Run]) -> dict[str, list[float]]:
