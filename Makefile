@@ -29,7 +29,7 @@ demo: $(if $(wildcard .venv/.done),setup,.venv/.demo)
 BY_FILE = -n auto --dist loadfile
 BY_TEST = -n auto --dist worksteal
 ROOMS = judging learning studies integrations
-ROOM_PAGES = $(addprefix docs/,judge.md llm-judges.md studies.md integrations.md)
+ROOM_PAGES = $(addprefix docs/,judging.md research.md integrations.md)
 REST = $(ROOMS:%=tests/%) $(ROOMS:%=src/rankdev/%) $(addprefix tests/,cli/processes pages fuzz real peers calibration conformance)
 test: export POLARS_MAX_THREADS = 1
 # glibc keeps what is freed: to get large arrays from the system again and again takes a tenth of the time
@@ -88,15 +88,15 @@ test-spark: setup
 	  PYSPARK_PYTHON=$(CURDIR)/build/spark-$$release/bin/python build/spark-$$release/bin/python -m pytest tests/integrations/test_spark.py || exit 1; \
 	done
 
-# what make test-rest does for a few seconds, at length: up to 30,000 files for each fuzzer; see docs/reliability.md
+# what make test-rest does for a few seconds, at length: up to 30,000 files for each fuzzer; see docs/trust.md
 fuzz: setup
 	RANKDEV_FUZZ=$(or $(FILES),30000) RANKDEV_SIGNALS=160 $(BIN)/python -m pytest -m "" tests/fuzz tests/cli/processes/test_signals.py
 
-# the same values as other programs? builds trec_eval from the archives in TREC_EVAL; writes docs/conformance.md
+# the same values as other programs? builds trec_eval from the archives in TREC_EVAL; writes docs/coming-from.md and docs/trust.md
 conformance: setup
 	$(BIN)/python -m tests.conformance $(if $(TREC_EVAL),--trec-eval "$(TREC_EVAL)")
 
-# every statistical claim at length; writes docs/calibration.csv and its worst rows in docs/calibration.md
+# every statistical claim at length; writes docs/calibration.csv and its worst rows in docs/trust.md
 calibrate: setup
 	$(BIN)/python -m tests.calibration
 

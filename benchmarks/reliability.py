@@ -1,4 +1,4 @@
-"""Flipped bits in runs, and the memory that reading takes: the tables of docs/reliability.md.
+"""Flipped bits in runs, and the memory that reading takes: the tables of docs/trust.md.
 
 python -m benchmarks.reliability [--keep]
 """

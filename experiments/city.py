@@ -2,7 +2,7 @@
 
 Trains four models in three settings on queries about the places, and runs the paper's study on them. A seed determines
 everything. Without PLACES the places are those of a built-in city; ``--cross-encoder FOLDER`` trains cross-encoders on
-texts instead of LightGBM on features. docs/studies.md describes worlds, queries and systems.
+texts instead of LightGBM on features. docs/research.md describes worlds, queries and systems.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables of docs/studies.md and docs/answers.md from the files in docs/data: ``python -m experiments.pages``.
+"""Tables of docs/research.md from the files in docs/data: ``python -m experiments.pages``.
 
 Each follows a comment such as ``<!-- table: leads -->``.
 """
@@ -17,7 +17,7 @@ from experiments.city import PAIR_KINDS, RDQ
 from rankdev.studies._published import published
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = (DOCS / "studies.md", DOCS / "answers.md")
+PAGE = DOCS / "research.md"
 SHORT = {"nDCG(gains=inverse,dcg=exp-log2)@5": "nDCG inverse", "nDCG(gains=linear,dcg=exp-log2)@5": "nDCG linear"}
 SHORT |= {"nDCG(gains=binary)@5": "nDCG binary"}
 
@@ -123,5 +123,4 @@ def _number(value: float, digits: int = 3) -> str:
 
 
 if __name__ == "__main__":
-    for path in PAGES:
-        path.write_text(page(path.read_text("utf-8")), "utf-8")
+    PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")

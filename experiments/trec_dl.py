@@ -1,4 +1,4 @@
-"""Numbers of docs/studies.md and docs/answers.md on points of interest and TREC Deep Learning.
+"""Numbers of docs/research.md on points of interest and TREC Deep Learning.
 
 ``python -m experiments.trec_dl DATA [--keep]``: the simulated points of interest; on public passage runs in
 DATA/trec-dl/passage the power of the paper's measures and how they agree; sizes of tiers of document judgments in

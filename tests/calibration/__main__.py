@@ -1,4 +1,4 @@
-"""Simulate every claim at length; write docs/calibration.csv and .md: python -m tests.calibration [SECTION...]"""
+"""Simulate claims at length; write docs/calibration.csv and docs/trust.md: python -m tests.calibration [SECTION...]"""
 
 import sys
 from collections.abc import Iterator

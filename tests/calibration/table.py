@@ -1,4 +1,4 @@
-"""All rows of the calibration, docs/calibration.csv, and the table of the worst ones in docs/calibration.md."""
+"""All rows of the calibration, docs/calibration.csv, and the table of the worst ones in docs/trust.md."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Found: TypeAlias = Mapping[str, Sequence[Finding]]
 PARTS = (simulations, estimates, judgments, collected)
 # by section: what simulates it, and how many trials long and short runs have
 CLAIMS = {name: claim for part in PARTS for name, claim in part.CLAIMS.items()}
-PAGE = Path(__file__).parents[2] / "docs/calibration.md"
-ROWS = PAGE.with_suffix(".csv")
+PAGE = Path(__file__).parents[2] / "docs/trust.md"
+ROWS = PAGE.with_name("calibration.csv")
 MARK = "<!-- written by make calibrate -->\n"
 # what is stated where it is neither 95% nor α, nor the goal itself
 STATED = {"`plan`, `assured` is enough": 0.9, "power of .8 by `plan`": 0.8}

@@ -1,6 +1,6 @@
 """Compare rankdev with other programs: python -m tests.conformance [--trec-eval DIR] [--command 'CMD {qrels} {run}']
 
-Writes docs/conformance.md and exits with 1 where a difference has no explanation.
+Writes the tables of docs/coming-from.md and docs/trust.md and exits with 1 where a difference has no explanation.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.conformance.comparisons import Row
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("RANKDEV_DATA", ROOT.parent / "shared/data"))
 ARCHIVES = {"trec_eval-9": "trec_eval-9.*.tar.gz", "trec_eval-10": "trec_eval-10.*.tar.gz"}
-PAGE, BUILD = ROOT / "docs/conformance.md", ROOT / "build/conformance"
+NAMES, COMPARED, BUILD = ROOT / "docs/coming-from.md", ROOT / "docs/trust.md", ROOT / "build/conformance"
 
 
 def main() -> None:
@@ -45,13 +45,18 @@ def main() -> None:
         print(page.results(rows))
     else:
         rows = list(all_rows(options.trec_eval, options.data, options.files, options.seed))
-        PAGE.write_text(page.written(rows, options.files), encoding="utf-8")
-        print(f"{PAGE} is written")
+        write(NAMES, conventions=page.conventions(), names=page.names())
+        write(COMPARED, compared=page.results(rows))
     wrong = [line for row in rows for line in row.unexplained]
     if not any(row.values for row in rows):
         wrong.append("no value was compared; lines have three columns, measure query value or query measure value")
     print("\n".join(wrong[:50]), file=sys.stderr)
     sys.exit(1 if wrong else 0)
+
+
+def write(path: Path, **tables: str) -> None:
+    path.write_text(page.filled(path.read_text(encoding="utf-8"), **tables), encoding="utf-8")
+    print(f"{path} is written")
 
 
 def all_rows(archives: Path, data: Path, files: int, seed: int) -> Iterator[Row]:

@@ -1,7 +1,11 @@
-"""docs/conformance.md: the table of conventions, the names of measures, and what was compared."""
+"""Tables of pages: the conventions of programs, the names of measures, and what was compared.
+
+Each stands between ``<!-- conformance: NAME -->`` and ``<!-- end -->``.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -11,69 +15,13 @@ from rankdev.measures.precision import InterpolatedPrecision
 from rankdev.measures.syntax import ALIASES, CUT, SETS
 from tests.conformance.comparisons import Row
 
-HEAD = """# Conformance
 
-Evaluation programs differ in details: how tied scores are ordered, how a recall level is rounded, which queries count.
-`like` follows the conventions of another program.
-
-```python
->>> import rankdev as rd
->>> refs = rd.References.from_grades({"q": {"d1": 1, "d2": 0}})
->>> runs = {"a": {"q": {"d1": 50.3912010, "d2": 50.3912001}}}
->>> programs = ("trec_eval-10", "pytrec_eval")
->>> [rd.evaluate(refs, runs, "RR", like=program).means.item() for program in programs]
-[1.0, 0.5]
->>> rd.evaluate(refs, runs, "iprec_at_recall_0.10", like="trec_eval-10").measures
-('IPrec(rounding=nearest)@0.1',)
-
-```
-
-On the command line: `rankdev eval qrels.txt bm25.run --like trec_eval-10 -m official`. An option that contradicts
-`--like` is refused, and so are fractional grades.
-
-## What differs
-
-"""
-QUERIES = """
-A query that is missing from a run always scores 0 here and is reported, as with `trec_eval -c`. `trec_eval -M 100` is a
-cutoff: write `AP@100`. Earlier versions of trec_eval than 9.0.8 compare scores in single precision.
-
-Where a program is wrong, rankdev does not follow it: see the reasons below the last table. trec_eval 10 also crashes if
-the last line of qrels is a comment, its `bpref` hangs if all grades of a query are below 0, and ranx multiplies RBP by
-the grade.
-
-## Names
-
-The names of trec_eval and ir_measures work with or without `like`; k may follow a point, too (`ndcg_cut.10`):
-
-"""
-RESULTS = """
-## What was compared
-
-`make conformance` builds trec_eval from source archives (`--trec-eval DIR`), replays NIST's test files, public
-leaderboards and {files} random qrels and runs, and rewrites this page. The random files contain ties, scores that are
-equal only in single precision, negative grades, unjudged items, missing queries, long lists and long ids. Two values
-differ if they are further apart than the other program's rounding.
-
-"""
-COMMAND = """
-The authors' code for RBO was not available: we transcribed the published algorithms.
-
-## Compare your own program
-
-```
-python -m tests.conformance --command './my_eval {qrels} {run}' --like trec_eval-10
-```
-
-This runs a command on the random files and compares what it prints, `measure query value` or `query measure value`,
-with rankdev; the query `all` is the mean. `--files N` and `--seed N` choose the files, which stay in
-`build/conformance/files`. The exit status is 1 if a value differs or the command fails.
-"""
-
-
-def written(rows: Sequence[Row], files: int) -> str:
-    """Return the page."""
-    return HEAD + conventions() + QUERIES + names() + RESULTS.format(files=files) + results(rows) + COMMAND
+def filled(text: str, **tables: str) -> str:
+    """Return a page with these tables in their places."""
+    for name, table in tables.items():
+        place = re.compile(rf"(?<=<!-- conformance: {name} -->\n\n).*?(?=\n<!-- end -->)", re.DOTALL)
+        text = place.sub(lambda _, table=table: table, text)
+    return text
 
 
 def conventions() -> str:
@@ -120,7 +68,7 @@ def names() -> str:
                 others.setdefault(text, []).append(f"`{name}` (`{like}`)")
     sets = [[f"`{name}`", f"{len(members)} measures"] for name, members in SETS.items()]
     lines = [["name", "measure"], *([", ".join(names), f"`{text}`"] for text, names in others.items()), *sets]
-    return _table(lines) + "\nOther names of trec_eval are refused with a remedy.\n"
+    return _table(lines)
 
 
 def results(rows: Iterable[Row]) -> str:

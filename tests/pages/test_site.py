@@ -10,7 +10,7 @@ from urllib.parse import unquote, urldefrag
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FEW = ("index", "score", "measures", "api/evaluate", "commands/everyday", "notebooks/recommendation")
+FEW = ("index", "files", "measures", "api/evaluate", "commands/everyday", "notebooks/recommendation")
 OWN_TESTS = ("playground.html", "gallery/")  # pages of one file, which have tests of their own
 TOO_WIDE = """() => {
   const width = document.documentElement.clientWidth;
@@ -23,7 +23,6 @@ TOO_WIDE = """() => {
 SCROLLING = """[...document.querySelectorAll("article pre > code, article .md-typeset__scrollwrap")].filter((box) =>
   box.scrollWidth > box.clientWidth)"""
 REACHABLE = f"() => {SCROLLING}.every((box) => box.tabIndex === 0)"  # a moment after a page changes its width
-FIRST = ("index", "install", "five-minutes", "quick-starts", "choosing", "coming-from", "gallery", "rag", "report")
 LINKS = "() => [...document.links].map((link) => link.href)"
 IDS = "() => [...document.querySelectorAll('[id]')].map((element) => element.id)"
 SLOW_RULES = ("color-contrast", "link-in-text-block")  # they depend on the style sheet, not on the page
@@ -102,7 +101,7 @@ def test_every_page(site, page):
 def test_colours_have_contrast(site, browser, scheme):
     context = browser.new_context(color_scheme=scheme)
     page = context.new_page()
-    page.goto((site / "caveats.html").as_uri())
+    page.goto((site / "measures.html").as_uri())
     assert serious(page) == []
     context.close()
 

@@ -106,7 +106,7 @@ def test_resamples_without_a_score_do_not_count():
     assert UncertainScores(doubt.scores, some, doubt.judgments, 3, 0.95, 0).beats()["a_beats_b"][0] == 1.0
 
 
-@pytest.mark.slow  # docs/calibration.md has it at length
+@pytest.mark.slow  # docs/trust.md has it at length
 def test_the_true_order_is_the_target():
     """One judgment of each pair: tiers say nothing, and a reversed ranking must not get everything."""
     rng = np.random.default_rng(3)

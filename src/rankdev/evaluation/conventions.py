@@ -1,6 +1,6 @@
 """What other evaluation programs do differently, in one table: ``like="trec_eval-10"`` does as they do.
 
-docs/conformance.md shows the table, and tests/conformance compares what comes out with the programs themselves.
+docs/coming-from.md shows the table, and tests/conformance compares what comes out with the programs themselves.
 """
 
 from __future__ import annotations

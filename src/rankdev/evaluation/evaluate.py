@@ -69,7 +69,7 @@ def evaluate(
         Queries without any relevant item score 0, or are left out. Default: zero, or as ``like`` does.
     like : {"trec_eval-10", "trec_eval-9", "pytrec_eval", "ir_measures", "gdeval", "ranx"}, optional
         Follow another program: its order of equal scores, its rounding of IPrec, what it reads, and its names of
-        measures. An option that contradicts it is refused. See docs/conformance.md.
+        measures. An option that contradicts it is refused. See docs/coming-from.md.
     duplicates : {"first", "last", "best"}, optional
         Which row of an item counts where a run has several for a query: the first or the last, or that with the highest
         score (the lowest rank). The others are left out, and counted in ``coverage``. Default: two scores of an
