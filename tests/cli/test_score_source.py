@@ -98,7 +98,7 @@ def test_compare_of_a_file_notes_what_compare_of_runs_notes(rankdev, folder):
     lines = (folder / "nearest.run").read_text().splitlines(keepends=True)
     (folder / "short.run").write_text("".join(lines[:30]))
     runs = ("places.jsonl", "short.run", "blended.run", "-m", "RDQ@5")
-    assert rankdev("eval", *runs, "-q", "-o", "scores.csv").status == 0
-    one, other = (rankdev("compare", *source) for source in (runs, ("--scores", "scores.csv")))
+    assert rankdev("eval", *runs, "-q", "-o", "scores.parquet").status == 0
+    one, other = (rankdev("compare", *source) for source in (runs, ("--scores", "scores.parquet")))
     assert "rankdev: note: short: 2 of 10 queries" in one.err
     assert (other.out, other.err) == (one.out, one.err)

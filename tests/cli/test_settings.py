@@ -7,7 +7,7 @@ import pytest
 GATE = """
 [gate]
 references = "places.jsonl"
-against = "base.json"
+against = "base.parquet"
 measure = ["RDQ@5", "AP@5"]
 margin = 0.02
 undecided = "fail"
@@ -16,10 +16,10 @@ undecided = "fail"
 
 def test_settings_are_what_options_are(rankdev, folder):
     (folder / "rankdev.toml").write_text(GATE)
-    assert rankdev("gate", "popular.run", "--save", "base.json").status == 0
+    assert rankdev("gate", "popular.run", "--save", "base.parquet").status == 0
     short = rankdev("gate", "nearest.run", "--format", "json")
     (folder / "rankdev.toml").unlink()
-    words = ("-m", "RDQ@5", "-m", "AP@5", "--margin", "0.02", "--undecided", "fail", "--against", "base.json")
+    words = ("-m", "RDQ@5", "-m", "AP@5", "--margin", "0.02", "--undecided", "fail", "--against", "base.parquet")
     whole = rankdev("gate", "places.jsonl", "nearest.run", *words, "--format", "json")
     assert short.status == whole.status == 3
     assert short.out == whole.out
@@ -30,24 +30,24 @@ def test_settings_are_what_options_are(rankdev, folder):
 
 def test_the_command_line_wins(rankdev, folder):
     (folder / "rankdev.toml").write_text(GATE)
-    assert rankdev("gate", "popular.run", "--save", "base.json").status == 0
+    assert rankdev("gate", "popular.run", "--save", "base.parquet").status == 0
     found = json.loads(rankdev("gate", "nearest.run", "--margin", "0.9", "-m", "AP@5", "--format", "json").out)
     assert found["parameters"]["margin"] == 0.9
     assert [row["measure"] for row in found["rows"]] == ["AP@5"]
     runs = rankdev("gate", "places.jsonl", "blended.run", "nearest.run", "--format", "json")
     assert json.loads(runs.out)["parameters"]["baseline"] == "blended"
     (folder / "few.jsonl").write_text((folder / "places.jsonl").read_text().splitlines(keepends=True)[0])
-    assert "base.json: it was computed with" in rankdev("gate", "few.jsonl", "nearest.run").err
+    assert "base.parquet: it was computed with" in rankdev("gate", "few.jsonl", "nearest.run").err
     assert rankdev("gate", "nearest.run", "popular.run", "blended.run").status == 1  # the first one is no reference
 
 
 def test_two_runs_are_the_baseline_and_the_candidate_where_settings_have_the_references(rankdev, folder):
     (folder / "rankdev.toml").write_text("[gate]\nreferences = 'places.jsonl'\nmargin = 0.1\nmeasure = 'RDQ@5'\n")
-    done = rankdev("gate", "nearest.run", "blended.run", "--save", "next.json", "--format", "json")
+    done = rankdev("gate", "nearest.run", "blended.run", "--save", "next.parquet", "--format", "json")
     found = json.loads(done.out)["parameters"]
     assert (found["baseline"], found["candidate"], found["margin"]) == ("nearest", "blended", 0.1)
-    assert rankdev("gate", "nearest.run", "--save", "first.json").status == 0
-    assert "nearest" in (folder / "first.json").read_text()
+    assert rankdev("gate", "nearest.run", "--save", "first.parquet").status == 0
+    assert b"nearest" in (folder / "first.parquet").read_bytes()
 
 
 def test_every_command_has_a_section_and_subcommands_too(rankdev, folder):
@@ -112,4 +112,4 @@ def test_wrong_settings_of_subcommands_and_of_two_files(rankdev, folder):
 def test_a_baseline_that_is_not_there_yet_is_named_with_the_remedy(rankdev, folder):
     (folder / "rankdev.toml").write_text(GATE)
     done = rankdev("gate", "popular.run")
-    assert (done.status, done.err.endswith("rankdev gate REFERENCES RUN --save base.json\n")) == (2, True)
+    assert (done.status, done.err.endswith("rankdev gate REFERENCES RUN --save base.parquet\n")) == (2, True)

@@ -1,12 +1,12 @@
-"""Scores carry how they were made: in memory, in pickles and in files."""
+"""How scores were made travels in pickles and Parquet files; text files hold values, which are read back."""
 
-import json
 import pickle
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import rankdev as rd
@@ -15,32 +15,27 @@ from rankdev.display.encodings import choose_format
 from rankdev.measures.base import MeasureInfo
 from tests.raising import kinds, raises
 
-FORMATS = ["csv", "tsv", "json", "jsonl", "parquet"]
-PLUGIN = """
+SCRIPT = """
+import pickle, rankdev as rd
 from dataclasses import dataclass
+from rankdev.display.dispatch import report_of
+from rankdev.display.encodings import choose_format
 from rankdev.measures import Measure
 
 @dataclass(frozen=True, kw_only=True)
-class {name}(Measure):
+class Waste(Measure):
     "Seconds that users lose."
-    name = "{name}"
+    name = "Waste"
     aggregate = "sum"
     higher_is_better = False
     range = (0.0, float("inf"))
     def score(self, match):
         return match.lengths.astype(float)
-"""
-SCRIPT = """
-import pickle, sys, rankdev as rd
-from rankdev.measures import load_file
-load_file(sys.argv[1])
+
 runs = {"a": {"q1": ["x", "y"], "q2": ["x"]}, "b": {"q1": ["x"]}}
 scores = rd.evaluate({"q1": ["x"], "q2": ["x"]}, runs, ["Waste", "P@1"])
-from rankdev.display.dispatch import report_of
-from rankdev.display.encodings import choose_format
 open("scores.pickle", "wb").write(pickle.dumps(scores))
-for form in ("csv", "tsv", "json", "jsonl", "parquet"):
-    open(f"scores.{form}", "wb").write(choose_format(form, None).encode(report_of(scores, per_query=True)))
+open("scores.parquet", "wb").write(choose_format("parquet", None).encode(report_of(scores, per_query=True)))
 """
 
 
@@ -49,55 +44,62 @@ def saved(scores: rd.Scores, path: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    """Scores of a measure that this process does not know."""
-    folder = tmp_path_factory.mktemp("plugin")
-    (folder / "own.py").write_text(PLUGIN.format(name="Waste"))
-    subprocess.run([sys.executable, "-c", SCRIPT, "own.py"], cwd=folder, check=True)
-    return folder
+def test_a_measure_that_this_process_does_not_know_keeps_its_sum_and_its_direction(tmp_path):
+    subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, check=True)
+    for scores in (
+        pickle.loads((tmp_path / "scores.pickle").read_bytes()),
+        rd.read_scores(tmp_path / "scores.parquet"),
+    ):
+        assert scores.means[:, 0].tolist() == [3.0, 1.0]  # 2 + 1 and 1 + 0 items, added up
+        assert scores.kinds[0] == MeasureInfo("Waste", "sum", False, (0.0, np.inf))
+        assert scores.sorted_by("Waste").systems == ("b", "a")
+        lines = str(scores).splitlines()
+        assert next(line for line in lines if line.startswith("b")).split()[1] == "1*"
+        assert kinds(scores.remarks) == ["missing"]
 
 
-@pytest.mark.parametrize("form", ["pickle", *FORMATS])
-def test_a_measure_of_one_s_own_keeps_its_sum_and_its_direction(written, form):
-    path = written / f"scores.{form}"
-    scores = pickle.loads(path.read_bytes()) if form == "pickle" else rd.read_scores(path)
-    assert scores.means[:, 0].tolist() == [3.0, 1.0]  # 2 + 1 and 1 + 0 items, added up
-    assert scores.kinds[0] == MeasureInfo("Waste", "sum", False, (0.0, np.inf))
-    assert scores.sorted_by("Waste").systems == ("b", "a")
-    lines = str(scores).splitlines()
-    assert next(line for line in lines if line.startswith("b")).split()[1] == "1*"
-    assert kinds(scores.remarks) == ["missing"]
+def noteworthy() -> rd.Scores:
+    references = rd.References.from_grades({"1": {"x": 2, "y": 1}, "2": {"x": 0}, "3": {"x": 1}})
+    runs = {"a": {"1": {"x": 1.0, "y": 1.0}, "4": {"x": 1.0}}, "b": {"1": {"y": 1.0}, "3": {"x": 1.0}}}
+    return rd.evaluate(references, runs, ["RDQ@5", "NumRet", "nDCG(dcg=exp-log2)@3", "Tau@5"], ties="descending")
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_how_scores_were_made_travels_in_files(tmp_path, form):
-    references = rd.References.from_grades({"q1": {"x": 2, "y": 1}, "q2": {"x": 0}, "q3": {"x": 1}})
-    runs = {"a": {"q1": {"x": 1.0, "y": 1.0}, "q4": {"x": 1.0}}, "b": {"q1": {"y": 1.0}, "q3": {"x": 1.0}}}
-    scores = rd.evaluate(references, runs, ["RDQ@5", "NumRet"], ties="descending")
-    found = rd.read_scores(saved(scores, tmp_path / f"scores.{form}"))
-    assert len(scores.remarks) == 4
+def test_how_scores_were_made_travels_in_parquet(tmp_path):
+    scores = noteworthy()
+    found = rd.read_scores(saved(scores, tmp_path / "scores.parquet"))
+    assert len(scores.remarks) == 5
     assert found.remarks == scores.remarks
     assert kinds(found.remarks) == kinds(scores.remarks)
     assert (found.order, found.ties, found.empty) == (None, "descending", "zero")
     assert found.kinds == scores.kinds
     assert found.coverage == scores.coverage
     assert found.reference_sizes.tolist() == [2, 0, 1]
-    assert np.array_equal(found.values, scores.values)
+    assert np.array_equal(found.values, scores.values, equal_nan=True)
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl", "json"])
-def test_a_table_has_four_columns_where_there_is_nothing_to_be_known(tmp_path, form):
-    scores = rd.evaluate({"q": ["x"]}, {"a": {"q": ["x"]}}, "RDQ@5")
-    text = saved(scores, tmp_path / f"scores.{form}").read_text()
-    assert "provenance" not in text
-    assert rd.read_scores(tmp_path / f"scores.{form}").remarks == ()
+@pytest.mark.parametrize("form", ["csv", "tsv", "json", "jsonl"])
+def test_text_holds_values_that_are_read_back_by_rankdev_and_by_polars(tmp_path, form):
+    scores = noteworthy()
+    path = saved(scores, tmp_path / f"scores.{form}")
+    readers = {"csv": pl.read_csv, "json": pl.read_json, "jsonl": pl.read_ndjson}
+    frames = [readers[form](path)] if form in readers else []
+    for found in (rd.read_scores(path), *map(rd.Scores.from_table, frames)):
+        assert (found.systems, found.queries, found.measures) == (scores.systems, scores.queries, scores.measures)
+        assert np.array_equal(found.values, scores.values, equal_nan=True)
+        assert set(kinds(found.remarks)) <= {"unavailable"}
+    assert all(frame.columns == ["system", "query", "measure", "value"] for frame in frames)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"measures": 1}', '{"measures": [{"label": "P@1"}]}'])
+@pytest.mark.parametrize("text", ['{"measures"', '{"measures": 1}', '{"measures": [{"label": "P@1"}]}'])
 def test_a_provenance_that_was_changed_is_refused(tmp_path, text):
-    path = tmp_path / "scores.jsonl"
-    row = {"system": "a", "query": "q", "measure": "P@1", "value": 1.0, "provenance": text}
-    path.write_text(json.dumps(row) + "\n")
+    path = tmp_path / "scores.parquet"
+    frame = pl.DataFrame({"system": ["a"], "query": ["q"], "measure": ["P@1"], "value": [1.0]})
+    frame.write_parquet(path, metadata={"rankdev": text})
     with raises("bad-provenance", rd.DataError, path=str(path)):
         rd.read_scores(path)
+
+
+def test_means_alone_are_no_scores(tmp_path):
+    frame = pl.DataFrame({"system": ["a"], "query": [None], "measure": ["P@1"], "value": [1.0]})
+    with raises("means-only", rd.DataError):
+        rd.Scores.from_table(frame)

@@ -41,10 +41,9 @@ def test_one_row_a_value(scores):
 
 def test_there_and_back(scores):
     for table in (scores.to_polars(), scores.to_pandas(), scores.to_polars().to_arrow()):
-        back = rd.Scores.from_table(table, reference_sizes={"q1": 2, "q2": 2})
+        back = rd.Scores.from_table(table)
         assert (back.systems, back.queries, back.measures) == (scores.systems, scores.queries, scores.measures)
         np.testing.assert_array_equal(back.values, scores.values)
-        assert back.reference_sizes.tolist() == [2, 2]
 
 
 def test_pandas_holds_the_same(scores):

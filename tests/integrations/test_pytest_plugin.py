@@ -22,12 +22,12 @@ CALLS = [  # and what the test prints; the empty text where it passes
     ('dict(GOOD), "RDQ@3", baseline=GOOD, undecided="fail"', ""),
     ('NEAR, "RDQ@3", baseline=GOOD, required=["q0"]', "required query 'q0' lost "),
     ('GOOD, "RDQ@3"', "give baseline or against"),
-    ('GOOD, "RDQ@3", baseline=BAD, against="base.json"', "give baseline or against"),
+    ('GOOD, "RDQ@3", baseline=BAD, against="base.parquet"', "give baseline or against"),
     ('GOOD, "RDQ@3", baseline=BAD, undecided="x"', "unknown undecided 'x'"),
-    ('GOOD, "RDQ@3", against="base.json", undecided="fail"', ""),
-    ('BAD, "RDQ@3", against="base.json"', "candidate is worse than good by"),
+    ('GOOD, "RDQ@3", against="base.parquet", undecided="fail"', ""),
+    ('BAD, "RDQ@3", against="base.parquet"', "candidate is worse than good by"),
     ('{q: ["x"] for q in GOOD}, "RDQ@5", baseline=GOOD', "No decision: candidate returns no relevant item"),
-    ('GOOD, "AP@5", against="base.json"', "baseline: it has no scores by AP@5"),
+    ('GOOD, "AP@5", against="base.parquet"', "baseline: it has no scores by AP@5"),
     ('GOOD, "RDQ@3", against="plain.csv"', "against: it does not state its references"),
     ('GOOD, "RDQ@3", against="nowhere.csv"', "nowhere.csv"),
 ]
@@ -39,7 +39,7 @@ def test_a_candidate_that_is_worse_fails_the_test(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rd.write_references(rd.References.from_lists(data["REFERENCES"]), "refs.jsonl")
     rd.write_run(rd.Run.from_lists(data["GOOD"]), "good.json")
-    cli.main(["gate", "refs.jsonl", "good.json", "-m", "RDQ@3", "--save", "base.json"], standalone_mode=False)
+    cli.main(["gate", "refs.jsonl", "good.json", "-m", "RDQ@3", "--save", "base.parquet"], standalone_mode=False)
     Path("plain.csv").write_text("system,query,measure,value\nx,q1,RDQ@3,1\n")
     tests = "".join(
         f"def test_{i}(rankdev_gate):\n    rankdev_gate(REFERENCES, {call}, margin=0.01)\n"

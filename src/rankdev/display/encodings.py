@@ -101,7 +101,7 @@ def choose_format(form: str | None, output: str | None) -> Format:
 @report_format("json", ".json", holds_remarks=True)
 def as_json(report: Report) -> bytes:
     """A result of a statistical command is an object with all that was computed; others are lists of records."""
-    content: Any = records(_rows(report))
+    content: Any = records(report.rows)
     if report.command:
         content = {
             **_origin(report),
@@ -117,20 +117,20 @@ def as_json(report: Report) -> bytes:
 @report_format("jsonl", ".jsonl")
 def as_jsonl(report: Report) -> bytes:
     """Return one record per line."""
-    lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in records(_rows(report)))
+    lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in records(report.rows))
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 @report_format("csv", ".csv")
 def as_csv(report: Report) -> Iterator[bytes]:
     """Return comma-separated rows; nothing between two commas where a value was not measured, inf for the infinite."""
-    return _delimited(_rows(report), ",")
+    return _delimited(report.rows, ",")
 
 
 @report_format("tsv", ".tsv")
 def as_tsv(report: Report) -> Iterator[bytes]:
     """Return the same with tabs."""
-    return _delimited(_rows(report), "\t")
+    return _delimited(report.rows, "\t")
 
 
 def _delimited(rows: pl.DataFrame, separator: str) -> Iterator[bytes]:
@@ -147,14 +147,6 @@ def as_parquet(report: Report) -> bytes:
     about = report.provenance or (json.dumps(_origin(report)) if report.command else "")
     report.rows.write_parquet(buffer, metadata={"rankdev": about} if about else None)
     return buffer.getvalue()
-
-
-def _rows(report: Report) -> pl.DataFrame:
-    """Return the rows, with a noteworthy provenance in the first."""
-    if not report.noteworthy:
-        return report.rows
-    first = pl.int_range(pl.len()) == 0
-    return report.rows.with_columns(provenance=pl.when(first).then(pl.lit(report.provenance)))
 
 
 def _origin(report: Report) -> dict[str, Any]:

@@ -112,8 +112,8 @@ class Report:
     ``opening`` comes before the tables, ``closing`` and ``remarks`` after them. The report of a result also has the
     ``command`` that prints it, its ``parameters``, ``conclusion`` and ``summary``, and ``more`` tables by name, all of
     which are in the JSON.
-    Rows that are read again have a ``provenance``: in the metadata of Parquet files, and where it is ``noteworthy`` in
-    the first row of text formats. The text of a ``brief`` one shows two notes, and counts the others.
+    Rows that are read again have a ``provenance``, in the metadata of Parquet files. The text of a ``brief`` one shows
+    two notes, and counts the others.
     """
 
     rows: pl.DataFrame
@@ -128,7 +128,6 @@ class Report:
     summary: pl.DataFrame | None = None
     more: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     provenance: str = ""
-    noteworthy: bool = False
     brief: bool = False
 
     @property

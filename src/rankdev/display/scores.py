@@ -25,7 +25,7 @@ from rankdev.display.style import (
 from rankdev.errors import counted, printable
 from rankdev.evaluation.bounds import Bounds
 from rankdev.evaluation.explain import DISPLACED, Explanation, Position
-from rankdev.evaluation.files import is_noteworthy, provenance_of
+from rankdev.evaluation.files import provenance_of
 from rankdev.evaluation.losses import Losses
 from rankdev.evaluation.placings import ROUNDING
 from rankdev.evaluation.problems import unjudged_share
@@ -57,9 +57,8 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
         return pl.concat([table, means.select("system", pl.lit(_over(scores)).alias("query"), *scores.measures)])
 
     table = Table(wide, **_look(scores))
-    origin: dict[str, Any] = {"provenance": provenance_of(scores), "noteworthy": is_noteworthy(scores)}
     rows = rows.cast({"query": values["query"].dtype})
-    return Report(pl.concat([values, rows]), [table], remarks=scores.remarks, **origin)
+    return Report(pl.concat([values, rows]), [table], remarks=scores.remarks, provenance=provenance_of(scores))
 
 
 def _over(scores: Scores) -> str:

@@ -49,12 +49,16 @@ def values_of(frame: pl.DataFrame) -> tuple[Names, Names, Names, Floats]:
         raise DataError("no-rows", what="table of scores")
     if "system" not in frame.columns and "name" in frame.columns:
         frame = frame.rename({"name": "system"})
+    frame = _without_means(frame)
     axes = [text_column(frame, name, "scores") for name in ("system", "query", "measure")]
-    value = column(frame, "value", "scores").cast(pl.Float64, strict=False)
-    infinite = value.is_infinite().fill_null(False)
-    if infinite.any() or value.null_count() > frame["value"].null_count():
-        row = int((infinite | (value.is_null() & frame["value"].is_not_null())).arg_max() or 0)
-        raise DataError("not-finite", row=row, name="value", value=frame["value"][row])
+    given = column(frame, "value", "scores")
+    if given.dtype == pl.String:  # CSV has nothing where a value is missing
+        given = given.replace("", None)
+    value = given.cast(pl.Float64, strict=False)
+    wrong = value.is_infinite().fill_null(False) | (value.is_null() & given.is_not_null())
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        raise DataError("not-finite", row=row, name="value", value=given[row])
     names = [axis.unique(maintain_order=True) for axis in axes]
     codes = [places_in(known, axis) for axis, known in zip(axes, names, strict=True)]
     shape = tuple(len(known) for known in names)
@@ -68,6 +72,16 @@ def values_of(frame: pl.DataFrame) -> tuple[Names, Names, Names, Floats]:
     values.ravel()[cells] = value.fill_null(np.nan).to_numpy()
     systems, queries, measures = (tuple(known.to_list()) for known in names)
     return systems, queries, measures, values
+
+
+def _without_means(frame: pl.DataFrame) -> pl.DataFrame:
+    """Leave out the rows without a query, which are means."""
+    if "query" not in frame.columns:
+        return frame
+    of_queries = frame.filter(pl.col("query").is_not_null() & (pl.col("query").cast(pl.String) != ""))
+    if of_queries.is_empty():
+        raise DataError("means-only")
+    return of_queries
 
 
 def table_of(systems: Names, queries: Names, measures: Names, values: Floats) -> pl.DataFrame:

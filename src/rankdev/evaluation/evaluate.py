@@ -174,6 +174,7 @@ def _evaluate(
         order=choices.order,
         ties=choices.ties,
         empty=choices.empty,
+        collapse=read.collapse,
         notes=order_notes(known.references, wanted),
         kinds=tuple(info_of(measure) for measure in wanted),
     )

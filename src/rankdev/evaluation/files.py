@@ -1,35 +1,33 @@
-"""Scores in files: a table of system, query, measure, value, with how they were made.
+"""Scores in files, and scores of another day: how they were made is in the metadata of Parquet files.
 
-Parquet files hold the provenance in their metadata. Text formats hold it in a column of that name, as JSON in the first
-row, and only where there is something to be known: queries that were missing or empty, ties that decided, a measure of
-one's own, digests of what a baseline was made from. A file without it is read as scores from elsewhere.
+Text formats hold values only, and are read as scores from elsewhere.
 """
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankdev import __version__
-from rankdev.data.formats import TABLE_FORMATS
-from rankdev.data.formats.base import Table, joined
-from rankdev.data.tables import read_table
+from rankdev.data.files import references_of
+from rankdev.data.options import ReadOptions
+from rankdev.data.references import References, ReferencesLike
+from rankdev.data.tables import parse_table
 from rankdev.data.text import PathLike, Source
 from rankdev.errors import DataError, Note
 from rankdev.evaluation.coverage import Coverage
-from rankdev.evaluation.origin import USUAL, Origin
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureInfo
-from rankdev.measures.syntax import known_measure
 
-PROVENANCE = "provenance"
 METADATA = "rankdev"  # key in Parquet files
+USUAL = {"order": "score", "ties": "trec_eval", "empty": "zero", "collapse": None}  # options, and what None denotes
 
 
 def read_scores(path: PathLike, *, columns: Mapping[str, str] | None = None) -> Scores:
@@ -46,7 +44,7 @@ def read_scores(path: PathLike, *, columns: Mapping[str, str] | None = None) -> 
     Returns
     -------
     Scores
-        With how they were made, where the file holds that.
+        With how they were made, where rankdev wrote the file as Parquet.
 
     Examples
     --------
@@ -58,26 +56,13 @@ def read_scores(path: PathLike, *, columns: Mapping[str, str] | None = None) -> 
     [[0.75]]
     """
     with Source(path, columns=columns) as source:
-        kind = source.kind
+        name, kind, content = source.name, source.kind, source.read()
         if kind == "trec":
-            raise DataError("no-score-table", path=source.name)
-        table, provenance = _parquet(source) if kind == "parquet" else (_text(source, kind), None)
-    frame = table.frame
-    if PROVENANCE in frame.columns:
-        provenance = next((text for text in frame[PROVENANCE] if text), None)
-        frame = frame.drop(PROVENANCE)
-    if "query" in frame.columns:
-        of_queries = frame.filter(pl.col("query").is_not_null() & (pl.col("query").cast(pl.String) != ""))
-        if len(frame) and not len(of_queries):
-            raise DataError("means-only", path=table.name)
-        frame = of_queries
-    if "value" in frame.columns and frame["value"].dtype == pl.String:  # CSV writes what is missing as nothing
-        frame = frame.with_columns(pl.col("value").replace("", None))
-    try:
-        scores = Scores.from_table(frame)
-        return scores if provenance is None else _with_provenance(scores, provenance)
-    except DataError as error:
-        raise error.at(path=table.name) from None
+            raise DataError("no-score-table")
+        frame = _records(content) if kind == "json" else parse_table(name, content, kind, source.options).frame
+        scores = Scores.from_table(source.options.named(frame))
+        provenance = pl.read_parquet_metadata(io.BytesIO(content)).get(METADATA, "") if kind == "parquet" else ""
+        return _with_provenance(scores, provenance) if '"measures"' in provenance else scores  # others are of results
 
 
 def provenance_of(scores: Scores) -> str:
@@ -85,77 +70,106 @@ def provenance_of(scores: Scores) -> str:
     sizes = scores.reference_sizes
     content = {
         "version": __version__,
-        **{name: getattr(scores, name) for name in USUAL},
-        "measures": [{**asdict(kind), "range": [_written(limit) for limit in kind.range]} for kind in scores.kinds],
+        **{name: getattr(scores, name) for name in (*USUAL, "digest")},
+        "measures": [asdict(kind) for kind in scores.kinds],
         "coverage": [asdict(entry) for entry in scores.coverage],
-        "reference_sizes": None if sizes is None else dict(zip(scores.queries, sizes.tolist(), strict=True)),
+        "reference_sizes": None if sizes is None else sizes.tolist(),
+        "queries": scores.queries,
         "notes": [(note.kind, note.fields) for note in scores.notes],
-        "origin": None if scores.origin is None else _origin(scores.origin, scores.systems),
     }
-    return json.dumps(content, ensure_ascii=False, allow_nan=False)
-
-
-def _origin(origin: Origin, systems: tuple[str, ...]) -> dict[str, Any]:
-    return asdict(replace(origin, lists={name: text for name, text in origin.lists.items() if name in systems}))
-
-
-def is_noteworthy(scores: Scores) -> bool:
-    """Tell whether a reader must know how scores were made, and could not from their labels."""
-    unusual = any(getattr(scores, name) not in (None, usual) for name, usual in USUAL.items())
-    marked = scores.origin is not None or bool(scores.remarks)
-    return unusual or marked or not all(map(_is_built_in, scores.kinds))
-
-
-def _is_built_in(kind: MeasureInfo) -> bool:
-    """Tell whether a label means the same wherever rankdev is installed; labels from elsewhere mean nothing anyway."""
-    known = known_measure(kind.label)
-    return kind == MeasureInfo(kind.label) if known is None else type(known).__module__.startswith("rankdev.")
-
-
-def _written(limit: float) -> float | None:
-    return limit if np.isfinite(limit) else None
+    return json.dumps(content, ensure_ascii=False)
 
 
 def _with_provenance(scores: Scores, text: str) -> Scores:
     """Add to scores how they were made; systems, queries and measures may have been left out since."""
     try:
         content: dict[str, Any] = json.loads(text)
-        kinds = {entry["label"]: _kind(entry) for entry in content["measures"]}
-        sizes = content["reference_sizes"]
+        measures = [MeasureInfo(**entry | {"range": tuple(entry["range"])}) for entry in content["measures"]]
+        kinds = {kind.label: kind for kind in measures}
+        sizes = dict(zip(content["queries"], content["reference_sizes"] or (), strict=False))
         return replace(
             scores,
-            reference_sizes=None if sizes is None else np.array([sizes[name] for name in scores.queries], np.int64),
+            reference_sizes=np.array([sizes[name] for name in scores.queries], np.int64) if sizes else None,
             coverage=tuple(Coverage(**entry) for entry in content["coverage"] if entry["system"] in scores.systems),
             notes=tuple(Note(kind, **fields) for kind, fields in content["notes"]),
             kinds=tuple(kinds.get(kind.label, kind) for kind in scores.kinds),
-            origin=None if content.get("origin") is None else Origin(**content["origin"]),
-            **{name: content[name] for name in USUAL},
+            **{name: content[name] for name in (*USUAL, "digest")},
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DataError("bad-provenance", error=str(error)) from None
 
 
-def _kind(entry: dict[str, Any]) -> MeasureInfo:
-    low, high = entry["range"]
-    limits = (-np.inf if low is None else low, np.inf if high is None else high)
-    return MeasureInfo(entry["label"], entry["aggregate"], entry["higher_is_better"], limits)
-
-
-def _parquet(source: Source) -> tuple[Table, str | None]:
-    content = source.read()
-    table = joined(source.name, TABLE_FORMATS["parquet"].parts([content], source.options))
-    about = pl.read_parquet_metadata(io.BytesIO(content)).get(METADATA, "")
-    return table, about if '"measures"' in about else None  # other results have other metadata
-
-
-def _text(source: Source, kind: str) -> Table:
-    if kind != "json":
-        return read_table(source, kind)
+def _records(content: bytes) -> pl.DataFrame:
     try:
-        records = json.loads(source.read())
+        records = json.loads(content)
         if not isinstance(records, list):
             raise TypeError(type(records).__name__)
-        frame: pl.DataFrame = pl.DataFrame(records, infer_schema_length=None)
+        return pl.DataFrame(records, infer_schema_length=None)
     except (ValueError, TypeError, RecursionError, pl.exceptions.PolarsError) as error:
-        raise DataError("not-records", path=source.name, error=str(error)) from None
-    return Table(source.name, frame, lambda row: None)
+        raise DataError("not-records", error=str(error)) from None
+
+
+def with_digest(scores: Scores, references: ReferencesLike, **options: Any) -> Scores:
+    """Add to scores the digest of the references that they were made with; ``options`` are those of ReadOptions."""
+    return replace(scores, digest=digest_of(references_of(references, ReadOptions(**options))))
+
+
+def digest_of(references: References) -> str:
+    """Return a text that is the same for equal references only, by bytes that no version of a library changes."""
+    found = blake2b(digest_size=16)
+    queries = pl.Series("query", sorted(references.queries), pl.String)
+    for column in (queries, *references.canonical()):
+        found.update(f"{column.name} {len(column)} ".encode())
+        if column.dtype == pl.String:
+            found.update(column.str.len_bytes().to_numpy().astype("<i8").tobytes())
+            found.update((column.str.join("").item() or "").encode())
+        else:
+            found.update(column.cast(pl.Float64).fill_null(0.0).to_numpy().astype("<f8").tobytes())
+    return found.hexdigest()
+
+
+def with_system(scores: Scores, other: Scores, role: str) -> tuple[Scores, str]:
+    """Add a system that was scored at another time; refuse one that was not scored in the same way.
+
+    Return also its name, which is its role where the name is taken.
+    """
+    if len(other.systems) != 1:
+        raise DataError("not-one-system", count=len(other.systems), names=other.systems[:8])
+    for difference in _differences(scores, other):
+        raise difference
+    added = other.select(measures=scores.measures, queries=list(scores.queries))
+    name = role if added.systems[0] in scores.systems else added.systems[0]
+    joined = replace(
+        scores,
+        systems=(*scores.systems, name),
+        values=np.concatenate([scores.values, added.values]),
+        coverage=(*scores.coverage, *(replace(entry, system=name) for entry in added.coverage)),
+        notes=tuple(dict.fromkeys([*scores.notes, *added.notes])),
+    )
+    return joined, name
+
+
+def _differences(now: Scores, then: Scores) -> Iterator[DataError]:
+    """Name what changed in measures, references and options, as far as it is known."""
+    for measure in now.measures:
+        if measure not in then.measures:
+            yield DataError("lacks-measure", measure=measure, known=then.measures)
+    before, after = dict.fromkeys(then.queries), dict.fromkeys(now.queries)
+    for how, queries in (("added", after.keys() - before.keys()), ("removed", before.keys() - after.keys())):
+        if queries:
+            yield DataError("other-queries", count=len(queries), how=how, example=min(queries))
+    if now.reference_sizes is not None and then.reference_sizes is not None:
+        sizes = dict(zip(then.queries, then.reference_sizes.tolist(), strict=True))
+        for query, size in zip(now.queries, now.reference_sizes.tolist(), strict=True):
+            if size != sizes[query]:
+                yield DataError("other-references", query=query)
+    if now.digest and then.digest and now.digest != then.digest:
+        yield DataError("other-references")
+    for name, usual in USUAL.items():
+        was, is_now = (getattr(scores, name) or usual for scores in (then, now))
+        if was != is_now:
+            yield DataError("other-setting", name=name, before=was, now=is_now)
+    kinds = {kind.label: kind for kind in then.kinds}
+    for kind in now.kinds:
+        if kinds[kind.label] != kind:
+            yield DataError("other-definition", measure=kind.label)

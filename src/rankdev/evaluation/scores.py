@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from rankdev._common.files_in_use import PathLike
     from rankdev._common.tables import TableLike
-    from rankdev.evaluation.origin import Origin
 
 
 ScoresLike: TypeAlias = "Scores | PathLike | TableLike"
@@ -56,8 +55,10 @@ class Scores(Result):
     kinds : tuple of MeasureInfo
         How each measure is aggregated over queries, whether higher is better, and its range. Taken from the measures;
         kept in pickles and score files, so that they are not needed there.
-    origin : Origin, optional
-        Digests of the references and lists they were made from, where they are kept as a baseline.
+    collapse : str, optional
+        What separated documents from chunks, as in :func:`evaluate`.
+    digest : str, optional
+        Digest of the references, where the scores are kept as a baseline.
 
     See Also
     --------
@@ -83,7 +84,8 @@ class Scores(Result):
     empty: str | None = None
     notes: tuple[Note, ...] = field(default=(), repr=False)
     kinds: tuple[MeasureInfo, ...] = field(default=(), repr=False)
-    origin: Origin | None = field(default=None, repr=False)
+    collapse: str | None = field(default=None, repr=False)
+    digest: str | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         systems, queries = counted(len(self.systems), "system"), counted(len(self.queries), "query")
@@ -113,7 +115,7 @@ class Scores(Result):
             )
 
     @classmethod
-    def from_table(cls, table: TableLike, reference_sizes: Any = None) -> Scores:
+    def from_table(cls, table: TableLike) -> Scores:
         """Make scores from a table.
 
         PyTerrier's table by query, whose column for the system is ``name``, works too.
@@ -122,8 +124,7 @@ class Scores(Result):
         ----------
         table : table
             With the columns system, query, measure, value. Combinations that are not in it are not available (NaN).
-        reference_sizes : dict of str to int, optional
-            Number of reference items of each query.
+            Rows without a query are means and left out.
 
         Returns
         -------
@@ -137,9 +138,7 @@ class Scores(Result):
         >>> Scores.from_table(table).means.tolist()
         [[1.0], [0.0]]
         """
-        systems, queries, measures, values = values_of(as_frame(table))
-        sizes = None if reference_sizes is None else np.array([reference_sizes[query] for query in queries], np.int64)
-        return cls(systems, queries, measures, values, sizes)
+        return cls(*values_of(as_frame(table)))
 
     @classmethod
     def pooled(cls, collections: Mapping[str, Scores]) -> Scores:

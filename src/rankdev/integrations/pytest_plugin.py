@@ -24,15 +24,15 @@ def rankdev_gate() -> Callable[..., Gate]:
     Returns
     -------
     callable
-        ``rankdev_gate(references, candidate, measures, baseline=run)`` or ``…, against="baseline.json")``, a file that
-        ``rankdev gate REFERENCES RUN --save baseline.json`` wrote. It takes what :func:`rankdev.gate`
+        ``rankdev_gate(references, candidate, measures, baseline=run)`` or ``…, against="baseline.parquet")``, a file
+        that ``rankdev gate REFERENCES RUN --save baseline.parquet`` wrote. It takes what :func:`rankdev.gate`
         takes: ``margin``, ``required``, ``segments``, ``alpha``. Where it cannot tell, it warns, or fails with
         ``undecided="fail"``; it fails where the data have a problem. It returns the :class:`rankdev.results.Gate`.
 
     Examples
     --------
     >>> def test_search_is_no_worse(rankdev_gate):
-    ...     rankdev_gate("qrels.txt", "candidate.run", "nDCG@10", against="baseline.json", margin=0.01)
+    ...     rankdev_gate("qrels.txt", "candidate.run", "nDCG@10", against="baseline.parquet", margin=0.01)
     """
     return _check_gate
 
@@ -51,7 +51,7 @@ def _check_gate(
     from rankdev._common.checks import check_choice
     from rankdev.errors import UsageError, warn
     from rankdev.evaluation.evaluate import evaluate
-    from rankdev.evaluation.origin import with_origin
+    from rankdev.evaluation.files import with_digest
     from rankdev.statistics.gate import gate
 
     __tracebackhide__ = True
@@ -61,7 +61,8 @@ def _check_gate(
     runs = {"candidate": candidate, **({} if baseline is None else {"baseline": baseline})}
     saved = None if against is None else _saved("against", against)
     scores = evaluate(references, runs, measures)
-    scores = with_origin(scores, references, runs, like=None if saved is None else saved.origin)
+    if saved is not None:
+        scores = with_digest(scores, references)
     found = gate(scores, baseline="baseline" if saved is None else saved, candidate="candidate", **options)
     if found.verdict in ("fail", "refused") or (found.verdict == "undecided" and undecided == "fail"):
         pytest.fail(str(found), pytrace=False)
@@ -75,6 +76,6 @@ def _saved(name: str, file: Any) -> Scores:
     from rankdev.statistics.panels import as_scores
 
     scores = as_scores(file)
-    if scores.origin is None:
-        raise DataError("no-origin", role=name)
+    if scores.digest is None:
+        raise DataError("no-digest", role=name)
     return scores

@@ -222,7 +222,6 @@ def of_gate(
     margin: float,
     reasons: Sequence[str],
     problems: Sequence[str],
-    unchanged: bool,
     identical: bool,
 ) -> str:
     """Conclude from a gate, the only place that says "Ship"."""
@@ -230,8 +229,8 @@ def of_gate(
     if verdict == "refused":
         return refused(problems)
     if verdict == "pass":
-        same = "returns the same lists as" if unchanged else "scores the same on every query as" if identical else ""
-        return f"Ship {a}: {f'it {same} {b}' if same else f'not worse than {b} by more than {margin:g}'}."
+        same = f"it scores the same on every query as {b}"
+        return f"Ship {a}: {same if identical else f'not worse than {b} by more than {margin:g}'}."
     more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
     word = f"Don't ship {a}" if verdict == "fail" else "Don't know yet"
     return f"{word}: {reasons[0]}{more}"

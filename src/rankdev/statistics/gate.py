@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from rankdev._common.checks import FINEST, check_flag, check_number, is_list
+from rankdev._common.checks import FINEST, check_number, is_list
 from rankdev._common.ids import is_integer
 from rankdev._common.result import Result
 from rankdev.errors import DataError, Note, UsageError, nearest
-from rankdev.evaluation.origin import same_lists, with_system
+from rankdev.evaluation.files import with_system
 from rankdev.evaluation.problems import unjudged_share
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.contrasts import Family, gains, on_clusters
@@ -54,8 +54,6 @@ class Gate(Result):
         Loss of the mean that is acceptable.
     alpha : float
         Intervals have confidence 1 − alpha.
-    unchanged : bool
-        Whether both systems return the same lists.
     problems : tuple of str
         What is wrong with the data, so that nothing is decided.
     remarks : tuple of str
@@ -79,7 +77,6 @@ class Gate(Result):
     candidate: str
     margin: float
     alpha: float
-    unchanged: bool = False
     problems: tuple[Note, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -118,14 +115,13 @@ def gate(
     measures: Sequence[str] | None = None,
     required: Collection[str | int] = (),
     segments: Mapping[str, Any] | None = None,
-    unchanged: bool = False,
     alpha: float = 0.05,
     clusters: Mapping[str, Any] | None = None,
 ) -> Gate:
     """Decide whether a candidate is no worse than the baseline by more than a margin (non-inferiority).
 
-    It passes if the interval of the mean difference lies above −margin for every measure and every segment, if both
-    systems return the same lists, or if no query differs. It fails if an interval lies below −margin, or a required
+    It passes if the interval of the mean difference lies above −margin for every measure and every segment, or if no
+    query differs. It fails if an interval lies below −margin, or a required
     query loses anything. Otherwise it is undecided. Where the data have a problem, such as ids that do not match, it
     is refused.
 
@@ -146,9 +142,6 @@ def gate(
         Queries that must not lose anything.
     segments : dict of str to str, or dict of str to list of str, optional
         The segment of each query, or the queries of each segment: none may be worse by more than the margin.
-    unchanged : bool, default False
-        State that both systems return the same lists, as far as the measures look: then the candidate passes. Not
-        needed if the scores record their rankings (``Scores.origin``).
     alpha : float, default 0.05
         Intervals have confidence 1 − alpha.
     clusters : dict of str to str, optional
@@ -169,7 +162,6 @@ def gate(
     ('pass', True)
     """
     margin, alpha = check_number("margin", margin, 0), check_number("alpha", alpha, FINEST, 0.5)
-    check_flag("unchanged", unchanged)
     pair = _pair(scores, measures, baseline, candidate)
     check_reach("margin", margin, pair)
     required = _required(pair, required)
@@ -181,11 +173,8 @@ def gate(
         within, left_out = design.within(families)
         parts |= within
         notes += left_out
-    unchanged = unchanged or same_lists(pair, *pair.systems)
     decided = [
-        _decide(design, family, m, name, margin, alpha, unchanged)
-        for name, own in parts.items()
-        for m, family in enumerate(own)
+        _decide(design, family, m, name, margin, alpha) for name, own in parts.items() for m, family in enumerate(own)
     ]
     failed = [text for m, family in enumerate(families) for text in _lost(design, family, m, required)]
     words = {one["verdict"] for one in decided} | ({"fail"} if failed else set())
@@ -198,9 +187,9 @@ def gate(
     old, new = pair.systems
     return Gate(
         verdict=verdict,
-        conclusion=of_gate(verdict, new, old, margin, reasons, design.problems, unchanged, identical),
+        conclusion=of_gate(verdict, new, old, margin, reasons, design.problems, identical),
         reasons=reasons,
-        losses="" if unchanged or identical else losses_of(design, families),
+        losses="" if identical else losses_of(design, families),
         unjudged=unjudged_share(pair),
         frame=pl.DataFrame(decided),
         worst=pl.concat([_worst(design, family, m) for m, family in enumerate(families)]),
@@ -208,22 +197,19 @@ def gate(
         candidate=new,
         margin=margin,
         alpha=alpha,
-        unchanged=unchanged,
         problems=design.problems,
         remarks=(*notes, *design.notes),
     )
 
 
-def _decide(
-    design: Design, family: Family, m: int, segment: str, margin: float, alpha: float, unchanged: bool
-) -> dict[str, Any]:
+def _decide(design: Design, family: Family, m: int, segment: str, margin: float, alpha: float) -> dict[str, Any]:
     """Return a row of the table: means, interval, and what is decided from it."""
     pair = design.scores
     measure, lower = pair.measures[m], pair.measures[m] in pair.lower_is_better
     tested = student(family, alpha)
     (low,), (high,) = tested.interval(family, np.array([alpha]))
     worst, best = (-high, -low) if lower else (low, high)
-    same = unchanged or not family.moved.any()
+    same = not family.moved.any()
     verdict: Literal["pass", "fail", "undecided"] = (
         "pass" if same or worst > -margin else "fail" if best < -margin else "undecided"
     )

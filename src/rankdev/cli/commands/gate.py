@@ -20,14 +20,11 @@ if TYPE_CHECKING:
     from rankdev.evaluation.scores import Scores
 
 FAILED, UNDECIDED = 3, 4  # exit codes
-SAVED = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
 
 
 def _check_saved(path: str) -> None:
-    from rankdev.data.text import plain_suffix
-
-    if plain_suffix(path) not in SAVED:
-        raise UsageError("bad-ending", path=path, endings=SAVED)
+    if not path.endswith(".parquet"):
+        raise UsageError("bad-ending", path=path, endings=[".parquet"])
 
 
 @click.command(
@@ -140,7 +137,7 @@ def _compared(
 ) -> _Compared:
     """Score the runs, or read their scores, and add saved ones."""
     from rankdev.data.tables import system_name
-    from rankdev.evaluation.origin import with_system
+    from rankdev.evaluation.files import with_system
 
     runs, saved = source["runs"], against is not None
     if source["table"] is not None:
@@ -155,14 +152,13 @@ def _compared(
         raise UsageError("candidate-only" if saved else "no-candidate")
     if not source["names"] and len({system_name(path) for path in runs}) < len(runs):
         source["names"] = ("baseline", "candidate")
-    lasting = saved or save is not None
-    passing = [path for path in (source["references"], *runs) if path == "-" or is_special(path)]
-    if passing and lasting:
-        raise UsageError("read-twice", path=passing[0])
+    lasting, references = saved or save is not None, source["references"]
+    if lasting and (references == "-" or is_special(references)):
+        raise UsageError("read-twice", path=references)
     known = None if against is None else _read_saved(against)
     scores = load_scores(**source)
-    if lasting or (_equal(scores) and not passing):
-        scores = _with_origin(scores, source, known)
+    if lasting:
+        scores = _with_digest(scores, source)
     names = dict(zip(["candidate", "baseline"], reversed(scores.systems), strict=False))
     if known is not None and against is not None:
         try:
@@ -181,28 +177,19 @@ def _read_saved(path: str) -> Scores:
         scores = read_scores(path)
     except DataError as error:
         raise DataError("bad-saved-scores", error=error) from None
-    if scores.origin is None:
-        raise DataError("no-origin", path=path)
+    if scores.digest is None:
+        raise DataError("no-digest", path=path)
     return scores
 
 
-def _equal(scores: Scores) -> bool:
-    """Check whether both systems score the same, so that their lists may be the same."""
-    import numpy as np
-
-    return len(scores.systems) == 2 and np.array_equal(scores.values[0], scores.values[1], equal_nan=True)
-
-
-def _with_origin(scores: Scores, source: dict[str, Any], baseline: Scores | None) -> Scores:
-    """Add what the scores were made from, lists as deep as those of a saved baseline."""
+def _with_digest(scores: Scores, source: dict[str, Any]) -> Scores:
+    """Add what the scores were made with."""
     from rankdev.data.options import PLAIN
     from rankdev.evaluation.conventions import CONVENTIONS
-    from rankdev.evaluation.origin import with_origin
+    from rankdev.evaluation.files import with_digest
 
     dialect = PLAIN if source["like"] is None else CONVENTIONS[source["like"]].dialect
-    runs = dict(zip(scores.systems, source["runs"], strict=True))
-    how = {"order": scores.order, "ties": scores.ties, "dialect": dialect, **read_options()}
-    return with_origin(scores, source["references"], runs, **how, like=None if baseline is None else baseline.origin)
+    return with_digest(scores, source["references"], dialect=dialect, **read_options())
 
 
 def _write(path: str | None, content: bytes) -> None:
@@ -217,6 +204,6 @@ def _save(scores: Scores, path: str | None) -> None:
     """Write scores with what they were made from, to be compared with later."""
     if path is not None:
         from rankdev.display.dispatch import report_of
-        from rankdev.display.encodings import choose_format
+        from rankdev.display.encodings import FORMATS
 
-        _write(path, choose_format(None, path).encode(report_of(scores, per_query=True)))
+        _write(path, FORMATS["parquet"].encode(report_of(scores, per_query=True)))
