@@ -1,7 +1,7 @@
-"""The reference of the site: API pages from docstrings, pages of commands from ``--help``.
+"""The reference of the site: pages of the API from the public names and their docstrings, pages of commands from
+``--help``.
 
-A line ``::: rankdev.evaluate`` in a page of docs/api becomes the signature and the docstring of that name. Both are
-read from the source, so that integrations are documented without the libraries they need.
+Signatures and docstrings are read from the source, so that integrations are documented without the libraries they need.
 """
 
 import ast
@@ -18,12 +18,41 @@ from typing import Any
 import click
 from mkdocs.structure.files import File, Files
 
+import rankdev
+from rankdev import results
 from rankdev.cli import GROUPS, cli
 from rankdev.cli.help import FULL
 
-FOLDER = Path(__file__).parents[1] / "api"
-ENTRY = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
-OVERVIEW = re.compile(r"<!-- names of (\S+) -->")
+TITLES = {
+    "data": "Data and files",
+    "evaluation": "Evaluation and reports",
+    "measures": "Measures",
+    "statistics": "Statistics",
+    "preferences": "Preferences and judging",
+    "integrations": "Integrations and studies",
+}
+# pages of packages that have none of their own
+PAGES = {"errors": "data", "html_report": "evaluation", "_common": "evaluation", "learning": "measures"}
+PAGES |= {"judging": "preferences", "studies": "integrations"}
+# public names of other modules than rankdev and rankdev.results
+OTHERS = """
+errors.MissingExtraError
+measures.parse_all measures.Measure measures.match.Match measures.parameter measures.load_file
+preferences.judge_agreement preferences.position_bias preferences.merge_rankings
+preferences.Decision preferences.Verdict preferences.tiers_from_preferences preferences.references_from_preferences
+judging.ChatJudge judging.check_model judging.JudgeError judging.NoAnswerError judging.BudgetSpentError
+studies.simulate
+integrations.pytest_plugin.rankdev_gate
+integrations.spark.evaluate integrations.spark.coverage integrations.spark.collect integrations.spark.means
+integrations.pyterrier.scores
+integrations.ranx.to_ranx integrations.ranx.to_report integrations.ranx.read_report
+integrations.mteb.read_run integrations.mteb.read_runs integrations.mteb.references
+integrations.lightgbm.Objective integrations.lightgbm.Metric integrations.lightgbm.training_labels
+integrations.xgboost.Objective integrations.xgboost.Metric
+integrations.torch.rdq integrations.torch.soft_rdq integrations.torch.padded integrations.torch.swap_gains
+integrations.sentence_transformers.RankingEvaluator integrations.sentence_transformers.RDQScheme
+integrations.sklearn.scorer
+"""
 EXAMPLE = re.compile(r"^>>>.*(?:\n.+)*", re.MULTILINE)
 ROLE = re.compile(r":\w+:`~?\.?([^`]+)`")
 SECTION = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
@@ -32,28 +61,40 @@ LISTS = ("Parameters", "Returns", "Yields", "Raises", "Warns", "Attributes")
 
 
 def on_files(files: Files, config: Any, **_: Any) -> Files:
-    """Add a page for each group of commands."""
+    """Add a page for each part of the API, and for each group of commands."""
     context = click.Context(cli, info_name="rankdev")
+    pages = {f"api/{page}.md": [f"# {TITLES[page]}", *map(reference, names)] for page, names in entries().items()}
     for group, names in GROUPS.items():
-        shown = [text for name in names for text in _helps(name, context)]
-        files.append(File.generated(config, _group_page(group), content="\n\n".join([f"# {group}", *shown])))
+        pages[_group_page(group)] = [f"# {group}", *(text for name in names for text in _helps(name, context))]
+    for path, parts in pages.items():
+        files.append(File.generated(config, path, content="\n\n".join(parts)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Fill in the pages of the API and the overview of commands."""
+    """Fill in the overviews of the API and of commands."""
     if page.file.src_uri == "commands.md":
         return markdown.replace("<!-- commands -->", _commands())
-    if page.file.src_uri.startswith("api/"):
-        markdown = OVERVIEW.sub(lambda overview: _overview(overview[1]), markdown)
-        return ENTRY.sub(lambda entry: reference(entry[1]), markdown)
+    if page.file.src_uri == "api.md":
+        return markdown.replace("<!-- names -->", _names())
     return markdown
 
 
 @cache
 def entries() -> dict[str, list[str]]:
-    """Return the names that each page of the API documents."""
-    return {path.name: ENTRY.findall(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.md"))}
+    """Return the names that each page of the API documents: functions first, then their results."""
+    public = [name for name in rankdev.__all__ if name != "__version__"]
+    names = [(f"rankdev.{name}", getattr(rankdev, name).__module__) for name in public]
+    names += [(f"rankdev.{name}", f"rankdev.{name}") for name in OTHERS.split()]
+    known = {path.rpartition(".")[2] for path, _ in names}
+    names += [
+        (f"rankdev.results.{name}", getattr(results, name).__module__) for name in results.__all__ if name not in known
+    ]
+    found: dict[str, list[str]] = {page: [] for page in TITLES}
+    for path, module in names:
+        package = module.split(".")[1]
+        found[PAGES.get(package, package)].append(path)
+    return found
 
 
 def reference(path: str) -> str:
@@ -168,12 +209,13 @@ def _definition_list(body: str, title: str) -> str:
     return "\n\n".join(parts)
 
 
-def _overview(page: str) -> str:
-    """List the names of a page with the first sentence of their docstrings."""
-    lines = [
-        f"- [`{path.removeprefix('rankdev.')}`]({page}#{_anchor(path)}): {_summary(path)}" for path in entries()[page]
-    ]
-    return "\n".join(lines)
+def _names() -> str:
+    """List all names, each with the first sentence of its docstring."""
+    parts = []
+    for page, paths in entries().items():
+        lines = [f"- [`{p.removeprefix('rankdev.')}`](api/{page}.md#{_anchor(p)}): {_summary(p)}" for p in paths]
+        parts.append("\n".join([f"## {TITLES[page]}\n", *lines]))
+    return "\n\n".join(parts)
 
 
 def _summary(path: str) -> str:

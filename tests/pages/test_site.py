@@ -10,7 +10,7 @@ from urllib.parse import unquote, urldefrag
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FEW = ("index", "files", "measures", "api/evaluate", "commands/everyday", "notebooks/recommendation")
+FEW = ("index", "files", "measures", "api/evaluation", "commands/everyday", "notebooks/recommendation")
 OWN_TESTS = ("playground.html", "gallery/")  # pages of one file, which have tests of their own
 TOO_WIDE = """() => {
   const width = document.documentElement.clientWidth;
