@@ -11,9 +11,10 @@ from click.shell_completion import ShellComplete
 
 from rankdev.cli import COMMANDS as TABLE
 from rankdev.cli import cli
-from rankdev.cli.help import FULL, SHARED, RegisteredChoice, SharedOption
-from rankdev.cli.topics import TOPICS
+from rankdev.cli.help import FULL, RegisteredChoice, SharedOption, topic_of, topics
 from rankdev.judging.collect import GOALS
+
+TOPICS = topics()
 
 
 def commands(command=cli, context=None):
@@ -77,9 +78,7 @@ def test_every_option_is_explained_or_named_with_its_topic(name):
         row = re.compile(rf"^  {re.escape(', '.join(option.opts))}\b", re.MULTILINE)
         assert row.search(full), option.opts
         if isinstance(option, SharedOption):
-            assert [topic for topic in named if option.opts[0] in named[topic]] == [
-                topic for topic, names in SHARED.items() if option.opts[0] in names
-            ], option.opts
+            assert [topic for topic in named if option.opts[0] in named[topic]] == [topic_of(option.opts[0])]
             assert not row.search(listed), option.opts
         else:
             assert row.search(listed), option.opts
@@ -88,25 +87,12 @@ def test_every_option_is_explained_or_named_with_its_topic(name):
 
 def test_options_of_the_same_name_are_shared_everywhere():
     """But where -o is the command's own, which writes references, items or a page, or --columns: of a log."""
-    shared = {name for names in SHARED.values() for name in names}
-    own = {
-        (name, param.opts[0])
-        for name, command in COMMANDS.items()
-        for param in command.params
-        if param.opts[0] in shared and not isinstance(param, SharedOption)
-    }
-    assert {option for _, option in own} == {"-o", "--columns"}
+    options = [(name, one) for name, command in COMMANDS.items() for one in command.params]
+    shared = {one.opts[0] for _, one in options if isinstance(one, SharedOption)}
+    own = [(name, one.opts[0]) for name, one in options if one.opts[0] in shared and not isinstance(one, SharedOption)]
     judgments = {"weights", "refs preferences", "refs agreement"}
-    assert {name for name, option in own if option == "--columns"} == judgments
-    assert {name for name, option in own if option == "-o"} == {
-        *("refs grades", "refs lists", "refs merge", "refs preferences", "pool", "report", "playground")
-    }
-
-
-def test_a_topic_explains_each_shared_option():
-    for topic, names in SHARED.items():
-        for name in names:
-            assert re.search(rf"^  {name}\b", TOPICS[topic][1], re.MULTILINE), (topic, name)
+    written = {"refs grades", "refs lists", "refs merge", "refs preferences", "pool", "report", "playground"}
+    assert set(own) == {(name, "--columns") for name in judgments} | {(name, "-o") for name in written}
 
 
 @pytest.mark.parametrize("topic", TOPICS)

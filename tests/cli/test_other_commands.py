@@ -103,19 +103,6 @@ def test_the_demo_ends_with_a_report_and_fits_80_columns(rankdev, folder, monkey
     assert [line for line in lines if len(line) > 80] == []
 
 
-def test_the_demo_opens_its_report_where_asked(rankdev, monkeypatch, tmp_path_factory):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("t")))
-    monkeypatch.setattr("rankdev.cli.commands.tools.STEPS", [])
-    opened = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
-    done = rankdev("demo", "--open")
-    assert (done.status, done.err) == (0, "rankdev: no browser could be opened\n")
-    assert opened[0].startswith("file://")
-    assert opened[0].endswith("/report.html")
-    done = rankdev("demo", "--open", "--save", "there")
-    assert (done.status, done.err.count("\n")) == (2, 1)
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_prints_a_script(rankdev, shell):
     assert "_RANKDEV_COMPLETE" in rankdev("completion", shell).out

@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+from pathlib import Path
 from pkgutil import resolve_name
 from textwrap import fill, indent
 from typing import Any
@@ -16,20 +19,24 @@ from rankdev.errors import UsageError, nearest
 
 FULL = "rankdev.full_help"
 SETTINGS_FILES = ("rankdev.toml", "pyproject.toml")
-# topics of rankdev help, and the shared options that each explains
-SHARED = {
-    "runs": ("--order", "--ties", "--empty", "--like", "--name", "--by-tag", "--strict", "--import"),
-    "tables": ("--columns", "--duplicates", "--collapse", "--ranks"),
-    "output": ("--format", "-o", "--figure", "--safe-csv"),
-    "simulation": ("--seed", "--permutations"),
-    "judging": ("--guidelines", "--public-url"),
-    "models": ("--parallel", "--budget", "--budget-tokens", "--both-orders"),
-    "teams": ("--judges", "--gold"),
-}
+
+
+@cache
+def topics() -> dict[str, tuple[str, str]]:
+    """Return what ``rankdev help`` explains: a line about each topic, and its text."""
+    texts = {path.stem: path.read_text("utf-8") for path in sorted(Path(__file__).with_name("topics").glob("*.md"))}
+    parts = {name: text.partition("\n\n") for name, text in texts.items()}
+    return {name: (summary, text.rstrip("\n")) for name, (summary, _, text) in parts.items()}
+
+
+def topic_of(option: str) -> str:
+    """Return the topic that explains an option: a line of its text begins with it."""
+    line = re.compile(rf"^  {option}\b", re.MULTILINE)
+    return next(name for name, (_, text) in topics().items() if line.search(text))
 
 
 class SharedOption(click.Option):
-    """One of :data:`SHARED`, which many commands have: ``rankdev help TOPIC`` explains it, ``--help`` names it."""
+    """An option that many commands have: ``rankdev help TOPIC`` explains it, ``--help`` names it with its topic."""
 
 
 class _Helped(click.Command):
@@ -75,9 +82,11 @@ class Command(_Helped):
 
 def also_line(command: click.Command) -> str:
     """Name the options of a command that topics explain."""
-    shared = {param.opts[0] for param in command.params if isinstance(param, SharedOption)}
-    by_topic = {topic: [name for name in names if name in shared] for topic, names in SHARED.items()}
-    parts = [f"{' '.join(names)} ({topic})" for topic, names in by_topic.items() if names]
+    shared = [param.opts[0] for param in command.params if isinstance(param, SharedOption)]
+    by_topic: dict[str, list[str]] = {}
+    for option in shared:
+        by_topic.setdefault(topic_of(option), []).append(option)
+    parts = [f"{' '.join(names)} ({topic})" for topic, names in by_topic.items()]
     return f"Also: {'; '.join(parts)}. See rankdev help TOPIC." if parts else ""
 
 

@@ -62,19 +62,13 @@ permutations_option = click.option(
 @click.option("--pooled", is_flag=True, help="Pool the queries of all collections.")
 @figure_option
 @click.option("-q", "--per-query", is_flag=True, help="Show two systems query by query, worst first.")
-@click.option("--pairs", cls=SharedOption, is_flag=True, help="Show all pairs, even of many systems.")
+@click.option("--pairs", is_flag=True, help="Show all pairs, even of many systems.")
 @click.option("--discriminative-power", is_flag=True, help="Show the p-values of all pairs, by measure.")
 @click.option("--margin", type=float, help="Largest difference that does not matter.")
 @click.option("--baseline", "baselines", multiple=True, help="Compare with this system only; repeat.")
 @test_option
 @correction_option
 @click.option("--alpha", default=0.05, show_default=True, help="Level of tests and intervals.")
-@click.option(
-    "--family",
-    type=RegisteredChoice("rankdev.statistics.significance:FAMILIES"),
-    default="measure",
-    help="Correct within each measure (default) or all.",
-)
 @permutations_option
 @clusters_option
 @replicates_option
@@ -85,7 +79,6 @@ def compare_command(
     baselines: tuple[str, ...],
     test: Any,
     correction: str | None,
-    family: Any,
     permutations: int,
     clusters: str | None,
     replicates: tuple[str, ...],
@@ -129,7 +122,7 @@ def compare_command(
     if per_query and len(scores.systems) != 2:
         raise UsageError("not-a-pair", count=len(scores.systems), systems=scores.systems[:8])
     repeated = matching_runs(replicates, scores.systems)
-    testing |= {"test": test, "family": family, "permutations": permutations, "seed": seed, "replicates": repeated}
+    testing |= {"test": test, "permutations": permutations, "seed": seed, "replicates": repeated}
     found: Result
     if per_query:
         found, report = analyse_segments(scores, segments, lambda part: part.differences())
@@ -156,12 +149,12 @@ def _check(several: bool, pooled: bool, per_query: bool, discriminative_power: b
     else:
         refuse_unused("per_query", "discriminative_power", beside="collections")
         if not pooled:
-            refuse_unused("margin", "test", "family", "permutations", "replicates", "pairs", needs="pooled")
+            refuse_unused("margin", "test", "permutations", "replicates", "pairs", needs="pooled")
     if per_query:
-        tests = ("test", "correction", "family", "permutations", "discriminative_power", "clusters", "replicates")
+        tests = ("test", "correction", "permutations", "discriminative_power", "clusters", "replicates")
         refuse_unused("margin", "baselines", "pairs", *tests, beside="per_query")
     if discriminative_power:
-        refuse_unused("margin", "baselines", "family", "pairs", beside="discriminative_power")
+        refuse_unused("margin", "baselines", "pairs", beside="discriminative_power")
 
 
 @click.command(
