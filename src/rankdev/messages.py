@@ -299,9 +299,6 @@ SENTENCES = {
     " little about new ones",
     "no-difference": "the pilot shows no difference between {a} and {b}; give the one that matters: `difference`",
     "no-variance": "the scores do not vary over queries, so the number needed cannot be estimated",
-    "not-of-power": "this is not a result of power; give the .json or .parquet file that rankdev power -o wrote",
-    "other-version": "made by rankdev {command} {version}; expected power {expected}, for numbers may differ between"
-    " versions",
     "size-of-all": "there are {count:{unit}}: a subsample of {count} is all of them, and only the flips of a test vary",
     "sizes-left-out": "there are {count:{unit}}; larger sizes are left out: {sizes:list}",
     "smallest-size": "{name} of {measures:list} is the smallest size simulated: read {size} as at most {size}",

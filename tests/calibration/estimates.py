@@ -11,7 +11,6 @@ import numpy as np
 from scipy import stats
 
 import rankdev as rd
-from rankdev import results
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.means import fraction_limits
 from rankdev.statistics.meta_analysis import combine
@@ -115,31 +114,6 @@ def stabilities(trials: int) -> Iterator[Finding]:
         yield Finding(
             "`stability`, split halves reach .8", f"{kind}, eight equal systems", reached / trials, trials, 0.01, True
         )
-
-
-def pools(trials: int) -> Iterator[Finding]:
-    """τ with the order on all queries, and the n at which it reaches .8: five systems, over the choice of the pool."""
-    sizes, ability = [10, 25, 50], np.linspace(0, 0.5, 5)[:, None]
-    for kind, draw in KINDS.items():
-        for pool in (100, 300):
-            rng = np.random.default_rng([pool, 14, len(kind)])
-
-            def drawn(seed: int, **options: int) -> results.Stability:
-                values = (draw(rng, (5, pool)) + ability)[:, :, None]  # noqa: B023 (used at once)
-                scores = rd.Scores(tuple("abcde"), tuple(map(str, range(pool))), ("m",), values)  # noqa: B023
-                return rd.stability(scores, sizes=sizes, seed=seed, **options)
-
-            truth = np.mean([drawn(seed, subsamples=30).tau[0] for seed in range(min(400, 10 * trials))], axis=0)
-            first = next((n for n, tau in zip(sizes, truth, strict=True) if tau >= 0.8), np.inf)
-            held = np.zeros(2)
-            for seed in range(trials):
-                found = drawn(seed, subsamples=100, resamples=100)
-                low, high = found.tau_limits[:, 0]
-                held[0] += ((low <= truth) & (truth <= high)).mean()
-                row = found.summary().row(0, named=True)
-                held[1] += row["n_at_0.8_low"] <= first <= row["n_at_0.8_high"]
-            for what, share in zip(("τ with all", "`n_at_0.8`"), held / trials, strict=True):
-                yield Finding(f"`stability`, {what}", f"{kind}, pool of {pool}", share, trials, 0.88)
 
 
 def topic_set_sizes(trials: int) -> Iterator[Finding]:
@@ -414,9 +388,8 @@ CLAIMS = {
     "plans": (plans, 2000, 150),
     "power": (powers, 10_000, 400),
     "agreement": (agreements, 1000, 5),
-    "stability": (stabilities, 200, 25),
-    "pools": (pools, 200, 5),
-    "topic set sizes": (topic_set_sizes, 500, 25),
+    "stability": (stabilities, 1000, 25),
+    "topic set sizes": (topic_set_sizes, 1000, 25),
     "power of topic set sizes": (planned_power, 10_000, 400),
     "collections": (collections, 4000, 500),
     "unequal collections": (unequal_collections, 8000, 300),
@@ -424,5 +397,5 @@ CLAIMS = {
     "few judgments": (few_judgments, 1000, 20),
     "many comparisons": (many_comparisons, 1000, 5),
     "uncertain judgments": (uncertain_judgments, 200, 2),
-    "position weights": (click_weights, 200, 5),
+    "position weights": (click_weights, 1000, 5),
 }

@@ -204,10 +204,10 @@ POSITIONS = (
 
 
 CLAIMS: dict[str, tuple[Callable[[int], Iterator[Finding]], int]] = {
-    "tastes": (tastes, 400, 20),
-    "coin flips": (coin_flips, 300, 10),
-    "repeated judgments": (repeated, 1000, 40),
-    "borders": (borders, 2000, 100),
-    "crowds": (crowds, 100, 4),
-    "position bias": (position, 200, 3),
+    "tastes": (tastes, 1000, 20),
+    "coin flips": (coin_flips, 1000, 10),
+    "repeated judgments": (repeated, 2000, 40),
+    "borders": (borders, 3000, 100),
+    "crowds": (crowds, 1000, 4),
+    "position bias": (position, 1000, 3),
 }

@@ -1,5 +1,6 @@
 """No output takes the place of an input or of another output; what is written is what was asked for."""
 
+import json
 import os
 from pathlib import Path
 
@@ -98,12 +99,9 @@ def test_in_python_a_file_may_be_read_and_then_replaced(folder: Path):
     assert rd.read_references(PLACES) == references
 
 
-@pytest.mark.parametrize("form", ["json", "parquet"])
-def test_an_interrupted_power_is_written_and_goes_on(rankdev, monkeypatch, folder, form):
+def test_an_interrupted_power_is_written(rankdev, monkeypatch, folder):
     from rankdev.statistics.power._simulation import Simulation
 
-    call = ("power", PLACES, BLENDED, NEAREST, "--sizes", "4,6,8", "--subsamples", "5", "--permutations", "20")
-    assert rankdev(*call, "-o", f"whole.{form}").status == 0
     report = Simulation._report
 
     def interrupted(self, cost, note):
@@ -111,13 +109,12 @@ def test_an_interrupted_power_is_written_and_goes_on(rankdev, monkeypatch, folde
             raise KeyboardInterrupt
         report(self, cost, note)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Simulation, "_report", interrupted)
-        done = rankdev(*call, "-o", f"half.{form}")
+    monkeypatch.setattr(Simulation, "_report", interrupted)
+    call = ("power", PLACES, BLENDED, NEAREST, "--sizes", "4,6,8", "--subsamples", "5", "--permutations", "20")
+    done = rankdev(*call, "-o", "half.json")
     assert done.status == 130
-    assert f"interrupted; finished at 4, 6 queries; to continue: --resume half.{form}\n" in done.err
-    assert rankdev(*call, "--resume", f"half.{form}", "-o", f"half.{form}").status == 0
-    assert (folder / f"half.{form}").read_bytes() == (folder / f"whole.{form}").read_bytes()
+    assert "interrupted; finished at 4, 6 queries\n" in done.err
+    assert {row["n"] for row in json.loads((folder / "half.json").read_text())["rows"]} == {4, 6}
 
 
 @pytest.mark.parametrize("name", ["s.csv", "s.tsv", "s.json", "s.jsonl", "s.parquet", "s.csv.gz", "s.jsonl.zst"])

@@ -178,7 +178,5 @@ def test_bands_are_the_intervals(scores):
     assert top == pytest.approx(found.limits[1].max())
     many = power(scores, sizes=[6, 10], subsamples=10, permutations=99)
     assert not plot_power(many).axes[0].collections  # no interval of a median over pairs
-    steady = stability(scores, sizes=[5, 10], subsamples=10, resamples=10)
-    assert len(plot_stability(steady).axes[0].collections) == len(steady.measures)
     texts = [text.get_text() for text in agreement(scores, resamples=20).plot().axes[0].texts]
     assert all("[" in text for text in texts)

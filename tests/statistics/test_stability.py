@@ -126,17 +126,13 @@ def test_split_halves_agree_with_a_plain_loop(make_scores, rng):
 
 
 def test_equal_systems_seem_stable_but_split_halves_know_better(make_scores, rng):
-    found = stability(make_scores(rng.random((8, 200))), sizes=[25, 100, 190], subsamples=100, resamples=20)
+    found = stability(make_scores(rng.random((8, 200))), sizes=[25, 100, 190], subsamples=100)
     row = found.summary().row(0, named=True)
     assert row["n_at_0.8"] == 190
     assert row["split_at_0.8"] == np.inf
     assert found.split_limits[0, 0, 0] < 0.1
     assert np.isnan(found.split[0, 2])
     assert np.isnan(found.split_limits[0, 0, 1])
-    assert (found.tau_limits[0] < found.tau).all()
-    assert (found.tau < found.tau_limits[1]).all()
-    assert row["n_at_0.8_low"] <= row["n_at_0.8"] <= row["n_at_0.8_high"]
-    assert {"low", "high"} < set(found.to_polars().columns)
 
 
 def test_memory_does_not_grow_with_the_square_of_queries(make_scores):

@@ -13,7 +13,7 @@ from rankdev.studies._track_output import save_track_figures, track_report
 from rankdev.studies.track import run_track
 
 QUERIES = 40
-SMALL = track_study.Protocol(12, 99, 20, 3)
+SMALL = track_study.Protocol(12, 99, 20)
 
 
 @pytest.fixture(autouse=True, scope="module")

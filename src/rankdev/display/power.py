@@ -50,10 +50,9 @@ def plot_power(power: Power) -> Figure:
 @draws(Stability)
 @styled
 def plot_stability(stability: Stability) -> Figure:
-    """Draw the mean τ-b against the number of queries, one curve per measure, with 95% bands."""
-    limits = stability.tau_limits
-    bottom = min(0.0, float(np.nanmin(stability.tau if limits is None else limits[0], initial=0.0)))
-    drawn = _curves(stability, stability.tau, "mean Kendall τ", (bottom, 1), limits)
+    """Draw the mean τ-b against the number of queries, one curve per measure."""
+    bottom = min(0.0, float(np.nanmin(stability.tau, initial=0.0)))
+    drawn = _curves(stability, stability.tau, "mean Kendall τ", (bottom, 1), None)
     return titled(
         drawn, f"The higher a curve, the fewer {stability.unit} reproduce the ranking on all {stability.unit}"
     )
@@ -122,7 +121,7 @@ def power_report(found: Power, *, n: int | None = None) -> Report:
             else []
         ),
         *enumerated_sizes(found.sizes, found.permutations),
-        made_with(found, "sizes", "clusters", "complete", "data"),
+        made_with(found, "sizes", "clusters", "complete"),
     ]
     return result_report(found, "power", [table], (), closing, summary=found.summary(at), more=more)
 

@@ -22,7 +22,6 @@ from rankdev.statistics.rank_correlation import tau_ap, tau_b
 
 AT_ONCE = 1 << 23  # numbers held at a time
 SHUFFLES = 10  # ways to cut a pool into halves that share nothing
-PER_POOL = 40  # subsamples of each resampled pool
 TIED = 2.0  # units that two equal means may lie apart
 
 
@@ -44,15 +43,14 @@ class Orders:
     def _step(self) -> int:
         return max(1, AT_ONCE // max(self.queries, self.systems * self.systems * self.measures))
 
-    def means(self, picks: npt.NDArray[np.int64], units: Floats | None = None) -> Floats:
+    def means(self, picks: npt.NDArray[np.int64]) -> Floats:
         """Return the means over each row of queries: ``[row, measure, system]``."""
-        used = self.units if units is None else units
         if len(picks) * self.queries > AT_ONCE:  # many small sets: sums are exact in either way
-            sums = used[picks].sum(axis=1)
+            sums = self.units[picks].sum(axis=1)
         else:
             chosen = np.zeros((len(picks), self.queries))
             np.put_along_axis(chosen, picks, 1.0, axis=1)
-            sums = chosen @ used
+            sums = chosen @ self.units
         return (sums / picks.shape[1]).reshape(len(picks), self.systems, self.measures).transpose(0, 2, 1)
 
     def with_all(self, n: int, subsamples: int, seed: int) -> tuple[Floats, Floats]:
@@ -109,22 +107,6 @@ class Orders:
         half: Floats = special.stdtrit(blocks - 1, 0.975) * np.sqrt(variance / SHUFFLES)
         return half
 
-    def over_pools(self, n: int, tau: Floats, subsamples: int, replicates: int, seed: int) -> tuple[Floats, Floats]:
-        """Return the limits of a 95% interval of the mean τ-b with all queries, over pools and subsamples."""
-        generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, n, replicates])))
-        picks = draw(stream_keys(seed, n, PER_POOL)[:, 0], self.queries, n)
-        means, within = np.empty((replicates, self.measures)), np.zeros(self.measures)
-        for r in range(replicates):
-            units = self.units[generator.integers(0, self.queries, self.queries)]
-            whole = units.mean(axis=0).reshape(self.systems, self.measures).T
-            found = _known(tau_b(self.means(picks, units), whole, TIED))
-            means[r] = found.mean(axis=0)
-            within += found.var(axis=0, ddof=1) / replicates
-        # the few subsamples of each resampled pool add variance that is not part of it; those of the estimate are
-        pools = np.maximum(means.var(axis=0, ddof=1) - within / PER_POOL, 0.0)
-        reach = 1.96 * np.sqrt(pools + within / subsamples)
-        return np.maximum(tau - reach, -1.0), np.minimum(tau + reach, 1.0)
-
 
 def _known(tau: Floats) -> Floats:
     """Count subsamples in which all systems tie as τ = 0."""
@@ -159,10 +141,6 @@ class Stability(OfDrawnQueries):
         Seed of the subsamples.
     remarks : tuple of str
         Notes on the sizes and the scores.
-    resamples : int
-        Resampled pools; 0 without intervals of ``tau``.
-    tau_limits : ndarray, optional
-        Limits of 95% intervals of ``tau`` over the choice of the pool, ``[limit, measure, size]``.
     clusters : int, optional
         Clusters of queries that were drawn whole: n counts clusters then.
 
@@ -182,11 +160,9 @@ class Stability(OfDrawnQueries):
     subsamples: int
     seed: int
     remarks: tuple[str, ...] = ()
-    resamples: int = 0
-    tau_limits: Floats | None = field(default=None, repr=False)
     clusters: int | None = None
 
-    made_with = ("sizes", "subsamples", "resamples", "clusters", "seed")
+    made_with = ("sizes", "subsamples", "clusters", "seed")
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure and size.
@@ -194,7 +170,7 @@ class Stability(OfDrawnQueries):
         Returns
         -------
         polars.DataFrame
-            Columns measure, n, tau, tau_ap, split, split_low, split_high; with ``resamples`` also low, high (of tau).
+            Columns measure, n, tau, tau_ap, split, split_low, split_high.
 
         Examples
         --------
@@ -209,8 +185,6 @@ class Stability(OfDrawnQueries):
         columns: dict[str, Any] = {"measure": names, "n": np.tile(self.sizes, len(self.measures))}
         columns |= {"tau": self.tau, "tau_ap": self.tau_ap, "split": self.split}
         columns |= {"split_low": self.split_limits[0], "split_high": self.split_limits[1]}
-        if self.tau_limits is not None:
-            columns |= {"low": self.tau_limits[0], "high": self.tau_limits[1]}
         flat = {name: x if name == "measure" else np.ravel(x) for name, x in columns.items()}
         return pl.DataFrame(flat).fill_nan(None)
 
@@ -226,8 +200,7 @@ class Stability(OfDrawnQueries):
         -------
         polars.DataFrame
             Columns measure, tau_N for each size N, auc (trapezoids over n, divided by its range), n_at_0.8 (infinite
-            where no size reaches 0.8), with intervals n_at_0.8_low and n_at_0.8_high, split_N, split_at_0.8 (among the
-            sizes of which the pool has two).
+            where no size reaches 0.8), split_N, split_at_0.8 (among the sizes of which the pool has two).
 
         Examples
         --------
@@ -245,9 +218,6 @@ class Stability(OfDrawnQueries):
                 raise UsageError("not-a-choice", name="size", value=n, near=None, known=self.sizes)
         columns: dict[str, Any] = {f"tau_{n}": self.tau[:, self.sizes.index(n)] for n in wanted}
         columns |= {"auc": self._area(), "n_at_0.8": self._first(self.tau)}
-        if self.tau_limits is not None:
-            low, high = self.tau_limits
-            columns |= {"n_at_0.8_low": self._first(high), "n_at_0.8_high": self._first(low)}
         columns |= {f"split_{n}": self.split[:, self.sizes.index(n)] for n in wanted}
         columns["split_at_0.8"] = self._first(self.split)
         return pl.DataFrame({"measure": list(self.measures), **columns}).fill_nan(None)
@@ -270,7 +240,6 @@ def stability(
     sizes: Sequence[int] | None = None,
     measures: Sequence[str] | None = None,
     subsamples: int = 300,
-    resamples: int = 0,
     clusters: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Stability:
@@ -291,8 +260,6 @@ def stability(
         Measures to compare. Default: all.
     subsamples : int, default 300
         Subsamples of each size.
-    resamples : int, default 0
-        Resampled pools, for 95% intervals of τ; 0 for no intervals.
     clusters : dict of str to str, optional
         The cluster of each query, as in :func:`significance`. Whole clusters are then drawn, and sizes are
         numbers of clusters.
@@ -313,7 +280,6 @@ def stability(
     [1.0, 1.0]
     """
     subsamples, seed = check_whole("subsamples", subsamples, 1), check_seed(seed)
-    resamples = check_whole("resamples", resamples, 0)
     scores = as_scores(scores, measures)
     groups = panels(scores, clusters=clusters)
     pool = pool_of(scores, clusters)
@@ -321,18 +287,15 @@ def stability(
     plan = fitting(sizes, groups, remarks)
     for remark in remarks:
         warn(remark)
-    tau, ap, split, low, high, below, above = np.full((7, len(scores.measures), len(plan)), np.nan)
+    tau, ap, split, low, high = np.full((5, len(scores.measures), len(plan)), np.nan)
     for panel in groups:
         orders = Orders(panel)
         for i, n in enumerate(plan):
             cell = (list(panel.places), i)
             if n <= len(panel.queries):
                 tau[cell], ap[cell] = orders.with_all(n, subsamples, seed)
-                if resamples:
-                    below[cell], above[cell] = orders.over_pools(n, tau[cell], subsamples, resamples, seed)
             if 2 * n <= len(panel.queries):
                 split[cell], low[cell], high[cell] = orders.halves(n, subsamples, seed)
-    limits = np.stack([below, above]) if resamples else None
     found = Stability(
         measures=scores.measures,
         sizes=plan,
@@ -343,8 +306,6 @@ def stability(
         subsamples=subsamples,
         seed=seed,
         remarks=(*remarks, *about_clusters(scores, clusters), *carried(scores)),
-        resamples=resamples,
-        tau_limits=limits,
         clusters=None if clusters is None else pool,
     )
     first = dict(zip(scores.measures, found._first(found.tau).tolist(), strict=True))

@@ -39,11 +39,10 @@ class Protocol:
     subsamples: int = 300
     permutations: int = 1000
     resamples: int = 200  # for the intervals of agreement
-    pools: int = 50  # resampled pools for the intervals of stability
 
 
 FULL = Protocol()
-QUICK = Protocol(40, 200, 50, 10)
+QUICK = Protocol(40, 200, 50)
 
 
 @dataclass(frozen=True)
@@ -194,7 +193,7 @@ def _steps(
     return {
         "power": partial(power, scores, sizes=sizes, **testing),
         **inside,
-        "stability": partial(_stability, scores, sizes=sizes, resamples=protocol.pools, **drawing),
+        "stability": partial(_stability, scores, sizes=sizes, **drawing),
         "agreement": partial(_agreement, scores, resamples=protocol.resamples, seed=seed),
         "Figure 1": partial(power, grid, sizes=[n], **testing),
     }

@@ -38,14 +38,12 @@ if TYPE_CHECKING:
 @click.option("--buckets", metavar="N,N,...", help="Also by reference size: limits such as 3,10,20.")
 @click.option("--replacement", is_flag=True, help="Draw queries with replacement, as for new queries.")
 @clusters_option
-@click.option("--resume", metavar="FILE", help="Resume from the .json or .parquet output so far.")
 def power_command(
     sizes: str | None,
     n: int | None,
     buckets: str | None,
     replacement: bool,
     clusters: str | None,
-    resume: str | None,
     seed: int,
     subsamples: int,
     permutations: int,
@@ -77,14 +75,11 @@ def power_command(
             "seed": seed,
             "progress": progress,
         }
-        found, report = analyse_segments(
-            scores, segments, lambda part: power(part, resume=resume if part is scores else None, **options), n=n
-        )
+        found, report = analyse_segments(scores, segments, lambda part: power(part, **options), n=n)
     deliver(report, form, output)
     draw(figure, plot_power, found)
     if not found.complete:
-        done = f"finished at {', '.join(map(str, found.sizes))} {found.unit}"
-        raise KeyboardInterrupt(f"{done}; to continue: --resume {output}" if output else done)
+        raise KeyboardInterrupt(f"finished at {', '.join(map(str, found.sizes))} {found.unit}")
 
 
 @click.command(
@@ -182,12 +177,10 @@ def _pilot(scores: Scores, first: str | None, second: str | None) -> tuple[tuple
 @figure_option
 @click.option("--sizes", metavar="N,N,...", help="Numbers of queries. Default: 25 to 2000, or from 5.")
 @click.option("--subsamples", default=300, show_default=True, help="Subsamples per size.")
-@click.option("--resamples", default=0, show_default=True, help="Resamples of the queries, for intervals of tau.")
 @clusters_option
 def stability_command(
     sizes: str | None,
     subsamples: int,
-    resamples: int,
     clusters: str | None,
     seed: int,
     form: str | None,
@@ -204,8 +197,7 @@ def stability_command(
     from rankdev.statistics.stability import stability
 
     scores = load_scores(**source)
-    options: dict[str, Any] = {"subsamples": subsamples, "resamples": resamples, "seed": seed}
-    options["clusters"] = read_clusters(clusters)
+    options: dict[str, Any] = {"subsamples": subsamples, "seed": seed, "clusters": read_clusters(clusters)}
     chosen = whole_numbers(sizes, "--sizes") or None
     found, report = analyse_segments(scores, segments, lambda part: stability(part, sizes=chosen, **options))
     deliver(report, form, output)

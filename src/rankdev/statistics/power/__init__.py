@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.flips import PValue, most_extremes
 from rankdev.statistics.panels import Panel, about_clusters, as_scores, carried, panels, pool_of
-from rankdev.statistics.power._simulation import NOTHING, Simulation, queries_of
-from rankdev.statistics.power.result import Bucket, Power, fingerprint, finished_sizes
+from rankdev.statistics.power._simulation import Simulation, queries_of
+from rankdev.statistics.power.result import Bucket, Power
 from rankdev.statistics.power.student import at_most, cannot_reject, fitting, usual
 
 SHARE = 0.25  # of the queries, above which subsamples overlap too much
@@ -39,7 +38,6 @@ def power(
     clusters: Mapping[str, Any] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-    resume: Power | str | PathLike[str] | None = None,
 ) -> Power:
     """Estimate the power of the randomization test for every measure, pair of systems and number of queries.
 
@@ -78,8 +76,6 @@ def power(
         Seed of subsamples and flips.
     progress : callable, optional
         ``progress(done, total, note)``, in additions.
-    resume : Power or path, optional
-        An interrupted result, or its file: the sizes that it holds are taken from it.
 
     Returns
     -------
@@ -126,21 +122,10 @@ def power(
         seed=seed,
         progress=progress,
     )
-    data, known = fingerprint(scores, clusters), NOTHING
-    if resume is not None:
-        settings = {
-            "subsamples": subsamples,
-            "permutations": permutations,
-            "alpha": alpha,
-            "p_value": p_value,
-            "replacement": replacement,
-        }
-        shape = (len(scores.measures), run.pairs)
-        known = finished_sizes(resume, {**settings, "seed": seed, "data": data}, shape)
     run.announce([(groups, plan + large), *((part, inside[label]) for label, part in parts)])
     work = run.chunks(groups)
     rejected = run.rejected(work)
-    curves, done = run.curves(work, plan, known, replacement)
+    curves, done = run.curves(work, plan, replacement)
     found = []
     for label, part in parts:
         if run.interrupted:
@@ -169,7 +154,6 @@ def power(
         seed=seed,
         complete=not run.interrupted,
         remarks=(*remarks, *about_clusters(scores, clusters), *carried(scores)),
-        data=data,
         replacement=replacement,
         limits=run.limits(groups, done),
         replaced=replaced,

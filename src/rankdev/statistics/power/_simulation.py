@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
@@ -17,7 +15,6 @@ from rankdev.statistics.paired import fewest_p
 from rankdev.statistics.panels import Panel
 from rankdev.statistics.power.student import effect_limits, power_of
 
-NOTHING: Mapping[int, Floats] = MappingProxyType({})
 UNKNOWN = 0.05  # smallest p of a sign test above which a pool does not tell the effect of a pair
 COLUMNS = 512  # systems × measures simulated together: their sums should stay in the cache
 
@@ -75,17 +72,15 @@ class Simulation:
         self,
         work: list[tuple[Panel, Engine]],
         sizes: tuple[int, ...],
-        known: Mapping[int, Floats] = NOTHING,
         replace: bool = False,
     ) -> tuple[Floats, tuple[int, ...]]:
         """Return power ``[measure, pair, size]`` and the sizes that were finished, smallest first."""
-        found = {n: known[n] for n in sizes if n in known}
-        self.something |= bool(found)
+        found: dict[int, Floats] = {}
         for n in sizes:
             try:
-                values = found.get(n, np.full((self.measures, self.pairs), np.nan))
+                values = np.full((self.measures, self.pairs), np.nan)
                 for chunk, engine in work:
-                    if n not in found and (replace or n <= len(chunk.queries)):
+                    if replace or n <= len(chunk.queries):
                         values[list(chunk.places)] = (
                             self._rejections(engine, n, self.subsamples, replace) / self.subsamples
                         )

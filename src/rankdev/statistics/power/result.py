@@ -1,30 +1,19 @@
-"""Results of simulations of power: tables, summaries, and which sizes an earlier one has finished."""
+"""Results of simulations of power: tables and summaries."""
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from rankdev import __version__
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import check_path
 from rankdev._common.lazy import pl
-from rankdev.errors import DataError, UsageError
-from rankdev.evaluation.scores import Scores
+from rankdev.errors import UsageError
 from rankdev.statistics.panels import OfDrawnQueries, pairs_of
 from rankdev.statistics.power.student import usual
-
-# what determines the numbers at each size
-SAME = ("subsamples", "permutations", "alpha", "p_value", "replacement", "seed", "data")
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +69,6 @@ class Power(OfDrawnQueries):
         False after an interruption.
     remarks : tuple of str
         Notes on the sizes and the scores.
-    data : str
-        Fingerprint of the scores, for resuming.
     replacement : bool
         Whether queries were drawn with replacement.
     limits : ndarray
@@ -113,8 +100,6 @@ class Power(OfDrawnQueries):
     seed: int
     complete: bool
     remarks: tuple[str, ...] = ()
-    data: str = field(default="", repr=False)
-
     replacement: bool = False
     limits: Floats = field(repr=False)
     replaced: Floats = field(repr=False)
@@ -122,7 +107,7 @@ class Power(OfDrawnQueries):
 
     made_with = (
         *("sizes", "subsamples", "permutations", "alpha", "p_value", "replacement"),
-        *("clusters", "seed", "complete", "data"),
+        *("clusters", "seed", "complete"),
     )
 
     @property
@@ -286,60 +271,3 @@ class Power(OfDrawnQueries):
         if n not in self.sizes:
             raise UsageError("not-a-choice", name="size", value=n, near=None, known=self.sizes)
         return self.sizes.index(n)
-
-
-def fingerprint(scores: Scores, clusters: Mapping[str, Any] | None = None) -> str:
-    """Return a hash of all names and values, in their order."""
-    known = [scores.systems, scores.queries, scores.measures]
-    if clusters is not None:
-        known.append(tuple(str(clusters.get(query)) for query in scores.queries))
-    names = json.dumps(known).encode()
-    return hashlib.sha256(names + np.ascontiguousarray(scores.values).tobytes()).hexdigest()[:32]
-
-
-def finished_sizes(
-    earlier: Power | str | os.PathLike[str], settings: Mapping[str, Any], shape: tuple[int, int]
-) -> dict[int, Floats]:
-    """Return the power ``[measure, pair]`` of each size that an earlier result or its file holds.
-
-    Refused where anything that determines the numbers differs. ``shape`` is the number of measures and of pairs.
-    """
-    if isinstance(earlier, Power):
-        name, parameters, values = "resume", earlier.parameters, earlier.power.ravel()
-    else:
-        name, (parameters, values) = str(earlier), _read(earlier)
-    for what in SAME:
-        if (before := parameters.get(what)) != settings[what]:
-            raise DataError("other-setting", path=name, name=what, before=before, now=settings[what])
-    sizes = parameters["sizes"]
-    if values.size != shape[0] * shape[1] * len(sizes):
-        raise DataError("not-of-power", path=name)
-    return {int(n): curve for n, curve in zip(sizes, np.moveaxis(values.reshape(*shape, -1), 2, 0), strict=True)}
-
-
-def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Floats]:
-    """Read parameters and values from what `rankdev power -o` wrote as JSON or Parquet."""
-    try:
-        content = Path(check_path(path)).read_bytes()
-    except OSError as error:
-        raise UsageError("cannot-open", path=path, why=error.strerror) from None
-    try:
-        found = _parquet(content) if content.startswith(b"PAR1") else json.loads(content)
-        if found["command"] != "power" or found["version"] != __version__:
-            made = {"command": found["command"], "version": found["version"]}
-            raise DataError("other-version", path=path, **made, expected=__version__)
-        values = np.array([np.nan if row["power"] is None else row["power"] for row in found["rows"]], np.float64)
-        sizes = [int(n) for n in found["parameters"]["sizes"]]
-        return {**found["parameters"], "sizes": sizes}, values
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError("not-of-power", path=path) from None
-
-
-def _parquet(content: bytes) -> dict[str, Any]:
-    try:
-        about: dict[str, Any] = json.loads(pl.read_parquet_metadata(io.BytesIO(content))["rankdev"])
-        return {**about, "rows": pl.read_parquet(io.BytesIO(content)).to_dicts()}
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise ValueError(str(error)) from None
