@@ -8,7 +8,7 @@ import numpy as np
 from rankdev.judging.items import read_items
 from rankdev.judging.model_check import CheckStrategy
 from rankdev.judging.sessions import Session
-from rankdev.judging.store import Store, StoredAnswer
+from rankdev.judging.store import Store
 from tests.judging.chat_server import Chat, chatting
 
 QUERIES, ITEMS = 40, 4
@@ -43,7 +43,7 @@ class World:
     def check(self, name, number):
         """Answer so many questions of ``rankdev judge --check`` as a person would."""
         items, store = read_items("items.jsonl"), Store("judgments.sqlite")
-        before = [StoredAnswer(*row) for row in store.answers().iter_rows()]
+        before = store.given()
         session = Session(items, store, CheckStrategy(items.pool, "small", before, repeats=1), checked="small", least=0)
         rng = np.random.default_rng(5)
         for count in range(number):

@@ -141,7 +141,7 @@ def test_people_are_asked_what_the_model_answered_query_by_query(tmp_path):
     path = written(tmp_path / "items.jsonl", [{"query": f"q{k}", "item": item} for k in range(4) for item in "abcd"])
     items, store = read_items(path), Store(tmp_path / "judged.sqlite")
     asked_of_small(store)
-    before = [StoredAnswer(*row) for row in store.answers().iter_rows()]
+    before = store.given()
     session = Session(items, store, CheckStrategy(items.pool, "small", before, repeats=1), checked="small", least=0)
     seen = []
     while question := session.question("ann")["question"]:

@@ -16,8 +16,7 @@ import rankdev as rd
 from rankdev.data.database import read_answers
 from rankdev.judging import BudgetSpentError, ChatJudge, JudgeError, NoAnswerError
 from rankdev.judging._asking import Reply
-from rankdev.judging._database import StoreError
-from rankdev.judging.store import Store
+from rankdev.judging.store import Store, StoreError
 from tests.judging.chat_server import Chat, chatting
 from tests.raising import noted, raises
 

@@ -9,8 +9,7 @@ import sys
 import pytest
 
 from rankdev.data.database import read_answers
-from rankdev.judging._database import StoreError
-from rankdev.judging.store import Store, StoredAnswer
+from rankdev.judging.store import Store, StoredAnswer, StoreError
 from tests.raising import raises
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be moved")

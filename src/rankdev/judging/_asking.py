@@ -127,7 +127,7 @@ class AnswerFile:
         self.path, self.name = Path(path), name
         self._store = Store(path)
         try:
-            mine = [a for row in self._store.answers().iter_rows() if (a := StoredAnswer(*row)).worker == name]
+            mine = [answer for answer in self._store.given() if answer.worker == name]
         except BaseException:
             self._store.close()
             raise

@@ -103,8 +103,8 @@ class Grading:
         with self._lock:
             screen = self._screen(name, page, used=True)
             check_shown(screen.seconds if screen.asked == place else None, self.least)
-            twice = place in self._done.get(name, {}) and not self.store.has_grade(request)
-        if not twice and self.store.add_grade(request, given):
+            twice = place in self._done.get(name, {}) and not self.store.has(request, StoredGrade)
+        if not twice and self.store.add(request, given):
             with self._lock:
                 self._note(given, 1)
         with self._lock:

@@ -16,7 +16,6 @@ from threading import Lock
 from typing import Any
 
 from rankdev.errors import RankdevError, UsageError
-from rankdev.judging._database import StoreError
 from rankdev.judging._markdown import parsed
 from rankdev.judging._owner import CALLS
 from rankdev.judging.addresses import Addresses
@@ -25,6 +24,7 @@ from rankdev.judging.items import IMAGE_TYPES
 from rankdev.judging.links import Caller, Tokens, same
 from rankdev.judging.page import PARTS, html, part, policy, preferred
 from rankdev.judging.sessions import Session
+from rankdev.judging.store import StoreError
 
 LARGEST = 1 << 20
 LONGEST_PAGE = 40

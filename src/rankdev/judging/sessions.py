@@ -45,7 +45,7 @@ class Session:
         self.items, self.store, self.least = items, store, least
         self._known: tuple[int, pl.DataFrame, int] | None = None  # those of a version of the answers
         self.checked = checked
-        answers = [StoredAnswer(*row) for row in store.answers().iter_rows()]
+        answers = store.given()
         before = [answer for answer in answers if self._knows(answer)]
         self.unmatched = len(answers) - len(before)
         models = {answer.worker for answer in answers if answer.program}

@@ -1,26 +1,42 @@
-"""Answers in SQLite, written through to disk before they are acknowledged."""
+"""Answers and grades in SQLite, written through to disk before they are acknowledged."""
 
 from __future__ import annotations
 
+import json
+import os
 import sqlite3
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from typing import IO, Any
 
 import polars as pl
 
-from rankdev.data.database import COLUMNS, GRADE_COLUMNS, read_answers, read_given_grades
+from rankdev.data.database import COLUMNS, GRADE_COLUMNS, GRADES, SCHEMA, is_database, read_answers, read_given_grades
 from rankdev.errors import DataError, UsageError
-from rankdev.judging._database import Database
 from rankdev.judging.items import Pair
 
+try:
+    import fcntl
+except ImportError:  # Windows: a database can be opened twice
+    fcntl = None  # type: ignore[assignment]
+
 LONGEST_NAME = 80
+PRIVATE = 0o600  # answers and names are for the owner's eyes, unless the owner decides otherwise
+PATIENCE = 2.0  # seconds to wait for a lock of another program
 
 
 def check_name(name: str) -> None:
     """Reject a name that no judge can have."""
     if not name or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
         raise UsageError("bad-name", most=LONGEST_NAME)
+
+
+class StoreError(DataError):
+    """The database cannot be used: what is wrong with it, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -56,64 +72,48 @@ class StoredGrade:
     at: str = ""
 
 
-class Store(Database):
-    """Answers and grades of a project."""
+TABLES = {StoredAnswer: ("answers", COLUMNS), StoredGrade: ("grades", GRADE_COLUMNS)}
 
-    def add(self, request: str, answer: StoredAnswer) -> bool:
-        """Keep an answer; False if the same request was kept before."""
+
+class Store:
+    """The database of one project; one process at a time writes to it, any number may read it.
+
+    An answer that was kept is in the file itself, not in another one next to it, so that a copy of the file has it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.version = 0  # changes with the answers
+        self._lock = Lock()
+        self._own: IO[bytes] | None = None
+        self._file: int | None = None
+        self._connection: sqlite3.Connection | None = None
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def add(self, request: str, given: StoredAnswer | StoredGrade) -> bool:
+        """Keep an answer or a grade; False if the same request was kept before."""
+        table, names = TABLES[type(given)]
+        values = astuple(replace(given, at=_now()))
+        said = names.index("worker") + 1
         with self._writing() as connection:
             before = connection.execute(
-                "SELECT query, first, second, outcome, worker FROM answers WHERE request = ?", (request,)
+                f"SELECT {', '.join(names[:said])} FROM {table} WHERE request = ?", (request,)
             ).fetchone()
             if before is None:
-                _insert(connection, request, replace(answer, at=_now()))
-            elif before != (*answer.pair, answer.outcome, answer.worker):
+                _insert(connection, table, ("request", *names), (request, *values))
+            elif before != values[:said]:
                 raise DataError("other-answer")
         return before is None
 
-    def has(self, request: str) -> bool:
+    def has(self, request: str, kind: type[StoredAnswer | StoredGrade] = StoredAnswer) -> bool:
         """Return whether a request was kept before."""
         with self._writing() as connection:
-            return connection.execute("SELECT 1 FROM answers WHERE request = ?", (request,)).fetchone() is not None
-
-    def add_grade(self, request: str, grade: StoredGrade) -> bool:
-        """Keep a grade; False if the same request was kept before."""
-        row = (request, grade.query, grade.item, grade.grade, grade.worker)
-        with self._writing() as connection:
-            before = connection.execute(
-                "SELECT request, query, item, grade, worker FROM grades WHERE request = ?", (request,)
-            ).fetchone()
-            if before is None:
-                connection.execute(
-                    "INSERT INTO grades (request, query, item, grade, worker, comment, at) VALUES (?,?,?,?,?,?,?)",
-                    (*row, grade.comment, _now()),
-                )
-            elif before != row:
-                raise DataError("other-answer")
-        return before is None
-
-    def has_grade(self, request: str) -> bool:
-        """Return whether a grade was kept before."""
-        with self._writing() as connection:
-            return connection.execute("SELECT 1 FROM grades WHERE request = ?", (request,)).fetchone() is not None
-
-    def undo_grade(self, worker: str, known: Callable[[str, str], bool]) -> StoredGrade | None:
-        """Take back the last grade of a judge, unless its item is unknown; nothing is deleted."""
-        with self._writing() as connection:
-            last = connection.execute(
-                f"SELECT id, {', '.join(GRADE_COLUMNS)} FROM grades WHERE worker = ? AND NOT undone"
-                " ORDER BY id DESC LIMIT 1",
-                (worker,),
-            ).fetchone()
-            if last is None or not known(*last[1:3]):
-                return None
-            connection.execute("UPDATE grades SET undone = 1 WHERE id = ?", last[:1])
-        return StoredGrade(*last[1:])
-
-    def grades(self) -> list[StoredGrade]:
-        """Return all grades that were not taken back."""
-        self.check()
-        return [StoredGrade(*row) for row in read_given_grades(self.path).iter_rows()]
+            found = connection.execute(f"SELECT 1 FROM {TABLES[kind][0]} WHERE request = ?", (request,)).fetchone()
+        return found is not None
 
     def undo(
         self, worker: str, known: Callable[[StoredAnswer], bool]
@@ -134,6 +134,19 @@ class Store(Database):
             )
         return taken, again[0][1] if again else None
 
+    def undo_grade(self, worker: str, known: Callable[[str, str], bool]) -> StoredGrade | None:
+        """Take back the last grade of a judge, unless its item is unknown; nothing is deleted."""
+        with self._writing() as connection:
+            last = connection.execute(
+                f"SELECT id, {', '.join(GRADE_COLUMNS)} FROM grades WHERE worker = ? AND NOT undone"
+                " ORDER BY id DESC LIMIT 1",
+                (worker,),
+            ).fetchone()
+            if last is None or not known(*last[1:3]):
+                return None
+            connection.execute("UPDATE grades SET undone = 1 WHERE id = ?", last[:1])
+        return StoredGrade(*last[1:])
+
     def change(
         self, request: str, number: int, worker: str, outcome: str, comment: str
     ) -> tuple[StoredAnswer, StoredAnswer] | None:
@@ -148,7 +161,7 @@ class Store(Database):
                 raise DataError("answer-gone")
             old = found[0][1]
             changed = replace(old, outcome=outcome, comment=comment, at=_now())
-            new = _insert(connection, request, changed)
+            new = _insert(connection, "answers", ("request", *COLUMNS), (request, *astuple(changed)))
             connection.execute(
                 "UPDATE answers SET undone = 1, ended = ?, replaced_by = ? WHERE id = ?", (changed.at, new, number)
             )
@@ -160,26 +173,139 @@ class Store(Database):
             return _select(connection, "worker = ? AND NOT undone ORDER BY id DESC LIMIT ?", worker, most)
 
     def answers(self) -> pl.DataFrame:
-        """Return all answers that were not taken back or changed."""
+        """Return all answers that were not taken back or changed, as a table."""
         self.check()
         return read_answers(self.path)
+
+    def given(self) -> list[StoredAnswer]:
+        """Return all answers that were not taken back or changed."""
+        return [StoredAnswer(*row) for row in self.answers().iter_rows()]
 
     def everything(self) -> pl.DataFrame:
         """Return all answers; those that were taken back or changed are marked."""
         self.check()
         return read_answers(self.path, ended=True)
 
+    def grades(self) -> list[StoredGrade]:
+        """Return all grades that were not taken back."""
+        self.check()
+        return [StoredGrade(*row) for row in read_given_grades(self.path).iter_rows()]
+
+    def check(self) -> None:
+        """Raise :class:`StoreError` where the file was moved, deleted or replaced: answers would go nowhere."""
+        assert self._file is not None
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(self._file), self.path.stat()):
+                return
+        raise StoreError("database-gone", path=self.path)
+
+    def remembered(self) -> dict[str, Any]:
+        """Return what :meth:`remember` was given, by this process or the one before."""
+        assert self._own is not None
+        with self._lock:
+            self._own.seek(0)
+            content = self._own.read()
+        try:
+            found = json.loads(content)
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def remember(self, what: dict[str, Any]) -> None:
+        """Keep secrets of the server next to the database, not in it: a copy for others should not have them."""
+        assert self._own is not None
+        if hasattr(os, "fchmod"):
+            os.fchmod(self._own.fileno(), PRIVATE)
+        content = json.dumps(what).encode()
+        with self._lock:
+            before = self._own.seek(0, os.SEEK_END)
+            self._own.seek(0)
+            self._own.write(content.ljust(before))  # in one piece, so that a process killed here loses no link
+            self._own.flush()
+            self._own.truncate(len(content))
+            os.fsync(self._own.fileno())
+
+    def close(self) -> None:
+        """Close the database."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            if self._file is not None:
+                os.close(self._file)
+            if self._own is not None:
+                self._own.close()
+            self._own = self._file = self._connection = None
+
+    def _open(self) -> None:
+        try:
+            file = self.path.resolve()  # links to one file are one database
+            if not file.parent.is_dir():
+                raise StoreError("no-folder", path=self.path, folder=file.parent)
+            if file.exists() and not (file.is_file() and (not file.stat().st_size or is_database(file))):
+                raise DataError("not-a-database", path=self.path)
+            self._claim(Path(f"{file}-judging"))
+            self._file = os.open(file, os.O_RDONLY | os.O_CREAT, PRIVATE)
+            self._connection = sqlite3.connect(file, timeout=PATIENCE, check_same_thread=False, isolation_level=None)
+            self._refuse_others()
+            self._connection.execute("PRAGMA journal_mode=DELETE")
+            self._connection.execute("PRAGMA synchronous=EXTRA")
+            self._connection.execute(SCHEMA)
+            self._connection.execute(GRADES)
+            self._connection.execute("PRAGMA user_version=1")  # a disk that cannot be written to is noticed here
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError("cannot-open", path=self.path, why=str(error)) from None
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Write all or nothing, into the file that was opened; it is on disk at the end."""
+        connection = self._connection
+        with self._lock:
+            if connection is None or self._connection is None:
+                raise StoreError("database-gone", path=self.path)
+            self.check()
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                changes = connection.total_changes
+                yield connection
+                connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise StoreError("not-saved", path=self.path, why=str(error)) from None
+            finally:
+                if connection.in_transaction:
+                    with suppress(sqlite3.Error):
+                        connection.execute("ROLLBACK")
+            self.version += connection.total_changes > changes
+
+    def _refuse_others(self) -> None:
+        """Refuse the database of another program before anything is written to it."""
+        assert self._connection is not None
+        tables = [name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        try:
+            if tables:
+                self._connection.execute(f"SELECT request, undone, {', '.join(COLUMNS)} FROM answers LIMIT 1")
+        except sqlite3.OperationalError:
+            raise DataError("not-a-database", path=self.path) from None
+
+    def _claim(self, path: Path) -> None:
+        """Reject a second process, which would not see the answers of this one."""
+        handle = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE), "r+b")
+        try:
+            if fcntl is not None:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            handle.close()
+            raise StoreError("in-use", path=self.path) from None
+        self._own = handle
+
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _insert(connection: sqlite3.Connection, request: str, answer: StoredAnswer) -> int | None:
+def _insert(connection: sqlite3.Connection, table: str, names: tuple[str, ...], values: tuple[Any, ...]) -> int | None:
     """Write one row; return its number."""
-    names = ("request", *COLUMNS)
-    values = (request, *(getattr(answer, name) for name in COLUMNS))
     marks = ", ".join("?" * len(names))
-    return connection.execute(f"INSERT INTO answers ({', '.join(names)}) VALUES ({marks})", values).lastrowid
+    return connection.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", values).lastrowid
 
 
 def _select(connection: sqlite3.Connection, where: str, *values: object) -> list[tuple[int, StoredAnswer]]:

@@ -127,7 +127,7 @@ def judge_command(
     from rankdev.judging.page import read_guidelines
     from rankdev.judging.quality import read_gold
     from rankdev.judging.sessions import Session
-    from rankdev.judging.store import Store, StoredAnswer
+    from rankdev.judging.store import Store
 
     if public_url is not None:
         check_public_url(public_url)
@@ -147,7 +147,7 @@ def judge_command(
         refuse_unused("goal", "top", "runs", "measure", "error", "gold", beside="check")
         repeats = check_whole("repeats", goal["repeats"], 1)
         store = Store(database)
-        before = [StoredAnswer(*row) for row in store.answers().iter_rows()]
+        before = store.given()
         strategy = CheckStrategy(shown.pool, check, before, repeats=repeats)
     else:
         strategy = _strategy(shown.pool, **goal)
