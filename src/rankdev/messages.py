@@ -165,13 +165,11 @@ SENTENCES = {
     "not-of-chat": "the reply is {value!r}; is this the address of a chat API?",
     "not-saved": "nothing can be saved ({why})",
     "other-answer": "this request was made before, with another answer; load the page again",
-    "reply-cut-off": "it was cut off: give `options={{'max_tokens': …}}` a larger number",
+    "reply-cut-off": "it was cut off: give `max_tokens` a larger number, or leave it out",
     "request-rejected": "the request is rejected ({status}); check address, model and account",
     "server-busy": "the server is not available ({status})",
     "silent-judge": "the judge gave no answer to {count} questions in a row; the last: {why}; {answers:other_answer is}"
     " in {kept}",
-    "tokens-spent": "another call may exceed the budget of {budget:token}",
-    "uncounted-tokens": "the server does not count tokens; leave `budget_tokens` out",
     "url-with-more": "`{name}` must have no password, ? or #; set RANKDEV_API_KEY, or give `key`",
     # judging: items, people and the page
     "bad-link": "the link is incomplete, or no longer valid: open it exactly as it was given, or ask for another",

@@ -15,7 +15,7 @@ class Chat:
     """Answers as a model does; ``script`` is what it does first, one entry per call, ahead of the model.
 
     An entry is a text (the reply), a status, ``(status, headers)``, ``(status, headers, JSON)``, bytes (the body), a
-    dict (the JSON), "CUT", "TRICKLE" or "GONE". ``better(query, a, b)`` is the chance that a, shown first, is
+    dict (the JSON), "CUT", "TRICKLE", "HANG" or "GONE". ``better(query, a, b)`` is the chance that a, shown first, is
     preferred. What a model does with a pair depends on the pair, its order and the seed only, not on when it is asked.
     """
 
@@ -63,6 +63,9 @@ class Handler(BaseHTTPRequestHandler):
             return self.send(401, {"error": {"message": said}})
         what = chat.reply(body)
         match what:
+            case "HANG":
+                time.sleep(1)
+                self.close_connection = True
             case "GONE":
                 self.close_connection = True
             case "CUT":

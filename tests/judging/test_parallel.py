@@ -183,7 +183,7 @@ KILLED = """
 import os, sys
 import rankdev as rd
 from rankdev.judging import ChatJudge
-judge = ChatJudge(sys.argv[1], model="small", wait=0.0)
+judge = ChatJudge(sys.argv[1], model="small")
 rd.collect(judge, {"q": list("hcafbgde"), "r": list("stuv")}, file=sys.argv[2], parallel=4, budget=24, repeats=1)
 """
 
@@ -206,7 +206,7 @@ def test_killed_while_asking_and_resumed(tmp_path):
         assert set(before) < set(chat.asked)
         chat.asked.clear()
         chat.better = lambda query, a, b: float(a < b)
-        judge = ChatJudge(chat.url, model="small", wait=0.0)
+        judge = ChatJudge(chat.url, model="small")
         found = rd.collect(judge, ITEMS, file=path, parallel=4, budget=24, repeats=1)
     assert not set(before) & set(chat.asked)
     pairs = [(answer.query, frozenset((answer.first, answer.second))) for answer in found.answers]

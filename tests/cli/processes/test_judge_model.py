@@ -60,14 +60,12 @@ def test_a_model_answers_into_the_database_and_resumes(rankdev, items, folder):
     assert rankdev("refs", "preferences", "judged.db", "-o", "refs.jsonl").status == 0
 
 
-def test_a_budget_ends_it_cleanly(rankdev, items):
+def test_fields_of_the_requests_are_options(rankdev, items):
+    more = ["--temperature", "0", "--max-tokens", "9", "--option", "top_p=0.5", "--option", "stop=\\n"]
     with chatting() as chat:
-        done = rankdev(*asked(chat, "--budget-tokens", "450", "--parallel", "2"))
-    assert done.status == 0
-    assert (
-        "4 answers of small in judged.db; another call may exceed the budget of 450 tokens; 4 calls, 404 tokens"
-        in done.err
-    )
+        assert rankdev(*asked(chat, "--budget", "2", *more)).status == 0
+    fields = {name: value for name, value in chat.requests[0].items() if name not in ("model", "messages")}
+    assert fields == {"temperature": 0, "max_tokens": 9, "top_p": 0.5, "stop": "\\n"}
 
 
 @pytest.mark.parametrize(
@@ -90,6 +88,8 @@ def test_failures_are_one_line(rankdev, items, script, said):
         (["--model", "http://127.0.0.1:1/v1", "m", "--port", "80"], "--port"),
         (["--model", "http://127.0.0.1:1/v1", "m", "--budget", "0"], "budget"),
         (["--model", "http://127.0.0.1:1/v1", " m"], "name"),
+        (["--model", "http://127.0.0.1:1/v1", "m", "--option", "top_p"], "--option"),
+        (["--temperature", "0"], "--temperature"),
     ],
 )
 def test_wrong_options_are_one_line(rankdev, items, options, said):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import sys
 import webbrowser
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 PAGE_OPTIONS = ("check", "host", "port", "public_url", "no_browser", "grades")
 TEAM_OPTIONS = ("judges", "gold")
-MODEL_OPTIONS = ("parallel", "budget", "both_orders", "budget_tokens")
+MODEL_OPTIONS = ("parallel", "budget", "both_orders", "temperature", "max_tokens", "fields")
 
 
 def page_options(command: Any) -> Any:
@@ -57,7 +58,16 @@ def team_options(command: Any) -> Any:
 def model_options(command: Any) -> Any:
     """Add the options of --model, which ``rankdev help models`` explains."""
     for option in (
-        click.option("--budget-tokens", cls=SharedOption, type=int, help="With --model: maximum number of tokens."),
+        click.option(
+            "--option",
+            "fields",
+            cls=SharedOption,
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="With --model: a field of the requests; repeat.",
+        ),
+        click.option("--max-tokens", cls=SharedOption, type=int, help="With --model: longest reply."),
+        click.option("--temperature", cls=SharedOption, type=float, help="With --model: randomness of replies."),
         click.option("--both-orders", cls=SharedOption, is_flag=True, help="With --model: ask in both orders."),
         click.option("--budget", cls=SharedOption, type=int, help="With --model: maximum number of questions."),
         click.option(
@@ -304,7 +314,9 @@ def ask_model(
     parallel: int,
     budget: int | None,
     guidelines: str | None,
-    **options: Any,
+    both_orders: bool,
+    fields: Sequence[str],
+    **more: float | None,
 ) -> None:
     """Ask a language model, and keep its answers in the database under its name."""
     from rankdev.judging.chat import ChatJudge
@@ -312,8 +324,15 @@ def ask_model(
     from rankdev.judging.store import Store
 
     url, name = model
-    options |= {"texts": shown.texts(), "query_texts": shown.query_text}
-    judge = ChatJudge(url, model=name, instructions=guidelines, **options)
+    judge = ChatJudge(
+        url,
+        model=name,
+        texts=shown.texts(),
+        query_texts=shown.query_text,
+        instructions=guidelines,
+        both_orders=both_orders,
+        options={name: value for name, value in more.items() if value is not None} | _fields(fields),
+    )
     Store(database).close()  # a database, whatever its name
     pool = shown.pool
     interrupted = None
@@ -328,6 +347,20 @@ def ask_model(
     write_line(f"{counted(found.asked, 'answer')} of {name} in {database}; {found.stopped}; {_used(judge.usage)}")
     if interrupted is not None:
         raise interrupted
+
+
+def _fields(given: Sequence[str]) -> dict[str, Any]:
+    """Read fields of requests, each a name and a value: JSON, or else text."""
+    found: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise UsageError("bad-value", name="--option", value=text, expected="NAME=VALUE, such as top_p=0.5")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
 
 
 @contextmanager

@@ -9,22 +9,21 @@ import random
 import ssl
 import time
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from threading import Lock
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from rankdev.errors import DataError, Note, UsageError, printable, warn
 
 KEY = "RANKDEV_API_KEY"
 LARGEST = 4_000_000  # bytes of a reply
+WAIT = 1.0  # seconds before the first retry; doubled each time
+LONGEST_WAIT = 60.0
 LONGEST_PAUSE = 600.0  # seconds that a server may ask for
-SLOWEST = 60.0  # seconds between retries, unless the server asks for more
 AGAIN = {408, 409, 425, 429}  # and all from 500
 REFUSED = {401, 403}
 LASTING = {402, 404}  # no credit, no such address or model
@@ -37,36 +36,11 @@ class RejectedError(DataError):
 
 
 class _FailedError(Exception):
-    """A failure that may pass; ``pause`` is what the server asks for."""
+    """A failure that may pass; where the address is wrong it does not, unless the server is ``busy``."""
 
     def __init__(self, why: Note, pause: float = 0.0, *, busy: bool = False) -> None:
         super().__init__(why)
         self.why, self.pause, self.busy = why, pause, busy
-
-
-class Secret:
-    """A key that is not shown, pickled or copied into messages."""
-
-    def __init__(self, value: str) -> None:
-        self._value = value
-
-    def __repr__(self) -> str:
-        return "…"
-
-    def __reduce__(self) -> tuple[type[Secret], tuple[str]]:
-        return Secret, ("",)  # a pickle may end up in a file
-
-    def header(self) -> dict[str, str]:
-        """Return the header of a request."""
-        return {"Authorization": f"Bearer {self._value}"} if self._value else {}
-
-    def removed(self, value: Any) -> Any:
-        """Return a text, or what was read as JSON, without the key."""
-        if isinstance(value, dict):
-            return {self.removed(name): self.removed(each) for name, each in value.items()}
-        if isinstance(value, list):
-            return [self.removed(each) for each in value]
-        return value.replace(self._value, "…") if self._value and isinstance(value, str) else value
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -81,83 +55,70 @@ class Endpoint:
     """An address to which JSON is posted; any number of threads may use it at once."""
 
     url: str
-    key: Secret
-    _: KW_ONLY
+    key: str = field(repr=False)
     timeout: float
     retries: int
-    wait: float
-    seed: int
     retried: int = 0
     worked: bool = False  # once it has, failures are more likely to pass
     _ready: float = 0.0  # when the server wants to be asked again
     _lock: Any = field(default_factory=Lock, repr=False)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_lock": None, "_ready": 0.0}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        vars(self).update({**state, "_lock": Lock()})
-
     def post(self, body: Mapping[str, Any], label: str) -> dict[str, Any]:
-        """Post, with retries where they may help; ``label`` and the seed determine the waiting times."""
+        """Post, with retries where they may help; ``label`` determines the waiting times."""
         content = json.dumps(body, ensure_ascii=True).encode()
-        chance = random.Random(f"{self.seed} {label}")
-        for attempt in range(self.retries + 1):
+        chance = random.Random(label)
+        attempt = 0
+        while True:
             time.sleep(max(0.0, self._ready - time.monotonic()))
             try:
                 found = self._once(content)
             except _FailedError as failed:
-                if attempt == self.retries or not (self.worked or failed.busy):
-                    raise DataError("call-failed", path=self.url, why=failed.why, times=attempt + 1) from None
-                pause = min(self.wait * 2**attempt, SLOWEST) * (0.5 + 0.5 * chance.random())
+                attempt += 1
+                if attempt > self.retries or not (self.worked or failed.busy):
+                    raise DataError("call-failed", path=self.url, why=failed.why, times=attempt) from None
                 with self._lock:
                     self.retried += 1
                     if failed.pause:
                         self._ready = max(self._ready, time.monotonic() + failed.pause)
-                time.sleep(pause)
+                time.sleep(min(WAIT * 2 ** (attempt - 1), LONGEST_WAIT) * (0.5 + 0.5 * chance.random()))
             else:
                 self.worked = True
                 return found
-        raise AssertionError  # the last failure was raised
 
     def _once(self, content: bytes) -> dict[str, Any]:
         """Post once; a failure that may pass is a ``_FailedError``."""
-        headers = {"Content-Type": "application/json", "Accept": "application/json", **self.key.header()}
-        request = Request(self.url, content, headers, method="POST")
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        local = urlsplit(self.url).hostname in LOCAL  # no proxy leads to this machine
+        opener = build_opener(_NoRedirect, ProxyHandler({}) if local else ProxyHandler())
         until = time.monotonic() + self.timeout
         try:
-            with self._opener().open(request, timeout=self.timeout) as response:
-                body = _read(response, until)
+            with opener.open(Request(self.url, content, headers, method="POST"), timeout=self.timeout) as response:
+                body = self._without_key(_read(response, until).decode(errors="replace"))
         except HTTPError as error:
             with error:
                 raise self._refusal(error) from None
-        except TimeoutError:
-            raise _FailedError(Note("no-reply", seconds=self.timeout)) from None
         except (URLError, OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", None) or error
+            if isinstance(reason, TimeoutError):
+                raise _FailedError(Note("no-reply", seconds=self.timeout), busy=True) from None
             if isinstance(reason, ssl.SSLCertVerificationError):
                 raise DataError("no-connection", path=self.url, why=f"certificate: {reason.verify_message}") from None
-            if isinstance(reason, TimeoutError):
-                raise _FailedError(Note("no-reply", seconds=self.timeout)) from None
-            why = self.key.removed(f"{type(reason).__name__}: {reason}".removesuffix(": "))
+            why = self._without_key(f"{type(reason).__name__}: {reason}".removesuffix(": "))
             raise _FailedError(Note("no-connection", why=why)) from None
         try:
-            found = self.key.removed(json.loads(body))
+            found = json.loads(body)
         except (ValueError, RecursionError):
-            found = self.key.removed(body.decode(errors="replace"))
+            found = body
         if not isinstance(found, dict):
             raise _FailedError(Note("not-of-chat", value=found))
         return found
 
-    def _opener(self) -> OpenerDirector:
-        """Follow no redirects, and use no proxy to reach this machine."""
-        local = urlsplit(self.url).hostname in LOCAL
-        return build_opener(_NoRedirect, ProxyHandler({}) if local else ProxyHandler())
-
     def _refusal(self, error: HTTPError) -> Exception:
         code, said = _message(error)
         status = f"{error.code} {HTTPStatus(error.code).phrase}" if error.code in set(HTTPStatus) else f"{error.code}"
-        status += self.key.removed(said)
+        status += self._without_key(said)
         pause = _pause(error.headers.get("Retry-After", ""))
         busy = (error.code in AGAIN or error.code >= 500) and code not in SPENT
         if busy and pause <= LONGEST_PAUSE:
@@ -170,8 +131,12 @@ class Endpoint:
         lasting = error.code < 400 or error.code in LASTING or code in SPENT or not self.worked
         return (DataError if lasting else RejectedError)("request-rejected", **where)
 
+    def _without_key(self, text: str) -> str:
+        """Remove the key from what a server says, which may end up in a file."""
+        return text.replace(self.key, "…") if self.key else text
 
-def endpoint(url: object, path: str, key: str | None, **options: Any) -> Endpoint:
+
+def endpoint(url: object, path: str, key: str | None, *, timeout: float, retries: int) -> Endpoint:
     """Check address and key; the key is an argument or in the environment."""
     given = os.environ.get(KEY, "") if key is None else key
     if not isinstance(given, str) or not given.isascii() or not given.isprintable() or " " in given:
@@ -188,8 +153,7 @@ def endpoint(url: object, path: str, key: str | None, **options: Any) -> Endpoin
         raise UsageError("url-with-more", name="url")
     if given and parts.scheme == "http" and parts.hostname not in LOCAL:
         warn("key-unencrypted", host=parts.hostname)
-    address = str(url).rstrip("/")
-    return Endpoint(address if address.endswith(path) else address + path, Secret(given), **options)
+    return Endpoint(str(url).rstrip("/").removesuffix(path) + path, given, timeout, retries)
 
 
 def _read(response: http.client.HTTPResponse, until: float) -> bytes:
@@ -219,13 +183,8 @@ def _message(error: HTTPError) -> tuple[str, str]:
 
 
 def _pause(header: str) -> float:
-    """Return the seconds of a Retry-After: a number, or a date."""
+    """Return the seconds of a Retry-After; a date, which is rare, is not waited for."""
     try:
         return max(0.0, float(header))
     except ValueError:
-        pass
-    try:
-        then = parsedate_to_datetime(header)
-    except ValueError:
         return 0.0
-    return max(0.0, ((then if then.tzinfo else then.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds())
