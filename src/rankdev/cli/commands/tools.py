@@ -63,9 +63,9 @@ def _save(folder: Path, target: Path) -> None:
             there = target / source.name
             if there.exists() and (there.is_dir() or there.read_bytes() != source.read_bytes()):
                 raise UsageError("other-file", path=there)
-        for source in sorted(folder.iterdir()):
+        for source in folder.iterdir():
             (target / source.name).write_bytes(source.read_bytes())
-            click.echo(target / source.name)
+        click.echo(f"{target}: places.jsonl, nearest.run, popular.run, blended.run and others")
     except OSError as error:
         raise UsageError("cannot-write", path=target, why=error.strerror) from None
 
