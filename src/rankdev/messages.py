@@ -324,14 +324,11 @@ SENTENCES = {
     "not-a-record": "expected records such as {{'query': …, 'winner': …}}; got {value!r}",
     "not-a-row": "expected (query, winner, loser) or (…, worker), all alike; got {value!r}",
     "not-rows": "expected rows (query, winner, loser) or records; got {value!r}; read a file with read_preferences",
-    "not-two-items": "expected two of its items; got {a!r} and {b!r}",
     "order-unknown": "the judgments do not record which item was shown first; use columns a and b for the two items in"
     " order, or a column 'first'",
     "position-or-degree": "{name} has only the values {values:and}, which may be positions or degrees of preference;"
     " choose `values='position'`, 'graded' or 'graded-first'",
     "query-taken": "query {query!r} already exists, so a group cannot be given that name; rename it",
-    "scores-of-orders": "expected a finite score for each of {orders} orders and of two or more systems; got shape"
-    " {shape}",
     "self-compared": "item {item!r} is compared with itself",
     "unconnected": "its items fall into {groups} groups that were never compared with each other, so no order of all"
     " exists, such as {one:some} and {other:some}; add comparisons between them, or choose `disconnected='split'` (one"

@@ -71,6 +71,3 @@ def test_a_pool_takes_runs_of_one_name_from_several_folders(rankdev, folder):
     (folder / "one/bm25.run").write_text("q Q0 a 1 2 t\n")
     (folder / "two/bm25.run").write_text("q Q0 b 1 2 t\n")
     assert rankdev("pool", "one/bm25.run", "two/bm25.run", "-o", "both.jsonl").err == "rankdev: 2 items of 1 query\n"
-    decide = ("--goal", "decide", "-m", "RDQ@5", "--run", "one/bm25.run", "--run", "two/bm25.run")
-    done = rankdev("judge", "both.jsonl", "--db", "j.sqlite", *decide)
-    assert (done.status, "one/bm25.run and two/bm25.run" in done.err) == (2, True)

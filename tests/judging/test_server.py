@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from itertools import groupby
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
@@ -16,11 +15,10 @@ from click.testing import CliRunner
 
 import rankdev as rd
 from rankdev.cli import cli
-from rankdev.judging._owner import EXPORTS, results
+from rankdev.judging._owner import EXPORTS
 from rankdev.judging._screens import LOOKING
-from rankdev.judging._strategies import DecisionStrategy, SystemScores
 from rankdev.judging.items import read_items
-from rankdev.judging.sessions import LEAST, Session
+from rankdev.judging.sessions import LEAST
 from rankdev.judging.store import Store, StoredAnswer
 from tests.judging.serving import Client, serving, written
 from tests.raising import noted, raises
@@ -169,72 +167,6 @@ def test_what_a_format_cannot_hold_is_refused(rows, name, message, tmp_path):
     assert not (tmp_path / name).exists()
 
 
-def test_the_page_can_ask_what_decides(tmp_path):
-    rows = [{"query": f"q{q}", "item": item} for q in range(3) for item in "abcd"]
-    items = read_items(written(tmp_path / "items.jsonl", rows))
-    runs = {"good": {f"q{q}": list("abcd") for q in range(3)}, "poor": {f"q{q}": list("dcba") for q in range(3)}}
-    scores = SystemScores.of(items.pool.items, runs, "RDQ@3")
-    strategy = DecisionStrategy(items.pool, scores, 0.05, repeats=2, seed=0)
-    store = Store(tmp_path / "j.sqlite")
-    session = Session(items, store, strategy, least=0)
-    for number in range(200):
-        name = ("ann", "bob")[number % 2]
-        question = session.question(name)["question"]
-        if question is None:
-            break
-        first, second = (side["item"] for side in question["sides"])
-        about = {"query": question["query"]["id"], "first": first, "second": second, "comment": ""}
-        session.answer(name, str(number), {**about, "outcome": "first" if first < second else "second"})
-    assert strategy.verdict().best == 0
-    assert strategy.verdict().probability > 0.95
-    assert number < 36
-    seen = results(session, None)["verdict"]
-    assert seen.startswith(
-        ("good is better than poor with probability 0.9", "good is better than poor with probability more")
-    )
-    assert "after every answer" in seen
-    assert session.question("ann")["progress"]["decided"] is True
-    assert "good" not in json.dumps(session.question("ann"))  # which system leads might sway a judge
-    session.close()
-    store.close()
-
-
-def queries_in_a_row(session, judges=("ann",), most=60):
-    """Ask judges in turn, who answer by name; the queries that the first was asked about."""
-    asked = []
-    for number in range(most):
-        name = judges[number % len(judges)]
-        question = session.question(name)["question"]
-        if question is None:
-            break
-        if name == judges[0]:
-            asked.append(question["query"]["id"])
-        first, second = (side["item"] for side in question["sides"])
-        about = {"query": question["query"]["id"], "first": first, "second": second, "comment": ""}
-        session.answer(name, f"{name}{number}", {**about, "outcome": "first" if first < second else "second"})
-    return [len(list(row)) for _, row in groupby(asked)]
-
-
-@pytest.mark.parametrize("stay", [1, 5])
-def test_a_judge_stays_within_a_query_for_a_while(tmp_path, monkeypatch, stay):
-    monkeypatch.setattr("rankdev.judging._questions.STAY", stay)
-    monkeypatch.setattr("rankdev.preferences.decision.STAYING", 0.0)
-    rows = [{"query": f"q{q}", "item": item} for q in range(6) for item in "abcdefghi"]
-    items = read_items(written(tmp_path / "items.jsonl", rows))
-    runs = {
-        "one": {f"q{q}": list("bacdfeghi") for q in range(6)},
-        "two": {f"q{q}": list("abdcefhgi") for q in range(6)},
-    }
-    strategy = DecisionStrategy(items.pool, SystemScores.of(items.pool.items, runs, "RDQ@5"), 1e-9, repeats=1, seed=0)
-    store = Store(tmp_path / "j.sqlite")
-    session = Session(items, store, strategy, least=0)
-    rows = queries_in_a_row(session, most=40)  # of 216 pairs: no query runs out of them
-    session.close()
-    store.close()
-    assert sum(rows) == 40
-    assert (min(rows[:-1]) >= 5) == (stay == 5)
-
-
 def test_progress_says_what_is_left_for_whom(server):
     ann, bob = Client(server), Client(server, "bob")
     first = ann.post("next")[1]["progress"]
@@ -244,7 +176,6 @@ def test_progress_says_what_is_left_for_whom(server):
     bob.answer(bob.next())
     assert [client.post("next")[1]["progress"]["judges"] for client in (ann, bob)] == [2, 2]
     assert ann.post("next")[1]["progress"]["yours"] == 7
-    assert "decided" not in first
 
 
 @pytest.mark.parametrize(
@@ -427,8 +358,7 @@ def test_the_command_keeps_what_it_called_saved(end, status, says, tmp_path):
 @pytest.mark.parametrize(
     ("options", "kind"),
     [
-        (["--goal", "decide"], "needs-runs"),
-        (["--run", "a.run"], "not-needed"),
+        (["--top", "3"], "not-needed"),
         (["--goal", "top", "--top", "0"], "not-whole"),
         (["--port", "99999"], "no-server"),
     ],

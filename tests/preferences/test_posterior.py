@@ -1,7 +1,6 @@
 """Expectation propagation against numerical integration over all strengths, and what is learnt from all queries."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,10 +12,8 @@ from rankdev.preferences.expectation_propagation import (
     _tilted_in_parts,
     chances,
     propagate,
-    tie_divisor,
     tilted,
 )
-from rankdev.preferences.posterior import Posteriors
 
 
 def by_integration(answers, deviation, lapse, tie_rate, items, nodes=61):
@@ -122,82 +119,3 @@ def test_narrow_differences_are_integrated_as_well_with_fewer_nodes():
     assert few[0] == pytest.approx(many[0], abs=0.01)
     assert few[1] == pytest.approx(many[1], abs=0.02 * np.sqrt(many[2]).max())
     assert few[3] == pytest.approx(many[3], abs=0.02)
-
-
-def test_expected_ties_are_those_of_integration():
-    answers = Answers(*np.array([[[0]], [[1]]]), *np.array([[[3.0]], [[1.0]], [[2.0]]]))
-    found = propagate(answers, Prior(np.zeros((1, 2)), np.ones(1), np.zeros(1), 0.7))
-    d = np.linspace(-12, 12, 20_001)
-    mean = found.mean[0, 0] - found.mean[0, 1]
-    spread = np.sqrt(found.covariance[0, 0, 0] + found.covariance[0, 1, 1] - 2 * found.covariance[0, 0, 1])
-    expected = 6 * integrate.trapezoid(stats.norm.pdf(d, mean, spread) / (2 * np.cosh(d / 2) + 0.7), d)
-    assert tie_divisor(answers, found, 0.7)[0] == pytest.approx(expected, rel=1e-3)
-
-
-def consistent(posteriors, query, pairs):
-    for i, j in pairs:
-        posteriors.tell(query, min(i, j), max(i, j))
-
-
-def test_taking_an_answer_back_undoes_it():
-    given, undone = Posteriors([5]), Posteriors([5])
-    for posteriors in (given, undone):
-        consistent(posteriors, 0, [(0, 1), (1, 2), (2, 3), (3, 4)])
-    undone.tell(0, 4, 0)
-    assert undone[0].strength[4] > given[0].strength[4]
-    undone.tell(0, 4, 0, times=-1)
-    assert undone[0].strength == pytest.approx(given[0].strength, abs=0.02)
-
-
-@pytest.mark.parametrize(("spread", "lapse", "tie_rate"), [(25.0, 0.0, 0.0), (4.0, 0.15, 0.0), (1.5, 0.0, 1.0)])
-def test_samples_follow_the_posterior_where_the_answers_are_consistent(spread, lapse, tie_rate):
-    """Compared with draws from the prior, weighted by the likelihood of the answers."""
-    told = [(0, 1, 0), (1, 2, 0), (2, 3, 0), (0, 2, 0), (3, 4, 1 if tie_rate else 0)]
-    posteriors = Posteriors([5])
-    for i, j, tie in told:
-        posteriors.tell(0, i, j, tie=bool(tie))
-    mixture = posteriors[0]
-    i, j = np.array([row[:2] for row in told]).T
-    tied = [row[2] for row in told]
-    number = Answers(i[None], j[None], 1.0 - np.array([tied]), np.zeros((1, 5)), 1.0 * np.array([tied]))
-    found = propagate(number, Prior(np.zeros((1, 5)), np.array([spread]), np.array([lapse]), tie_rate))
-    one = replace(
-        mixture,
-        weight=np.ones(1),
-        spread=np.array([spread]),
-        lapse=np.array([lapse]),
-        tie_rate=tie_rate,
-        mean=found.mean,
-        covariance=found.covariance,
-    )
-    rng = np.random.default_rng(5)
-    prior = spread * rng.standard_normal((100_000, 5))
-    win, _, tie = chances(prior[:, i] - prior[:, j], lapse, tie_rate)
-    weight = np.where(tied, tie if tie_rate else win, win).prod(axis=1)
-    above = np.array([weight @ (prior[:, a] > prior[:, b]) for a, b in itertools.combinations(range(5), 2)])
-    exact = above / weight.sum()
-    noise = rng.standard_normal((8000, 5))
-    drawn, plain = one.sample(noise, rng, np.arange(5))[0], one.draw(noise)[0]
-    off = [
-        np.array([np.mean(x[:, a] > x[:, b]) for a, b in itertools.combinations(range(5), 2)]) - exact
-        for x in (drawn, plain)
-    ]
-    assert np.abs(off[0]).max() < 0.03
-    if spread == 25.0:  # the normal approximation has too many pairs in the wrong order
-        assert off[1].mean() < 2 * off[0].mean() - 0.01
-
-
-@pytest.mark.parametrize(
-    ("won", "lost", "deviation", "tie_rate", "truth"),
-    [
-        ([0, 2, 0, 0, 4, 0], [2, 4, 2, 6, 2, 6], 60.0, 0.5, -28.7),  # evidence by 4 million draws of strengths
-        ([6, 0, 4, 4, 2, 2], [0, 6, 2, 2, 0, 0], 12.0, 0.68, -29.4),
-    ],
-)
-def test_sites_that_run_away_are_found_by_their_evidence(won, lost, deviation, tie_rate, truth):
-    first, second = np.triu_indices(4, 1)
-    answers = Answers(first[None], second[None], *np.array([won, lost, [0] * 6], float)[:, None])
-    prior = Prior(np.zeros((1, 4)), np.array([deviation]), np.array([0.05]), tie_rate)
-    found = propagate(answers, prior, sweeps=8, tolerance=1e-3)
-    assert abs(found.evidence[0] - truth) < 6  # it was above 10⁸
-    assert np.abs(found.mean).max() < deviation

@@ -213,7 +213,7 @@ def measure_option(default: Sequence[str], **kwargs: Any) -> Callable[..., Any]:
     return lambda command: option(import_option(command))
 
 
-def one_measure_option(default: str | None, help: str) -> Callable[..., Any]:
+def one_measure_option(default: str, help: str) -> Callable[..., Any]:
     """Add -m for a single measure, and --import."""
     option = click.option(
         "-m",

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 EXPORTS = (*ENDINGS, ".txt")
 SPREADSHEETS = (".csv", ".tsv")
-AT_ANY_TIME = "You may look after every answer: a posterior probability remains valid whenever you stop."
 COMMENTS = 50  # the last ones are shown; all are exported
 Reply = tuple[bytes, str]
 
@@ -54,7 +53,6 @@ def results(session: Session, query: object) -> dict[str, Any]:
         "query": chosen,
         "tiers": _tiers(session, judgments, chosen),
         "left_out": left_out,
-        "verdict": None if session.questions.verdict is None else f"{session.questions.verdict} {AT_ANY_TIME}",
         **session.questions.state,
     }
 

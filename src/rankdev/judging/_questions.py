@@ -13,10 +13,8 @@ from typing import Any
 
 from rankdev.judging._screens import MANY, Judge, PairScreen
 from rankdev.judging._strategies import Strategy
-from rankdev.judging.collect import leading
 from rankdev.judging.items import Pair, sorted_pair
 from rankdev.judging.quality import GOLD_SHARE
-from rankdev.judging.result import Better
 from rankdev.judging.store import StoredAnswer
 
 STAY = 5  # pairs of one query in a row, before another may be chosen
@@ -45,7 +43,6 @@ class Questions:
         self._work = Condition(self._lock)
         self._total = 0
         self._state: dict[str, Any] = {}
-        self._verdict: Better | None = None
         self._unsettled: frozenset[str] = frozenset()
         self._closed = False
         self._recall(before)
@@ -58,11 +55,6 @@ class Questions:
     def state(self) -> dict[str, Any]:
         """Counts of queries unsettled and given up, and of judgments left; and the fraction expected to be wrong."""
         return self._state
-
-    @property
-    def verdict(self) -> Better | None:
-        """The system that leads, where the goal is to decide between systems; not for judges, whom it might sway."""
-        return self._verdict
 
     @property
     def unsettled(self) -> frozenset[str]:
@@ -259,11 +251,8 @@ class Questions:
                 "low": left.low,
                 "high": left.high,
             }
-            verdict = leading(self.strategy)
-            if verdict is not None:
-                state["decided"] = not unsettled
             with self._lock:
-                self._state, self._verdict, self._unsettled = state, verdict, frozenset(unsettled)
+                self._state, self._unsettled = state, frozenset(unsettled)
                 for screen in self._screens.values():
                     screen.ready = [pair for pair in screen.ready if pair[0] in unsettled]
 

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from rankdev._common.arrays import Floats, Ints
-from rankdev.data.files import load_runs
-from rankdev.errors import DataError, UsageError
-from rankdev.judging.items import Pair, Pool, sorted_pair
+from rankdev._common.arrays import Floats
+from rankdev.judging.items import Pair, Pool
 from rankdev.judging.progress import Progress, Rule
-from rankdev.measures import Measure, parse
-from rankdev.measures.match import Ideals, Match
-from rankdev.preferences.decision import Decision, Scorer, Verdict
 
 PER_ITEM = 0.8  # judgments per query, of n log₂ n, before any query is finished
 
@@ -161,123 +156,3 @@ class OrderStrategy:
     def _pair(self, query: str, a: str, b: str) -> tuple[int, int]:
         i, j = self.places[query][a], self.places[query][b]
         return min(i, j), max(i, j)
-
-
-class DecisionStrategy:
-    """Asks what is most informative about which system is better, until the conclusion is rarely wrong (``error``)."""
-
-    def __init__(self, pool: Pool, scores: Scorer, error: float, *, repeats: int, seed: int) -> None:
-        self.pool, self.scores, self.error, self.repeats = pool, scores, error, repeats
-        self.decision = Decision(pool.start(), scores, seed=seed)
-        self.asked: dict[Pair, float] = {}
-
-    def ask(
-        self,
-        skip: Collection[Pair] = (),
-        under_way: Collection[Pair] = (),
-        *,
-        stay: str | None = None,
-    ) -> Pair | None:
-        """Return the most informative pair; see :class:`Strategy`."""
-        skipped = [pair for pair in [*skip, *under_way] if self.asked.get(sorted_pair(pair), 0) < self.repeats]
-        for pair in skipped:
-            self.decision.close(*pair)
-        try:
-            return self.decision.ask(stay)
-        finally:
-            for pair in skipped:
-                self.decision.close(*pair, closed=False)
-
-    def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
-        """Take an answer into account; see :class:`Strategy`."""
-        self.decision.tell(query, winner, loser, tie=tie, times=times)
-        pair = sorted_pair((query, winner, loser))
-        self.asked[pair] = self.asked.get(pair, 0) + times
-        self.decision.close(*pair, closed=self.asked[pair] >= self.repeats)
-
-    def verdict(self) -> Verdict:
-        """Return the leading system, and the probability that it is better."""
-        return self.decision.verdict()
-
-    def unsettled(self) -> list[str]:
-        """List all queries until the decision is reached."""
-        return [] if self.verdict().probability >= 1 - self.error else list(self.pool.items)
-
-    def given_up(self) -> dict[str, float]:
-        """Return nothing: an undecided pair of systems needs all answers that there are."""
-        return {}
-
-    def errors(self) -> dict[str, float]:
-        """Return the probability that the conclusion is wrong, the same for all queries."""
-        return dict.fromkeys(self.pool.items, 1 - self.verdict().probability)
-
-    def strengths(self) -> dict[str, Floats]:
-        """Return the expected strength of each item; see :class:`Strategy`."""
-        return self.decision.strengths()
-
-    def left(self) -> Left:
-        """Estimate how many judgments are left; at most those that may be asked."""
-        pairs = sum(len(items) * (len(items) - 1) // 2 for items in self.pool.items.values())
-        allowed = pairs * self.repeats - int(sum(self.asked.values()))
-        about = int(np.ceil(min(self.decision.left(1 - self.error), allowed)))
-        return Left(about, min(1, about), allowed)
-
-
-@dataclass(frozen=True, eq=False)
-class SystemScores:
-    """``scores(query, orders)`` returns the systems' scores for orders of the query's items, best first."""
-
-    systems: tuple[str, ...]
-    measure: Measure
-    found: Mapping[str, list[tuple[Ints, Ints, int]]]  # by query and system: items, their positions, items returned
-
-    @classmethod
-    def of(cls, items: Mapping[str, list[str]], runs: Any, measure: str | Measure) -> SystemScores:
-        """Find the positions of the items of each query in each run."""
-        if not isinstance(runs, Mapping):
-            raise UsageError("needed", name="runs", use="goal='decide'")
-        if len(runs) < 2:
-            raise UsageError("too-few", what="a decision", least=2, unit="run", count=len(runs))
-        wanted = parse(measure) if isinstance(measure, str) else measure
-        read = [*load_runs(runs).values()]
-        for system, run in zip(runs, read, strict=True):
-            if not any(query in run for query in items):
-                raise DataError("none-known", system=system, what="queries to be judged")
-        found = {
-            query: [_positions(run.get(query, []), names, wanted.reach) for run in read]
-            for query, names in items.items()
-        }
-        return cls(tuple(runs), wanted, found)
-
-    def __call__(self, query: str, orders: Ints) -> Floats:
-        """Score all systems under each order, a row of item numbers: ``[order, system]``."""
-        draws, n = orders.shape
-        place = np.empty_like(orders)
-        np.put_along_axis(place, orders, np.broadcast_to(np.arange(n), orders.shape), axis=1)
-        ideals = Ideals(np.arange(draws + 1) * n, np.tile(np.arange(1, n + 1), draws))
-        row = np.arange(draws)[:, None]
-        columns = [
-            self.measure.score(
-                Match(
-                    ideals,
-                    np.repeat(np.arange(draws), len(items)),
-                    np.tile(positions, draws),
-                    (row * n + place[:, items]).ravel(),
-                    np.full(draws, length),
-                )
-            )
-            for items, positions, length in self.found[query]
-        ]
-        return np.stack(columns, axis=1)
-
-
-def _positions(returned: list[str], names: list[str], reach: int | None) -> tuple[Ints, Ints, int]:
-    """Find where items first appear in the results of a system for a query."""
-    top, number = returned[:reach], {name: k for k, name in enumerate(names)}
-    first = {item: position for position, item in reversed(list(enumerate(top))) if item in number}
-    positions = sorted((position, number[item]) for item, position in first.items())
-    return (
-        np.array([item for _, item in positions], np.int64),
-        np.array([position for position, _ in positions], np.int64),
-        len(top),
-    )

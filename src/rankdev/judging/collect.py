@@ -13,14 +13,13 @@ import numpy as np
 from rankdev._common.checks import check_choice, check_number, check_path, check_seed, check_whole
 from rankdev.errors import Note, UsageError
 from rankdev.judging._asking import AnswerFile, BudgetSpentError, QuestionLoop
-from rankdev.judging._strategies import DecisionStrategy, OrderStrategy, Strategy, SystemScores
+from rankdev.judging._strategies import OrderStrategy
 from rankdev.judging.items import Pool
 from rankdev.judging.progress import Rule
-from rankdev.judging.result import Answer, Better, Collected, JudgeError
-from rankdev.measures import Measure
+from rankdev.judging.result import Answer, Collected, JudgeError
 from rankdev.preferences import Preferences
 
-GOALS = ("order", "top", "decide")
+GOALS = ("order", "top")
 OUT_OF_REACH = "more answers would hardly help"
 MOST_AT_ONCE = 1000
 
@@ -32,9 +31,7 @@ def collect(
     budget: int | None = None,
     goal: str = "order",
     top: int = 5,
-    runs: Any = None,
-    measure: str | Measure | None = None,
-    repeats: int | None = None,
+    repeats: int = 2,
     error: float | None = None,
     probability: float | None = None,
     file: str | os.PathLike[str] | None = None,
@@ -45,9 +42,9 @@ def collect(
 
     Every question is about the pair whose answer is expected to be most informative about the goal. Which of the two
     is shown first is random. The loop stops when the goal is reached: when at most a fraction ``error`` of the pair
-    relations, or of the top, is expected to be wrong, or the conclusion is wrong with a probability of at most
-    ``error``. It also stops when the budget is spent, when no pair is left, and, without a budget, when a query has
-    twice the answers that sorting needs. What is expected to be wrong is what :func:`rankdev.tiers` would say.
+    relations, or of the top, is expected to be wrong. It also stops when the budget is spent, when no pair is left,
+    and, without a budget, when a query has twice the answers that sorting needs. What is expected to be wrong is what
+    :func:`rankdev.tiers` would say.
 
     Parameters
     ----------
@@ -62,21 +59,15 @@ def collect(
     budget : int, optional
         Largest number of questions, those of earlier calls with the same file included; they are spread over all
         queries. Default: no limit, and one query is finished before the next.
-    goal : {"order", "top", "decide"}
-        Whether questions are about the order of all items, about the first ``top`` places, or about which of the
-        systems in ``runs`` is better by ``measure``.
+    goal : {"order", "top"}
+        Whether questions are about the order of all items, or about the first ``top`` places.
     top : int, default 5
         Places that count, for ``goal="top"``.
-    runs : dict of str to Run, path, table or dict, optional
-        Two or more systems, for ``goal="decide"``.
-    measure : str or Measure, optional
-        Measure of the systems, for ``goal="decide"``.
-    repeats : int, optional
-        How often a pair may be asked, each time in the other order; one question in eight is asked again. Default: 2,
-        but 1 for ``decide``.
+    repeats : int, default 2
+        How often a pair may be asked, each time in the other order; one question in eight is asked again.
     error : float, optional
-        Fraction of wrong pair relations that is accepted (``order``), of wrong items at the top (``top``), or
-        probability of a wrong conclusion (``decide``); below .5. Default: .05, but .1 of the top.
+        Fraction of wrong pair relations that is accepted (``order``), or of wrong items at the top (``top``); below .5.
+        Default: .05, but .1 of the top.
     probability : float, optional
         Continue until, in each query, every two neighbours (or the top and the rest) are separated with this
         probability too, as :func:`rankdev.tiers` states it; from .5 to 1. Default: until few are expected to be wrong.
@@ -92,7 +83,7 @@ def collect(
     Returns
     -------
     Collected
-        The answers, and the references or the decision they lead to.
+        The answers, and the references they lead to.
 
     Raises
     ------
@@ -110,12 +101,11 @@ def collect(
     """
     _check(judge, budget, goal)
     seed = check_seed(seed)
-    repeats = (1 if goal == "decide" else 2) if repeats is None else repeats
     pool = Pool.of(items)
-    rule = Rule(accepted_error(error, goal), _probability(probability, goal))
-    strategy = strategy_for(
-        pool, goal, rule, top=top, runs=runs, measure=measure, repeats=repeats, seed=seed, spread=budget is not None
-    )
+    if probability is not None:
+        probability = check_number("probability", probability, 0.5, 1)
+    rule = Rule(accepted_error(error, goal), probability)
+    strategy = strategy_for(pool, goal, rule, top=top, repeats=repeats, seed=seed, spread=budget is not None)
     parallel = check_whole("parallel", parallel, 1, MOST_AT_ONCE)
     kept = AnswerFile(check_path(file), pool, judge) if file is not None else None
     loop = QuestionLoop(judge, pool, strategy, kept, seed)
@@ -135,11 +125,10 @@ def collect(
             strengths=strategy.strengths(),
             errors=strategy.errors(),
             unsettled=(*strategy.unsettled(), *given_up),
-            verdict=leading(strategy),
             remarks=(*_remarks(pool, loop.answers), *_out_of_reach(given_up, pool), *loop.remarks()),
         )
 
-    reached = {"order": "order settled", "top": f"top {top} settled", "decide": "decision reached"}[goal]
+    reached = {"order": "order settled", "top": f"top {top} settled"}[goal]
     try:
         while budget is None or loop.asked < budget:
             if not strategy.unsettled():
@@ -170,34 +159,14 @@ def strategy_for(
     rule: Rule,
     *,
     top: int = 5,
-    runs: Any = None,
-    measure: str | Measure | None = None,
     repeats: int = 1,
     seed: int = 0,
     spread: bool = False,
-) -> Strategy:
+) -> OrderStrategy:
     """Make the strategy of a goal."""
     repeats = check_whole("repeats", repeats, 1)
-    if goal == "decide":
-        if measure is None:
-            raise UsageError("needed", name="measure", use="goal='decide'")
-        return DecisionStrategy(
-            pool, SystemScores.of(pool.items, runs, measure), rule.error, repeats=repeats, seed=seed
-        )
-    if runs is not None or measure is not None:
-        raise UsageError("not-needed", name="measure" if runs is None else "runs", use="goal='decide'")
     places = check_whole("top", top, 1) if goal == "top" else None
     return OrderStrategy(pool, replace(rule, top=places), repeats=repeats, seed=seed, spread=spread)
-
-
-def leading(strategy: Strategy) -> Better | None:
-    """Return the system that leads, where the goal is to decide between systems."""
-    if not isinstance(strategy, DecisionStrategy) or not isinstance(strategy.scores, SystemScores):
-        return None
-    systems = strategy.scores
-    found = strategy.verdict()
-    names = systems.systems
-    return Better(names[found.best], names[found.other], str(systems.measure), found.difference, found.probability)
 
 
 def _remarks(pool: Pool, answers: list[Answer]) -> tuple[str, ...]:
@@ -224,14 +193,6 @@ def _out_of_reach(given_up: dict[str, float], pool: Pool) -> tuple[str, ...]:
 def accepted_error(error: float | None, goal: str) -> float:
     """Check the fraction that may be wrong; by default one in twenty, at the top one in ten."""
     return (0.1 if goal == "top" else 0.05) if error is None else check_number("error", error, 0, 0.5)
-
-
-def _probability(probability: float | None, goal: str) -> float | None:
-    if probability is None:
-        return None
-    if goal == "decide":
-        raise UsageError("not-together", name="probability", other="goal='decide'")
-    return check_number("probability", probability, 0.5, 1)
 
 
 def _check(judge: object, budget: int | None, goal: str) -> None:

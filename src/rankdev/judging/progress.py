@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev.preferences.decision import all_pairs
 from rankdev.preferences.order import Order
 
 AGAIN = 8  # one question in so many is asked again, with sides changed: it shows whether the judge is consistent
@@ -29,6 +29,14 @@ class Rule:
     error: float = 0.05
     probability: float | None = None
     top: int | None = None  # number of places that count
+
+
+@lru_cache(16)
+def all_pairs(size: int) -> tuple[Ints, Ints]:
+    """Return the places of all pairs, kept once for all queries of a size: of 500 items they take 2 MB."""
+    i, j = np.triu_indices(size, 1)
+    i.flags.writeable = j.flags.writeable = False
+    return i, j
 
 
 class Progress:

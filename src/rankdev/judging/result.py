@@ -54,37 +54,6 @@ class Answer:
         return {name: value for name, value in vars(self).items() if name != "comment" or value}
 
 
-@dataclass(frozen=True)
-class Better:
-    """The leading system.
-
-    Attributes
-    ----------
-    system, other : str
-        The leading system and the next.
-    measure : str
-        Measure they are compared by.
-    difference : float
-        Expected difference of their means.
-    probability : float
-        Probability that ``system`` is better.
-    """
-
-    system: str
-    other: str
-    measure: str
-    difference: float
-    probability: float
-
-    def __str__(self) -> str:
-        """Return the conclusion as a sentence."""
-        chance = "more than 0.999" if self.probability >= 0.9995 else f"{self.probability:.3f}"
-        return (
-            f"{self.system} is better than {self.other} with probability {chance};"
-            f" {self.measure} differs by {self.difference:.4f}."
-        )
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Collected(Result):
     """What a judge was asked and answered, and why the loop stopped.
@@ -104,7 +73,7 @@ class Collected(Result):
     repeats : int
         How often a pair may be asked.
     error : float
-        Accepted fraction of wrong relations, or probability of a wrong conclusion.
+        Accepted fraction of wrong relations, or of wrong items at the top.
     probability : float or None
         Probability with which the fraction of wrong relations is at most ``error``; None: on average.
     seed : int
@@ -112,11 +81,9 @@ class Collected(Result):
     strengths : dict of str to ndarray
         Expected strength of each item, by which they are ordered, in the order of the pool.
     errors : dict of str to float
-        Fraction of pair relations expected to be wrong in each query (of the top; probability of a wrong conclusion).
+        Fraction of pair relations expected to be wrong in each query, or of the top.
     unsettled : tuple of str
         Queries in which the goal is not reached.
-    verdict : Better or None
-        Which system is better, where that was the goal.
     remarks : tuple of str
         Notes.
 
@@ -137,7 +104,6 @@ class Collected(Result):
     strengths: dict[str, Floats] = field(repr=False)
     errors: dict[str, float] = field(repr=False)
     unsettled: tuple[str, ...] = field(default=(), repr=False)
-    verdict: Better | None = None
     remarks: tuple[str, ...] = ()
 
     made_with = ("goal", "budget", "repeats", "error", "probability", "seed")
@@ -231,9 +197,6 @@ class JudgeError(DataError):
 def collected_report(found: Collected) -> Report:
     """Report what was asked, why it stopped and the result; a row per query."""
     lines = [f"{counted(found.asked, 'judgment')}; {found.stopped}."]
-    if found.verdict is None:
-        what = {"order": "of the pairs in each query", "top": "of each query's top"}[found.goal]
-        lines.append(f"About {np.mean(list(found.errors.values())):.0%} {what} are expected to be wrong.")
-    else:
-        lines.append(str(found.verdict))
+    what = {"order": "of the pairs in each query", "top": "of each query's top"}[found.goal]
+    lines.append(f"About {np.mean(list(found.errors.values())):.0%} {what} are expected to be wrong.")
     return Report(found.to_polars(), [Table(found.summary(), "What was asked")], opening=lines, remarks=found.remarks)

@@ -1,7 +1,6 @@
-"""Pairwise judgments → strengths → tiers; which pair to ask next; who judges well."""
+"""Pairwise judgments → strengths → tiers; and who judges well."""
 
 from rankdev.preferences.annotators import JudgeAgreement, judge_agreement
-from rankdev.preferences.decision import Decision, Verdict
 from rankdev.preferences.diagnostics import Diagnostics
 from rankdev.preferences.judgments import Preferences
 from rankdev.preferences.position_bias import PositionBias, position_bias
@@ -11,7 +10,6 @@ from rankdev.preferences.tiers import Tiers, references_from_preferences, tiers,
 from rankdev.preferences.workers import WorkerQuality
 
 __all__ = [
-    "Decision",
     "Diagnostics",
     "JudgeAgreement",
     "MergedRankings",
@@ -19,7 +17,6 @@ __all__ = [
     "Preferences",
     "Strengths",
     "Tiers",
-    "Verdict",
     "WorkerQuality",
     "judge_agreement",
     "merge_rankings",

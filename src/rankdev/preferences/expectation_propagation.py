@@ -23,8 +23,6 @@ CAUTIOUS, LONG = 0.2, 60  # what DAMPING is then, and the number of sweeps
 SMALLEST = 1e-8  # precision of a site
 NEWTON = 6
 TOGETHER = 2048  # differences that are integrated at a time: few enough for the processor's cache
-NORMAL_NODES, NORMAL_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
-NORMAL_WEIGHTS = NORMAL_WEIGHTS / NORMAL_WEIGHTS.sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,22 +168,6 @@ def _propagated(
     both = rest + precision
     scale = log_mass + 0.5 * np.log(both / rest) + 0.5 * (centre**2 * rest - (centre * rest + shift) ** 2 / both)
     return replace(found, evidence=found.evidence + scale.sum(axis=1), above=above), moved
-
-
-def tie_divisor(answers: Answers, found: Normal, tie_rate: float) -> Floats:
-    """Sum of E[1/(2cosh(d/2) + ν)] over the answers of each problem: the ties that are expected, over Davidson's ν."""
-    row = np.arange(len(found.mean))[:, None]
-    d = found.mean[row, answers.first] - found.mean[row, answers.second]
-    spread = np.sqrt(_variance(found.covariance, row, answers.first, answers.second))
-    chance = np.zeros(d.shape)
-    for node, weight in zip(NORMAL_NODES, NORMAL_WEIGHTS, strict=True):
-        chance += weight / (2 * np.cosh(np.minimum(np.abs(d + node * spread), 60.0) / 2) + tie_rate)
-    return np.asarray((answers.number * chance).sum(axis=1))
-
-
-def estimated_tie_rate(ties: float, divisor: float) -> float:
-    """Estimate Davidson's ν from the ties and the sum of :func:`tie_divisor`; at the mode it would be too large."""
-    return (ties + 0.25) / (divisor + 1) if ties else 0.0
 
 
 def _tilted_in_parts(variance: Floats, number: Floats, columns: tuple[Floats, ...], tie_rate: float) -> Floats:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli.help import Command, SharedOption
-from rankdev.cli.options import each_once, named_runs, one_measure_option, order_options, read_options, refuse_unused
+from rankdev.cli.options import each_once, order_options, read_options, refuse_unused
 from rankdev.cli.outputs import encoded_table, safe_csv_option, table_option
 from rankdev.cli.terminal import write_line, write_notes
 from rankdev.errors import DataError, Note, UsageError, counted, warn
@@ -87,13 +87,11 @@ def model_options(command: Any) -> Any:
 @click.option("--db", "database", metavar="FILE", required=True, help="SQLite file for the judgments.")
 @click.option(
     "--goal",
-    type=click.Choice(["order", "top", "decide"]),  # GOALS, which would load NumPy before its threads are set
+    type=click.Choice(["order", "top"]),  # GOALS, which would load NumPy before its threads are set
     default="order",
-    help="Order all (default), the top, or decide.",
+    help="Order all (default), or the top.",
 )
 @click.option("--top", default=5, show_default=True, help="Ranks that count with --goal top.")
-@click.option("--run", "runs", metavar="FILE", multiple=True, help="With --goal decide: a run; repeat.")
-@one_measure_option(None, "With --goal decide: the measure.")
 @click.option("--repeats", default=1, show_default=True, help="Maximum assessors per pair.")
 @click.option("--error", type=float, help="Accepted fraction of errors. Default .05; top .1.")
 @click.option("--grades", metavar="SCALE", help="Also grades: 0-3, or bad,fair,good.")
@@ -146,7 +144,9 @@ def judge_command(
     scale = None if grades is None else Scale.parse(grades)
     shown = read_items(items, query_texts)
     asked = {name: options.pop(name) for name in MODEL_OPTIONS}
-    goal = _goal(**options)
+    goal = options
+    if goal["goal"] != "top":
+        refuse_unused("top", needs="goal='top'")
     if model is not None:
         refuse_unused(*PAGE_OPTIONS, *TEAM_OPTIONS, beside="model")
         ask_model(shown, database, model, goal, guidelines=guide, **asked)
@@ -154,7 +154,7 @@ def judge_command(
     refuse_unused(*MODEL_OPTIONS, needs="model")
     known = None if gold is None else read_gold(gold, shown.pool)
     if check is not None:
-        refuse_unused("goal", "top", "runs", "measure", "error", "gold", beside="check")
+        refuse_unused("goal", "top", "error", "gold", beside="check")
         repeats = check_whole("repeats", goal["repeats"], 1)
         store = Store(database)
         before = store.given()
@@ -258,17 +258,6 @@ def _serve(server: JudgeServer, *, browser: bool) -> None:
         finally:
             store.close()
         write_line(f"{counted(count, 'answer', 'is')} in {store.path}")
-
-
-def _goal(goal: str, runs: tuple[str, ...], measure: str | None, **options: Any) -> dict[str, Any]:
-    """Check what the questions are about; read the runs."""
-    if goal == "decide" and (len(runs) < 2 or measure is None):
-        raise UsageError("needs-runs")
-    if goal != "top":
-        refuse_unused("top", needs="goal='top'")
-    if goal != "decide":
-        refuse_unused("runs", "measure", needs="goal='decide'")
-    return {"goal": goal, "runs": named_runs("", runs, ()) if runs else None, "measure": measure, **options}
 
 
 def _strategy(pool: Any, *, goal: str, error: float | None, **options: Any) -> Any:

@@ -3,7 +3,7 @@
 
 /** @typedef {{item: string, title?: string, text?: string, url?: string, image?: string, picture?: number}} Side */
 /** @typedef {{id: string, text: string, description?: string, narrative?: string}} Query */
-/** @typedef {{mine: number, all: number, queries: number, open: number, given_up: number, error: number | null, left: number, low: number, high: number, decided?: boolean, judges?: number, yours?: number}} Progress */
+/** @typedef {{mine: number, all: number, queries: number, open: number, given_up: number, error: number | null, left: number, low: number, high: number, judges?: number, yours?: number}} Progress */
 
 const token = location.hash.slice(1);
 const LEAST = 400; // ms that a pair must be on the screen before it can be answered: the server refuses less, too
@@ -112,10 +112,9 @@ const wasSeen = () => !document.hidden && performance.now() - state.since >= LEA
 /** What is open, and about how many judgments it needs. @param {Omit<Progress, "mine"|"all">} state */
 function openOf(state) {
   const lost = state.given_up ? many("given_up", state.given_up) : "";
-  if (state.decided !== undefined && !state.open) return text("decided");
   if (!state.open) return `${text(state.given_up ? "rest_settled" : "all_settled")} ${lost}`.trim();
   const left = state.low === state.high ? many("left", state.left) : many("about_left", state.left, { low: state.low, high: state.high });
-  const open = state.decided === undefined ? many("unsettled", state.queries, { open: state.open }) : text("undecided");
+  const open = many("unsettled", state.queries, { open: state.open });
   return `${open} ${left} ${lost}`.trim();
 }
 

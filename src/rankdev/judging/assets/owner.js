@@ -22,11 +22,10 @@ const showOwner = reader(
       ),
     );
     byId("which").value = reply.query;
-    byId("verdict").textContent = reply.verdict && `${reply.decided ? "Decided" : "Not decided yet"}: ${reply.verdict}`;
     const open = openOf({ ...reply, queries: reply.queries.length });
     const wrong = reply.error === null ? "" : `About ${Math.round(100 * reply.error)}% of what is asked for is expected to be wrong.`;
     const gone = reply.left_out ? ` ${counted(reply.left_out, "answer")} left out: about items that are not there any more.` : "";
-    byId("state").textContent = `${open} ${reply.verdict ? "" : wrong}${gone}`.trim();
+    byId("state").textContent = `${open} ${wrong}${gone}`.trim();
     byId("found").replaceChildren(
       ...reply.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, entry.title || entry.item)))),
     );
