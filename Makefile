@@ -54,7 +54,7 @@ test-all: setup
 PARTS = $(addprefix tests/,measures data statistics preferences evaluation cli display peers) --ignore tests/cli/processes \
   $(addprefix tests/integrations/test_,tables.py ir_measures.py ranx_interpreted.py sklearn.py lightgbm.py)
 EXTRAS = $(foreach extra,fast pandas plot sklearn lightgbm peers spark,--extra $(extra))
-TOOLS = pytest pytest-xdist hypothesis sybil markdown-it-py krippendorff
+TOOLS = pytest pytest-xdist hypothesis sybil krippendorff
 test-lowest: setup
 	mkdir -p build && $(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 $(EXTRAS) pyproject.toml -o build/lowest.txt
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/lowest

@@ -8,7 +8,16 @@ import pytest
 
 from rankdev.errors import DataError
 from rankdev.judging.items import read_items
-from rankdev.judging.page import MARK, html, languages, preferred, texts_of
+from rankdev.judging.page import (
+    LONGEST_GUIDELINES,
+    MARK,
+    guidelines_html,
+    html,
+    languages,
+    preferred,
+    read_guidelines,
+    texts_of,
+)
 from tests.raising import raises
 
 ASSETS = files("rankdev.judging").joinpath("assets")
@@ -60,6 +69,40 @@ def test_the_browser_chooses_the_language(accepted, language):
     assert not MARK.search(sent)
     data = re.search(r'<script type="application/json" id="texts">(.*?)</script>', sent)[1]
     assert json.loads(data) == texts_of(language)
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("# A *b*", "<h1>A <em>b</em></h1>"),
+        ("|a|b|\n|-|-|\n|c|`d`|", "<td><code>d</code></td>"),
+        ("![alt](https://evil.example/x.png)", '<p>!<a href="https://evil.example/x.png">alt</a></p>'),
+        ("[x](javascript:alert(1)) [y](DATA:text/html,x)", "<p>[x](javascript:alert(1)) [y](DATA:text/html,x)</p>"),
+        ("<img src=x onerror=alert(1)>", "<p>&lt;img src=x onerror=alert(1)&gt;</p>"),
+        ("<b>\n\n</b>", "<p>&lt;b&gt;</p>\n<p>&lt;/b&gt;</p>"),
+        ("- " * 3000 + "x", "<ul>"),
+    ],
+)
+def test_guidelines_run_nothing_and_load_nothing(text, made):
+    assert made in guidelines_html(text)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b" \n\n\t", "empty"),
+        (b"\xff\xfe", "not-utf8"),
+        (b"a\0b", "not-utf8"),
+        (b"x" * (LONGEST_GUIDELINES + 1), "too-long"),
+        (None, "cannot-open"),
+    ],
+)
+def test_guidelines_that_cannot_be_read(tmp_path, content, kind):
+    path = tmp_path / "guide.md"
+    if content is not None:
+        path.write_bytes(content)
+    with raises(kind, DataError, path=str(path)):
+        read_guidelines(str(path))
 
 
 ITEMS = "query,item,query_text,query_description\nq,a,Roman bridge,\nq,b,Roman bridge,Which stand?\nr,c,,\nr,d,,\n"

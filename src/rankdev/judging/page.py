@@ -11,8 +11,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from markdown_it import MarkdownIt
+
 from rankdev.errors import DataError
-from rankdev.judging._markdown import parsed
 
 DEFAULT = "en"
 LONGEST_GUIDELINES = 100_000  # characters
@@ -51,9 +52,14 @@ def read_guidelines(path: str) -> str:
         raise DataError("not-utf8", path=path)
     if len(text) > LONGEST_GUIDELINES:
         raise DataError("too-long", path=path, what="guidelines", most=LONGEST_GUIDELINES)
-    if not parsed(text):
+    if not text.strip():
         raise DataError("empty", path=path, name="the file", expected="what makes an item better, as Markdown")
     return text
+
+
+def guidelines_html(text: str) -> str:
+    """Return Markdown as HTML that loads nothing and runs nothing: HTML in it is text, and images are links."""
+    return str(MarkdownIt("commonmark", {"html": False}).enable("table").disable("image").render(text))
 
 
 @cache

@@ -16,13 +16,12 @@ from threading import Lock
 from typing import Any
 
 from rankdev.errors import RankdevError, UsageError
-from rankdev.judging._markdown import parsed
 from rankdev.judging._owner import CALLS
 from rankdev.judging.addresses import Addresses
 from rankdev.judging.grading import Grading
 from rankdev.judging.items import IMAGE_TYPES
 from rankdev.judging.links import Caller, Tokens, same
-from rankdev.judging.page import PARTS, html, part, policy, preferred
+from rankdev.judging.page import PARTS, guidelines_html, html, part, policy, preferred
 from rankdev.judging.sessions import Session
 from rankdev.judging.store import StoreError
 
@@ -59,7 +58,7 @@ class JudgeServer(ThreadingHTTPServer):
         warn: Callable[[str], object] = print,
     ) -> None:
         self.session, self.tokens, self._warn, self._warned = session, tokens, warn, ""
-        self.guidelines, self.grading = None if guidelines is None else parsed(guidelines), grading
+        self.guidelines, self.grading = None if guidelines is None else guidelines_html(guidelines), grading
         self._changing = Lock()
         self.noticed: tuple[int, dict[str, Any]] | None = None  # what the owner was shown for a version of the answers
         self.addresses = Addresses(host, public_url)
