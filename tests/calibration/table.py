@@ -53,16 +53,16 @@ def page(text: str, found: Found) -> str:
 
 
 def table(found: Found) -> str:
-    """Return the worst row of every section: of its intervals, and of its errors."""
-    lines = ["claim | stated | worst | trials | setting | rows that miss it", "---|---|---|---|---|---"]
+    """Return the worst row of every section, of its intervals and of its errors, where it misses what is stated."""
+    lines = ["claim | stated | worst | trials | setting | settings that miss it", "---|---|---|---|---|---"]
     for rows in found.values():
         for at_most in (False, True):
             beside = sorted((row for row in stated(rows) if row.at_most == at_most), key=reserve)
-            if beside:
+            if beside and reserve(beside[0]) < 0:
                 worst, missing = beside[0], sum(reserve(row) < -3 * row.error for row in beside)
                 setting = worst.setting.partition(";")[0]
                 cells = (worst.claim, _goal(worst), f"{worst.held:.3f}", f"{worst.trials:,}", setting)
-                lines.append(" | ".join((*cells, f"**{missing} of {len(beside)}**" if missing else "0")))
+                lines.append(" | ".join((*cells, f"{missing} of {len(beside)}")))
     return "".join(f"{line}\n" for line in lines)
 
 
