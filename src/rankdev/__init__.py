@@ -48,7 +48,7 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.statistics.planning": "plan",
         "rankdev.statistics.power": "power",
         "rankdev.statistics.prediction_powered": "prediction_powered",
-        "rankdev.statistics.side_by_side": "agreement_with_people",
+        "rankdev.statistics.agreement_with_people": "agreement_with_people",
         "rankdev.statistics.significance": "significance",
         "rankdev.statistics.stability": "stability",
     },

@@ -31,6 +31,7 @@ from rankdev.preferences.judgments import Preferences as Preferences
 from rankdev.preferences.strengths import strengths as strengths
 from rankdev.preferences.tiers import tiers as tiers
 from rankdev.statistics.agreement import agreement as agreement
+from rankdev.statistics.agreement_with_people import agreement_with_people as agreement_with_people
 from rankdev.statistics.gate import gate as gate
 from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty as evaluate_with_uncertainty
 from rankdev.statistics.leaderboard import leaderboard as leaderboard
@@ -40,7 +41,6 @@ from rankdev.statistics.planning import plan as plan
 from rankdev.statistics.power import power as power
 from rankdev.statistics.prediction_powered import prediction_powered as prediction_powered
 from rankdev.statistics.sensitivity import sensitivity as sensitivity
-from rankdev.statistics.side_by_side import agreement_with_people as agreement_with_people
 from rankdev.statistics.significance import significance as significance
 from rankdev.statistics.stability import stability as stability
 

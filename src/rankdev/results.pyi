@@ -18,6 +18,7 @@ from rankdev.preferences.strengths import Strengths as Strengths
 from rankdev.preferences.tiers import Tiers as Tiers
 from rankdev.preferences.workers import WorkerQuality as WorkerQuality
 from rankdev.statistics.agreement import Agreement as Agreement
+from rankdev.statistics.agreement_with_people import AgreementWithPeople as AgreementWithPeople
 from rankdev.statistics.discrimination import DiscriminativePower as DiscriminativePower
 from rankdev.statistics.gate import Gate as Gate
 from rankdev.statistics.judgment_uncertainty import UncertainScores as UncertainScores
@@ -25,10 +26,9 @@ from rankdev.statistics.leaderboard import Leaderboard as Leaderboard
 from rankdev.statistics.meta_analysis import MetaAnalysis as MetaAnalysis
 from rankdev.statistics.paper_table import PaperTable as PaperTable
 from rankdev.statistics.planning import Plan as Plan
-from rankdev.statistics.power.result import Power as Power
+from rankdev.statistics.power_result import Power as Power
 from rankdev.statistics.prediction_powered import PredictionPowered as PredictionPowered
 from rankdev.statistics.sensitivity import Sensitivity as Sensitivity
-from rankdev.statistics.side_by_side import AgreementWithPeople as AgreementWithPeople
 from rankdev.statistics.significance import Significance as Significance
 from rankdev.statistics.stability import Stability as Stability
 from rankdev.statistics.topic_set_size import TopicSetSize as TopicSetSize

@@ -11,9 +11,8 @@ import numpy as np
 
 import rankdev as rd
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics.contrasts import BetweenRuns, Family
-from rankdev.statistics.corrections import adjust
-from rankdev.statistics.paired import fewest_p, randomization, student
+from rankdev.statistics.paired import adjust, fewest_p, randomization, student
+from rankdev.statistics.pairs import BetweenRuns, Family
 from tests.golden.inputs import DATA
 
 ALPHA = 0.05

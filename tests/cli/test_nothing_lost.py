@@ -100,7 +100,7 @@ def test_in_python_a_file_may_be_read_and_then_replaced(folder: Path):
 
 
 def test_an_interrupted_power_is_written(rankdev, monkeypatch, folder):
-    from rankdev.statistics.power._simulation import Simulation
+    from rankdev.statistics.power import Simulation
 
     report = Simulation._report
 

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import rankdev as rd
-from rankdev.statistics.means import fraction_limits
+from rankdev.statistics.agreement_with_people import fraction_limits
 from tests.raising import noted, raises
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rankdev as rd
-from rankdev.statistics._assumptions import groups_by_id, within
+from rankdev.statistics.assumptions import groups_by_id, within
 from tests.raising import kinds, noted
 
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankdev.statistics.flips import Sampling, count_extremes, lag_order, open_engine, spread
-from rankdev.statistics.flips._numpy import NumpyEngine
+from rankdev.statistics.flips import NumpyEngine, Sampling, count_extremes, lag_order, open_engine
 from rankdev.statistics.flips.exact import BITS, all_flips, draw, flip_words, hashed, largest_of, scale_for, stream_keys
 from tests.common.examples import examples
 from tests.statistics.plain import all_extremes, exact_p
@@ -65,13 +64,6 @@ def test_all_flips_are_those_of_exact_words(n):
     words = flip_words(np.uint64(0), n, 0, 2 ** (n - 1), exact=True)
     flipped = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=n, bitorder="little")
     assert np.array_equal(all_flips(rows), ((1 - 2.0 * flipped) @ rows).T)
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("chunks", [[], [3], [3, 1, 2]])
-def test_results_of_chunks_come_in_their_order(chunks, threads, monkeypatch):
-    monkeypatch.setattr("rankdev.statistics.flips.cores", lambda: threads)
-    assert list(spread(lambda chunk: 10 * chunk, chunks)) == [(chunk, 10 * chunk) for chunk in chunks]
 
 
 def test_more_subsamples_keep_the_first_keys_and_sizes_differ():
@@ -185,10 +177,10 @@ def test_engines_draw_with_replacement_alike(engine):
 
 
 @pytest.mark.skipif(not find_spec("numba"), reason="numba is not installed")
-def test_the_vector_instructions_do_what_plain_numba_does():
+def test_the_vector_instructions_do_what_plain_python_does():
     from numba import njit
 
-    from rankdev.statistics.flips.compiled import NIBBLES, TILE, add_rows, add_rows_reference
+    from rankdev.statistics.flips.compiled import NIBBLES, TILE, add_rows
 
     @njit
     def by_address(sums, table, word):
@@ -199,6 +191,7 @@ def test_the_vector_instructions_do_what_plain_numba_does():
     one, other = np.zeros(TILE), np.zeros(TILE)
     for word in rng.integers(0, 2**64, 20, dtype=np.uint64):
         by_address(one, table, word)
-        add_rows_reference(other, table, word)
+        for nibble in range(NIBBLES):
+            other += table[nibble, (int(word) >> 4 * nibble) & 15]
     assert np.array_equal(one, other)
     assert one.all()

@@ -6,7 +6,7 @@ import pytest
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics.means import mean_intervals
+from rankdev.statistics.design import Design
 from tests.raising import noted, raises
 
 SYSTEMS = tuple("abcdef")
@@ -45,7 +45,7 @@ def test_ranks_say_what_the_decisions_say(scores):
 
 def test_intervals_of_means_are_those_of_each_system_by_itself(scores):
     board = rd.leaderboard(scores).to_polars().sort("system")
-    low, high = mean_intervals(scores)
+    low, high = Design.of(scores, least=1).mean_limits()
     assert board["low"].to_numpy() == pytest.approx(low[:, 0])
     assert board["high"].to_numpy() == pytest.approx(high[:, 0])
     narrow = rd.leaderboard(scored([[1, 1, 1, 1, 1, 0.5], [0, 0, 0, 0, 0, 0.5]])).to_polars()

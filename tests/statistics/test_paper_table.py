@@ -10,7 +10,7 @@ from rankdev.display.dispatch import report_of
 from rankdev.display.encodings import FORMATS
 from rankdev.errors import UsageError
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics.means import mean_intervals
+from rankdev.statistics.design import Design
 from tests.raising import raises
 
 SYSTEMS = ("bm25", "old", "new")
@@ -109,7 +109,7 @@ def test_the_command_writes_what_python_does(tmp_path):
 
 def test_intervals_follow_the_values():
     found = rd.table(scores(), baselines="bm25", digits=3, intervals=True, alpha=0.1)
-    low, high = mean_intervals(scores(), 0.1)
+    low, high = Design.of(scores()).mean_limits(0.1)
     rows = found.to_polars()
     assert rows["low"].to_list() == pytest.approx(low.T.ravel())
     assert rows["high"].to_list() == pytest.approx(high.T.ravel())
@@ -121,7 +121,7 @@ def test_intervals_follow_the_values():
         ("a", "b"), ("1", "2", "3"), ("NumRet",), np.array([[[1.0], [2.0], [6.0]], [[1.0], [2.0], [3.0]]])
     )
     row = rd.table(added, intervals=True).to_polars().row(0, named=True)
-    ends = [float(end[0, 0]) for end in mean_intervals(added)]
+    ends = [float(end[0, 0]) for end in Design.of(added, least=1).mean_limits()]
     assert [row["low"], row["value"], row["high"]] == pytest.approx([3 * ends[0], 9, 3 * ends[1]])
 
 

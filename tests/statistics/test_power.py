@@ -11,8 +11,8 @@ from rankdev.statistics.flips import most_extremes
 from rankdev.statistics.flips.exact import draw, stream_keys
 from rankdev.statistics.planning import plan
 from rankdev.statistics.power import power
-from rankdev.statistics.power.result import Bucket, Power
-from rankdev.statistics.power.student import effect_limits, t_power
+from rankdev.statistics.power_result import Bucket, Power
+from rankdev.statistics.student import effect_limits, t_power
 from tests.raising import kinds, noted, raises, warns
 from tests.statistics.plain import all_extremes, exact_p
 
@@ -226,7 +226,7 @@ def test_an_interrupt_in_a_bucket_keeps_what_is_done(make_scores, rng, stop, kep
 def test_many_measures_are_cut_into_chunks_without_a_trace(make_scores, monkeypatch, rng):
     scores = make_scores(rng.random((3, 40, 5)))
     expected = power(scores, sizes=[10], subsamples=5, permutations=50)
-    monkeypatch.setattr("rankdev.statistics.power._simulation.COLUMNS", 6)
+    monkeypatch.setattr("rankdev.statistics.power.COLUMNS", 6)
     found = power(scores, sizes=[10], subsamples=5, permutations=50)
     assert np.array_equal(found.power, expected.power)
     assert np.array_equal(found.rejected, expected.rejected)

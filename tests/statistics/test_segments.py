@@ -7,8 +7,8 @@ import pytest
 import rankdev as rd
 from rankdev.display.dispatch import report_of
 from rankdev.errors import DataError, UsageError
-from rankdev.statistics.corrections import holm
-from rankdev.statistics.design import named_segments
+from rankdev.statistics.inputs import named_segments
+from rankdev.statistics.paired import holm
 from tests.raising import noted, raises
 
 

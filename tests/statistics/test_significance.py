@@ -10,10 +10,9 @@ from scipy import stats
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics.corrections import adjust, benjamini_hochberg, holm
 from rankdev.statistics.decision import detectable, losing, verdicts
 from rankdev.statistics.flips.exact import scale_for
-from rankdev.statistics.paired import unseen
+from rankdev.statistics.paired import adjust, benjamini_hochberg, holm, unseen
 from rankdev.statistics.significance import significance
 from tests.common.examples import examples
 from tests.common.memory import peak

@@ -8,7 +8,7 @@ from scipy import stats
 
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
-from rankdev.statistics.power.student import queries_for
+from rankdev.statistics.student import queries_for
 from rankdev.statistics.topic_set_size import queries_for_width, queries_to_detect
 from tests.raising import raises
 

@@ -193,7 +193,7 @@ def analyse_segments(
     if segments is None:
         return found, report
     from rankdev.display.report import report_by_segment
-    from rankdev.statistics.design import places
+    from rankdev.statistics.inputs import places
 
     parts = {ALL: report}
     named, remarks = places(scores.queries, read_segments(segments))

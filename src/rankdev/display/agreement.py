@@ -17,8 +17,8 @@ from rankdev.display.report import Report, Table, intervals, made_with, result_r
 from rankdev.display.style import COLUMN, PAGE, draw_intervals, figure, shortened, styled, titled
 from rankdev.errors import UsageError, counted, printable
 from rankdev.statistics.agreement import Agreement
+from rankdev.statistics.agreement_with_people import AgreementWithPeople
 from rankdev.statistics.sensitivity import Sensitivity
-from rankdev.statistics.side_by_side import AgreementWithPeople
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +14,10 @@ from rankdev.display.report import Report, Table, result_report
 from rankdev.display.style import COLOURS, PAGE, figure, shortened, styled, titled
 from rankdev.errors import printable
 from rankdev.evaluation.differences import QueryDifferences
-from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics.contrasts import PairByQuery, pair_by_query
-from rankdev.statistics.panels import as_scores
+from rankdev.statistics.design import Design
+from rankdev.statistics.inputs import as_scores
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,3 +110,34 @@ def _points(axis: Any, first: Floats, second: Floats, lower_is_better: bool) -> 
     margin = 0.04 * (high - low) or 0.1
     axis.set(xlim=(low - margin, high + margin), ylim=(low - margin, high + margin))
     axis.set_aspect("equal", anchor="N")
+
+
+@dataclass(frozen=True, eq=False)
+class PairByQuery:
+    """Two systems query by query, largest difference a − b first: ``scores[system, query]``."""
+
+    queries: tuple[str, ...]
+    scores: Floats = field(repr=False)
+    differences: Floats = field(repr=False)
+    mean: float
+    wins: int
+    ties: int
+    losses: int
+
+
+def pair_by_query(scores: ScoresLike, a: str, b: str, measure: str) -> PairByQuery:
+    """Compare two systems on the queries for which both have a value; equal up to rounding is a tie.
+
+    >>> scores = Scores(("x", "y"), ("q1", "q2"), ("P@1",), np.array([[[0.5], [1.0]], [[0.5], [0.0]]]))
+    >>> found = pair_by_query(scores, "x", "y", "P@1")
+    >>> found.queries, found.mean, (found.wins, found.ties, found.losses)
+    (('q2', 'q1'), 0.5, (1, 1, 0))
+    """
+    pair = as_scores(scores, [measure]).select(systems=[a, b])
+    family = Design.of(pair).families(b)[0]
+    values = family.values.T
+    order = np.argsort(values[1] - values[0], kind="stable")
+    wins, ties, losses = (int(family.statistics[name][0]) for name in ("wins", "ties", "losses"))
+    queries = tuple(pair.queries[i] for i in family.queries[order])
+    differences = (values[0] - values[1])[order]
+    return PairByQuery(queries, values[:, order], differences, float(differences.mean()), wins, ties, losses)

@@ -12,8 +12,8 @@ from rankdev.display.dispatch import reports
 from rankdev.display.report import Report, Table, result_report
 from rankdev.display.significance import pair_columns, signed, two_headers, verdict_cell
 from rankdev.errors import printable
-from rankdev.statistics.design import ALL
 from rankdev.statistics.gate import Gate
+from rankdev.statistics.inputs import ALL
 
 WORST = 5  # queries that are shown
 

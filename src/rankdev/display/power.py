@@ -20,7 +20,7 @@ from rankdev.display.style import (
     titled,
 )
 from rankdev.errors import counted
-from rankdev.statistics.power.result import Power
+from rankdev.statistics.power_result import Power
 from rankdev.statistics.stability import Stability
 
 if TYPE_CHECKING:

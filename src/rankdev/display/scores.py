@@ -106,9 +106,9 @@ def plot_scores(scores: Scores) -> Figure:
     drawn, axis = _rows(means.systems, len(scores.measures) if several else 0)
     at = np.arange(len(means.systems))
     if not several and len(scores.queries) > 1 and not scores.sums and not scores.geometric:
-        from rankdev.statistics.means import mean_intervals  # eval need not load what tests
+        from rankdev.statistics.design import Design  # eval need not load what tests
 
-        low, high = mean_intervals(means)
+        low, high = Design.of(means, least=1).mean_limits()
         axis.hlines(at, low[:, 0], high[:, 0], color=COLOURS[0], linewidth=1.2)
         label = "mean, 95% interval over queries"
     look = looks(scores.measures) if several else {scores.measures[0]: {"color": COLOURS[0], "marker": "o"}}

@@ -15,7 +15,7 @@ from rankdev.evaluation.first_positions import REFERENCE_ITEMS, Lists
 from rankdev.html_report._findings import Comparison
 from rankdev.measures.match import Ideals
 from rankdev.statistics.decision import VERDICTS
-from rankdev.statistics.power.result import Power
+from rankdev.statistics.power_result import Power
 from rankdev.statistics.significance import Significance
 
 Arrays = dict[str, tuple[npt.ArrayLike, int]]

@@ -27,8 +27,8 @@ from rankdev.measures import parse_all
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.rdq import RDQ
 from rankdev.statistics.agreement import Agreement, agreement
-from rankdev.statistics.design import named_segments, replicated
-from rankdev.statistics.means import mean_intervals
+from rankdev.statistics.design import Design, replicated
+from rankdev.statistics.inputs import named_segments
 from rankdev.statistics.significance import Significance, significance
 
 MOST_SYSTEMS = 150  # on one page: it shows all their pairs
@@ -71,7 +71,8 @@ class Comparison:
     @cached_property
     def mean_intervals(self) -> tuple[Floats, Floats]:
         """Limits of the intervals of the means, ``[system, measure]``."""
-        return mean_intervals(self.single or self.scores, self.alpha, self.clusters, self.replicates)
+        design = Design.of(self.single or self.scores, clusters=self.clusters, replicates=self.replicates, least=1)
+        return design.mean_limits(self.alpha)
 
     @cached_property
     def standings(self) -> list[pl.DataFrame]:

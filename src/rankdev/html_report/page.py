@@ -35,10 +35,10 @@ from rankdev.html_report._texts import (
 )
 from rankdev.html_report.playground import PLAYGROUND, playground, playground_settings
 from rankdev.measures.base import MeasureLike
+from rankdev.statistics.design import Design
 from rankdev.statistics.judgment_uncertainty import UncertainScores as Uncertain
-from rankdev.statistics.panels import pool_of
 from rankdev.statistics.power import power as simulate_power
-from rankdev.statistics.power.result import Power
+from rankdev.statistics.power_result import Power
 
 FRACTIONS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of the queries, at which power is simulated
 PAGE = Assets(
@@ -261,7 +261,7 @@ def _uncertain(
 
 def _simulated(found: Comparison) -> Power | None:
     """Simulate power at fractions of the number of queries; it needs two queries and two systems."""
-    count = pool_of(found.scores, found.clusters)
+    count = Design.of(found.scores, clusters=found.clusters, least=1).pool
     sizes = sorted({round(count * fraction) for fraction in FRACTIONS} - {0, 1})
     if found.significance is None or not sizes:
         return None

@@ -73,7 +73,7 @@ def _check_gate(
 
 def _saved(name: str, file: Any) -> Scores:
     from rankdev.errors import DataError
-    from rankdev.statistics.panels import as_scores
+    from rankdev.statistics.inputs import as_scores
 
     scores = as_scores(file)
     if scores.digest is None:

@@ -296,7 +296,7 @@ def _mean_agreement(both: pl.DataFrame, alpha: float, unit: str | None) -> tuple
 
 def agreement_limits(hits: Floats, counts: Floats, alpha: float) -> tuple[float, float, float]:
     """Return the mean and its limits from the hits and answers of each unit."""
-    from rankdev.statistics.means import fraction_limits
+    from rankdev.statistics.agreement_with_people import fraction_limits
 
     low, high = fraction_limits(hits[:, None], counts, alpha)
     return float(hits.sum() / counts.sum()), float(low[0]), float(high[0])

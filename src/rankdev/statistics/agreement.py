@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Floats
+from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError
-from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics.panels import Indices, about_clusters, as_scores, carried, numbered, pairs_of, panels
+from rankdev.evaluation.scores import ScoresLike
+from rankdev.statistics.design import Design
+from rankdev.statistics.inputs import as_scores, pairs_of
 from rankdev.statistics.rank_correlation import tau_ap, tau_between
 
 EQUAL = 1e-12  # means that differ by no more are equal
-SAMPLED = "drawn for the intervals"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -176,8 +176,8 @@ def agreement(
     resamples, seed = check_whole("resamples", resamples, 0), check_seed(seed)
     if clusters is not None and not resamples:
         raise UsageError("needed", name="resamples", use="clusters")
-    aligned = [part.select(measures=chosen) for part in parts.values()]
-    each = [_correlations(part, clusters, resamples, seed) for part in aligned]
+    designs = {name: Design.of(part.select(measures=chosen), clusters=clusters) for name, part in parts.items()}
+    each = [_correlations(design, resamples, seed) for design in designs.values()]
     tau, r, ap, half = (np.stack(matrices) for matrices in zip(*each, strict=True))
     return Agreement(
         datasets=tuple(parts),
@@ -185,8 +185,12 @@ def agreement(
         tau=tau,
         r=r,
         remarks=(
-            *(line for part in aligned for line in about_clusters(part, clusters, SAMPLED)),
-            *(note if len(parts) == 1 else note.at(collection=name) for name in parts for note in carried(parts[name])),
+            *(note for design in designs.values() for note in design.on_clusters("drawn for the intervals")),
+            *(
+                note if len(parts) == 1 else note.at(collection=name)
+                for name, design in designs.items()
+                for note in design.notes
+            ),
         ),
         tau_ap=ap,
         tau_limits=np.clip([tau - half, tau + half], -1.0, 1.0) if resamples else None,
@@ -195,14 +199,11 @@ def agreement(
     )
 
 
-def _correlations(
-    scores: Scores, clusters: Mapping[str, Any] | None, resamples: int, seed: int
-) -> tuple[Floats, Floats, Floats, Floats]:
+def _correlations(design: Design, resamples: int, seed: int) -> tuple[Floats, Floats, Floats, Floats]:
     """Return τ, r, τ_ap and half of τ's interval for every two measures, over the queries that both have; else NaN."""
-    tau, r, ap, half = np.full((4, len(scores.measures), len(scores.measures)), np.nan)
-    groups = panels(scores)
-    for one in groups:
-        for other in groups:
+    tau, r, ap, half = np.full((4, len(design.scores.measures), len(design.scores.measures)), np.nan)
+    for one in design.panels:
+        for other in design.panels:
             queries, mine, yours = np.intersect1d(one.queries, other.queries, return_indices=True)
             if not len(mine):
                 continue
@@ -213,14 +214,13 @@ def _correlations(
             r[block] = _pearson(a, b)
             ap[block] = (tau_ap(a[:, None], b[None], EQUAL) + tau_ap(b[None], a[:, None], EQUAL)) / 2
             if resamples:
-                members = np.arange(len(queries)) if clusters is None else numbered(scores, queries, clusters)
-                drawn = _resampled(*sides, members, resamples, seed)
+                drawn = _resampled(*sides, design.members(queries), resamples, seed)
                 low, high = np.quantile(np.where(np.isnan(drawn), 0.0, drawn), [0.025, 0.975], axis=0)
                 half[block] = np.maximum(tau[block] - low, high - tau[block])
     return tau, r, ap, half
 
 
-def _resampled(one: Floats, other: Floats, members: Indices, resamples: int, seed: int) -> Floats:
+def _resampled(one: Floats, other: Floats, members: Ints, resamples: int, seed: int) -> Floats:
     """Return τ of means over resampled clusters of queries: ``[resample, measure, other measure]``."""
     count = int(members.max()) + 1
     rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, count])))

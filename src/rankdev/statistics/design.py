@@ -1,61 +1,27 @@
-"""The design of a comparison, built once from scores: which queries belong together, which runs are of one system."""
+"""The design of an analysis, built once from scores: which queries belong together, which runs are of one system."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from rankdev._common.arrays import Ints
-from rankdev._common.checks import is_list
+from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev._common.checks import check_number, is_list
 from rankdev._common.ids import by_id
-from rankdev.errors import DataError, Note, UsageError
+from rankdev._common.result import Result
+from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.problems import problems
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics.contrasts import BetweenRuns, Family, against_constants, families_of, wanted_pairs
-from rankdev.statistics.panels import Indices, as_scores, carried, is_several
+from rankdev.statistics.inputs import as_scores, is_several, named_segments, places, wanted_pairs
+from rankdev.statistics.paired import student
+from rankdev.statistics.pairs import BetweenRuns, Family, against_constants, summed
 
-ALL = "all"  # the name of all queries
-EXPECTED = "{query: segment} or {segment: [query, …]}"
+COUNTED = "drawn, and n counts them"
 FEWEST = 3  # runs of a system: with two, tests reject too often (.13 for .05)
-
-
-def named_segments(segments: Any) -> dict[str, frozenset[str]]:
-    """Accept the segment of each query, ``{query: segment}``, or the queries of each, ``{segment: [query, …]}``.
-
-    >>> named_segments({"q1": "head", "q2": "tail"}) == named_segments({"head": ["q1"], "tail": ["q2"]})
-    True
-    """
-    if not isinstance(segments, Mapping) or not segments:
-        raise UsageError("bad-value", name="segments", value=segments, expected=EXPECTED)
-    found: dict[str, frozenset[str]] = {}
-    if all(isinstance(value, str | Integral) and not isinstance(value, bool) for value in segments.values()):
-        known = {query: str(name) for query, name in by_id(segments).items()}
-        for name in dict.fromkeys(known.values()):
-            found[name] = frozenset(query for query, its in known.items() if its == name)
-    else:
-        for name, queries in by_id(segments).items():
-            listed = is_list(queries) and all(isinstance(one, str | int) for one in queries)
-            if not isinstance(name, str) or not listed:
-                raise UsageError("bad-value", segment=name, name="segments", value=queries, expected=EXPECTED)
-            found[name] = frozenset(by_id(dict.fromkeys(queries)))
-    if ALL in found:
-        raise UsageError("bad-value", name="a segment", value=ALL, expected="another name: this means all queries")
-    return found
-
-
-def places(queries: Sequence[str], segments: Mapping[str, Collection[str]]) -> tuple[dict[str, Ints], list[Note]]:
-    """Locate the queries of each segment, and note segments without any and queries without one."""
-    found = {name: np.array([i for i, query in enumerate(queries) if query in own]) for name, own in segments.items()}
-    notes = [Note("unscored-segment", segment=name) for name, own in found.items() if not len(own)]
-    outside = len(set(queries).difference(*segments.values()))
-    if outside:
-        notes.append(Note("no-segment", count=outside, queries=len(queries)))
-    return {name: own for name, own in found.items() if len(own)}, notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +92,31 @@ def replicated(scores: Scores, replicates: Mapping[str, Sequence[str]]) -> Repli
 
 
 @dataclass(frozen=True, eq=False)
+class Panel:
+    """Measures that are available for the same queries: ``values[query, system, measure]``; or for clusters of them."""
+
+    measures: tuple[str, ...]
+    places: tuple[int, ...]  # positions of these measures among all requested ones
+    queries: Ints = field(repr=False)  # indices into the scores' queries, or numbers of clusters
+    values: Floats = field(repr=False)
+
+
+class OfDrawnQueries(Result):
+    """Results for n queries that are drawn, or for n clusters of them."""
+
+    clusters: int | None
+
+    @property
+    def unit(self) -> str:
+        """What n counts: queries, or clusters of them."""
+        return "queries" if self.clusters is None else "clusters"
+
+    @property
+    def _unused(self) -> tuple[str, ...]:
+        return ("clusters",) if self.clusters is None else ()
+
+
+@dataclass(frozen=True, eq=False)
 class Design:
     """Scores of systems, clusters of queries, runs of systems and segments of queries.
 
@@ -147,8 +138,9 @@ class Design:
         clusters: Mapping[str, Any] | None = None,
         replicates: Mapping[str, Sequence[str]] | None = None,
         segments: Mapping[str, Any] | None = None,
+        least: int = 2,
     ) -> Design:
-        """Check what was given, and average runs."""
+        """Check what was given, and average runs; there are ``least`` systems or more."""
         if is_several(scores):
             raise UsageError("several-collections")
         if clusters is not None and replicates is not None:
@@ -156,37 +148,129 @@ class Design:
         single = as_scores(scores, measures)
         runs = None if replicates is None else replicated(single, replicates)
         averaged = single if runs is None else runs.averaged
-        return cls(averaged, single, clusters, runs, {} if segments is None else named_segments(segments))
+        if len(averaged.systems) < least:
+            raise UsageError("too-few", what="a comparison", least=least, unit="system", count=len(averaged.systems))
+        return cls(averaged, single, _by_query(clusters), runs, {} if segments is None else named_segments(segments))
+
+    @property
+    def unit(self) -> str:
+        """What is independent: a query, or a cluster of queries."""
+        return "query" if self.clusters is None else "cluster"
 
     @cached_property
     def problems(self) -> tuple[Note, ...]:
         """What is wrong with the data, so that nothing is decided."""
         return problems(self.single)
 
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Notes on runs, on queries that are left out, and those of the scores."""
+        runs = () if self.runs is None else self.runs.remarks
+        return (*runs, *_gaps(self.single), *self.single.remarks)
+
+    def on_clusters(self, how: str) -> tuple[Note, ...]:
+        """Note how many clusters the queries have, and how whole ones are treated."""
+        if self.clusters is None:
+            return ()
+        members = self.members(np.array([i for i, query in enumerate(self.scores.queries) if query in self.clusters]))
+        return (Note("whole-clusters", how=how, count=members.max() + 1, most=np.bincount(members).max()),)
+
+    def members(self, queries: Ints) -> Ints:
+        """Number the cluster of each of these queries, or the queries themselves."""
+        if self.clusters is None:
+            return np.arange(len(queries))
+        names = [self.scores.queries[i] for i in queries]
+        without = [name for name in names if name not in self.clusters]
+        if without:
+            raise DataError("no-cluster", count=len(without), queries=len(queries), example=without[0])
+        number: dict[Any, int] = {}
+        found = np.array([number.setdefault(self.clusters[name], len(number)) for name in names])
+        if len(number) < 2:
+            raise DataError("too-few", what="a sample", least=2, unit="cluster", count=len(number))
+        return found
+
+    @cached_property
+    def panels(self) -> list[Panel]:
+        """The measures, grouped by the queries for which every system has a value.
+
+        Queries that lack a value are left out for that measure, with a warning that counts them.
+        """
+        scores = self.scores
+        if np.isinf(scores.values).any():
+            s, q, m = np.argwhere(np.isinf(scores.values))[0]
+            where = {"system": scores.systems[s], "query": scores.queries[q], "measure": scores.measures[m]}
+            raise DataError("not-finite", **where, name="score", value=scores.values[s, q, m])
+        if not len(scores.queries):
+            raise DataError("no-rows", what="table of scores")
+        known: Bools = np.logical_not(np.isnan(scores.values).any(axis=0))
+        for measure, some in zip(scores.measures, known.any(axis=0), strict=True):
+            if not some:
+                raise DataError("no-common-query", measure=measure)
+        for remark in _gaps(scores):
+            warn(remark)
+        groups: dict[bytes, list[int]] = {}
+        for place in range(len(scores.measures)):
+            groups.setdefault(known[:, place].tobytes(), []).append(place)
+        return [_panel(scores, own, np.flatnonzero(known[:, own[0]])) for own in groups.values()]
+
+    @cached_property
+    def numbers(self) -> dict[Any, int]:
+        """The clusters of all queries that have one, or all queries, numbered in order."""
+        queries = self.scores.queries
+        if self.clusters is not None:
+            queries = tuple(self.clusters[query] for query in queries if query in self.clusters)
+        return {name: i for i, name in enumerate(dict.fromkeys(queries))}
+
+    @property
+    def pool(self) -> int:
+        """Count what can be drawn: queries, or clusters of them."""
+        return len(self.numbers)
+
+    @cached_property
+    def drawn(self) -> list[Panel]:
+        """What can be drawn: panels of queries, or of clusters, which are sums over their mean size: means stay."""
+        if self.clusters is None:
+            return self.panels
+        found = []
+        for panel in self.panels:
+            values, _ = summed(panel.values, self.members(panel.queries))
+            names = dict.fromkeys(self.clusters[self.scores.queries[i]] for i in panel.queries)
+            rows = np.array([self.numbers[name] for name in names])
+            order = np.argsort(rows)
+            found.append(replace(panel, queries=rows[order], values=values[order]))
+        return found
+
     def families(self, baselines: str | Sequence[str] | None = None) -> list[Family]:
         """Return the wanted pairs under each measure: all pairs, later − earlier, or all others − baselines."""
-        first, second = wanted_pairs(self.scores, baselines)
-        found = families_of(self.scores, first, second, self.clusters)
-        return self._with_runs(found)
+        return self._families(*wanted_pairs(self.scores, baselines))
+
+    def _families(self, first: Ints, second: Ints) -> list[Family]:
+        found: dict[int, Family] = {}
+        for panel in self.panels:
+            members = None if self.clusters is None else self.members(panel.queries)
+            for m, place in enumerate(panel.places):
+                low, high = self.scores.kinds[place].range
+                values = np.ascontiguousarray(panel.values[:, :, m])
+                # values from elsewhere may be outside of the range
+                span = high - low if low <= values.min() and values.max() <= high else np.inf
+                found[place] = Family(values, panel.queries, first, second, span, members)
+        return self._with_runs([found[place] for place in range(len(self.scores.measures))])
 
     def _with_runs(self, families: list[Family]) -> list[Family]:
-        """Add what is known of runs to the families of each measure."""
+        """Add to the family of each measure the variance of systems between the means of their runs.
+
+        A single run is taken as deterministic.
+        """
         if self.runs is None:
             return families
-        return [replace(one, runs=self._between(one.queries, m)) for m, one in enumerate(families)]
-
-    def each(self) -> list[Family]:
-        """Return each system by itself under each measure, as a family of systems against constants."""
-        found = families_of(self.scores, np.arange(0), np.arange(0), self.clusters, at_least=1)
-        return [against_constants(one) for one in self._with_runs(found)]
-
-    def _between(self, queries: Indices, m: int) -> BetweenRuns:
-        """Return each system's variance between the means of its runs; a single run is taken as deterministic."""
-        assert self.runs is not None
-        means = self.single.values[:, queries, m].mean(axis=1)
-        own = [means[members] for members in self.runs.members.values()]
-        variance = [float(each.var(ddof=1)) / len(each) if len(each) > 1 else 0.0 for each in own]
-        return BetweenRuns(np.array(variance), np.array([max(len(each) - 1.0, 1.0) for each in own]))
+        found = []
+        for m, family in enumerate(families):
+            means = self.single.values[:, family.queries, m].mean(axis=1)
+            own = [means[members] for members in self.runs.members.values()]
+            variance = [float(each.var(ddof=1)) / len(each) if len(each) > 1 else 0.0 for each in own]
+            freedom = [max(len(each) - 1.0, 1.0) for each in own]
+            found.append(replace(family, runs=BetweenRuns(np.array(variance), np.array(freedom))))
+        return found
 
     def within(self, families: Sequence[Family]) -> tuple[dict[str, list[Family]], tuple[Note, ...]]:
         """Return the families of each segment that can be tested, and notes on those that cannot."""
@@ -203,12 +287,48 @@ class Design:
             raise DataError("untestable-segments", notes=[str(note) for note in notes])
         return found, tuple(notes)
 
-    @property
-    def unit(self) -> str:
-        """What is independent: a query, or a cluster of queries."""
-        return "query" if self.clusters is None else "cluster"
+    def mean_limits(self, alpha: float = 0.05) -> tuple[Floats, Floats]:
+        """Bound the mean of every system and measure, ``[system, measure]``, over queries with a value for all, by t.
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes on runs and scores."""
-        return (*(() if self.runs is None else self.runs.remarks), *carried(self.single))
+        Values are compared with the most common one: where too few differ from it, limits reach as far as what none of
+        the queries showed could move the mean.
+
+        >>> values = np.array([[[0.2], [0.4], [0.6]], [[1.0], [1.0], [1.0]]])
+        >>> low, high = Design.of(Scores(("s", "t"), ("a", "b", "c"), ("P@5",), values)).mean_limits()
+        >>> low.round(4).tolist(), high.round(4).tolist()  # Student's would reach −.0968 and .8968, and [1, 1]
+        ([[0.0], [0.2924]], [[1.0], [1.0]])
+        """
+        alpha = check_number("alpha", alpha, 0, 1)
+        limits = np.full((2, len(self.scores.systems), len(self.scores.measures)), np.nan)
+        alone = self._families(np.arange(0), np.arange(0))
+        for m, (each, kind) in enumerate(zip(alone, self.scores.kinds, strict=True)):
+            family = against_constants(each)
+            usual = family.values[0, family.second]  # the constants that they are compared with
+            low, high = student(family, alpha).interval(family, np.full(family.pairs, alpha))
+            within = (each.values >= kind.range[0]).all() and (each.values <= kind.range[1]).all()
+            limits[:, :, m] = np.clip([usual + low, usual + high], *(kind.range if within else (-np.inf, np.inf)))
+        return limits[0], limits[1]
+
+
+def _panel(scores: Scores, places: list[int], queries: Ints) -> Panel:
+    values = scores.values.transpose(1, 0, 2)
+    if len(places) < len(scores.measures):
+        values = values[:, :, places]
+    if len(queries) < len(scores.queries):
+        values = values[queries]
+    return Panel(tuple(scores.measures[place] for place in places), tuple(places), queries, values)
+
+
+def _gaps(scores: Scores) -> list[Note]:
+    gaps = np.isnan(scores.values).any(axis=0).sum(axis=0)
+    counts = [(name, int(gap)) for name, gap in zip(scores.measures, gaps, strict=True) if gap]
+    return [Note("gaps", gaps=counts, queries=len(scores.queries))] if counts else []
+
+
+def _by_query(clusters: Any) -> dict[str, Any] | None:
+    """Return the cluster of each query by its id."""
+    if clusters is None:
+        return None
+    if not isinstance(clusters, Mapping) or not all(isinstance(name, Hashable) for name in clusters.values()):
+        raise UsageError("bad-value", name="clusters", value=clusters, expected="{query: cluster}")
+    return by_id(clusters)

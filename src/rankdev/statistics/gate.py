@@ -16,11 +16,11 @@ from rankdev.errors import DataError, Note, UsageError, nearest
 from rankdev.evaluation.files import with_system
 from rankdev.evaluation.problems import unjudged_share
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics.contrasts import Family, gains, on_clusters
 from rankdev.statistics.decision import Decision, GateVerdict, of_gate
-from rankdev.statistics.design import ALL, Design
+from rankdev.statistics.design import Design
+from rankdev.statistics.inputs import ALL, as_scores, check_reach
 from rankdev.statistics.paired import student
-from rankdev.statistics.panels import as_scores, check_reach
+from rankdev.statistics.pairs import Family, gains
 from rankdev.statistics.significance import losses_of
 
 WORST = 20  # queries that lost most that are kept
@@ -168,7 +168,7 @@ def gate(
     design = Design.of(pair, clusters=clusters, segments=segments)
     families = design.families([pair.systems[0]])
     parts: dict[str, Sequence[Family]] = {ALL: families}
-    notes: list[str] = list(on_clusters(families))
+    notes = list(design.on_clusters("compared"))
     if segments is not None:
         within, left_out = design.within(families)
         parts |= within

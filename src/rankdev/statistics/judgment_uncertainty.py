@@ -28,7 +28,8 @@ from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureLike
 from rankdev.preferences.expectation_propagation import Answers, Normal, Prior, propagate
 from rankdev.preferences.strengths import Strengths
-from rankdev.statistics.panels import about_clusters, numbered, pairs_of
+from rankdev.statistics.design import Design
+from rankdev.statistics.inputs import pairs_of
 
 EACH = 8  # draws of strengths for each draw of the prior
 SHARPEST = 2.0  # least curvature of the prior's likelihood: bounds the draws of a parameter that is hardly identified
@@ -235,23 +236,20 @@ def evaluate_with_uncertainty(
     judged = tiers_from_preferences(given, "bradley-terry", **options)
     scores = score(judged.tiers, loaded, measures)
     rng = np.random.Generator(np.random.Philox(seed + 1))
-    members = None
-    if clusters is not None:
-        place = {query: i for i, query in enumerate(scores.queries)}
-        members = numbered(scores, np.array([place[query] for query in judged.strengths.ordered_items()]), clusters)
+    design = Design.of(scores, clusters=clusters, least=1)
+    place = {query: i for i, query in enumerate(scores.queries)}
+    members = design.members(np.array([place[query] for query in judged.strengths.ordered_items()]))
     both, judgments = [], []
     for values in _against_orders(judged.strengths, loaded, measures, resamples, seed, score):
-        queries = values.shape[1]
-        each = np.arange(queries) if members is None else members
-        both.append(_mean(values, rng.standard_exponential((each.max() + 1,))[each]))
-        judgments.append(_mean(values, np.ones(queries)))
+        both.append(_mean(values, rng.standard_exponential((members.max() + 1,))[members]))
+        judgments.append(_mean(values, np.ones(values.shape[1])))
     few = _few(judged.strengths)
     for remark in few:
         warn(remark)
     remarks = (
         *scores.remarks,
         *few,
-        *about_clusters(scores, clusters, "resampled"),
+        *design.on_clusters("resampled"),
         *([Note("one-judge", judge=given.workers[0])] if alone else []),
     )
     return UncertainScores(scores, np.stack(both), np.stack(judgments), resamples, alpha, seed, remarks)

@@ -16,9 +16,8 @@ from rankdev.evaluation.problems import troubled
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.design import Design
-from rankdev.statistics.means import limits_of
+from rankdev.statistics.inputs import alike, as_scores, is_several
 from rankdev.statistics.paired import USUAL
-from rankdev.statistics.panels import alike, as_scores, is_several
 from rankdev.statistics.significance import Significance, significance
 
 
@@ -162,7 +161,7 @@ def leaderboard(
         else significance(first.single, measures=[measure], **together, **options)
         for measure in first.scores.measures
     }
-    limits = limits_of(first, alpha) if len(parts) == 1 else None
+    limits = first.mean_limits(alpha) if len(parts) == 1 else None
     frames = [_board(designs, m, measure, found, limits) for m, (measure, found) in enumerate(tests.items())]
     notes = [note for found in tests.values() for note in found.remarks]
     if len(parts) > 1:

@@ -13,13 +13,12 @@ from scipy import special
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_number
 from rankdev.errors import DataError, Note, UsageError, warn
-from rankdev.evaluation.problems import problems
 from rankdev.evaluation.scores import ScoresLike
-from rankdev.statistics.contrasts import Family, families_of, wanted_pairs
-from rankdev.statistics.corrections import CORRECTIONS, adjust
 from rankdev.statistics.decision import refused
-from rankdev.statistics.paired import Tested, fewest_p
-from rankdev.statistics.panels import alike, described, is_several
+from rankdev.statistics.design import Design
+from rankdev.statistics.inputs import alike, is_several, wanted_pairs
+from rankdev.statistics.paired import CORRECTIONS, Tested, adjust, fewest_p
+from rankdev.statistics.pairs import Family
 from rankdev.statistics.significance import PairTests
 
 FEW = 5  # collections below which their heterogeneity is poorly estimated
@@ -171,7 +170,8 @@ def meta_analysis(
     parts = alike(collections, measures)
     scores = next(iter(parts.values()))
     first, second = wanted_pairs(scores, baselines)
-    families = [families_of(part, first, second, clusters) for part in parts.values()]  # [collection][measure]
+    designs = {name: Design.of(part, clusters=clusters) for name, part in parts.items()}
+    families = [design.families(baselines) for design in designs.values()]  # [collection][measure]
     for name, row in zip(parts, families, strict=True):
         if (fewest := min(len(family.values) for family in row)) < 2:
             raise DataError("too-few", collection=name, what="a meta-analysis", least=2, unit="query", count=fewest)
@@ -196,11 +196,10 @@ def meta_analysis(
         rows.append(pl.DataFrame({**repeated, "collection": list(parts) * len(first), **columns}))
     for remark in remarks:
         warn(remark)
-    for name, row in zip(parts, families, strict=True):
-        members = [family.clusters for family in row if family.clusters is not None]
-        remarks += [note.at(collection=name) for note in described(members, "the sample")]
+    for name, design in designs.items():
+        remarks += [note.at(collection=name) for note in design.on_clusters("the sample")]
     whole, each_part = (pl.concat(part).to_dict(as_series=False) for part in (table, rows))
-    wrong = tuple(note.at(collection=name) for name, part in parts.items() for note in problems(part))
+    wrong = tuple(note.at(collection=name) for name, design in designs.items() for note in design.problems)
     return MetaAnalysis(whole, each_part, tuple(parts), correction, alpha, tuple(remarks), wrong)
 
 

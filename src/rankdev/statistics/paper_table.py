@@ -14,12 +14,10 @@ from rankdev._common.checks import check_flag, check_whole
 from rankdev._common.result import Result
 from rankdev.errors import Note, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics.contrasts import wanted_pairs
 from rankdev.statistics.decision import refused
-from rankdev.statistics.design import Replicated, in_words, replicated
-from rankdev.statistics.means import mean_intervals
+from rankdev.statistics.design import Design, Replicated, in_words, replicated
+from rankdev.statistics.inputs import alike, as_scores, is_several, wanted_pairs
 from rankdev.statistics.paired import USUAL
-from rankdev.statistics.panels import alike, as_scores, is_several
 from rankdev.statistics.significance import Significance, significance
 
 DAGGERS = "†‡§¶"
@@ -280,7 +278,7 @@ def _limits(scores: Scores, alpha: float, clusters: Mapping[str, Any] | None) ->
     """Return the limits of the mean of each measure and system, in the order of rows."""
     added = [name in scores.sums for name in scores.measures]
     scale = np.where(added, np.isfinite(scores.values).sum(axis=1), 1)  # sums are shown as sums
-    limits = zip(("low", "high"), mean_intervals(scores, alpha, clusters), strict=True)
+    limits = zip(("low", "high"), Design.of(scores, clusters=clusters, least=1).mean_limits(alpha), strict=True)
     return [pl.Series(name, (limit * scale).T.ravel()).fill_nan(None) for name, limit in limits]
 
 

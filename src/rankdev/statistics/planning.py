@@ -15,10 +15,11 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import FINEST, check_number, check_seed, check_whole
 from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
-from rankdev.statistics.contrasts import Family, families_of
 from rankdev.statistics.decision import losing
-from rankdev.statistics.panels import OfDrawnQueries, about_clusters, as_scores, carried, check_reach
-from rankdev.statistics.power.student import (
+from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries
+from rankdev.statistics.inputs import as_scores, check_reach
+from rankdev.statistics.pairs import Family
+from rankdev.statistics.student import (
     LIMIT,
     cannot_reject,
     detectable_effect,
@@ -310,7 +311,8 @@ def _of_pair(
     pairs = systems * (systems - 1) // 2
     level = alpha / pairs  # of Holm's first step
     pair = as_scores(scores, [measure]).select(systems=[a, b])
-    rows = families_of(pair, np.array([0]), np.array([1]), clusters)[0].rows
+    design = Design.of(pair, clusters=clusters)
+    rows = design.families(b)[0].rows
     apart = pilot_differences(rows)
     observed, deviation, pilot = float(apart.mean()), float(apart.std(ddof=1)), len(apart)
     if difference is not None:
@@ -319,25 +321,12 @@ def _of_pair(
     elif abs(observed) < ROUNDING:
         raise DataError("no-difference", a=a, b=b)
     target = abs(observed) if difference is None else difference
-    moved, least = (
-        int(rows.moved[0]),
-        1 + math.ceil(-math.log2(level)),
-    )  # queries that differ: seen, and needed to reject
+    moved, least = int(rows.moved[0]), 1 + math.ceil(-math.log2(level))  # queries that differ: seen, needed to reject
     unknown = moved < least
     low, high = bounded_effect(apart, difference)
     effect = target / deviation if deviation > ROUNDING * target else np.inf
     if unknown:
-        remarks = [
-            Note(
-                "equal-pilot",
-                a=a,
-                b=b,
-                count=moved,
-                unit="query" if clusters is None else "cluster",
-                all=pilot,
-                least=least,
-            )
-        ]
+        remarks = [Note("equal-pilot", a=a, b=b, count=moved, unit=design.unit, all=pilot, least=least)]
         fewest, most, queries, assured = np.ceil(least / losing(moved, pilot)), np.inf, np.nan, np.inf
         curve = np.array([min(fewest, LIMIT)]), np.array([np.nan]), np.array([np.nan])
     else:
@@ -372,7 +361,7 @@ def _of_pair(
         alpha=alpha,
         systems=systems,
         seed=seed,
-        remarks=(*remarks, *about_clusters(pair, clusters), *carried(pair)),
+        remarks=(*remarks, *design.on_clusters(COUNTED), *design.notes),
         clusters=None if clusters is None else pilot,
     )
 

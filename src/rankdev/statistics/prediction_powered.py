@@ -19,9 +19,9 @@ from rankdev._common.checks import check_number
 from rankdev._common.result import Result
 from rankdev.errors import DataError, Note, warn
 from rankdev.evaluation.scores import ScoresLike
-from rankdev.statistics.contrasts import most_common, wanted_pairs
+from rankdev.statistics.inputs import alike, wanted_pairs
 from rankdev.statistics.paired import unseen
-from rankdev.statistics.panels import alike
+from rankdev.statistics.pairs import most_common
 
 FEWEST = 10  # queries that both judged
 ROUNDING = 1e-12  # differences up to which scores are equal

@@ -19,8 +19,8 @@ from rankdev.errors import UsageError, nearest
 from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.scores import Scores
 from rankdev.measures import parse
+from rankdev.statistics.design import OfDrawnQueries
 from rankdev.statistics.flips import PValue
-from rankdev.statistics.panels import OfDrawnQueries
 from rankdev.statistics.power import power
 
 PAPER_GRID: Mapping[str, Sequence[Any]] = {"alpha": (0.5, 1, 2, 4, 8), "lam": (0, 0.05, 0.1, 0.2, 0.4)}

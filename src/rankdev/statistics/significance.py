@@ -16,14 +16,13 @@ from rankdev._common.result import Result
 from rankdev.errors import Note, UsageError, counted
 from rankdev.evaluation.problems import unjudged_share
 from rankdev.evaluation.scores import ScoresLike
-from rankdev.statistics._assumptions import remarks_on
-from rankdev.statistics.contrasts import Family, gains, on_clusters
-from rankdev.statistics.corrections import CORRECTIONS, adjust
+from rankdev.statistics.assumptions import remarks_on
 from rankdev.statistics.decision import Decision, Verdict, leading, of_losses, refused, verdicts
-from rankdev.statistics.design import ALL, Design
+from rankdev.statistics.design import Design
 from rankdev.statistics.discrimination import DiscriminativePower
-from rankdev.statistics.paired import USUAL, Tested, randomization, student
-from rankdev.statistics.panels import check_reach
+from rankdev.statistics.inputs import ALL, check_reach
+from rankdev.statistics.paired import CORRECTIONS, USUAL, Tested, adjust, randomization, student
+from rankdev.statistics.pairs import Family, gains
 
 TESTS = ("t", "randomization")
 FAMILIES = ("measure", "all")
@@ -418,7 +417,8 @@ def significance(
     }
     families = design.families(baselines)
     whole = _tested(design, {ALL: families}, perform, made)[ALL]
-    notes: list[str] = [*on_clusters(families), *remarks_on(design, families, whole)]
+    how = "compared" if test == "t" else "flipped"
+    notes = [*design.on_clusters(how), *remarks_on(design, families, whole)]
     parts: dict[str, Significance] = {}
     if segments is not None:
         within, left_out = design.within(families)

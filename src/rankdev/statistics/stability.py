@@ -8,17 +8,16 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from rankdev._common.arrays import Floats
+from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_seed, check_whole
 from rankdev.errors import Note, UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
+from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel
 from rankdev.statistics.flips.exact import draw, largest_of, scale_for, stream_keys
-from rankdev.statistics.panels import OfDrawnQueries, Panel, about_clusters, as_scores, carried, panels, pool_of
-from rankdev.statistics.power.student import at_most, fitting
 from rankdev.statistics.rank_correlation import tau_ap, tau_b
+from rankdev.statistics.student import at_most, fitting
 
 AT_ONCE = 1 << 23  # numbers held at a time
 SHUFFLES = 10  # ways to cut a pool into halves that share nothing
@@ -43,7 +42,7 @@ class Orders:
     def _step(self) -> int:
         return max(1, AT_ONCE // max(self.queries, self.systems * self.systems * self.measures))
 
-    def means(self, picks: npt.NDArray[np.int64]) -> Floats:
+    def means(self, picks: Ints) -> Floats:
         """Return the means over each row of queries: ``[row, measure, system]``."""
         if len(picks) * self.queries > AT_ONCE:  # many small sets: sums are exact in either way
             sums = self.units[picks].sum(axis=1)
@@ -86,7 +85,7 @@ class Orders:
         )
         return tau, low, high
 
-    def _between(self, both: npt.NDArray[np.int64], first: npt.NDArray[np.int64]) -> Floats:
+    def _between(self, both: Ints, first: Ints) -> Floats:
         """Compare the queries of each row at the positions ``first`` with those at the others."""
         inside = np.zeros(both.shape, bool)
         np.put_along_axis(inside, first, True, axis=1)
@@ -280,15 +279,14 @@ def stability(
     [1.0, 1.0]
     """
     subsamples, seed = check_whole("subsamples", subsamples, 1), check_seed(seed)
-    scores = as_scores(scores, measures)
-    groups = panels(scores, clusters=clusters)
-    pool = pool_of(scores, clusters)
+    design = Design.of(scores, measures, clusters=clusters)
+    names, pool = design.scores.measures, design.pool
     remarks: list[Note] = []
-    plan = fitting(sizes, groups, remarks)
+    plan = fitting(sizes, design.drawn, design.unit, remarks)
     for remark in remarks:
         warn(remark)
-    tau, ap, split, low, high = np.full((5, len(scores.measures), len(plan)), np.nan)
-    for panel in groups:
+    tau, ap, split, low, high = np.full((5, len(names), len(plan)), np.nan)
+    for panel in design.drawn:
         orders = Orders(panel)
         for i, n in enumerate(plan):
             cell = (list(panel.places), i)
@@ -297,7 +295,7 @@ def stability(
             if 2 * n <= len(panel.queries):
                 split[cell], low[cell], high[cell] = orders.halves(n, subsamples, seed)
     found = Stability(
-        measures=scores.measures,
+        measures=names,
         sizes=plan,
         tau=tau,
         tau_ap=ap,
@@ -305,8 +303,8 @@ def stability(
         split_limits=np.stack([low, high]),
         subsamples=subsamples,
         seed=seed,
-        remarks=(*remarks, *about_clusters(scores, clusters), *carried(scores)),
+        remarks=(*remarks, *design.on_clusters(COUNTED), *design.notes),
         clusters=None if clusters is None else pool,
     )
-    first = dict(zip(scores.measures, found._first(found.tau).tolist(), strict=True))
+    first = dict(zip(names, found._first(found.tau).tolist(), strict=True))
     return replace(found, remarks=(*found.remarks, *at_most("n_at_0.8", plan, first, pool)))

@@ -18,9 +18,9 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import FINEST, check_number, check_whole, is_list, is_number
 from rankdev._common.result import Result
 from rankdev.errors import DataError, UsageError
-from rankdev.evaluation.scores import Scores
-from rankdev.statistics.panels import as_scores, carried, is_several, panels
-from rankdev.statistics.power.student import LIMIT, smallest
+from rankdev.statistics.design import Design
+from rankdev.statistics.inputs import as_scores, is_several
+from rankdev.statistics.student import LIMIT, smallest
 
 CERTAIN = 1e12  # noncentrality at which a difference is always detected
 SMALLEST = 10  # queries of a pilot from which the interval of its variance holds in simulations
@@ -226,17 +226,18 @@ def topic_set_size(
     if correlation is not None:
         correlation = check_number("correlation", correlation, -1, 1)
     if is_number(variance):
-        scores: list[Scores] = []
+        designs: list[Design] = []
         spreads = [_given(check_number("variance", variance, 0, 1e9))]
     else:
         parts = list(variance.values()) if is_several(variance) else [variance]
         if not parts:
             raise UsageError("empty", name="variance", expected="a number, scores, or {name: scores}")
         scores = [as_scores(part, measures) for part in parts]
-        spreads = _estimated(scores)
+        designs = [Design.of(part.select(measures=scores[0].measures)) for part in scores]
+        spreads = _estimated(designs)
     if correlation is not None:
         spreads = [_correlated(spread, correlation) for spread in spreads]
-    remarks = dict.fromkeys(remark for part in scores for remark in carried(part))
+    remarks = dict.fromkeys(remark for design in designs for remark in design.notes)
     return TopicSetSize(tuple(spreads), differences, widths, counts, power, alpha, tuple(remarks))
 
 
@@ -258,14 +259,14 @@ def _correlated(spread: Spread, correlation: float) -> Spread:
     return Spread(spread.measure, spread.pilot, (low, middle, high), spread.different)
 
 
-def _estimated(collections: list[Scores]) -> list[Spread]:
+def _estimated(collections: list[Design]) -> list[Spread]:
     """Pool the squares of all collections by measure, each around its own systems' means."""
     squares: dict[str, list[tuple[Floats, Floats]]] = {}
-    for scores in collections:
-        for panel in panels(scores.select(measures=list(collections[0].measures))):
+    for design in collections:
+        for panel in design.panels:
             for m, measure in enumerate(panel.measures):
                 squares.setdefault(measure, []).append(_squares(panel.values[:, :, m]))
-    return [_spread(measure, squares[measure]) for measure in collections[0].measures]
+    return [_spread(measure, squares[measure]) for measure in collections[0].scores.measures]
 
 
 def _squares(values: Floats) -> tuple[Floats, Floats]:

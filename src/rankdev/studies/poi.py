@@ -18,10 +18,10 @@ from rankdev.display.power import plot_power, plot_stability
 from rankdev.display.report import Report, Table
 from rankdev.display.style import save
 from rankdev.statistics.power import power
-from rankdev.statistics.power.result import Power
-from rankdev.statistics.power.student import PAPER_SIZES
+from rankdev.statistics.power_result import Power
 from rankdev.statistics.sensitivity import Sensitivity, sensitivity
 from rankdev.statistics.stability import Stability, stability
+from rankdev.statistics.student import PAPER_SIZES
 from rankdev.studies._published import Comparison, fact, facts, published, rows_of, warnings_into
 from rankdev.studies.simulation import simulate
 

@@ -21,10 +21,10 @@ from rankdev.errors import Note
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.agreement import Agreement, agreement
 from rankdev.statistics.power import power
-from rankdev.statistics.power.result import Power
-from rankdev.statistics.power.student import PAPER_SIZES
+from rankdev.statistics.power_result import Power
 from rankdev.statistics.sensitivity import PAPER_GRID, grid_measures
 from rankdev.statistics.stability import Stability, stability
+from rankdev.statistics.student import PAPER_SIZES
 from rankdev.studies._published import warnings_into
 
 FEWEST = 5  # queries of a bucket; with fewer there is nothing to draw from

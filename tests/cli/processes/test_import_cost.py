@@ -23,12 +23,6 @@ def test_heavy_libraries_are_imported_on_use(module):
     assert json.loads(done.stdout) == []
 
 
-def test_power_is_simulated_without_polars():
-    """On machines with NumPy and an accelerator only."""
-    script = "import sys, rankdev.statistics.power; sys.exit('polars' in sys.modules)"
-    subprocess.run([sys.executable, "-c", script], check=True)
-
-
 def test_polars_is_imported_at_the_top():
     """By itself, or as the module of _common.libraries that is loaded on first use."""
     root = Path(rankdev.__file__).parent

@@ -38,7 +38,7 @@ test_option = click.option(
 )
 correction_option = click.option(
     "--correction",
-    type=RegisteredChoice("rankdev.statistics.corrections:CORRECTIONS"),
+    type=RegisteredChoice("rankdev.statistics.paired:CORRECTIONS"),
     help="holm (default), bh or none.",
 )
 permutations_option = click.option(

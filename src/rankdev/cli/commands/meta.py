@@ -68,7 +68,7 @@ def agreement_command(
     prefers the list that users prefer.
     """
     from rankdev.statistics.agreement import agreement
-    from rankdev.statistics.side_by_side import agreement_with_people
+    from rankdev.statistics.agreement_with_people import agreement_with_people
 
     scores = load_scores(**source)
     together = read_clusters(clusters)

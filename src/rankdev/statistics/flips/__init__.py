@@ -8,19 +8,24 @@ that all engines and thread counts give the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Literal, Protocol, TypeVar, get_args
+from typing import Literal, Protocol, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from rankdev._common.arrays import Floats, Words
+from rankdev._common.arrays import Floats, Ints, Words
 from rankdev._common.checks import check_choice
 from rankdev._common.work import cores
-from rankdev.statistics.flips.exact import scale_for
+from rankdev.statistics.flips.exact import draw, flip_words, largest_of, scale_for, slack, words_for
+
+PValue = Literal["plus-one", "paper"]
+SMALL = 2e8  # additions below which loading the compiled engine costs more than it saves
+BLOCK = 2500  # permutations at a time, at most: hits of a block are counted in 16 bits
+CELLS = 1 << 18  # their sums or their random words, which should stay in a processor's cache
+QUERIES = 512  # queries at a time, for the same reason
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,7 @@ class Sampling:
     exact: bool = False
 
 
-def lag_order(systems: int) -> npt.NDArray[np.int64]:
+def lag_order(systems: int) -> Ints:
     """Return for each pair (a < b, in dictionary order) its position among the pairs ordered by b − a, then a.
 
     Engines report pairs in that order, so that a whole lag is one difference of two slices.
@@ -47,11 +52,8 @@ def lag_order(systems: int) -> npt.NDArray[np.int64]:
     a, b = np.triu_indices(systems, 1)
     lag = b - a
     before = (lag - 1) * systems - lag * (lag - 1) // 2  # pairs of smaller lags
-    places: npt.NDArray[np.int64] = (before + a).astype(np.int64)
+    places: Ints = (before + a).astype(np.int64)
     return places
-
-
-PValue = Literal["plus-one", "paper"]
 
 
 def most_extremes(permutations: int, alpha: float, p_value: PValue) -> int:
@@ -65,11 +67,6 @@ def most_extremes(permutations: int, alpha: float, p_value: PValue) -> int:
     return int(np.floor(alpha * (permutations + plus) + 1e-9)) - plus
 
 
-Chunk = TypeVar("Chunk")
-Made = TypeVar("Made")
-SMALL = 2e8  # additions below which loading the compiled engine costs more than it saves
-
-
 class Engine(Protocol):
     """Counts extreme flips, ``batch`` subsamples and ``chunk`` permutations of each at a time."""
 
@@ -77,11 +74,59 @@ class Engine(Protocol):
     chunk: int
     largest: Floats  # magnitude of each measure
 
-    def extremes(
-        self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int
-    ) -> npt.NDArray[np.int64]:
+    def extremes(self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int) -> Ints:
         """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
         ...
+
+
+class NumpyEngine:
+    """Counts extreme flips for ``values[query, system, measure]``."""
+
+    batch = 4
+    chunk = 10_000
+
+    def __init__(self, values: Floats) -> None:
+        self.values = values
+        self.largest = largest_of(values)
+
+    def extremes(self, sampling: Sampling, scale: Floats, keys: Words, first: int, permutations: int) -> Ints:
+        """Count, for each key and pair, the flips that are at least as extreme: ``[key, pair, measure]``."""
+        pool, systems, measures = self.values.shape
+        n = sampling.n
+        picks = draw(keys[:, 0], pool, n, sampling.replace)
+        counts = np.zeros((len(keys), systems * (systems - 1) // 2 * measures), np.int64)
+        most = max(1, min(BLOCK, CELLS // max(systems * measures, words_for(n))))
+        for pick, key, count in zip(picks, keys[:, 1], counts, strict=True):
+            rows = np.rint(self.values[pick] * scale).reshape(n, -1)
+            for start in range(first, first + permutations, most):
+                block = min(most, first + permutations - start)
+                flipped = _flipped(rows, flip_words(key, n, start, block, sampling.exact))
+                _count(flipped, rows.sum(axis=0), slack(n), measures, count)
+        return counts.reshape(len(keys), -1, measures)
+
+
+def _flipped(rows: Floats, words: Words) -> Floats:
+    """Sum all rows with flipped signs where a bit is set: one row per permutation, negated."""
+    octets = words.astype("<u8").view(np.uint8)
+    sums = np.zeros((len(words), rows.shape[1]))
+    for start in range(0, len(rows), QUERIES):
+        part = rows[start : start + QUERIES]
+        bits = np.unpackbits(octets[:, start // 8 :], axis=1, count=len(part), bitorder="little")
+        sums += bits.astype(np.float64) @ part
+    sums *= 2.0
+    sums -= rows.sum(axis=0)
+    return sums
+
+
+def _count(sums: Floats, observed: Floats, tolerance: float, measures: int, count: Ints) -> None:
+    done = 0
+    for shift in range(measures, sums.shape[1], measures):
+        width = sums.shape[1] - shift
+        need = np.abs(observed[:-shift] - observed[shift:]) - tolerance
+        apart = sums[:, :-shift] - sums[:, shift:]
+        hits = np.abs(apart, out=apart) >= need
+        count[done : done + width] += hits.view(np.uint8).sum(axis=0, dtype=np.uint16)
+        done += width
 
 
 def open_engine(values: Floats, work: float) -> Engine:
@@ -90,43 +135,30 @@ def open_engine(values: Floats, work: float) -> Engine:
         from rankdev.statistics.flips.compiled import NumbaEngine
 
         return NumbaEngine(values)
-    from rankdev.statistics.flips._numpy import NumpyEngine
-
     return NumpyEngine(values)
 
 
-def count_extremes(engine: Engine, sampling: Sampling, keys: Words, permutations: int) -> npt.NDArray[np.int64]:
-    """Count the extreme flips of every key: ``[key, pair by lag, measure]``."""
+def count_extremes(engine: Engine, sampling: Sampling, keys: Words, permutations: int) -> Ints:
+    """Count the extreme flips of every key, on threads: ``[key, pair by lag, measure]``."""
     scale = scale_for(engine.largest, sampling.n)
 
-    def work(chunk: tuple[int, int, int]) -> npt.NDArray[np.int64]:
+    def work(chunk: tuple[int, int, int]) -> Ints:
         start, first, size = chunk
         return engine.extremes(sampling, scale, keys[start : start + engine.batch], first, size)
 
-    found: dict[int, npt.NDArray[np.int64]] = {}
-    for (start, _, _), counts in spread(work, list(_chunks(engine, len(keys), permutations))):
-        found[start] = found[start] + counts if start in found else counts
-    return np.concatenate(list(found.values()))
-
-
-def spread(work: Callable[[Chunk], Made], chunks: list[Chunk]) -> Iterator[tuple[Chunk, Made]]:
-    """Do the work of all chunks on threads, and yield the results in order."""
-    workers = min(len(chunks), cores())
-    if workers <= 1:
-        yield from ((chunk, work(chunk)) for chunk in chunks)
-        return
-    with ThreadPoolExecutor(workers) as pool:
+    chunks = list(_chunks(engine, len(keys), permutations))
+    found: dict[int, Ints] = {}
+    with ThreadPoolExecutor(min(len(chunks), cores())) as pool:
         try:
-            yield from zip(chunks, pool.map(work, chunks), strict=True)
+            for (start, _, _), counts in zip(chunks, pool.map(work, chunks), strict=True):
+                found[start] = found[start] + counts if start in found else counts
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+    return np.concatenate(list(found.values()))
 
 
 def _chunks(engine: Engine, keys: int, permutations: int) -> Iterator[tuple[int, int, int]]:
     for start in range(0, keys, engine.batch):
         for first in range(0, permutations, engine.chunk):
             yield start, first, min(engine.chunk, permutations - first)
-
-
-__all__ = ["Engine", "PValue", "Sampling", "count_extremes", "lag_order", "most_extremes", "open_engine"]

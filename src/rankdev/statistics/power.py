@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_flag, check_number, check_seed, check_whole, is_list
 from rankdev._common.work import Progress
 from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics.flips import PValue, most_extremes
-from rankdev.statistics.panels import Panel, about_clusters, as_scores, carried, panels, pool_of
-from rankdev.statistics.power._simulation import Simulation, queries_of
-from rankdev.statistics.power.result import Bucket, Power
-from rankdev.statistics.power.student import at_most, cannot_reject, fitting, usual
+from rankdev.statistics.design import COUNTED, Design, Panel
+from rankdev.statistics.flips import Engine, PValue, Sampling, count_extremes, lag_order, most_extremes, open_engine
+from rankdev.statistics.flips.exact import stream_keys
+from rankdev.statistics.paired import fewest_p
+from rankdev.statistics.pairs import Family
+from rankdev.statistics.power_result import Bucket, Power
+from rankdev.statistics.student import at_most, cannot_reject, effect_limits, fitting, power_of, usual
 
 SHARE = 0.25  # of the queries, above which subsamples overlap too much
 PAPER_EDGES = (3, 10, 20)
+UNKNOWN = 0.05  # smallest p of a sign test above which a pool does not tell the effect of a pair
+COLUMNS = 512  # systems × measures simulated together: their sums should stay in the cache
 
 
 def power(
@@ -93,21 +98,19 @@ def power(
     subsamples, permutations = check_whole("subsamples", subsamples, 1), check_whole("permutations", permutations, 1)
     alpha, seed = check_number("alpha", alpha, 0, 1), check_seed(seed)
     replacement = check_flag("replacement", replacement)
-    scores = as_scores(scores, measures)
     most_extremes(permutations, alpha, p_value)  # refuses an unknown p_value
-    groups = panels(scores, clusters=clusters)
+    design = Design.of(scores, measures, clusters=clusters)
+    scores, groups, pool, unit = design.scores, design.drawn, design.pool, design.unit
     remarks: list[Note] = []
-    plan = fitting(sizes, groups, remarks, replaced=replacement)
+    plan = fitting(sizes, groups, unit, remarks, replaced=replacement)
     edges = _edges(buckets, scores)
     if edges is not None and clusters is not None:
         raise UsageError("not-together", name="buckets", other="clusters")
     parts = [] if edges is None else _buckets(scores, groups, edges)
     wanted = [usual(plan)] if bucket_sizes is None else bucket_sizes
-    inside = {label: fitting(wanted, part, remarks, label, replaced=replacement) for label, part in parts}
-    pool = pool_of(scores, clusters)
+    inside = {label: fitting(wanted, part, unit, remarks, label, replaced=replacement) for label, part in parts}
     small = [n for n in plan if cannot_reject(n, alpha)]
     large = tuple(n for n in plan if n > SHARE * pool and not replacement)
-    unit = groups[0].unit
     for remark in remarks:
         warn(remark)
     remarks += [Note("cannot-reject", size=small[-1], alpha=alpha, unit=unit)] if small else []
@@ -153,7 +156,7 @@ def power(
         p_value=p_value,
         seed=seed,
         complete=not run.interrupted,
-        remarks=(*remarks, *about_clusters(scores, clusters), *carried(scores)),
+        remarks=(*remarks, *design.on_clusters(COUNTED), *design.notes),
         replacement=replacement,
         limits=run.limits(groups, done),
         replaced=replaced,
@@ -188,11 +191,129 @@ def _buckets(scores: Scores, groups: list[Panel], edges: tuple[int, ...]) -> lis
     return [(label, _inside(groups, place == i)) for i, label in enumerate(labels)]
 
 
-def _inside(groups: list[Panel], wanted: np.ndarray) -> list[Panel]:
+def _inside(groups: list[Panel], wanted: Bools) -> list[Panel]:
     """Cut panels to the wanted queries; panels without any are left out."""
     cut = []
     for panel in groups:
         keep = wanted[panel.queries]
         if keep.any():
-            cut.append(Panel(panel.measures, panel.places, panel.queries[keep], panel.values[keep]))
+            cut.append(replace(panel, queries=panel.queries[keep], values=panel.values[keep]))
     return cut
+
+
+@dataclass(kw_only=True)
+class Simulation:
+    """One simulation: its settings, and its progress."""
+
+    systems: int
+    measures: int
+    subsamples: int
+    permutations: int
+    alpha: float
+    p_value: PValue
+    seed: int
+    progress: Progress | None
+    something: bool = False  # whether any size is finished
+    interrupted: bool = False
+    done: float = 0.0
+    total: float = 0.0
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of systems."""
+        return self.systems * (self.systems - 1) // 2
+
+    def announce(self, parts: list[tuple[list[Panel], tuple[int, ...]]]) -> None:
+        """Report the cost before the work starts: the number of additions, and of tests as text."""
+        columns = sum(len(panel.measures) * size for group, plan in parts for panel in group for size in plan)
+        tests = sum(len(panel.measures) * len(plan) for group, plan in parts for panel in group)
+        self.total = float(columns) * self.systems * self.subsamples * self.permutations
+        self._report(0.0, f"{tests * self.pairs * self.subsamples:,} tests, {self.total:.1e} additions")
+
+    def chunks(self, groups: list[Panel]) -> list[tuple[Panel, Engine]]:
+        """Cut panels into few measures at a time, each with its engine."""
+        step = max(1, COLUMNS // self.systems)
+        cut = []
+        for panel in groups:
+            work = float(panel.values.size) * self.subsamples * self.permutations
+            for start in range(0, len(panel.measures), step):
+                stop = start + step
+                values = panel.values[:, :, start:stop]
+                chunk = Panel(panel.measures[start:stop], panel.places[start:stop], panel.queries, values)
+                cut.append((chunk, open_engine(values, work)))
+        return cut
+
+    def rejected(self, work: list[tuple[Panel, Engine]]) -> Bools:
+        """Return which pairs differ significantly on all queries: ``[measure, pair]``."""
+        rejected = np.zeros((self.measures, self.pairs), bool)
+        for chunk, engine in work:
+            rejected[list(chunk.places)] = self._rejections(engine, len(chunk.queries), 1, replace=False) > 0
+        return rejected
+
+    def curves(
+        self,
+        work: list[tuple[Panel, Engine]],
+        sizes: tuple[int, ...],
+        replace: bool = False,
+    ) -> tuple[Floats, tuple[int, ...]]:
+        """Return power ``[measure, pair, size]`` and the sizes that were finished, smallest first."""
+        found: dict[int, Floats] = {}
+        for n in sizes:
+            try:
+                values = np.full((self.measures, self.pairs), np.nan)
+                for chunk, engine in work:
+                    if replace or n <= len(chunk.queries):
+                        values[list(chunk.places)] = (
+                            self._rejections(engine, n, self.subsamples, replace) / self.subsamples
+                        )
+                    cost = float(n) * len(chunk.measures) * self.systems
+                    self._report(cost * self.subsamples * self.permutations, f"n = {n}")
+            except KeyboardInterrupt:
+                if not self.something:
+                    raise
+                self.interrupted = True
+                break
+            found[n] = values
+            self.something = True
+        done = tuple(n for n in sizes if n in found)
+        none = np.empty((self.measures, self.pairs, 0))
+        return np.stack([found[n] for n in done], axis=2) if done else none, done
+
+    def limits(self, groups: list[Panel], sizes: tuple[int, ...]) -> Floats:
+        """Return 95% limits of each pair's power, given the pool: ``[limit, measure, pair, size]``.
+
+        From 0 to 1 where too few queries differ for any sign test to reject.
+        """
+        found = np.full((2, self.measures, self.pairs, len(sizes)), np.nan)
+        first, second = np.triu_indices(self.systems, 1)
+        for panel in groups:
+            for m, place in enumerate(panel.places):
+                family = Family(np.ascontiguousarray(panel.values[:, :, m]), panel.queries, first, second)
+                effects, pool = family.statistics["effect"], len(panel.queries)
+                unknown = (fewest_p(family) > UNKNOWN) | ~np.isfinite(effects)
+                ends = np.stack(effect_limits(np.where(unknown, 0.0, effects), pool))
+                for i, n in enumerate(sizes):
+                    found[:, place, :, i] = np.where(unknown, [[0.0], [1.0]], power_of(n, self.alpha)(ends))
+        return found
+
+    def _rejections(self, engine: Engine, n: int, subsamples: int, replace: bool) -> Ints:
+        """Count the subsamples that reject: ``[measure, pair]``."""
+        keys = stream_keys(self.seed, n, subsamples)
+        # enumerating the flips of a few queries takes no more work than drawing, and is exact
+        exact = 2 ** (n - 1) <= self.permutations
+        flips = 2 ** (n - 1) if exact else self.permutations
+        most = most_extremes(flips, self.alpha, "paper" if exact else self.p_value)
+        counts = count_extremes(engine, Sampling(n, replace, exact), keys, flips)
+        rejected: Ints = (counts <= most).sum(axis=0)
+        return rejected[lag_order(self.systems)].T
+
+    def _report(self, cost: float, note: str) -> None:
+        self.done += cost
+        if self.progress is not None:
+            self.progress(self.done, self.total, note)
+
+
+def queries_of(groups: list[Panel], measures: int) -> tuple[int, ...]:
+    """Count the queries of each measure."""
+    queries = {place: len(panel.queries) for panel in groups for place in panel.places}
+    return tuple(queries.get(place, 0) for place in range(measures))

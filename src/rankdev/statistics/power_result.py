@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
+import polars as pl
 
-from rankdev._common.arrays import Floats
-from rankdev._common.lazy import pl
+from rankdev._common.arrays import Bools, Floats
 from rankdev.errors import UsageError
-from rankdev.statistics.panels import OfDrawnQueries, pairs_of
-from rankdev.statistics.power.student import usual
+from rankdev.statistics.design import OfDrawnQueries
+from rankdev.statistics.inputs import pairs_of
+from rankdev.statistics.student import usual
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class Power(OfDrawnQueries):
     measures: tuple[str, ...]
     sizes: tuple[int, ...]
     power: Floats = field(repr=False)
-    rejected: npt.NDArray[np.bool_] = field(repr=False)
+    rejected: Bools = field(repr=False)
     queries: tuple[int, ...]
     buckets: tuple[Bucket, ...]
     subsamples: int

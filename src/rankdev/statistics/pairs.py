@@ -1,8 +1,8 @@
-"""Paired differences between systems: families of pairs, intervals of their means, and one pair query by query."""
+"""Paired differences between systems: families of pairs under one measure, and what tests need to know of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -10,11 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev._common.arrays import Floats
-from rankdev.errors import UsageError
-from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev._common.arrays import Floats, Ints
 from rankdev.statistics.flips.exact import largest_of, scale_for
-from rankdev.statistics.panels import Indices, as_scores, described, numbered, panels, summed
 
 AT_ONCE = 1 << 22  # differences held at a time
 
@@ -44,12 +41,12 @@ class Family:
     """
 
     values: Floats = field(repr=False)
-    queries: Indices = field(repr=False)
-    first: Indices = field(repr=False)
-    second: Indices = field(repr=False)
+    queries: Ints = field(repr=False)
+    first: Ints = field(repr=False)
+    second: Ints = field(repr=False)
     span: float = np.inf
-    clusters: Indices | None = field(default=None, repr=False)
-    sizes: Indices | None = field(default=None, repr=False)
+    clusters: Ints | None = field(default=None, repr=False)
+    sizes: Ints | None = field(default=None, repr=False)
     runs: BetweenRuns | None = field(default=None, repr=False)
 
     @cached_property
@@ -86,7 +83,7 @@ class Family:
         """The values in whole units: ``[query, system]``."""
         return np.rint(self.values / self.unit)
 
-    def differences(self, wanted: npt.NDArray[Any] | None = None) -> Iterator[tuple[Indices, Floats]]:
+    def differences(self, wanted: npt.NDArray[Any] | None = None) -> Iterator[tuple[Ints, Floats]]:
         """Yield the differences of (wanted) pairs in whole units, a few pairs at a time: pairs, ``[pair, query]``.
 
         A difference of a single unit can come from rounding alone and counts as 0.
@@ -165,6 +162,21 @@ class Family:
         return found, np.full(self.pairs, max(1 / float((weight**2).sum()) - 1, 1.0))
 
 
+def summed(values: Floats, members: Ints) -> tuple[Floats, Ints]:
+    """Sum the rows of each cluster and divide by the mean size, so that means stay; return the sizes too.
+
+    >>> rows, sizes = summed(np.array([1.0, 0.0, 0.5]), np.array([0, 0, 1]))
+    >>> rows.tolist(), sizes.tolist()
+    ([0.6666666666666666, 0.3333333333333333], [2, 1])
+    """
+    sizes = np.bincount(members)
+    columns = values.reshape(len(values), -1).T
+    sums = np.zeros((len(sizes), len(columns)))
+    for i, column in enumerate(columns):
+        sums[:, i] = np.bincount(members, column)
+    return sums.reshape(len(sizes), *values.shape[1:]) / sizes.mean(), sizes
+
+
 def gains(family: Family, lower_is_better: bool = False) -> Floats:
     """Return what the first system of the only pair gains on each query; what rounding alone can make is 0."""
     _, rows = next(family.differences())
@@ -180,25 +192,6 @@ def skewness(family: Family) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             found[pairs] = np.where(spread > 0, (centred**3).mean(axis=1) / spread**3, 0.0)
     return found
-
-
-def families_of(
-    scores: Scores,
-    first: Indices,
-    second: Indices,
-    clusters: Mapping[str, Any] | None = None,
-    at_least: int = 2,
-) -> list[Family]:
-    """Return a family per measure, in order."""
-    found: dict[int, Family] = {}
-    for panel in panels(scores, at_least):
-        members = None if clusters is None else numbered(scores, panel.queries, clusters)
-        for m, place in enumerate(panel.places):
-            low, high = scores.kinds[place].range
-            values = np.ascontiguousarray(panel.values[:, :, m])
-            span = high - low if low <= values.min() and values.max() <= high else np.inf  # of values from elsewhere
-            found[place] = Family(values, panel.queries, first, second, span, members)
-    return [found[place] for place in range(len(scores.measures))]
 
 
 def against_constants(family: Family) -> Family:
@@ -219,56 +212,3 @@ def most_common(column: Floats) -> float:
     """
     values, counts = np.unique(column, return_counts=True)
     return float(values[np.argmax(counts)])
-
-
-def on_clusters(families: Sequence[Family], are: str = "flipped") -> tuple[str, ...]:
-    """Note which queries are flipped together."""
-    return described([family.clusters for family in families if family.clusters is not None], are)
-
-
-def wanted_pairs(scores: Scores, baselines: str | Sequence[str] | None) -> tuple[Indices, Indices]:
-    """Return the requested pairs (a, b) as indices; b is a baseline, or the earlier of two systems."""
-    if baselines is None:
-        earlier, later = np.triu_indices(len(scores.systems), 1)
-        return later, earlier
-    names = [baselines] if isinstance(baselines, str) else baselines
-    # select refuses unknown names, and takes repeated ones once
-    targets = [scores.systems.index(name) for name in scores.select(systems=names).systems]
-    if not targets:
-        raise UsageError("empty", name="baselines", expected="at least one, or leave it out to compare all pairs")
-    others = [i for i in range(len(scores.systems)) if i not in targets]
-    if not others:
-        raise UsageError("only-baselines")
-    return np.tile(others, len(targets)), np.repeat(targets, len(others))
-
-
-@dataclass(frozen=True, eq=False)
-class PairByQuery:
-    """Two systems query by query, largest difference a − b first: ``scores[system, query]``."""
-
-    queries: tuple[str, ...]
-    scores: Floats = field(repr=False)
-    differences: Floats = field(repr=False)
-    mean: float
-    wins: int
-    ties: int
-    losses: int
-
-
-def pair_by_query(scores: ScoresLike, a: str, b: str, measure: str) -> PairByQuery:
-    """Compare two systems on the queries for which both have a value; equal up to rounding is a tie.
-
-    >>> from rankdev.evaluation.scores import Scores
-    >>> scores = Scores(("x", "y"), ("q1", "q2"), ("P@1",), np.array([[[0.5], [1.0]], [[0.5], [0.0]]]))
-    >>> found = pair_by_query(scores, "x", "y", "P@1")
-    >>> found.queries, found.mean, (found.wins, found.ties, found.losses)
-    (('q2', 'q1'), 0.5, (1, 1, 0))
-    """
-    pair = as_scores(scores, [measure]).select(systems=[a, b])
-    family = families_of(pair, np.array([0]), np.array([1]))[0]
-    values = family.values.T
-    order = np.argsort(values[1] - values[0], kind="stable")
-    wins, ties, losses = (int(family.statistics[name][0]) for name in ("wins", "ties", "losses"))
-    queries = tuple(pair.queries[i] for i in family.queries[order])
-    differences = (values[0] - values[1])[order]
-    return PairByQuery(queries, values[:, order], differences, float(differences.mean()), wins, ties, losses)

@@ -11,7 +11,7 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_whole, is_list
 from rankdev.errors import DataError, Note, UsageError
-from rankdev.statistics.panels import Panel
+from rankdev.statistics.design import Panel
 
 LIMIT = 10**7  # queries above which an answer is infinite
 HALVINGS = 45
@@ -151,7 +151,12 @@ def usual(sizes: Sequence[int]) -> int:
 
 
 def fitting(
-    sizes: Sequence[int] | None, groups: list[Panel], remarks: list[Note], label: str = "", replaced: bool = False
+    sizes: Sequence[int] | None,
+    groups: list[Panel],
+    unit: str,
+    remarks: list[Note],
+    label: str = "",
+    replaced: bool = False,
 ) -> tuple[int, ...]:
     """Keep the sizes that fit into the largest pool (all with replacement), and add notes on those left out.
 
@@ -166,7 +171,7 @@ def fitting(
     sizes = [check_whole("sizes", size, 2) for size in sizes]
     if replaced and groups:
         return tuple(sorted(set(sizes)))
-    unit, role = groups[0].unit if groups else "query", f"bucket {label}" if label else None
+    role = f"bucket {label}" if label else None
     kept = tuple(sorted({size for size in sizes if size <= pool}))
     if not kept and not label:
         raise DataError("too-few", what="the smallest size", least=min(sizes, default=2), unit=unit, count=pool)

@@ -15,10 +15,10 @@ from rankdev._common.result import Result
 from rankdev._common.tables import Tabular, as_frame
 from rankdev.errors import DataError, Note, nearest
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics.contrasts import Family
-from rankdev.statistics.means import fraction_limits
+from rankdev.statistics.design import Design
+from rankdev.statistics.inputs import as_scores
 from rankdev.statistics.paired import student
-from rankdev.statistics.panels import as_scores, described, numbered
+from rankdev.statistics.pairs import Family
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -230,10 +230,8 @@ def agreement_with_people(
         raise DataError("no-preference")
     apart, preferred, query = apart[decided], judged.preferred[decided], judged.query[decided]
     names, code = np.unique(query, return_inverse=True)
-    grouped: tuple[str, ...] = ()
-    if clusters is not None:
-        members = numbered(known, names, clusters)
-        code, grouped = members[code], described([members], "the sample")
+    design = Design.of(known, clusters=clusters, least=1)
+    code = design.members(names)[code]
     return AgreementWithPeople(
         measures=known.measures,
         agreement=concordance(apart, preferred[:, None]).mean(axis=0),
@@ -244,7 +242,7 @@ def agreement_with_people(
         ties=int((judged.preferred[whole] == 0).sum()),
         ceiling=judged.agreement_of_judges(),
         alpha=alpha,
-        remarks=(*judged.remarks, *grouped, *_few(len(names), int((~whole).sum()))),
+        remarks=(*judged.remarks, *design.on_clusters("the sample"), *_few(len(names), int((~whole).sum()))),
         clusters=None if clusters is None else int(code.max()) + 1,
     )
 
@@ -253,6 +251,33 @@ def concordance(apart: Floats, preferred: Any) -> Floats:
     """Return 1 where a difference has the sign of the preference, 0 where the opposite, ½ where there is none."""
     signs = np.where(np.abs(apart) <= ROUNDING, 0.0, np.sign(apart))
     return np.asarray((1 + signs * preferred) / 2)
+
+
+def fraction_limits(hits: Floats, counts: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return limits of Σ hits ÷ Σ counts over queries, ``hits[query, measure]``, each wrong with ``level`` ÷ 2.
+
+    Clopper and Pearson's (1934), for as many answers as tell as much as these do (Korn and Graubard 1998): answers to
+    one query are alike, so that a query counts as one where all answers agree.
+
+    >>> low, high = fraction_limits(np.ones((8, 1)), np.ones(8), 0.05)
+    >>> low.round(2).tolist(), high.tolist()
+    ([0.63], [1.0])
+    """
+    from scipy import special
+
+    share, found = counts / counts.sum(), hits.sum(axis=0) / counts.sum()
+    queries = 1 / float((share**2).sum())  # of equal size, that would tell as much
+    residual = hits / counts.sum() - found * share[:, None]
+    variance = (residual**2 / np.maximum(1 - share, 1e-9)[:, None]).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        number = np.where(variance > 0, np.minimum(found * (1 - found) / variance, counts.sum()), queries)
+    # few queries show their own variance badly
+    many, few = (special.stdtrit(np.maximum(each - 1, 1.0), 1 - level / 2) for each in (number, queries))
+    number = number * np.minimum(many / few, 1.0) ** 2
+    won, lost = found * number, (1 - found) * number
+    low = np.where(won > 0, special.betaincinv(np.maximum(won, 1e-9), lost + 1, level / 2), 0.0)
+    high = np.where(lost > 0, special.betaincinv(won + 1, np.maximum(lost, 1e-9), 1 - level / 2), 1.0)
+    return low, high
 
 
 def _few(queries: int, gaps: int) -> list[Note]:

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankdev._common.arrays import Floats
+from rankdev._common.arrays import Floats, Ints
 from rankdev.errors import Note
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.contrasts import Family, skewness
+from rankdev.statistics.design import Design
 from rankdev.statistics.paired import fewest_p
-from rankdev.statistics.panels import Indices
+from rankdev.statistics.pairs import Family, skewness
 
 if TYPE_CHECKING:
-    from rankdev.statistics.design import Design
     from rankdev.statistics.significance import Significance
 
 SKEWED = 1.6  # skewness of the most skewed tenth of real pairs, on which a false "better" came up in .10
@@ -102,7 +101,7 @@ def remarks_on_dependence(scores: Scores, families: Sequence[Family]) -> Iterato
         yield Note("dependent", measure=measure, one=one, other=other, groups=len(sizes), alike=alike, times=times)
 
 
-def groups_by_id(queries: Sequence[str]) -> Indices | None:
+def groups_by_id(queries: Sequence[str]) -> Ints | None:
     """Number the groups of queries whose ids differ in their last part only, such as 12-1 and 12-2.
 
     None where there are fewer than five such groups, or they hold less than half of the queries, or one is large.
@@ -123,7 +122,7 @@ def groups_by_id(queries: Sequence[str]) -> Indices | None:
     return np.array(found)
 
 
-def within(values: Floats, groups: Indices) -> tuple[float, float]:
+def within(values: Floats, groups: Ints) -> tuple[float, float]:
     """Return the correlation of differences of systems within groups of queries, ``values[query, system]``, and p.
 
     The correlation is that of the analysis of variance, over all pairs of systems together; p is the fraction of
@@ -138,7 +137,7 @@ def within(values: Floats, groups: Indices) -> tuple[float, float]:
     if total <= 1e-18 * max(1.0, float((values**2).sum())):
         return 0.0, 1.0
 
-    def between(order: Indices) -> float:
+    def between(order: Ints) -> float:
         sums = np.add.reduceat(apart[order], starts, axis=0)
         return float((sums**2 / sizes[:, None]).sum())
 
