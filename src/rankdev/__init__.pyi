@@ -15,10 +15,10 @@ from rankdev.errors import RankdevWarning as RankdevWarning
 from rankdev.errors import UsageError as UsageError
 from rankdev.evaluation.bounds import bounds as bounds
 from rankdev.evaluation.evaluate import evaluate as evaluate
+from rankdev.evaluation.evaluate import score as score
 from rankdev.evaluation.explain import explain as explain
 from rankdev.evaluation.files import read_scores as read_scores
 from rankdev.evaluation.losses import losses as losses
-from rankdev.evaluation.measuring import score as score
 from rankdev.evaluation.scores import Scores as Scores
 from rankdev.html_report.page import report as report
 from rankdev.judging.collect import collect as collect

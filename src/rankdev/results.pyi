@@ -2,9 +2,9 @@
 
 from rankdev.evaluation.bounds import Bounds as Bounds
 from rankdev.evaluation.coverage import Coverage as Coverage
-from rankdev.evaluation.differences import QueryDifferences as QueryDifferences
 from rankdev.evaluation.explain import Explanation as Explanation
 from rankdev.evaluation.losses import Losses as Losses
+from rankdev.evaluation.scores import QueryDifferences as QueryDifferences
 from rankdev.evaluation.scores import Scores as Scores
 from rankdev.html_report.page import ReportPage as ReportPage
 from rankdev.judging.model_check import ModelCheck as ModelCheck

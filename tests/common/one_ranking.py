@@ -1,7 +1,7 @@
 """One ranking scored by RDQ, with its parameters as keywords."""
 
 import rankdev as rd
-from rankdev.measures import RDQ
+from rankdev.measures.rdq import RDQ
 
 
 def rdq(reference, ranking, k=None, **parameters):

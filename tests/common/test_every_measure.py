@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.measures import REGISTRY
-from rankdev.measures._relevance import GainMap
+from rankdev.measures.graded import GainMap
 from rankdev.measures.rdq import PRESETS
 from tests.common import draws
 from tests.common.claims import CLAIMS, EVERY, claiming

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import DataError, MeasureError, RankdevWarning, UsageError
+from rankdev.evaluation.evaluate import match_one
 from rankdev.evaluation.join import Known, join
-from rankdev.evaluation.measuring import match_one
 from tests.common import draws
 from tests.common.examples import examples
 from tests.raising import kinds, noted, raises, warns
@@ -192,11 +192,10 @@ def test_measures_see_which_returned_items_are_nonrelevant(query):
     graded = {**query.grades, **nonrelevant}
     match = match_one(rd.Reference.from_grades(graded), query.run)
     with draws.repeats_allowed():
-        matched = join(Known.of(rd.References.from_grades({"q": graded})), rd.Run.from_lists({"q": query.run}), ())[0]
-    (block,) = map(matched.block, matched.blocks())
+        joined = join(Known.of(rd.References.from_grades({"q": graded})), rd.Run.from_lists({"q": query.run}), ())[0]
     first = {item: position for position, item in reversed(list(enumerate(query.run)))}
     expected = sorted((first[item], grade) for item, grade in nonrelevant.items() if item in first)
-    for found in (match, block):
+    for found in (match, joined):
         assert list(zip(found.nonrelevant_position.tolist(), found.nonrelevant_grade.tolist(), strict=True)) == expected
         assert found.ideals.nonrelevant_sizes.tolist() == [2]
         assert np.flatnonzero(found.nonrelevant(None)[0]).tolist() == [position for position, _ in expected]

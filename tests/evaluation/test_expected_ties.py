@@ -14,7 +14,7 @@ from rankdev.data.rows import of_numbers
 from rankdev.data.run import Run
 from rankdev.evaluation import join
 from rankdev.measures import REGISTRY
-from rankdev.measures import ties as tied
+from rankdev.measures import match as tied
 from tests.common import draws, plain
 from tests.common.claims import EVERY
 from tests.common.examples import examples

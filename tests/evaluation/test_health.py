@@ -5,8 +5,8 @@ import warnings
 import pytest
 
 import rankdev as rd
+from rankdev.evaluation.coverage import problems
 from rankdev.evaluation.health import health
-from rankdev.evaluation.problems import problems
 from tests.raising import noted
 
 LISTS = {f"q{i}": ["a", "b", "c", "d"] for i in range(20)}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.evaluation.first_positions import IN_PLACE, KINDS, first_positions
+from rankdev.evaluation.explain import IN_PLACE, KINDS, first_positions
 from rankdev.measures import parse
 from tests.common.examples import examples
 

@@ -52,7 +52,7 @@ def best(measure, query, items):
 
 def ideal(measure, query):
     everything = [*query.ranks, *query.nonrelevant]
-    if isinstance(getattr(measure, "gains", None), dict | rd.measures._relevance.GainMap):
+    if isinstance(getattr(measure, "gains", None), dict | rd.measures.graded.GainMap):
         everything.sort(key=lambda item: -measure.gains.get(query.grades.get(item, 0), query.grades.get(item, 0)))
     return plain.score(measure, Query(query.ranks, everything, query.grades, query.nonrelevant))
 

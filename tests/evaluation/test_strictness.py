@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rankdev as rd
-from rankdev.evaluation._strictness import _tied
+from rankdev.evaluation.health import _tied
 from tests.raising import noted
 
 ITEMS = [f"d{k}" for k in range(6)]

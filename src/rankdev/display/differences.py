@@ -13,8 +13,7 @@ from rankdev.display.dispatch import draws, reports
 from rankdev.display.report import Report, Table, result_report
 from rankdev.display.style import COLOURS, PAGE, figure, shortened, styled, titled
 from rankdev.errors import printable
-from rankdev.evaluation.differences import QueryDifferences
-from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.evaluation.scores import QueryDifferences, Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.design import Design
 from rankdev.statistics.inputs import as_scores

@@ -24,11 +24,10 @@ from rankdev.display.style import (
 )
 from rankdev.errors import counted, printable
 from rankdev.evaluation.bounds import Bounds
+from rankdev.evaluation.coverage import unjudged_share
 from rankdev.evaluation.explain import DISPLACED, Explanation, Position
 from rankdev.evaluation.files import provenance_of
-from rankdev.evaluation.losses import Losses
-from rankdev.evaluation.placings import ROUNDING
-from rankdev.evaluation.problems import unjudged_share
+from rankdev.evaluation.losses import ROUNDING, Losses
 from rankdev.evaluation.scores import Scores
 
 if TYPE_CHECKING:

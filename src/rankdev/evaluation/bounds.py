@@ -13,13 +13,13 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
 from rankdev.data.files import load_inputs
-from rankdev.data.options import Order, Ties, check_one_order
+from rankdev.data.options import Order, ReadOptions, Ties, check_one_order
 from rankdev.data.references import References, ReferencesLike
-from rankdev.data.run import Run, RunLike
+from rankdev.data.run import RunLike
 from rankdev.errors import DataError, RankdevWarning
 from rankdev.evaluation.evaluate import evaluate_all
 from rankdev.evaluation.scores import Scores
-from rankdev.measures import Measure, parse_all
+from rankdev.measures import parse_all
 from rankdev.measures.base import MeasureLike
 
 
@@ -121,7 +121,7 @@ def bounds(
         raise DataError("no-nonrelevant")
     for run in loaded.values():
         check_one_order(run.read.ties, "a bound")
-    scores = _evaluated(known, loaded, wanted)
+    scores = evaluate_all(known, loaded, wanted, ReadOptions())
     best, judged = scores.values.copy(), np.zeros((len(loaded), len(wanted)))
     for s, (name, run) in enumerate(loaded.items()):
         for reach in {measure.reach for measure in wanted}:
@@ -129,15 +129,13 @@ def bounds(
             returned = {query: dict.fromkeys(run.get(query, [])[:reach]) for query in known}
             completed, added = _completed(known, returned)
             with warnings.catch_warnings(action="ignore", category=RankdevWarning):  # the scores have warned
-                best[s][:, same] = _evaluated(completed, {name: run}, [wanted[m] for m in same]).values[0]
+                best[s][:, same] = evaluate_all(
+                    completed, {name: run}, [wanted[m] for m in same], ReadOptions()
+                ).values[0]
             count = sum(map(len, returned.values()))
             judged[s, same] = (count - added) / max(count, 1)
     limits = np.stack([np.fmin(scores.values, best), np.fmax(scores.values, best)])
     return Bounds(scores=scores, limits=limits, judged=judged, remarks=scores.remarks)
-
-
-def _evaluated(references: References, runs: Mapping[str, Run], measures: list[Measure]) -> Scores:
-    return evaluate_all(references, runs, measures)
 
 
 def _completed(known: References, returned: Mapping[str, Iterable[str]]) -> tuple[References, int]:

@@ -10,13 +10,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rankdev._common.checks import check_choice
 from rankdev.data.options import PLAIN, Dialect, Order, Ties
 from rankdev.errors import DataError, MeasureError, UsageError
 from rankdev.measures.graded import ERR, NDCG, RBP
 from rankdev.measures.incomplete import Judged
 from rankdev.measures.precision import RR, InterpolatedPrecision
-from rankdev.measures.syntax import each_text, parse, parse_all
+from rankdev.measures.syntax import each_text, parse
 
 if TYPE_CHECKING:
     from rankdev.data.references import References
@@ -147,40 +149,26 @@ CONVENTIONS: dict[str, Convention] = {
 }
 
 
-@dataclass(frozen=True)
-class Choices:
-    """How runs are read and ordered, and which queries count: chosen one by one, or by a convention."""
-
-    order: Order | None
-    ties: Ties | None
-    empty: Empty
-    dialect: Dialect = PLAIN
-    like: str | None = None
-
-    def check(self, references: References) -> None:
-        """Refuse grades that the program would read as others."""
-        if self.like is None or references.grades is None:
-            return
-        fractional = references.grades[references.grades % 1 != 0]
-        if len(fractional):
-            raise DataError("fractional-grade", grade=fractional[0], program=CONVENTIONS[self.like].program)
-
-
-def choose(
-    like: str | None,
+def follow(
+    like: str,
     measures: MeasureLike | Iterable[MeasureLike],
     order: Order | None,
     ties: Ties | None,
     empty: Empty | None,
-) -> tuple[list[Measure], Choices]:
-    """Return the measures and how to evaluate; what contradicts ``like`` is refused."""
-    if like is None:
-        return parse_all(measures), Choices(order, ties, "zero" if empty is None else empty)
+) -> tuple[list[Measure], Order, Ties, Empty, Dialect]:
+    """Return measures and options as a program has them; options that contradict it are refused."""
     check_choice("like", like, tuple(CONVENTIONS))
     convention = CONVENTIONS[like]
     wanted = convention.measures(measures)
-    chosen = Choices("score", convention.ties_for(wanted), convention.empty, convention.dialect, like)
-    for name, given in (("order", order), ("ties", ties), ("empty", empty)):
-        if given is not None and given != getattr(chosen, name):
-            raise UsageError("contradicts-like", like=like, name=name, means=getattr(chosen, name), value=given)
-    return wanted, chosen
+    own: tuple[Order, Ties, Empty] = ("score", convention.ties_for(wanted), convention.empty)
+    for name, given, means in zip(("order", "ties", "empty"), (order, ties, empty), own, strict=True):
+        if given not in (None, means):
+            raise UsageError("contradicts-like", like=like, name=name, means=means, value=given)
+    return wanted, *own, convention.dialect
+
+
+def check_grades(like: str, references: References) -> None:
+    """Refuse grades that the program would read as others."""
+    grades = np.zeros(0) if references.grades is None else references.grades
+    for grade in grades[grades % 1 != 0]:
+        raise DataError("fractional-grade", grade=grade, program=CONVENTIONS[like].program)

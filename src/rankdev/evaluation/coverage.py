@@ -1,16 +1,37 @@
-"""How runs and references match: what is missing on either side, and where ties decide."""
+"""How runs and references match: what is missing on either side, where ties decide, and what is too wrong to decide."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
+import numpy as np
+
+from rankdev._common.arrays import Bools, Ints
+from rankdev.data import ids
+from rankdev.data.ids import Ids, folded
 from rankdev.errors import DataError, Note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from rankdev.data.references import References
+    from rankdev.data.run import Run
+    from rankdev.evaluation.scores import Scores
 
-    from rankdev._common.arrays import Bools, Ints
+FEW = 3  # queries: on fewer, a run may well return no relevant item
+ANSWERED = 0.5  # of the queries
+UNJUDGED = 0.9  # of the items looked at
+SHALLOW = 5  # positions: in fewer, a run may well return no relevant item
+STRANGERS = 1000  # ids of a run that are compared with those of the references
+ALIKE: dict[str, Callable[[str], str]] = {  # what ids may differ by, and what makes them the same
+    "'.0' at the end": lambda name: name.removesuffix(".0"),
+    "case or blanks": folded,
+    "zeros at the beginning": lambda name: name.lstrip("0"),
+    "what stands before the last '/', ':' or '#'": lambda name: re.sub(r"^.*[/:#]", "", name),
+    "what stands after the last '.'": lambda name: re.sub(r"\.\w+$", "", name),
+}
 
 
 @dataclass(frozen=True)
@@ -125,3 +146,111 @@ def empty_remarks(coverage: Sequence[Coverage], empty: str | None, sizes: Ints |
         yield Note("empty-skipped", count=left, queries=coverage[0].queries + left)
     elif sizes is not None and (kept := int((sizes == 0).sum())):
         yield Note("empty-zero", count=kept, queries=len(sizes))
+
+
+def problems(scores: Scores) -> tuple[Note, ...]:
+    """Return what is wrong with the runs that were scored, a note each; scores from elsewhere have none."""
+    return tuple(note for entry in scores.coverage for note in [_problem(entry)] if note is not None)
+
+
+def _problem(entry: Coverage) -> Note | None:
+    if entry.queries >= FEW and (strange := strange_ids(entry)):
+        return strange
+    answered = entry.queries - entry.missing
+    if answered < ANSWERED * entry.queries:
+        return Note("few-answered", system=entry.system, count=answered, queries=entry.queries)
+    if entry.looked_at and entry.unjudged >= UNJUDGED * entry.looked_at:
+        return Note("mostly-unjudged", system=entry.system, share=entry.unjudged / entry.looked_at)
+    return None
+
+
+def strange_ids(entry: Coverage) -> Note | None:
+    """Note that a run returns no relevant item at all, with ids from both sides and how they differ."""
+    if entry.ids is None:
+        return None
+    run_id, reference_id, how = entry.ids
+    return Note("no-relevant-item", system=entry.system, run_id=run_id, reference_id=reference_id, how=how)
+
+
+def unjudged_share(scores: Scores) -> str:
+    """State how much of what measures look at nobody judged; nothing where that is not known, or all was.
+
+    >>> from rankdev import References, evaluate
+    >>> references = References.from_grades({"q": {"a": 1, "b": 0}})
+    >>> unjudged_share(evaluate(references, {"s": {"q": ["a", "x"]}}, "nDCG@2"))
+    '50% of the top 2 unjudged'
+    """
+    known = [entry for entry in scores.coverage if entry.looked_at]
+    if not any(entry.unjudged for entry in known):
+        return ""
+    shares = [f"{entry.unjudged / entry.looked_at:.0%}" for entry in known]
+    most = max(shares, key=lambda share: int(share[:-1]))
+    return f"{'up to ' if len(set(shares)) > 1 else ''}{most} of the top {known[0].depth} unjudged"
+
+
+def troubled(parts: Iterable[Scores]) -> tuple[Coverage, ...]:
+    """Return what is known of the runs with a problem, of several collections."""
+    return tuple(entry for part in parts for entry in part.coverage if _problem(entry) is not None)
+
+
+def lookalikes(references: References, query: Ints, items: Ids) -> list[Note]:
+    """Note items that are not in the references of their query and look like one that is."""
+    codes, known = references.judged
+    of_queries = np.isin(codes, query)
+    like: dict[tuple[int, str], str] = {}
+    for code, name in zip(
+        codes[of_queries].tolist(), ids.listed(ids.take(known, np.flatnonzero(of_queries))), strict=True
+    ):
+        like.setdefault((code, folded(name)), name)
+    found = [
+        (code, name, like[key])
+        for code, name in zip(query.tolist(), ids.listed(items), strict=True)
+        if (key := (code, folded(name))) in like
+    ]
+    if not found:
+        return []
+    code, one, other = found[0]
+    count = len({(place, name) for place, name, _ in found})
+    fields = {"one": one, "other": other, "query": references.queries[code]}
+    return [Note("items-differ", count=count, by=difference(one, other), **fields)]
+
+
+def nothing_shared(references: References, run: Run) -> list[Note]:
+    """Note where a run and the references have no item in common: one of them may have ids of another kind."""
+    known = references.judged[1]
+    if not len(known) or not set(ids.listed(known)).isdisjoint(ids.listed(run.item_ids)):
+        return []
+    return [Note("no-shared-item", one=run.item_ids[0], other=known[0])]
+
+
+def strangers(references: References, run: Run, depth: int | None) -> tuple[str, str, str] | None:
+    """Return an id of each side and how they differ, where a run returns no relevant item.
+
+    It does so in as many positions as should have one.
+    """
+    known, own = references.item_ids, ids.listed(run.item_ids[:STRANGERS])
+    if not len(known) or not own:
+        return None
+    names = dict.fromkeys(ids.listed(known))
+    if depth is not None and depth < SHALLOW and not names.keys().isdisjoint(ids.listed(run.item_ids)):
+        return None
+    for how, like in ALIKE.items():
+        theirs: dict[str, str] = {}
+        for name in names:
+            theirs.setdefault(like(name), name)
+        mine: dict[str, str] = {}
+        for name in own:
+            mine.setdefault(like(name), name)
+        for same, name in mine.items():
+            if same and theirs.get(same, name) != name:
+                return name, theirs[same], how
+    return own[0], known[0], ""
+
+
+def difference(one: str, other: str) -> str:
+    """Name by what a name of a run differs from one in the references, which may be an accident."""
+    if normalize("NFC", one) == normalize("NFC", other):
+        return "Unicode form"
+    if one.lower() == other.lower():
+        return "case"
+    return "blanks" if "".join(one.split()) == "".join(other.split()) else "case, blanks or Unicode form"

@@ -1,28 +1,32 @@
-"""Evaluation of runs: each is read, joined with the references and scored, one after the other."""
+"""Evaluation of runs: each is read, joined with the references and scored, one after the other; or one ranking."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from rankdev._common.checks import check_choice
+from rankdev._common.checks import check_choice, is_list
 from rankdev._common.files_in_use import is_special
+from rankdev._common.ids import as_id
 from rankdev._common.work import Progress
 from rankdev.data.files import Faults, located, named_systems, references_of, run_of, watched
-from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, tell
+from rankdev.data.options import PLAIN, Duplicates, Order, Ranks, ReadOptions, Ties, tell
+from rankdev.data.reference import Reference
 from rankdev.data.references import ReferencesLike
-from rankdev.data.run import RunLike, RunsLike
+from rankdev.data.run import Run, RunLike, RunsLike
 from rankdev.errors import DataError, Note
-from rankdev.evaluation._strictness import order_notes
-from rankdev.evaluation.conventions import Choices, choose
+from rankdev.evaluation.conventions import check_grades, follow
 from rankdev.evaluation.coverage import Coverage, check_coverage
-from rankdev.evaluation.join import Known, MatchedRuns, Scorer, check_averages, deepest, join, score_matched
+from rankdev.evaluation.health import order_notes
+from rankdev.evaluation.join import Known, Scorer, check_averages, deepest, join, score_matches
 from rankdev.evaluation.scores import Scores
+from rankdev.measures import Match, Measure, parse, parse_all
 from rankdev.measures.base import MeasureLike
+from rankdev.measures.match import Ideals
 from rankdev.measures.syntax import info_of
 
 Empty = Literal["zero", "skip"]
@@ -97,46 +101,41 @@ def evaluate(
     >>> scores.means.round(4).tolist()
     [[0.5255, 1.0]]
     """
-    wanted, choices = choose(like, measures, order, ties, empty)
-    read = ReadOptions(choices.order, choices.ties, duplicates, columns, ranks, collapse, strict)
-    return _evaluate(references, runs, wanted, choices, read, progress)
+    dialect = PLAIN
+    if like is None:
+        wanted = parse_all(measures)
+    else:
+        wanted, order, ties, empty, dialect = follow(like, measures, order, ties, empty)
+    read = ReadOptions(order, ties, duplicates, columns, ranks, collapse, strict, dialect=dialect)
+    return evaluate_all(references, runs, wanted, read, empty=empty, like=like, progress=progress)
 
 
 def evaluate_all(
     references: ReferencesLike,
     runs: RunsLike,
     wanted: Sequence[Scorer],
-    *,
-    empty: Empty = "zero",
-    progress: Progress | None = None,
-    **options: Any,
-) -> Scores:
-    """Score systems as :func:`evaluate` does, by measures that are parsed; ``options`` are those of ReadOptions."""
-    read = ReadOptions(**options)
-    return _evaluate(references, runs, wanted, Choices(read.order, read.ties, empty), read, progress)
-
-
-def _evaluate(
-    references: ReferencesLike,
-    runs: RunsLike,
-    wanted: Sequence[Scorer],
-    choices: Choices,
     read: ReadOptions,
-    progress: Progress | None,
+    *,
+    empty: Empty | None = None,
+    like: str | None = None,
+    progress: Progress | None = None,
 ) -> Scores:
-    check_choice("empty", choices.empty, get_args(Empty))
+    """Score systems as :func:`evaluate` does, by measures that are parsed."""
+    empty = "zero" if empty is None else empty
+    check_choice("empty", empty, get_args(Empty))
     if read.rule.open:
         check_averages(wanted)
-    read = replace(read, depth=deepest(wanted), dialect=choices.dialect)
+    read = replace(read, depth=deepest(wanted))
     systems = named_systems(runs, read)
     faults, known = Faults(), None
     notes: list[Note] = []
     with faults.noted():
         found = references_of(references, read)
         notes += _new_notes(found.notes, found is references, read, {"role": "references"})
-        choices.check(found)
-        known = Known.of(found, skip_empty=choices.empty == "skip")
-    values, coverage, waiting = [], list[Coverage](), list[MatchedRuns]()
+        if like is not None:
+            check_grades(like, found)
+        known = Known.of(found, skip_empty=empty == "skip")
+    values, coverage, waiting = [], list[Coverage](), list[Match]()
     for system, source, watch in watched(systems, progress):
         if faults and not _is_worth_reading(source):
             continue
@@ -147,19 +146,19 @@ def _evaluate(
             if known is None:
                 continue
             with located(**where):
-                matched, met, noticed = join(known, run, wanted)
+                match, met, noticed = join(known, run, wanted)
             notes += _new_notes([note.at(**where) for note in noticed], False, read, where)
-            waiting.append(matched)
+            waiting.append(match)
             coverage.append(replace(met, system=system))
             del run
         together = 0 if known is None else len(waiting) * len(known.references)
         if not faults and (len(waiting) >= SYSTEMS_TOGETHER or together > QUERIES_TOGETHER):
-            values.append(score_matched(waiting, wanted))
+            values.append(score_matches(waiting, wanted))
             waiting.clear()
     faults.check()
     assert known is not None
     if waiting:
-        values.append(score_matched(waiting, wanted))
+        values.append(score_matches(waiting, wanted))
     read.check_met()
     tell([*notes, *read.notes])
     if read.strict:
@@ -171,9 +170,9 @@ def _evaluate(
         np.concatenate(values),
         reference_sizes=known.references.sizes,
         coverage=tuple(coverage),
-        order=choices.order,
-        ties=choices.ties,
-        empty=choices.empty,
+        order=read.order,
+        ties=read.ties,
+        empty=empty,
         collapse=read.collapse,
         notes=order_notes(known.references, wanted),
         kinds=tuple(info_of(measure) for measure in wanted),
@@ -190,3 +189,64 @@ def _new_notes(notes: Iterable[Note], known: bool, read: ReadOptions, where: Map
 def _is_worth_reading(source: RunLike) -> bool:
     """Tell whether an input is read for what is wrong there, once another one is wrong: a pipe may never end."""
     return not isinstance(source, str | Path) or not (str(source) == "-" or is_special(source))
+
+
+def score(reference: Any, ranking: Iterable[Any], measure: str | Measure = "RDQ@10") -> float:
+    """Score one ranking.
+
+    Parameters
+    ----------
+    reference : Reference, list of str or list of lists of str
+        Relevant items or tiers, best first.
+    ranking : iterable of str, or dict of str to float
+        Items, best first, or the score of each item.
+    measure : str or Measure, default "RDQ@10"
+        Such as ``"nDCG(gains=binary)@5"``.
+
+    Returns
+    -------
+    float
+        NaN where the measure is not available.
+
+    Examples
+    --------
+    >>> score(["d1", "d2"], ["d2", "d1"], "AP@5"), round(score(["d1", "d2"], ["d2", "d1"]), 4)
+    (1.0, 0.5255)
+    """
+    return float(parse(measure).score(match_one(Reference.of(reference), items_of(ranking)))[0])
+
+
+def match_one(reference: Reference, ranking: Sequence[str]) -> Match:
+    """Match one ranking with its reference: first occurrences of reference items."""
+    place = {item: i for i, item in enumerate(reference)}
+    first = {item: position for position, item in reversed(list(enumerate(ranking)))}
+    hits = sorted((position, place[item]) for item, position in first.items() if item in place)
+    nonrelevant = reference.nonrelevant or {}
+    judged = sorted((position, nonrelevant[item]) for item, position in first.items() if item in nonrelevant)
+    known = reference.nonrelevant is not None
+    ideals = Ideals(
+        np.array([0, len(reference)]),
+        np.array(list(reference.values()), np.int64),
+        None if reference.grades is None else np.array([reference.grades[item] for item in reference]),
+        np.array([0, len(nonrelevant)]) if known else None,
+        np.array(list(nonrelevant.values()), np.float64) if known else None,
+    )
+    return Match(
+        ideals,
+        np.zeros(len(hits), np.int64),
+        np.array([position for position, _ in hits], np.int64),
+        np.array([index for _, index in hits], np.int64),
+        np.array([len(ranking)]),
+        np.zeros(len(judged), np.int64),
+        np.array([position for position, _ in judged], np.int64),
+        np.array([grade for _, grade in judged], np.float64),
+    )
+
+
+def items_of(ranking: Iterable[Any]) -> list[str]:
+    """Return the ids of a ranking, best first."""
+    if isinstance(ranking, Mapping):  # item → score, as in a run
+        return Run.from_scores({"ranking": ranking}).get("ranking", [])
+    if isinstance(ranking, Set) or not is_list(ranking):
+        raise DataError("not-a-ranking", value=ranking)
+    return [as_id(item) for item in ranking]

@@ -1,20 +1,26 @@
-"""One ranking scored and explained."""
+"""One ranking scored and explained by position, or the first positions of all lists at once, as arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Floats, Ints
+from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev._common.checks import check_choice
 from rankdev._common.result import Result
+from rankdev.data import ids
 from rankdev.data.reference import Reference
+from rankdev.data.references import References
+from rankdev.data.run import Run
 from rankdev.errors import DataError, UsageError
-from rankdev.evaluation.measuring import items_of, match_one, rdq_with
-from rankdev.evaluation.placings import (
+from rankdev.evaluation.evaluate import items_of, match_one
+from rankdev.evaluation.join import Known, join
+from rankdev.evaluation.losses import (
     ROUNDING,
     BestPlacing,
     IdealScore,
@@ -23,7 +29,7 @@ from rankdev.evaluation.placings import (
     check_cumulative,
     ideal_match,
 )
-from rankdev.measures import Measure, parse
+from rankdev.measures import Match, Measure, parse
 from rankdev.measures.rdq import RDQ
 
 NOT_IN_REFERENCE = "not in the reference"
@@ -33,6 +39,9 @@ DISPLACED = "displaced"
 MISSING = "missing"
 REPEATED = "repeated"
 EMPTY = "(empty)"
+REFERENCE_ITEMS = 20  # of each query, whose positions are found
+IN_PLACE = "in its place"
+KINDS = (IN_PLACE, DISPLACED, NONRELEVANT, UNJUDGED, NOT_IN_REFERENCE, REPEATED, MISSING)
 
 
 @dataclass(frozen=True)
@@ -197,120 +206,109 @@ def explain(
     """
     if measure is not None and (k is not None or parameters):
         raise UsageError("not-together", name="measure", other=next(iter(parameters), "k"))
-    chosen = rdq_with(k, parameters) if measure is None else parse(measure)
+    if measure is None:
+        known_parameters = [entry.name for entry in RDQ.parameters()]
+        for name in parameters:
+            check_choice("parameter", name, known_parameters)
+    chosen = RDQ(cutoff=k, **parameters) if measure is None else parse(measure)
     check_cumulative(chosen)
-    known = Reference.of(reference)
+    known, items = Reference.of(reference), items_of(ranking)
     if not known:
         raise DataError("nothing-to-explain")
-    return _Explained(known, items_of(ranking), chosen).found()
+    match, returned = match_one(known, items), items[: chosen.reach]
+    place = {item: i + 1 for i, item in reversed(list(enumerate(items)))}
+    if isinstance(chosen, RDQ):
+        columns = _by_credit(match, chosen, len(returned))
+    else:
+        columns = _by_gain(known, match, chosen, returned)
+
+    def value(scorer: Measure | BestPlacing | IdealScore) -> float:
+        return float(scorer.score(match)[0])
+
+    return Explanation(
+        measure=str(chosen),
+        score=value(chosen),
+        best_score=value(BestPlacing(chosen, cut=True)),
+        best_order=_best_order(known, match, chosen, returned),
+        best_of_all=value(BestPlacing(chosen, cut=False)),
+        not_returned=tuple((item, rank) for item, rank in known.items() if item not in place),
+        below_cutoff=tuple(
+            (item, rank, place[item]) for item, rank in known.items() if place.get(item, 0) > len(returned)
+        ),
+        positions=_positions(known, match, returned, *columns),
+        ideal_score=value(IdealScore(chosen)),
+    )
 
 
-class _Explained:
-    """A list next to its reference, and what a measure makes of it."""
+def _by_credit(match: Match, measure: RDQ, returned: int) -> tuple[Floats, ...]:
+    """Return weights, credit, what was earned and what an ideal list earns, by position."""
+    ideals = match.ideals
+    counted = min(len(ideals.ranks), measure.cutoff or len(ideals.ranks))
+    depth = max(counted, returned)
+    ideal, shares = ideals.ideal_ranks(depth)[0], measure.shares(ideals.sizes, depth)[0]
+    credit = np.zeros(depth)
+    inside = match.position < returned
+    at, ranks = match.position[inside], ideals.ranks[match.place[inside]]
+    credit[at] = measure.credit(ideal[at], ranks, ideals.sizes)
+    could = np.where(np.arange(depth) < counted, shares, 0.0)
+    return measure.position_weights.first(depth), credit, shares * credit, could
 
-    def __init__(self, reference: Reference, ranking: list[str], measure: Measure) -> None:
-        self.reference, self.ranking, self.measure = reference, ranking, measure
-        self.match = match_one(reference, ranking)
-        self.returned = ranking[: measure.reach]
 
-    def found(self) -> Explanation:
-        """Put everything together."""
-        positions = self._by_credit(self.measure) if isinstance(self.measure, RDQ) else self._by_gain()
-        place = {item: i + 1 for i, item in reversed(list(enumerate(self.ranking)))}
-        cut = len(self.returned)
-        return Explanation(
-            measure=str(self.measure),
-            score=self._value(self.measure),
-            best_score=self._value(BestPlacing(self.measure, cut=True)),
-            best_order=self._best_order(),
-            best_of_all=self._value(BestPlacing(self.measure, cut=False)),
-            not_returned=tuple((item, rank) for item, rank in self.reference.items() if item not in place),
-            below_cutoff=tuple(
-                (item, rank, place[item]) for item, rank in self.reference.items() if place.get(item, 0) > cut
-            ),
-            positions=positions,
-            ideal_score=self._value(IdealScore(self.measure)),
-        )
+def _by_gain(reference: Reference, match: Match, measure: Measure, returned: list[str]) -> tuple[Floats, ...]:
+    """Return the same of a score that is a sum over positions, by what each position adds."""
+    items = list(reference)
+    ideal_list = [items[place] for place in ideal_match(match, measure).place][: measure.reach]
+    earned, could = (_added(reference, measure, ranking) for ranking in (returned, ideal_list))
+    depth = max(len(earned), len(could), 1)
+    earned, could = (np.pad(values, (0, depth - len(values))) for values in (earned, could))
+    return could, np.divide(earned, could, out=np.zeros(depth), where=could > 0), earned, could
 
-    def _value(self, scorer: Measure | BestPlacing | IdealScore) -> float:
-        return float(scorer.score(self.match)[0])
 
-    def _by_credit(self, measure: RDQ) -> tuple[Position, ...]:
-        ideals = self.match.ideals
-        counted = min(len(self.reference), measure.cutoff or len(self.reference))
-        depth = max(counted, len(self.returned))
-        ideal = ideals.ideal_ranks(depth)[0]
-        relative = measure.position_weights.relative(depth)
-        normalised = relative / np.cumsum(relative)[counted - 1]
-        credit = np.zeros(depth)
-        inside = self.match.position < len(self.returned)
-        at, ranks = self.match.position[inside], ideals.ranks[self.match.place[inside]]
-        credit[at] = measure.credit(ideal[at], ranks, ideals.sizes)
-        could = np.where(np.arange(depth) < counted, normalised, 0.0)
-        return self._positions(ideal, measure.position_weights.first(depth), credit, normalised * credit, could)
+def _added(reference: Reference, measure: Measure, ranking: Sequence[str]) -> Floats:
+    """Return what each position adds to the score of those above it."""
+    totals = np.array([float(measure.score(match_one(reference, ranking[:end]))[0]) for end in range(len(ranking) + 1)])
+    if not np.isfinite(totals).all() or totals[0]:
+        raise UsageError("not-a-sum", measure=str(measure))
+    return np.diff(totals)
 
-    def _by_gain(self) -> tuple[Position, ...]:
-        """Decompose a score that is a sum over positions into what each position adds."""
-        best = ideal_match(self.match, self.measure)
-        items = list(self.reference)
-        ideal_list = [items[place] for place in best.place][: self.measure.reach]
-        earned, could = (self._added(ranking) for ranking in (self.returned, ideal_list))
-        depth = max(len(earned), len(could), 1)
-        earned, could = (np.pad(values, (0, depth - len(values))) for values in (earned, could))
-        ideal = self.match.ideals.ideal_ranks(depth)[0]
-        credit = np.divide(earned, could, out=np.zeros(depth), where=could > 0)
-        return self._positions(ideal, could, credit, earned, could)
 
-    def _added(self, ranking: Sequence[str]) -> Floats:
-        """Return what each position adds to the score of those above it."""
-        totals = np.array(
-            [float(self.measure.score(match_one(self.reference, ranking[:end]))[0]) for end in range(len(ranking) + 1)]
-        )
-        if not np.isfinite(totals).all() or totals[0]:
-            raise UsageError("not-a-sum", measure=str(self.measure))
-        return np.diff(totals)
+def _positions(reference: Reference, match: Match, returned: list[str], *columns: Floats) -> tuple[Position, ...]:
+    """Say of every position what is there, what it gains and why it loses."""
+    seen: set[str | None] = {None}
+    positions = []
+    ideal = match.ideals.ideal_ranks(len(columns[0]))[0]
+    for i, (weight, credit, earned, could) in enumerate(np.stack(columns, axis=1).tolist()):
+        item = returned[i] if i < len(returned) else None
+        why = _why(reference, item, repeated=item in seen) if abs(could - earned) > ROUNDING else ""
+        rank = None if item is None else reference.get(item)
+        positions.append(Position(i + 1, item, rank, int(ideal[i]), weight, credit, earned, could - earned, why))
+        seen.add(item)
+    return tuple(positions)
 
-    def _positions(
-        self, ideal: Ints, weights: Floats, credit: Floats, earned: Floats, could: Floats
-    ) -> tuple[Position, ...]:
-        seen: set[str] = set()
-        positions = []
-        for i in range(len(ideal)):
-            item = self.returned[i] if i < len(self.returned) else None
-            gain = float(earned[i])
-            lost = float(could[i]) - gain
-            why = self._why(item, repeated=item in seen) if abs(lost) > ROUNDING else ""
-            rank = None if item is None else self.reference.get(item)
-            weight, part = float(weights[i]), float(credit[i])
-            positions.append(Position(i + 1, item, rank, int(ideal[i]), weight, part, gain, lost, why))
-            if item is not None:
-                seen.add(item)
-        return tuple(positions)
 
-    def _why(self, item: str | None, *, repeated: bool) -> str:
-        if item is None:
-            return MISSING
-        if item in self.reference:
-            return REPEATED if repeated else DISPLACED
-        if self.reference.nonrelevant is None:
-            return NOT_IN_REFERENCE
-        return NONRELEVANT if item in self.reference.nonrelevant else UNJUDGED
+def _why(reference: Reference, item: str | None, *, repeated: bool) -> str:
+    if item is None:
+        return MISSING
+    if item in reference:
+        return REPEATED if repeated else DISPLACED
+    if reference.nonrelevant is None:
+        return NOT_IN_REFERENCE
+    return NONRELEVANT if item in reference.nonrelevant else UNJUDGED
 
-    def _best_order(self) -> tuple[str, ...]:
-        """Place the items above the cutoff as well as can be, and all that gains nothing on the other positions."""
-        items, cut = list(self.reference), len(self.returned)
-        if isinstance(self.measure, RDQ):
-            everything, nothing = np.ones(1, bool), np.full(1, -1.0)
-            found = assigned(self.match, self.measure, cut, everything, nothing)
-            hits = next((placing for _, _, placing in found), {})
-            placed = {position: items[self.match.place[hit]] for position, hit in hits.items()}
-        else:
-            best = best_first(self.match, self.measure, cut)
-            placed = dict(enumerate(items[place] for place in best.place))
-            poor = self.reference.nonrelevant or {}
-            judged = dict.fromkeys(item for item in self.returned if item in poor)
-            placed |= dict(enumerate(judged, len(placed)))
-        return _filled(self.returned, placed)
+
+def _best_order(reference: Reference, match: Match, measure: Measure, returned: list[str]) -> tuple[str, ...]:
+    """Place the items above the cutoff as well as can be, and all that gains nothing on the other positions."""
+    items, cut = list(reference), len(returned)
+    if isinstance(measure, RDQ):
+        found = assigned(match, measure, cut, np.ones(1, bool), np.full(1, -1.0))
+        hits = next((placing for _, _, placing in found), {})
+        placed = {position: items[match.place[hit]] for position, hit in hits.items()}
+    else:
+        placed = dict(enumerate(items[place] for place in best_first(match, measure, cut).place))
+        poor = reference.nonrelevant or {}
+        judged = dict.fromkeys(item for item in returned if item in poor)
+        placed |= dict(enumerate(judged, len(placed)))
+    return _filled(returned, placed)
 
 
 def _filled(returned: Sequence[str], placed: Mapping[int, str]) -> tuple[str, ...]:
@@ -330,3 +328,106 @@ def _filled(returned: Sequence[str], placed: Mapping[int, str]) -> tuple[str, ..
             order[position] = repeats.pop()
     rest = iter(others)
     return tuple(order[i] if i in order else next(rest, EMPTY) for i in range(len(returned)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Lists:
+    """What :func:`rankdev.explain` returns for every list, as arrays over [system, query, position].
+
+    ``items`` index ``names``, -1 where nothing was returned; ``ranks`` are 0 for items outside the reference; ``kinds``
+    index ``KINDS``, what is to be said of a position, whether it loses anything or not. ``ideal_ranks`` are those of
+    [query, position]. ``found_at`` has the position, from 1, at which each list returns each of the first items of the
+    reference, [system, query, item]; 0 where it does not.
+    """
+
+    names: list[str] = field(repr=False)
+    items: Ints = field(repr=False)
+    ranks: Ints = field(repr=False)
+    credit: Floats = field(repr=False)
+    earned: Floats = field(repr=False)
+    lost: Floats = field(repr=False)
+    kinds: Ints = field(repr=False)
+    ideal_ranks: Ints = field(repr=False)
+    found_at: Ints = field(repr=False)
+    weights: Floats = field(repr=False)
+
+
+def first_positions(references: References, runs: Mapping[str, Run], measure: RDQ, depth: int) -> Lists:
+    """Explain the first ``depth`` positions of each run, for all queries of the references."""
+    shape = (len(runs), len(references), depth)
+    known = Known.of(references)
+    sizes, ideal = references.sizes, known.ideals.ideal_ranks(depth)
+    first = [ids.listed(ids.take(run.item_ids, np.flatnonzero(run.positions < depth))) for run in runs.values()]
+    places = {name: place for place, name in enumerate(dict.fromkeys(chain(ids.listed(references.item_ids), *first)))}
+    items, ranks = np.full(shape, -1), np.zeros(shape, np.int64)
+    scored, poor = np.zeros(shape, bool), np.zeros(shape, bool)
+    found_at = np.zeros((*shape[:2], REFERENCE_ITEMS), np.int64)
+    for s, run in enumerate(runs.values()):
+        items[s] = _returned(references, run, places, depth)
+        if not references.places.keys().isdisjoint(run.queries):
+            match = join(known, run, ())[0]
+            ranks[s], scored[s], poor[s] = _judgments(references, run, match, depth)
+            found_at[s] = _found_at(match)
+    outside = UNJUDGED if references.nonrelevant is not None else NOT_IN_REFERENCE
+    credit = np.where(scored, measure.credit(ideal, ranks, np.maximum(sizes, 1)[:, None]), 0.0)
+    shares = measure.shares(sizes, depth)
+    counted = np.minimum(sizes, measure.cutoff or depth)
+    earned = shares * credit
+    lost = np.where(np.arange(depth) < counted[:, None], shares, 0.0) - earned
+    kinds = np.select(
+        [items < 0, poor, ranks == 0, ~scored, np.abs(lost) <= ROUNDING],
+        [KINDS.index(text) for text in (MISSING, NONRELEVANT, outside, REPEATED, IN_PLACE)],
+        KINDS.index(DISPLACED),
+    )
+    return Lists(
+        names=[*places],
+        items=items,
+        ranks=ranks,
+        credit=credit,
+        earned=earned,
+        lost=lost,
+        kinds=kinds,
+        ideal_ranks=ideal,
+        found_at=found_at,
+        weights=measure.position_weights.first(depth),
+    )
+
+
+def _returned(references: References, run: Run, places: Mapping[str, int], depth: int) -> Ints:
+    """Find the item at [query, position]; -1 where there is none."""
+    table = np.full((len(references), depth), -1)
+    rows = np.flatnonzero(run.positions < depth)
+    query = np.array([references.places.get(name, -1) for name in run.queries], np.int64)[run.codes[rows]]
+    rows, query = rows[query >= 0], query[query >= 0]
+    table[query, run.positions[rows]] = [places[name] for name in ids.listed(ids.take(run.item_ids, rows))]
+    return table
+
+
+def _judgments(references: References, run: Run, match: Match, depth: int) -> tuple[Ints, Bools, Bools]:
+    """Find ranks at [query, position], 0 outside the reference, whether they count, and what was judged nonrelevant.
+
+    An item counts once.
+    """
+    shape = (len(references), depth)
+    ranks, poor = np.zeros(shape, np.int64), np.zeros(shape, bool)
+    hits, rejected = match.position < depth, match.nonrelevant_position < depth
+    ranks[match.query[hits], match.position[hits]] = references.ranks[match.place[hits]]
+    poor[match.nonrelevant_query[rejected], match.nonrelevant_position[rejected]] = True
+    scored = ranks > 0
+    if run.repeats is not None:
+        for row in np.flatnonzero(run.repeats & (run.positions < depth)).tolist():
+            query, item = run.queries[int(run.codes[row])], run.item_ids[row]
+            if query in references:
+                at = references.places[query], run.positions[row]
+                ranks[at] = references[query].get(item, 0)
+                poor[at] = item in (references[query].nonrelevant or ())
+    return ranks, scored, poor
+
+
+def _found_at(match: Match) -> Ints:
+    """Find where the first items of each reference are returned, [query, item], from 1; 0 where they are not."""
+    found = np.zeros((match.queries, REFERENCE_ITEMS), np.int64)
+    nth = match.place - match.ideals.offsets[match.query]
+    first = nth < REFERENCE_ITEMS
+    found[match.query[first], nth[first]] = match.position[first] + 1
+    return found

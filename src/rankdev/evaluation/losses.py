@@ -1,4 +1,8 @@
-"""What systems lose: by items they do not return, by items they return too deep, and by the order of the first ones."""
+"""What systems lose: by items they do not return, by items they return too deep, and by the order of the first ones.
+
+That is measured by the best score that returned items could have, over all lists that place them on the positions that
+were filled.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +14,21 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Bools, Floats
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.result import Result
 from rankdev._common.work import Progress
-from rankdev.data.options import Order, Ties, check_one_order
+from rankdev.data.options import Order, ReadOptions, Ties, check_one_order
 from rankdev.data.references import ReferencesLike
 from rankdev.data.run import RunLike
-from rankdev.errors import Note
+from rankdev.errors import MeasureError, Note, UsageError
 from rankdev.evaluation.evaluate import Empty, evaluate_all
-from rankdev.evaluation.placings import ROUNDING, BestPlacing, IdealScore, check_cumulative
 from rankdev.evaluation.scores import Scores
-from rankdev.measures import parse
+from rankdev.measures import Match, Measure, parse
 from rankdev.measures.base import MeasureLike
+from rankdev.measures.rdq import RDQ
+
+ROUNDING = 1e-12  # a loss below this counts as 0
+CELLS = 1_000_000  # gains of items at positions that are held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +161,8 @@ def losses(
     chosen = parse(measure)
     check_cumulative(chosen)
     wanted = (chosen, BestPlacing(chosen, cut=True), BestPlacing(chosen, cut=False), IdealScore(chosen))
-    scores = evaluate_all(references, runs, wanted, empty=empty, progress=progress, order=order, ties=ties, **read)
+    options = ReadOptions(order, ties, **read)
+    scores = evaluate_all(references, runs, wanted, options, empty=empty, progress=progress)
     found = Losses(str(chosen), scores, scores.remarks)
     return replace(found, remarks=(*found.remarks, *_ideals_below_one(found)))
 
@@ -163,3 +171,160 @@ def _ideals_below_one(found: Losses) -> Iterator[Note]:
     ideal = float(np.nanmin(found._means[:, 3], initial=1.0))
     if found.scores.kinds[0].range[1] == 1 and ideal < 1 - ROUNDING:
         yield Note("ideal-below-one", ideal=ideal, measure=found.measure)
+
+
+def check_cumulative(measure: Measure) -> None:
+    """Refuse a measure whose losses cannot be assigned to positions."""
+    if not measure.cumulative or measure.higher_is_better is False:
+        raise UsageError("not-a-sum", measure=str(measure))
+    if getattr(measure, "judged_only", False):
+        raise UsageError("moves-items", measure=str(measure))
+
+
+@dataclass(frozen=True)
+class BestPlacing:
+    """The best score over all placings of the distinct items that were returned, or only of those above the cutoff.
+
+    They are placed on the first min(cutoff, length) positions, any of which may stay empty.
+    """
+
+    measure: Measure
+    cut: bool
+
+    @property
+    def reach(self) -> int | None:
+        """How many positions of a run hold the items; None for all."""
+        return self.measure.reach if self.cut else None
+
+    def __str__(self) -> str:
+        return f"best {self.measure} of {'the first' if self.cut else 'all'} items"
+
+    def score(self, match: Match) -> Floats:
+        """Score every query; never less than what fewer of the items, or the list as it is, score."""
+        if self not in match.shared:
+            match.shared[self] = self._best(match)
+        best: Floats = match.shared[self]
+        return best
+
+    def _best(self, match: Match) -> Floats:
+        measure, reach = self.measure, self.reach
+        known = (measure if self.cut else BestPlacing(measure, cut=True)).score(match)
+        if not self.cut and measure.reach is None:
+            return known
+        best = measure.score(best_first(match, measure, reach))
+        if not isinstance(measure, RDQ) and (known > best + ROUNDING).any():
+            raise MeasureError("not-best-first", measure=str(measure))
+        best = np.maximum(best, known)
+        if isinstance(measure, RDQ):
+            new = match.position >= (0 if self.cut else measure.reach or 0)
+            wanted = np.isin(np.arange(match.queries), match.query[new]) & (best < 1)
+            for query, score, _ in assigned(match, measure, reach, wanted, best):
+                best[query] = max(best[query], score)  # the same sum in another order can be a rounding error less
+        return best
+
+
+@dataclass(frozen=True)
+class IdealScore:
+    """The score of all judged items, the best first; never less than what the returned ones could score."""
+
+    measure: Measure
+
+    reach = None
+
+    def __str__(self) -> str:
+        return f"ideal {self.measure}"
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        ideal = self.measure.score(ideal_match(match, self.measure))
+        return np.maximum(ideal, BestPlacing(self.measure, cut=False).score(match))
+
+
+def ideal_match(match: Match, measure: Measure) -> Match:
+    """Return every item of the references, the best first, then those judged nonrelevant."""
+    ideals = match.ideals
+    query, place = np.repeat(np.arange(match.queries), ideals.sizes), np.arange(len(ideals.ranks))
+    poor = np.zeros(match.queries, np.int64) if ideals.nonrelevant_offsets is None else ideals.nonrelevant_sizes
+    whole = replace(
+        match,
+        query=query,
+        position=place,
+        place=place,
+        lengths=ideals.sizes + poor,
+        nonrelevant_query=np.repeat(np.arange(match.queries), poor),
+        nonrelevant_position=np.arange(poor.sum()),
+        nonrelevant_grade=np.zeros(0) if ideals.nonrelevant_grades is None else ideals.nonrelevant_grades,
+    )
+    return best_first(whole, measure, None)
+
+
+def best_first(match: Match, measure: Measure, depth: int | None) -> Match:
+    """Move the items of the first ``depth`` positions up: the best first, then those judged nonrelevant."""
+    inside, poor = (
+        np.arange(len(position)) if depth is None else np.flatnonzero(position < depth)
+        for position in (match.position, match.nonrelevant_position)
+    )
+    query, place, below = match.query[inside], match.place[inside], match.nonrelevant_query[poor]
+    order = np.lexsort((place, -measure.merits(match)[place], query))
+    counts = np.bincount(query, minlength=match.queries)
+    return replace(
+        match,
+        query=query[order],
+        position=_nth(query),
+        place=place[order],
+        nonrelevant_query=below,
+        nonrelevant_position=counts[below] + _nth(below),
+        nonrelevant_grade=match.nonrelevant_grade[poor],
+    )
+
+
+def _nth(query: Ints) -> Ints:
+    """Number the entries of each query, which are next to each other, from 0."""
+    return np.arange(len(query)) - np.searchsorted(query, query)
+
+
+def assigned(
+    match: Match, measure: RDQ, depth: int | None, wanted: Bools, enough: Floats
+) -> Iterator[tuple[int, float, dict[int, int]]]:
+    """Yield the best placing of each query that can score more than enough: query, score, and position → hit.
+
+    RDQ's credit depends on the position, so that its best order is an assignment of items to positions, not a sort.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    inside = np.flatnonzero(wanted[match.query] & (match.position < (depth or np.inf)))
+    filled = np.minimum(match.lengths, measure.cutoff or np.inf).astype(np.int64)
+    for rows in _parts(match.query[inside], int(filled.max(initial=0))):
+        hits = inside[rows]
+        gains = _gains_at(match, measure, hits, filled)
+        begins = np.flatnonzero(np.diff(match.query[hits], prepend=-1))
+        most = np.maximum.reduceat(gains, begins, axis=0).sum(axis=1)
+        for begin, end, bound in zip(begins, np.append(begins[1:], len(hits)), most, strict=True):
+            query = int(match.query[hits[begin]])
+            if bound <= enough[query]:
+                continue
+            items, positions = linear_sum_assignment(gains[begin:end, : filled[query]], maximize=True)
+            total = min(1.0, float(gains[begin + items, positions].sum()))
+            yield query, total, dict(zip(positions.tolist(), hits[begin + items].tolist(), strict=True))
+
+
+def _gains_at(match: Match, measure: RDQ, hits: Ints, filled: Ints) -> Floats:
+    """Return what hits would gain at [hit, position]; nothing where the list does not reach."""
+    query = match.query[hits]
+    sizes = match.ideals.sizes[query]
+    depth = max(1, int(filled[query].max(initial=0)))
+    first, last = int(query[0]), int(query[-1]) + 1
+    ideal = match.ideals.between(first, last).ideal_ranks(depth)[query - first]
+    credit = measure.credit(ideal, match.ideals.ranks[match.place[hits]][:, None], sizes[:, None])
+    return np.where(np.arange(depth) < filled[query][:, None], measure.shares(sizes, depth) * credit, 0.0)
+
+
+def _parts(query: Ints, depth: int) -> Iterator[slice]:
+    """Cut hits into parts of whole queries whose tables stay small."""
+    ends = np.append(np.flatnonzero(np.diff(query)) + 1, len(query)) if len(query) else np.zeros(0, np.int64)
+    begin = 0
+    while begin < len(query):
+        fitting = int(np.searchsorted(ends, begin + CELLS // max(1, depth), side="right")) - 1
+        end = int(ends[max(fitting, int(np.searchsorted(ends, begin, side="right")))])
+        yield slice(begin, end)
+        begin = end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -9,15 +10,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rankdev._common.arrays import Floats
-from rankdev._common.checks import check_kind, check_names
+from rankdev._common.arrays import Floats, Ints
+from rankdev._common.checks import check_kind, check_names, is_list
+from rankdev._common.columns import column, text_column
+from rankdev._common.ids import places_in
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev._common.tables import as_frame, check_mapping
-from rankdev.errors import DataError, Note, UsageError, counted, shown
-from rankdev.evaluation._tabulated import aggregate, metric_names, place_of, places_of, table_of, values_of
-from rankdev.evaluation.coverage import Coverage, coverage_remarks, empty_remarks, for_measures, gap_remarks
-from rankdev.evaluation.differences import QueryDifferences, differences_of
+from rankdev.errors import DataError, Note, UsageError, counted, nearest, shown
+from rankdev.evaluation.coverage import (
+    Coverage,
+    coverage_remarks,
+    empty_remarks,
+    for_measures,
+    gap_remarks,
+    troubled,
+)
 from rankdev.measures.base import MeasureInfo
 from rankdev.measures.syntax import info_of, known_measure
 
@@ -27,7 +35,9 @@ if TYPE_CHECKING:
     from rankdev._common.files_in_use import PathLike
     from rankdev._common.tables import TableLike
 
-
+NAMED = 8  # names that a message lists
+LEAST = 1e-5  # what a query counts at least in a geometric mean, as in trec_eval
+Names = tuple[str, ...]
 ScoresLike: TypeAlias = "Scores | PathLike | TableLike"
 """Scores, a table with the columns system, query, measure, value, or the file of one."""
 
@@ -106,8 +116,7 @@ class Scores(Result):
             object.__setattr__(self, name, value)
         for what, names in (("system", self.systems), ("query", self.queries), ("measure", self.measures)):
             if len(set(names)) < len(names):
-                twice = next(name for i, name in enumerate(names) if name in names[:i])
-                raise DataError("appears-twice", what=what, value=twice)
+                raise DataError("appears-twice", what=what, value=_first_repeated(names))
         shape = (len(self.systems), len(self.queries), len(self.measures))
         if self.values.shape != shape:
             raise DataError(
@@ -138,7 +147,7 @@ class Scores(Result):
         >>> Scores.from_table(table).means.tolist()
         [[1.0], [0.0]]
         """
-        return cls(*values_of(as_frame(table)))
+        return cls(*_values_of(as_frame(table)))
 
     @classmethod
     def pooled(cls, collections: Mapping[str, Scores]) -> Scores:
@@ -161,8 +170,6 @@ class Scores(Result):
         >>> joined.queries, joined.of("P@1").tolist()
         (('x/q', 'y/q'), [[0.2, 0.4]])
         """
-        from rankdev.evaluation.problems import troubled
-
         parts = check_mapping(collections, "collections", "{name: scores}")
         if not parts:
             raise UsageError("none-given", what="collections")
@@ -189,11 +196,16 @@ class Scores(Result):
     @cached_property
     def means(self) -> Floats:
         """Summary over queries, ``means[system, measure]``: averages, sums of counts, geometric means of GMAP."""
+        known = np.isfinite(self.values)
+        counts = np.maximum(known.sum(axis=1), 1)
         found = self.averages.copy()
-        for place, kind in enumerate(self.kinds):
-            if kind.aggregate != "mean":
-                found[:, place] = aggregate(kind, self.values[:, :, place])
-        return found
+        for m, kind in enumerate(self.kinds):
+            values, available = self.values[:, :, m], known[:, :, m]
+            if kind.aggregate == "sum":
+                found[:, m] = values.sum(axis=1, where=available)
+            elif kind.aggregate == "geometric":
+                found[:, m] = np.exp(np.log(np.maximum(values, LEAST)).sum(axis=1, where=available) / counts[:, m])
+        return np.where(known.any(axis=1), found, np.nan)
 
     @cached_property
     def averages(self) -> Floats:
@@ -251,7 +263,11 @@ class Scores(Result):
         >>> Scores(("bm25",), ("q",), ("RDQ(alpha=4)@5", "AP@5"), np.array([[[0.5, 1.0]]])).to_metrics()
         {'bm25/RDQ_alpha_4_5': 0.5, 'bm25/AP_5': 1.0}
         """
-        plain = metric_names(self.systems, self.measures)
+        names = [f"{system}/{measure}" for system in self.systems for measure in self.measures]
+        parts = [re.sub(r"[^\w./: -]+", "_", name).split("/") for name in names]
+        plain = ["/".join(part for part in name if part not in ("", ".", "..")) for name in parts]
+        if len(set(plain)) < len(plain):
+            raise UsageError("same-metric", name=_first_repeated(plain))
         means = zip(plain, self.means.ravel().tolist(), strict=True)
         return {name: mean for name, mean in means if not np.isnan(mean)}
 
@@ -306,25 +322,22 @@ class Scores(Result):
             The same scores of what was kept.
         """
         names = self.systems if systems is None else check_names("systems", systems)
-        rows = list(dict.fromkeys(place_of(name, self.systems, "system") for name in names))
+        rows = list(dict.fromkeys(_place_of(name, self.systems, "system") for name in names))
         texts = self.measures if measures is None else check_names("measures", measures)
         columns = list(dict.fromkeys(self._measure(text) for text in texts))
-        picked = np.arange(len(self.queries)) if queries is None else places_of(self.queries, queries)
+        picked = np.arange(len(self.queries)) if queries is None else _places_of(self.queries, queries)
+        chosen, kept = {self.systems[i] for i in rows}, tuple(self.measures[j] for j in columns)
+        coverage = tuple(for_measures(entry, kept) for entry in self.coverage if entry.system in chosen)
         return replace(
             self,
             systems=tuple(self.systems[i] for i in rows),
             queries=tuple(self.queries[i] for i in picked),
-            measures=tuple(self.measures[j] for j in columns),
+            measures=kept,
             kinds=tuple(self.kinds[j] for j in columns),
             values=self.values[rows][:, picked][:, :, columns],
             reference_sizes=None if self.reference_sizes is None else self.reference_sizes[picked],
-            coverage=() if len(picked) < len(self.queries) else self._coverage_of(rows, columns),
+            coverage=coverage if len(picked) == len(self.queries) else (),  # it counts all queries
         )
-
-    def _coverage_of(self, rows: list[int], columns: list[int]) -> tuple[Coverage, ...]:
-        """Return that of some systems and measures; it counts all queries, and is lost where some are left out."""
-        kept, measures = {self.systems[i] for i in rows}, [self.measures[j] for j in columns]
-        return tuple(for_measures(entry, measures) for entry in self.coverage if entry.system in kept)
 
     def differences(
         self, a: str | None = None, b: str | None = None, *, measures: Sequence[str] | None = None
@@ -349,7 +362,12 @@ class Scores(Result):
         >>> scores.differences().to_polars().rows()
         [('P@1', 'q2', 1.0, 1.0, 0.0), ('P@1', 'q1', 1.0, 0.0, 1.0)]
         """
-        return differences_of(self, a, b, measures)
+        names = [name for name in (a, b) if name is not None] or list(reversed(self.systems))
+        pair = self.select(systems=names, measures=measures)
+        if len(pair.systems) != 2:
+            raise UsageError("not-two-systems", count=len(pair.systems))
+        made = (*pair.systems, pair.queries, pair.measures, pair.values, pair.remarks, pair.lower_is_better)
+        return QueryDifferences(*made)
 
     def sorted_by(self, measure: str) -> Scores:
         """Order the systems by a measure, best first.
@@ -377,14 +395,24 @@ class Scores(Result):
         polars.DataFrame
             One row per value: system, query, measure, value; null where a measure is not available.
         """
-        return table_of(self.systems, self.queries, self.measures, self.values)
+        _, many, kinds = self.values.shape
+        row = pl.int_range(self.values.size, dtype=pl.UInt32 if self.values.size < 2**32 else pl.UInt64, eager=True)
+        names = [pl.Series(list(names), dtype=pl.String) for names in (self.systems, self.queries, self.measures)]
+        return pl.DataFrame(
+            {
+                "system": names[0].gather(row // (many * kinds)),
+                "query": names[1].gather(row % many),
+                "measure": names[2].gather(row // many % kinds),
+                "value": pl.Series(self.values.transpose(0, 2, 1).ravel()).fill_nan(None),
+            }
+        )
 
     def _measure(self, text: str) -> int:
         """Find a measure by its label, or by any text that means the same."""
         if not isinstance(text, str) or text not in self.measures:
             known = known_measure(text)
             text = text if known is None else str(known)
-        return place_of(text, self.measures, "measure")
+        return _place_of(text, self.measures, "measure")
 
 
 def _as_floats(values: Any) -> Floats:
@@ -392,3 +420,122 @@ def _as_floats(values: Any) -> Floats:
         return np.asarray(values, np.float64)
     except (TypeError, ValueError, OverflowError):
         raise DataError("not-scores", value=values) from None
+
+
+def _first_repeated(names: Sequence[str]) -> str:
+    return next(name for i, name in enumerate(names) if name in names[:i])
+
+
+def _place_of(name: str, known: Names, what: str) -> int:
+    """Find a system or a measure by its name."""
+    if not isinstance(name, str) or name not in known:
+        some = known if len(known) <= NAMED else (*known[:NAMED], "…")
+        raise UsageError("not-a-choice", name=what, value=name, near=nearest(name, known), known=some)
+    return known.index(name)
+
+
+def _places_of(known: Names, queries: Any) -> Ints:
+    """Find queries by name, or as NumPy takes places."""
+    named = list(queries) if is_list(queries) else []
+    if any(isinstance(query, str) for query in named):
+        place = {query: i for i, query in enumerate(known)}
+        if unknown := [query for query in named if not isinstance(query, str) or query not in place]:
+            _place_of(unknown[0], known, "query")
+        return np.array([place[query] for query in named])
+    try:
+        return np.atleast_1d(np.arange(len(known))[queries])
+    except IndexError:
+        raise UsageError("not-queries", count=len(known), value=queries) from None
+
+
+def _values_of(frame: pl.DataFrame) -> tuple[Names, Names, Names, Floats]:
+    """Return systems, queries, measures, and ``values[system, query, measure]``."""
+    if frame.is_empty():
+        raise DataError("no-rows", what="table of scores")
+    if "system" not in frame.columns and "name" in frame.columns:
+        frame = frame.rename({"name": "system"})
+    frame = _without_means(frame)
+    axes = [text_column(frame, name, "scores") for name in ("system", "query", "measure")]
+    given = column(frame, "value", "scores")
+    if given.dtype == pl.String:  # CSV has nothing where a value is missing
+        given = given.replace("", None)
+    value = given.cast(pl.Float64, strict=False)
+    wrong = value.is_infinite().fill_null(False) | (value.is_null() & given.is_not_null())
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        raise DataError("not-finite", row=row, name="value", value=given[row])
+    names = [axis.unique(maintain_order=True) for axis in axes]
+    codes = [places_in(known, axis) for axis, known in zip(axes, names, strict=True)]
+    shape = tuple(len(known) for known in names)
+    cells = np.ravel_multi_index(codes, shape)
+    if len(np.unique(cells)) < len(cells):
+        order = np.sort(cells)
+        places = np.unravel_index(order[1:][order[1:] == order[:-1]][0], shape)
+        system, query, measure = (known[int(place)] for known, place in zip(names, places, strict=True))
+        raise DataError("two-scores", system=system, query=query, measure=measure)
+    values = np.full(shape, np.nan)
+    values.ravel()[cells] = value.fill_null(np.nan).to_numpy()
+    systems, queries, measures = (tuple(known.to_list()) for known in names)
+    return systems, queries, measures, values
+
+
+def _without_means(frame: pl.DataFrame) -> pl.DataFrame:
+    """Leave out the rows without a query, which are means."""
+    if "query" not in frame.columns:
+        return frame
+    of_queries = frame.filter(pl.col("query").is_not_null() & (pl.col("query").cast(pl.String) != ""))
+    if of_queries.is_empty():
+        raise DataError("means-only")
+    return of_queries
+
+
+@dataclass(frozen=True, eq=False)
+class QueryDifferences(Result):
+    """The scores of two systems for every query.
+
+    Attributes
+    ----------
+    a, b : str
+        Names of the systems.
+    queries, measures : tuple of str
+        What was compared.
+    values : array of float, 2 × queries × measures
+        Scores of a, then of b.
+    remarks : tuple of str
+        Notes on the scores.
+    lower_is_better : tuple of str
+        Measures for which lower is better.
+
+    See Also
+    --------
+    Scores.differences
+    """
+
+    made_with: ClassVar = ("a", "b")
+    display: ClassVar = "rankdev.display.differences"
+
+    a: str
+    b: str
+    queries: tuple[str, ...] = field(repr=False)
+    measures: tuple[str, ...]
+    values: Floats = field(repr=False)
+    remarks: tuple[str, ...] = ()
+    lower_is_better: tuple[str, ...] = field(default=(), repr=False)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the differences as a table.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per measure and query: measure, query, a, b, difference (a − b), where a did worst first.
+            Queries for which a system has no value come last, without a difference.
+        """
+        tables = []
+        for m, measure in enumerate(self.measures):
+            a, b = self.values[:, :, m]
+            order = np.argsort(b - a if measure in self.lower_is_better else a - b, kind="stable")  # NaN is sorted last
+            columns = {"a": a[order], "b": b[order], "difference": (a - b)[order]}
+            names = pl.DataFrame({"measure": measure, "query": [self.queries[i] for i in order]})
+            tables.append(names.with_columns(**{name: pl.Series(values) for name, values in columns.items()}))
+        return pl.concat(tables).fill_nan(None)

@@ -11,7 +11,7 @@ import polars as pl
 
 from rankdev._common.arrays import Ints
 from rankdev.data import ids
-from rankdev.evaluation.first_positions import REFERENCE_ITEMS, Lists
+from rankdev.evaluation.explain import REFERENCE_ITEMS, Lists
 from rankdev.html_report._findings import Comparison
 from rankdev.measures.match import Ideals
 from rankdev.statistics.decision import VERDICTS

@@ -13,9 +13,9 @@ import numpy as np
 from rankdev import __version__
 from rankdev.display.cells import percent
 from rankdev.errors import Note, counted, printable
-from rankdev.evaluation.first_positions import KINDS, REFERENCE_ITEMS
+from rankdev.evaluation.explain import KINDS, REFERENCE_ITEMS
 from rankdev.evaluation.health import Check
-from rankdev.evaluation.placings import ROUNDING
+from rankdev.evaluation.losses import ROUNDING
 from rankdev.evaluation.scores import Scores
 from rankdev.html_report._arrays import SHOWN, tested_segments
 from rankdev.html_report._findings import Comparison
@@ -43,7 +43,7 @@ def names_in(found: Comparison) -> dict[str, Any]:
         "segments": _segments(found),
         "tested_segments": tested_segments(found),
         "runs": None if found.single is None else _runs(found.single, found.replicates or {}),
-        "explained": found.lists.measure,
+        "explained": str(found.explained),
         "kinds": KINDS,
     }
 
@@ -109,7 +109,7 @@ def making_of(found: Comparison, command: str) -> list[tuple[str, str]]:
         ("Intervals of means", f"{_intervals(found)}, {percent(1 - found.alpha)}"),
         *((name, in_words(value) if isinstance(value, dict) else f"{value}") for name, value in settings.items()),
         ("Seed", f"{found.seed}"),
-        ("Lists explained by", found.lists.measure),
+        ("Lists explained by", str(found.explained)),
     ]
 
 

@@ -22,9 +22,9 @@ from rankdev.data.run import Run
 from rankdev.errors import DataError, RankdevWarning
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.evaluate import Empty
-from rankdev.evaluation.join import Known, MatchedRuns, join, score_matched, score_run
+from rankdev.evaluation.join import Known, join, score_matches, score_run
 from rankdev.evaluation.scores import Scores
-from rankdev.measures import Measure
+from rankdev.measures import Match, Measure
 
 ROWS = 200_000  # scored at once; a query is never cut, however long it is
 PILES = 256  # into which a partition is sorted; 50 million rows make piles of about ROWS
@@ -86,7 +86,7 @@ class Task:
             return
         queries, labels = tuple(known.references.queries), tuple(str(measure) for measure in self.measures)
         while systems := dict(islice(runs, max(1, ROWS // len(queries) // len(labels)))):
-            values = score_matched([self._matched(known, run)[0] for run in systems.values()], self.measures)
+            values = score_matches([self._matched(known, run)[0] for run in systems.values()], self.measures)
             yield Scores(tuple(systems), queries, labels, values).to_polars()
 
     def count(self, frame: pl.DataFrame) -> Frames:
@@ -140,7 +140,7 @@ class Task:
         for system, begin, end in zip(self.systems, bounds[:-1], bounds[1:], strict=True):
             yield system, _part(together, [query for _, query in names[begin:end]], begin, end)
 
-    def _matched(self, known: Known, run: Run) -> tuple[MatchedRuns, Coverage]:
+    def _matched(self, known: Known, run: Run) -> tuple[Match, Coverage]:
         """Match some queries of a run. It may answer none of them: an error for a whole run, but here they are few."""
         if not known.references.places.keys().isdisjoint(run.queries):
             return join(known, run, self.measures)[:2]

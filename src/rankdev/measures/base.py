@@ -18,8 +18,7 @@ from rankdev.errors import MeasureError, RankdevError, UsageError, nearest
 
 if TYPE_CHECKING:
     from rankdev._common.arrays import Bools, Floats
-    from rankdev.measures.match import Match
-    from rankdev.measures.ties import MixedTies
+    from rankdev.measures.match import Match, MixedTies
 
 
 REGISTRY: dict[str, type[Measure]] = {}
@@ -201,6 +200,26 @@ class Measure(ABC):
         from rankdev.measures.syntax import write
 
         return write(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedOnly(Measure, abstract=True):
+    """A measure that can leave out unjudged items: those below move up."""
+
+    judged_only: bool = parameter(False, "remove unjudged items from the ranking")
+
+    @property
+    def reach(self) -> int | None:
+        """Positions of the run that can matter: all where those below move up."""
+        return None if self.judged_only else self.cutoff
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        return self.score_considered(match.judged_only if self.judged_only else match)
+
+    @abstractmethod
+    def score_considered(self, match: Match) -> Floats:
+        """Score every query of a match that holds only the items that count."""
 
 
 def _register(kind: type[Measure]) -> None:

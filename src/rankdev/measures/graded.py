@@ -2,31 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats
+from rankdev._common.checks import is_number
 from rankdev.errors import MeasureError
-from rankdev.measures._relevance import (
-    JUDGED_ONLY,
-    MINUTE,
-    GainMap,
-    JudgedRelevance,
-    considered,
-    exponential,
-    exponential_gains,
-    ratio,
-)
-from rankdev.measures.base import POSITIVE, SHARE, UNIT_RANGE, Measure, parameter
-from rankdev.measures.match import Match, scaled, total
-from rankdev.measures.ties import JUDGED, MixedTies
+from rankdev.measures.base import POSITIVE, SHARE, UNIT_RANGE, JudgedOnly, Measure, parameter
+from rankdev.measures.match import JUDGED, Match, MixedTies, ratio, scaled, total
+from rankdev.measures.precision import JudgedRelevance
+
+MINUTE = 2.0**-60
+
+
+class GainMap(Mapping[float, float]):
+    """Gains by grade, as in ``{1:1,2:10}``; a grade that is not in the map gains itself.
+
+    >>> str(GainMap({2: 10, 0: 0, 1: 1})), GainMap({2: 10}) == GainMap({1: 1, 2: 10.0})
+    ('{2:10}', True)
+    """
+
+    def __init__(self, gains: Mapping[Any, Any]) -> None:
+        pairs = []
+        for grade, gain in gains.items():
+            numbers = is_number(grade) and is_number(gain)
+            if not (numbers and math.isfinite(grade) and 0 <= gain < math.inf) or grade <= 0 < gain:
+                raise MeasureError("bad-gain", grade=grade, gain=gain)
+            pairs.append((float(grade), float(gain)))
+        self._pairs = tuple(sorted((grade, gain) for grade, gain in pairs if grade > 0 and grade != gain))
+        self._gains = dict(self._pairs)
+
+    def __getitem__(self, grade: float) -> float:
+        return self._gains[grade]
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(self._gains)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __hash__(self) -> int:
+        return hash(self._pairs)
+
+    def __repr__(self) -> str:
+        return f"{{{','.join(f'{_shortest(grade)}:{_shortest(gain)}' for grade, gain in self._pairs)}}}"
+
+    def of(self, grades: Floats) -> Floats:
+        """Return the gain of each grade; one that is not in the map gains itself."""
+        gains = grades.copy()
+        for grade, gain in self._pairs:
+            gains[grades == grade] = gain
+        return gains
+
+
+def exponential(grades: Floats, unit: Floats | float) -> Floats:
+    """Return (2^g − 1) ÷ 2^unit: of high grades without overflow, of low ones without loss."""
+    low = np.expm1(np.minimum(grades, 1) * np.log(2)) * np.exp2(np.negative(unit))
+    return np.where(grades < 1, low, np.exp2(np.maximum(grades, 1) - unit) - np.exp2(np.negative(unit)))
+
+
+def exponential_gains(grades: Floats, highest: Floats) -> Floats:
+    """Return 2^g − 1 up to a factor that is common to a query's gains and brings that of the highest grade near 1."""
+    # the gain of a minute grade is g · ln 2, to the last bit
+    return np.where(highest < MINUTE, scaled(grades, highest), exponential(grades, np.floor(highest)))
+
+
+def _shortest(number: float) -> str:
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
 @dataclass(frozen=True, kw_only=True)
-class NDCG(Measure):
+class NDCG(JudgedOnly):
     """nDCG@k = Σ gain(i) / log2(i + 1) ÷ the same of the best k reference items."""
 
     name: ClassVar[str] = "nDCG"
@@ -42,16 +92,9 @@ class NDCG(Measure):
         convert=lambda value: GainMap(value) if isinstance(value, Mapping) else None,
     )
     dcg: str = parameter("log2", "gain: the grade g (log2) or 2^g − 1 (exp-log2)", choices=("log2", "exp-log2"))
-    judged_only: bool = parameter(False, JUDGED_ONLY)
 
-    @property
-    def reach(self) -> int | None:
-        """Positions of the run that can matter."""
-        return None if self.judged_only else self.cutoff
-
-    def score(self, match: Match) -> Floats:
+    def score_considered(self, match: Match) -> Floats:
         """Score every query."""
-        match = considered(match, self.judged_only)
         grades = self._item_grades(match)
         sizes = match.ideals.sizes
         longest = max(1, int(sizes.max(initial=0)))
@@ -162,7 +205,6 @@ class RBP(JudgedRelevance):
     """RBP(p)@k = (1 − p) Σ p^(i − 1) · gain(i), not normalised; a relevant item gains 1, or by its grade."""
 
     name: ClassVar[str] = "RBP"
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "rank-biased precision"
     source: ClassVar[str] = "Moffat and Zobel 2008"
     averages_ties: ClassVar[bool] = True

@@ -9,10 +9,9 @@ import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.errors import MeasureError
-from rankdev.measures._relevance import Relevance, ratio
 from rankdev.measures.base import UNIT_RANGE, Measure
-from rankdev.measures.match import Match, total
-from rankdev.measures.ties import UNJUDGED, MixedTies
+from rankdev.measures.match import UNJUDGED, Match, MixedTies, ratio, total
+from rankdev.measures.precision import Relevance
 
 EPSILON = 1e-5  # trec_eval's, for a precision of which nothing is known
 
@@ -81,7 +80,6 @@ class Bpref(_RejectsToo, Relevance):
     """
 
     name: ClassVar[str] = "Bpref"
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "relevant items above those judged nonrelevant"
     source: ClassVar[str] = "Buckley and Voorhees 2004"
     at: ClassVar[str | None] = None
@@ -104,7 +102,6 @@ class InfAP(_RejectsToo, Relevance):
     """
 
     name: ClassVar[str] = "infAP"
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "average precision inferred from a sample of judgments"
     source: ClassVar[str] = "Yilmaz and Aslam 2006"
     at: ClassVar[str | None] = None

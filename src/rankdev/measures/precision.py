@@ -1,4 +1,4 @@
-"""Precision and recall down a list: P, R, Rprec, IPrec, IPrec11, Success, RR, AP and GMAP."""
+"""Precision and recall of relevant items down a list: P, R, Rprec, IPrec, IPrec11, Success, RR, AP and GMAP."""
 
 from __future__ import annotations
 
@@ -7,12 +7,59 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankdev._common.arrays import Bools, Floats
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.errors import MeasureError
-from rankdev.measures._relevance import JudgedRelevance
-from rankdev.measures.base import UNIT, UNIT_RANGE, Aggregate, parameter
-from rankdev.measures.match import Match, total
-from rankdev.measures.ties import MixedTies, TiedMatch
+from rankdev.measures.base import POSITIVE, UNIT, UNIT_RANGE, Aggregate, JudgedOnly, Measure, parameter
+from rankdev.measures.match import Match, MixedTies, TiedMatch, ratio, total
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relevance(Measure, abstract=True):
+    """A measure that asks only whether an item is relevant."""
+
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
+
+    rel: float | None = parameter(None, "lowest relevant grade; without it, any above 0", number=POSITIVE)
+
+    def hits(self, match: Match) -> Bools:
+        """Return, for [query, position up to the cutoff], whether a relevant item is there."""
+        return match.hits(self.cutoff, self.rel)
+
+    def presence(self, match: Match) -> Bools | Floats:
+        """Return the same, or its probability where ties are not broken."""
+        return match.presence(self.cutoff, self.rel)
+
+    def fraction_of_relevant(self, part: Floats | Ints, match: Match) -> Floats:
+        """Divide by the number of relevant items; 0 for a query that has none, as in trec_eval."""
+        return ratio(part, match.relevant(self.rel))
+
+    def differ(self, ties: MixedTies, match: Match) -> Bools:
+        """Tell which ties hold relevant items and others."""
+        last = self._last_rank(match)[ties.query]
+        return np.asarray((ties.best <= last) & (last < ties.worst))
+
+    def none_above(self, ties: MixedTies, match: Match) -> Bools:
+        """Tell which ties have no relevant item above them."""
+        relevant = match.ideals.ranks[match.place] <= self._last_rank(match)[match.query]
+        first = np.full(match.queries, np.iinfo(np.int64).max)
+        np.minimum.at(first, match.query[relevant], match.position[relevant])
+        return np.asarray(ties.begin <= first[ties.query])
+
+    def _last_rank(self, match: Match) -> Ints:
+        """Return the rank of each query's last relevant item; 0 where there is none."""
+        ideals = match.ideals
+        count = ideals.sizes if ideals.grades is None else match.relevant(self.rel)
+        return np.where(count > 0, np.append(ideals.ranks, 0)[ideals.offsets[:-1] + count - 1], 0)
+
+    def needs_cutoff(self) -> None:
+        """Refuse to be without a cutoff."""
+        if self.cutoff is None:
+            raise MeasureError("needs-cutoff", measure=self.name, what="cutoff", example=f"{self.name}@10")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedRelevance(JudgedOnly, Relevance, abstract=True):
+    """A measure of relevance that can leave out unjudged items."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +67,6 @@ class P(JudgedRelevance):
     """P@k = relevant items in the first k ÷ k."""
 
     name: ClassVar[str] = "P"
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "precision: fraction of the first k that is relevant"
     unordered: ClassVar[bool] = True
     averages_ties: ClassVar[bool] = True
@@ -39,7 +85,6 @@ class R(JudgedRelevance):
     """R@k = relevant items in the first k ÷ all relevant items."""
 
     name: ClassVar[str] = "R"
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "recall: fraction of the relevant items in the first k"
     unordered: ClassVar[bool] = True
     averages_ties: ClassVar[bool] = True
@@ -54,7 +99,6 @@ class Rprec(JudgedRelevance):
     """Rprec = relevant items in the first R ÷ R, R the number of relevant items."""
 
     name: ClassVar[str] = "Rprec"
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "precision at the number of relevant items"
     source: ClassVar[str] = "Buckley and Voorhees 2005"
     at: ClassVar[str | None] = None
@@ -81,7 +125,6 @@ RECALLS = tuple(tenths / 10 for tenths in range(11))
 class InterpolatedPrecision(JudgedRelevance, abstract=True):
     """What measures of interpolated precision have in common."""
 
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     source: ClassVar[str] = "Salton and McGill 1983; as trec_eval rounds r"
     cumulative: ClassVar[bool] = False
 
@@ -138,7 +181,6 @@ class Success(JudgedRelevance):
     """Success@k = 1 where a relevant item is in the first k, else 0."""
 
     name: ClassVar[str] = "Success"
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "whether a relevant item is in the first k"
     unordered: ClassVar[bool] = True
     averages_ties: ClassVar[bool] = True
@@ -163,7 +205,6 @@ class RR(JudgedRelevance):
     """RR@k = 1 ÷ the position of the first relevant item in the first k."""
 
     name: ClassVar[str] = "RR"
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "reciprocal rank of the first relevant item"
     source: ClassVar[str] = "Kantor and Voorhees 2000"
     averages_ties: ClassVar[bool] = True
@@ -186,7 +227,6 @@ class AP(JudgedRelevance):
     """AP@k = Σ precision at each relevant item in the first k ÷ all relevant items."""
 
     name: ClassVar[str] = "AP"
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "average precision"
     source: ClassVar[str] = "Buckley and Voorhees 2000"
     averages_ties: ClassVar[bool] = True
@@ -205,7 +245,6 @@ class GMAP(JudgedRelevance):
     """GMAP = the geometric mean of AP over queries, in which a query counts at least 0.00001."""
 
     name: ClassVar[str] = "GMAP"
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "average precision; geometric mean over queries"
     source: ClassVar[str] = "Robertson 2006"
     at: ClassVar[str | None] = None

@@ -12,10 +12,8 @@ import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev.errors import MeasureError, nearest
-from rankdev.measures._relevance import JUDGED_ONLY, considered
-from rankdev.measures.base import POSITIVE, UNIT_RANGE, Measure, Number, bad_parameter, parameter
-from rankdev.measures.match import Match, scaled, total
-from rankdev.measures.ties import TiedMatch
+from rankdev.measures.base import POSITIVE, UNIT_RANGE, JudgedOnly, Number, bad_parameter, parameter
+from rankdev.measures.match import Match, TiedMatch, scaled, total
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ LAMBDA = Number("a number from 0 to 1e100", 0, 1e100)  # beyond, its product wit
 
 
 @dataclass(frozen=True, kw_only=True)
-class RDQ(Measure):
+class RDQ(JudgedOnly):
     """RDQ@k = Σ μ(i) · credit(i) ÷ Σ_{i ≤ min(k, m)} μ(i), over first occurrences of reference items."""
 
     name: ClassVar[str] = "RDQ"
@@ -97,7 +95,6 @@ class RDQ(Measure):
     lam: float = parameter(0.2, "extra tolerance for lower ranks (m2)", number=LAMBDA)
     weights: str | tuple[float, ...] = parameter("vertical", "a preset, or a list")
     tail: float | None = parameter(None, "weight of positions after the list", number=POSITIVE)
-    judged_only: bool = parameter(False, JUDGED_ONLY)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -108,18 +105,12 @@ class RDQ(Measure):
             chosen.check_reach(self.cutoff)
 
     @property
-    def reach(self) -> int | None:
-        """Positions of the run that can matter."""
-        return None if self.judged_only else self.cutoff
-
-    @property
     def position_weights(self) -> PositionWeights:
         """Position weights μ."""
         return position_weights(self.weights, self.tail)
 
-    def score(self, match: Match) -> Floats:
+    def score_considered(self, match: Match) -> Floats:
         """Score every query."""
-        match = considered(match, self.judged_only)
         depth = match.depth(self.cutoff)
         sizes = match.ideals.sizes
         counted = sizes if self.cutoff is None else np.minimum(sizes, self.cutoff)
@@ -143,8 +134,14 @@ class RDQ(Measure):
         for hit, position in match.placings(self.cutoff):
             query = match.query[hit]
             credit = self.credit(ideal[query, position], ideals.ranks[match.place[hit]], ideals.sizes[query])
-            gained += np.bincount(query, weights[position] * credit / match.tied.size[hit], match.queries)
+            gained += np.bincount(query, weights[position] * credit / match.tie_size[hit], match.queries)
         return gained
+
+    def shares(self, sizes: Ints, depth: int) -> Floats:
+        """Return what an item with full credit at [query, position] adds to the score, by the size of the reference."""
+        counted = np.minimum(np.maximum(sizes, 1), self.cutoff or np.inf).astype(np.int64)
+        weights = self.position_weights.relative(max(depth, int(counted.max(initial=1))))
+        return np.asarray(weights[:depth] / np.cumsum(weights)[counted - 1][:, None])
 
     def credit(self, ideal: Ints, rank: Ints, size: Ints) -> Floats:
         """Return the credit ρ of an item of ``rank`` at a position whose ideal rank is ``ideal``; 1 is full credit."""

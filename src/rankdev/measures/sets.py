@@ -9,22 +9,26 @@ from typing import ClassVar
 import numpy as np
 
 from rankdev._common.arrays import Floats
-from rankdev.measures._relevance import JudgedRelevance, Relevance, ratio
-from rankdev.measures.base import NON_NEGATIVE, UNIT_RANGE, Aggregate, Measure, parameter
-from rankdev.measures.match import Match
+from rankdev.measures.base import NON_NEGATIVE, Aggregate, Measure, parameter
+from rankdev.measures.match import Match, ratio
+from rankdev.measures.precision import JudgedRelevance, Relevance
 
 
-@dataclass(frozen=True, kw_only=True)
-class SetP(JudgedRelevance):
-    """SetP = relevant items returned ÷ items returned; relative to what was possible, ÷ min(returned, relevant)."""
+class _OfSet:
+    """What measures of the set of all returned items have in common."""
 
-    name: ClassVar[str] = "SetP"
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
-    summary: ClassVar[str] = "precision of all returned items"
     at: ClassVar[str | None] = None
     cumulative: ClassVar[bool] = False
     averages_ties: ClassVar[bool] = True
     unordered: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetP(_OfSet, JudgedRelevance):
+    """SetP = relevant items returned ÷ items returned; relative to what was possible, ÷ min(returned, relevant)."""
+
+    name: ClassVar[str] = "SetP"
+    summary: ClassVar[str] = "precision of all returned items"
 
     relative: bool = parameter(False, "divide by the highest value for a list of this length")
 
@@ -35,15 +39,12 @@ class SetP(JudgedRelevance):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetR(Relevance):
+class SetR(_OfSet, Relevance):
     """SetR = relevant items returned ÷ relevant items."""
 
     name: ClassVar[str] = "SetR"
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "recall of all returned items"
-    at: ClassVar[str | None] = None
-    averages_ties: ClassVar[bool] = True
-    unordered: ClassVar[bool] = True
+    cumulative: ClassVar[bool] = True
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
@@ -51,17 +52,12 @@ class SetR(Relevance):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetF(JudgedRelevance):
+class SetF(_OfSet, JudgedRelevance):
     """SetF = (β + 1) · SetP · SetR ÷ (SetR + β · SetP); trec_eval's β, which is not squared."""
 
     name: ClassVar[str] = "SetF"
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "harmonic mean of SetP and SetR"
     source: ClassVar[str] = "van Rijsbergen 1979; as trec_eval weighs"
-    at: ClassVar[str | None] = None
-    cumulative: ClassVar[bool] = False
-    averages_ties: ClassVar[bool] = True
-    unordered: ClassVar[bool] = True
 
     beta: float = parameter(1.0, "weight of recall relative to precision", number=NON_NEGATIVE)
 
@@ -74,16 +70,11 @@ class SetF(JudgedRelevance):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetAP(JudgedRelevance):
+class SetAP(_OfSet, JudgedRelevance):
     """SetAP = SetP · SetR."""
 
     name: ClassVar[str] = "SetAP"
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "average precision of all returned items, unordered"
-    at: ClassVar[str | None] = None
-    cumulative: ClassVar[bool] = False
-    averages_ties: ClassVar[bool] = True
-    unordered: ClassVar[bool] = True
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
@@ -91,16 +82,12 @@ class SetAP(JudgedRelevance):
         return ratio(found, match.lengths) * self.fraction_of_relevant(found, match)
 
 
-class _Count:
+class _Count(_OfSet):
     """What counts have in common."""
 
-    at: ClassVar[str | None] = None
     aggregate: ClassVar[Aggregate] = "sum"
     higher_is_better: ClassVar[bool | None] = None
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
-    cumulative: ClassVar[bool] = False
-    averages_ties: ClassVar[bool] = True
-    unordered: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)

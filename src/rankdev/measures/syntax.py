@@ -154,7 +154,7 @@ def parse(text: Any) -> Measure:
     Examples
     --------
     >>> parse("RDQ(lam=0.2, alpha=4)@5")
-    RDQ(cutoff=5, penalty='m2', alpha=4.0, lam=0.2, weights='vertical', tail=None, judged_only=False)
+    RDQ(cutoff=5, judged_only=False, penalty='m2', alpha=4.0, lam=0.2, weights='vertical', tail=None)
     >>> str(parse("RDQ(lam=0.2, alpha=4)@5")), str(parse("ndcg_cut_10"))
     ('RDQ(alpha=4)@5', 'nDCG@10')
     """

@@ -14,7 +14,7 @@ from rankdev._common.checks import check_number, is_list
 from rankdev._common.ids import by_id
 from rankdev._common.result import Result
 from rankdev.errors import DataError, Note, UsageError, warn
-from rankdev.evaluation.problems import problems
+from rankdev.evaluation.coverage import problems
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.inputs import as_scores, is_several, named_segments, places, wanted_pairs
 from rankdev.statistics.paired import student

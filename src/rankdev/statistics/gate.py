@@ -13,8 +13,8 @@ from rankdev._common.checks import FINEST, check_number, is_list
 from rankdev._common.ids import is_integer
 from rankdev._common.result import Result
 from rankdev.errors import DataError, Note, UsageError, nearest
+from rankdev.evaluation.coverage import unjudged_share
 from rankdev.evaluation.files import with_system
-from rankdev.evaluation.problems import unjudged_share
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.decision import Decision, GateVerdict, of_gate
 from rankdev.statistics.design import Design

@@ -12,7 +12,7 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
 from rankdev.errors import Note, UsageError
-from rankdev.evaluation.problems import troubled
+from rankdev.evaluation.coverage import troubled
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.design import Design

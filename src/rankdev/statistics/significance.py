@@ -14,7 +14,7 @@ from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import FINEST, check_choice, check_number, check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev.errors import Note, UsageError, counted
-from rankdev.evaluation.problems import unjudged_share
+from rankdev.evaluation.coverage import unjudged_share
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.assumptions import remarks_on
 from rankdev.statistics.decision import Decision, Verdict, leading, of_losses, refused, verdicts
