@@ -203,8 +203,8 @@ class Design:
         if not len(scores.queries):
             raise DataError("no-rows", what="table of scores")
         known: Bools = np.logical_not(np.isnan(scores.values).any(axis=0))
-        for measure, some in zip(scores.measures, known.any(axis=0), strict=True):
-            if not some:
+        for place, measure in enumerate(scores.measures):
+            if not known[:, place].any():
                 raise DataError("no-common-query", measure=measure)
         for remark in _gaps(scores):
             warn(remark)
