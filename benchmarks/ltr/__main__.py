@@ -18,7 +18,7 @@ from benchmarks.ltr.data import Rows, example, made, taken
 
 from rankdev._common.arrays import Floats
 from rankdev.integrations.lightgbm import Metric, Objective
-from rankdev.learning.gains import OUTSIDE, PositionGains
+from rankdev.learning.training import OUTSIDE, PositionGains
 
 K = 10
 ROWS = np.full(10_000, 100)

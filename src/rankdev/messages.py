@@ -227,18 +227,17 @@ SENTENCES = {
     "one-position": "the log has position {position} only; weights compare positions",
     "one-session": "all impressions belong to session {session!r}; intervals need several",
     "poor-fit": "click rates do not factor into positions and items (p = {p:.3f}): users may stop after a click, or"
-    " trust the top results; try `method='cascade'` too",
+    " trust the top results",
     "rates-as-weights": "rates are position weights only where positions were randomised, or where views were counted",
     "rising-attention": "position {position} drew {times:.2f} times the attention of the first, as far as clicks show;"
     " RDQ's weights never increase",
     "skipped-positions": "the log has no impressions at some positions: it has {positions:list}",
     "trust-bias": "users seem to trust the top results (p = {p:.2g}): these weights mix trust with attention, and their"
     " intervals do not hold; count views instead of clicks (`method='rates'`)",
-    "two-impressions": "a session has two impressions at one position of a query; a cascade needs one list per query",
     "unfit-labels": "group {group} (from 0): its labels do not fit its reference; make them with training_labels",
     "unlinked-positions": "positions fall into {groups:group} without a clicked item in common, such as {one:list} and"
-    " {other:list}, so that their effect cannot be told from that of items; shuffle some results, use logs of several"
-    " rankers, or add features of the items (`method='regression-em'`)",
+    " {other:list}, so that their effect cannot be told from that of items; shuffle some results, or use logs of"
+    " several rankers",
     # measures
     "bad-gain": "grade {grade!r} gains {gain!r}; gains are numbers of at least 0, and 0 for grades of 0 or less",
     "broken-code": "{error}: {text}",

@@ -413,7 +413,7 @@ def pool():
 
 @frozen()
 def weights_from_clicks():
-    for method in ("harvesting", "em", "cascade", "rates"):
+    for method in ("harvesting", "em", "rates"):
         found = rd.weights_from_clicks(inputs.pl.read_csv(demo("clicks.csv")), method, resamples=20)
         yield method, columns(found, "position weight low high")
 

@@ -7,7 +7,7 @@ import pytest
 
 import rankdev as rd
 from rankdev.integrations.lightgbm import Metric, Objective
-from rankdev.learning.gains import training_labels
+from rankdev.learning.training import training_labels
 from tests.raising import raises
 
 lgb = pytest.importorskip("lightgbm")

@@ -15,20 +15,6 @@ def position_based_log(rng, examination, *, sessions=3000, queries=40, items=8, 
     return table(query, order, rng.random((sessions, positions)) < chance * examination)
 
 
-def cascade_log(rng, *, sessions=4000, items=6, positions=5):
-    """Sessions of users who go down the list and stop when a click satisfies them; and how far they got."""
-    attraction, satisfaction = rng.beta(2, 3, items), rng.beta(2, 2, items)
-    order = np.argsort(rng.random((sessions, items)), axis=1)[:, :positions]
-    clicked, examined = np.zeros((sessions, positions), bool), np.zeros((sessions, positions), bool)
-    going = np.ones(sessions, bool)
-    for place in range(positions):
-        item = order[:, place]
-        examined[:, place] = going
-        clicked[:, place] = going & (rng.random(sessions) < attraction[item])
-        going &= ~(clicked[:, place] & (rng.random(sessions) < satisfaction[item]))
-    return table(np.zeros(sessions, int), order, clicked), examined.mean(axis=0)
-
-
 def table(query, order, clicked):
     sessions, positions = order.shape
     return pl.DataFrame(

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.learning import training as lambdas
-from rankdev.learning.gains import PositionGains, trainable, training_labels
-from rankdev.learning.training import Lambdas, MeanScore
+from rankdev.learning.training import Lambdas, MeanScore, PositionGains, trainable, training_labels
 from tests.common.examples import examples
 from tests.raising import raises
 

@@ -20,7 +20,7 @@ from rankdev.data.references import ReferencesLike
 from rankdev.data.run import Run
 from rankdev.errors import DataError, MissingExtraError, UsageError
 from rankdev.evaluation.evaluate import evaluate
-from rankdev.learning.gains import trainable
+from rankdev.learning.training import trainable
 from rankdev.measures import Measure, parse_all
 
 try:

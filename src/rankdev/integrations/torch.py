@@ -12,7 +12,7 @@ from rankdev._common.ids import as_id
 from rankdev.data.files import load_references
 from rankdev.data.references import ReferencesLike
 from rankdev.errors import DataError, MissingExtraError, UsageError
-from rankdev.learning.gains import trainable
+from rankdev.learning.training import trainable
 from rankdev.measures import Measure
 from rankdev.measures.rdq import RDQ
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import bad_type
-from rankdev.learning.gains import training_labels
+from rankdev.learning.training import training_labels
 from rankdev.learning.training import Lambdas, MeanScore
 
 __all__ = ["Metric", "Objective", "training_labels"]

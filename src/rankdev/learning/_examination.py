@@ -1,7 +1,4 @@
-"""Click models: cascade, intervention harvesting, position-based.
-
-Cascade: users examine from the top; a click satisfies with a probability of the item, and then they stop. Whether the
-last click of a list satisfied is unknown: EM weighs it against having examined the rest without a click.
+"""Click models: intervention harvesting, and the position-based model by EM.
 
 Harvesting: where an item was shown ``n`` times at one position and ``m`` times at another, its clicks are scaled to
 equal exposure, n·m/(n + m) impressions each. Positions are then compared as in Bradley–Terry's model: of all matched
@@ -11,68 +8,18 @@ maximise another likelihood of the same matched counts.)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
+from scipy import special
+from scipy.optimize import isotonic_regression
+from scipy.sparse.csgraph import connected_components
 
 from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev.errors import DataError
 from rankdev.learning._log import ClickLog, sums
-
-
-class Cascade:
-    """The lists of a log in the order of examination: one entry per impression."""
-
-    def __init__(self, frame: pl.DataFrame) -> None:
-        """Take the columns list, unit, place, bag and clicked."""
-        frame = frame.sort("list", "place")
-        self._list: Ints = frame["list"].to_numpy().astype(np.int64)
-        self._unit: Ints = frame["unit"].to_numpy().astype(np.int64)
-        self._place: Ints = frame["place"].to_numpy().astype(np.int64)
-        self._bag: Ints = frame["bag"].to_numpy().astype(np.int64)
-        self._clicked = frame["clicked"].to_numpy().astype(np.float64)
-        row = np.arange(len(self._list))
-        self._first = np.flatnonzero(np.diff(self._list, prepend=-1))
-        last = np.full(len(self._first), -1)
-        np.maximum.at(last, self._list, np.where(self._clicked > 0, row, -1))
-        self._below = row > last[self._list]  # without a click that is the whole list
-        self._has_click = last >= 0
-        self._last = last[self._has_click]
-
-    def examination(self, weights: Floats | None = None) -> Floats:
-        """Mean probability that a position is examined."""
-        w = np.ones(len(self._list)) if weights is None else weights[self._bag]
-        units = int(self._unit.max()) + 1
-        clicks = sums(self._unit, w * self._clicked, units)
-        certain = sums(self._unit, w * ~self._below, units)
-        attraction, satisfaction = np.full(units, 0.3), np.full(units, 0.5)
-        for _ in range(1000):
-            satisfied = self._satisfied(attraction, satisfaction)
-            looked_on = np.ones(len(self._first))
-            looked_on[self._has_click] = 1 - satisfied
-            examined = certain + sums(self._unit, w * self._below * looked_on[self._list], units)
-            before = attraction, satisfaction
-            attraction = clicks / np.maximum(examined, 1e-9)
-            satisfaction = sums(self._unit[self._last], w[self._last] * satisfied, units) / np.maximum(clicks, 1e-9)
-            if max(np.abs(attraction - before[0]).max(), np.abs(satisfaction - before[1]).max()) < 1e-6:
-                break
-        reached = np.exp(self._sums_above(np.log(np.maximum(1 - attraction * satisfaction, 1e-12))[self._unit]))
-        size = int(self._place.max()) + 1
-        return sums(self._place, w * reached, size) / np.maximum(sums(self._place, w, size), 1e-9)
-
-    def _satisfied(self, attraction: Floats, satisfaction: Floats) -> Floats:
-        """Probability that the last click of each list satisfied, given that nothing was clicked below it."""
-        passes = np.log(np.maximum(1 - attraction, 1e-12))[self._unit]
-        nothing = np.exp(np.add.reduceat(np.where(self._below, passes, 0.0), self._first))[self._has_click]
-        chance = satisfaction[self._unit[self._last]]
-        return chance / np.maximum(chance + (1 - chance) * nothing, 1e-12)
-
-    def _sums_above(self, values: Floats) -> Floats:
-        """Sum of the values above each entry in its list."""
-        above = np.cumsum(values) - values
-        return above - above[self._first][self._list]
 
 
 class MatchedClicks:
@@ -110,15 +57,6 @@ class MatchedClicks:
         return won.reshape(size, size)
 
 
-def groups_of_positions(won: Floats) -> npt.NDArray[np.int32]:
-    """Number the groups of positions that matched clicks connect."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    labels: npt.NDArray[np.int32] = connected_components(coo_array(won + won.T), directed=False)[1]
-    return labels
-
-
 def relative_weights(won: Floats, connected: Bools) -> Floats:
     """Fit Bradley–Terry's model to matched clicks by Newton's method; the largest weight is 1.
 
@@ -141,6 +79,8 @@ def relative_weights(won: Floats, connected: Bools) -> Floats:
 
 
 FLOOR = 1e-9
+UNITS = 20_000  # the fit of the model is tested on at most so many items, a sample of more
+DRAWS = 199  # logs that are simulated for this test
 
 
 def examination_by_em(log: ClickLog, weights: Floats | None = None, start: Floats | None = None) -> Floats:
@@ -191,51 +131,13 @@ def _fit(pair: tuple[Floats, Floats], place: Ints, unit: Ints, shown: Floats, cl
     return float(clicked @ np.log(chance) + (shown - clicked) @ np.log1p(-chance))
 
 
-def examination_by_regression(log: ClickLog, features: Floats, weights: Floats | None = None) -> Floats:
-    """Fit the model with attractiveness σ(β·features), common to all items (regression-EM, Wang et al. 2018).
-
-    ``features`` has a row per unit. Each step of EM takes one Newton step for β.
-    """
-    unit, place, _ = log.cells
-    shown, clicked = log.counts(weights)
-    exposure = sums(place, shown, len(log.positions))
-    seen = sums(unit, shown, log.units)
-    spread = features.std(axis=0)
-    x = np.column_stack([np.ones(len(features)), (features - features.mean(axis=0)) / np.where(spread > 0, spread, 1)])
-    beta = np.zeros(x.shape[1])
-    beta[0] = np.log(clicked.sum() / max(shown.sum() - clicked.sum(), 1))
-    theta = np.linspace(1.0, 0.5, len(log.positions))
-    for _ in range(5000):
-        gamma = 1 / (1 + np.exp(-(x @ beta)))
-        t, g = theta[place], gamma[unit]
-        missed = (shown - clicked) / np.maximum(1 - t * g, FLOOR)
-        examined = sums(place, clicked + missed * t * (1 - g), len(theta))
-        attracted = sums(unit, clicked + missed * g * (1 - t), log.units)
-        new = examined / np.maximum(exposure, FLOOR)
-        curvature = (x * (seen * gamma * (1 - gamma))[:, None]).T @ x + 1e-3 * np.eye(x.shape[1])
-        change = np.linalg.solve(curvature, x.T @ (attracted - seen * gamma) - 1e-3 * beta)
-        moved = max(np.abs(new - theta).max(), np.abs(change).max())
-        theta, beta = new, beta + np.clip(change, -1, 1)
-        if moved < 1e-7:
-            break
-    return theta / theta.max()
-
-
 def never_increasing(values: Floats, weights: Floats) -> Floats:
     """Return the non-increasing values nearest to ``values`` in weighted squares (pool adjacent violators).
 
     >>> never_increasing(np.array([1.0, 0.4, 0.6, 0.1]), np.ones(4)).tolist()
     [1.0, 0.5, 0.5, 0.1]
     """
-    blocks: list[tuple[float, float, int]] = []
-    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
-        mean, mass, size = value, weight, 1
-        while blocks and blocks[-1][0] <= mean:
-            upper, above, count = blocks.pop()
-            mean = (upper * above + mean * mass) / (above + mass) if above + mass else (upper + mean) / 2
-            mass, size = above + mass, count + size
-        blocks.append((mean, mass, size))
-    return np.repeat([mean for mean, _, _ in blocks], [size for _, _, size in blocks])
+    return np.asarray(isotonic_regression(values, weights=np.maximum(weights, FLOOR), increasing=False).x)
 
 
 def by_row_and_column(weight: Floats, mass: Floats, grid: Any) -> Floats:
@@ -249,3 +151,70 @@ def by_row_and_column(weight: Floats, mass: Floats, grid: Any) -> Floats:
             mean = sums(codes[mine], mass * (target - effects[other][codes[other]])) / total
             effects[mine] = never_increasing(mean, total)
     return np.exp(effects[0][codes[0]] + effects[1][codes[1]])
+
+
+def model_fits(log: ClickLog, examination: Floats, seed: int) -> float:
+    """Return the p-value of the position-based model.
+
+    Logs are simulated from the fitted model and compared with this one by Pearson's statistic.
+    """
+    rng = np.random.default_rng([seed, 2])
+    unit, place, _ = log.cells
+    shown, clicked = log.counts()
+    several = np.flatnonzero(np.bincount(unit, minlength=log.units) > 1)
+    chosen = np.isin(unit, several if len(several) <= UNITS else rng.choice(several, UNITS, replace=False))
+    unit, place = np.unique(unit[chosen], return_inverse=True)[1], place[chosen]
+    clicked, trials = clicked[chosen], shown[chosen].astype(np.int64)
+    exposure = sums(unit, trials * examination[place])
+
+    def lack_of_fit(clicks: Floats) -> tuple[float, Floats]:
+        rate = sums(unit, clicks) / exposure
+        chance = np.clip(rate[unit] * examination[place], 1e-12, 1 - 1e-12)
+        return float(
+            (((clicks - trials * chance) ** 2) / (trials * chance * (1 - chance)))[rate[unit] > 0].sum()
+        ), chance
+
+    observed, chance = lack_of_fit(clicked)
+    drawn = [lack_of_fit(rng.binomial(trials, chance).astype(np.float64))[0] for _ in range(DRAWS)]
+    return (1 + sum(value >= observed for value in drawn)) / (DRAWS + 1)
+
+
+def trust_in_the_top(log: ClickLog, examination: Floats, seed: int) -> float:
+    """Return the p-value, one-sided, of trust bias: unattractive items lose more clicks further down than others.
+
+    Users who trust the top click on whatever is there; then positions differ more for unattractive items than for
+    attractive ones, and no single weight of a position is true. Each impression goes into one of two halves at random:
+    items are ordered by their click rates in one half, and the clicks of each in the other half compared with those
+    that the model expects, given how many it has.
+    """
+    rng = np.random.default_rng([seed, 3])
+    unit, place, _ = log.cells
+    shown, clicked = (np.rint(part).astype(np.int64) for part in log.counts())
+    half = shown // 2 + (shown % 2 > rng.integers(0, 2, len(shown)))
+    hits = rng.hypergeometric(clicked, shown - clicked, half)
+    depth = np.log(np.maximum(examination, 1e-9))
+    found = np.zeros(log.units)
+    halves = ((half, hits), (shown - half, clicked - hits))
+    for (n, c), (others, seen) in (halves, halves[::-1]):
+        exposure = sums(unit, others * examination[place], log.units)
+        rate = sums(unit, seen, log.units) / np.maximum(exposure, 1e-9)
+        clicks = sums(unit, c, log.units)
+        known = (exposure > 0) & (clicks > 0)
+        rank = np.zeros(log.units)
+        rank[known] = np.argsort(np.argsort(rate[known], kind="stable"), kind="stable")
+        # centred by clicks, so that weights that are a little off do not count
+        rank -= rank @ (clicks * known) / max(float((clicks * known).sum()), 1.0)
+        expected = sums(unit, n * examination[place], log.units)
+        apart = c - clicks[unit] * n * examination[place] / np.maximum(expected[unit], 1e-9)
+        found += np.where(known, rank, 0.0) * sums(unit, apart * depth[place], log.units)
+    size = float(np.sqrt((found**2).sum()))
+    return 1.0 if size == 0 else float(special.ndtr(found.sum() / size))
+
+
+def check_connected(won: Floats, positions: Sequence[int]) -> None:
+    """Refuse a log whose positions fall into groups without an item that was clicked in both."""
+    groups, labels = connected_components(won + won.T, directed=False)
+    if groups == 1:
+        return
+    one, other = ([positions[i] for i in np.flatnonzero(labels == label).tolist()] for label in (0, 1))
+    raise DataError("unlinked-positions", groups=groups, one=one, other=other)

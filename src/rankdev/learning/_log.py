@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.sparse import csr_array
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.columns import column, number_column
@@ -17,16 +18,17 @@ from rankdev.errors import DataError, UsageError
 
 BAGS = 400  # sessions are resampled in so many bags at most: enough for an interval, for logs of any size
 MOST = 2**53  # larger floats may not be exact counts
+ROLE = "a click log"
 NAMES = {
     "click": "clicked",
     "clicks": "clicked",
     "viewed": "clicked",
+    "views": "clicked",
     "item_id": "item",
     "session_id": "session",
     "pos": "position",
     "propensity_score": "propensity",
     "impressions": "shown",
-    "views": "clicked",
 }
 
 
@@ -41,108 +43,76 @@ class ClickLog:
 
     ``unit`` numbers the (query, item) pairs and ``place`` indexes ``positions``. ``shown`` and ``clicked`` are
     counts, or sums of inverse propensities where the log has them. ``grid`` has the (row, column) of each position
-    where the log is of a grid. ``rows`` are the impressions themselves, and ``keys`` the columns that make a unit.
+    where the log is of a grid.
     """
 
     positions: tuple[int, ...]
-    unit: Ints = field(repr=False)
-    place: Ints = field(repr=False)
-    bag: Ints = field(repr=False)
-    shown: Floats = field(repr=False)
-    clicked: Floats = field(repr=False)
-    units: int
-    bags: int
-    impressions: int
+    unit: Ints
+    place: Ints
+    bag: Ints
+    shown: Floats
+    clicked: Floats
     clicks: int
-    sessions: int | None
-    weighted: bool
     grid: tuple[tuple[int, int], ...] | None
-    rows: pl.DataFrame = field(repr=False)
-    keys: tuple[str, ...] = field(repr=False)
+    weighted: bool
+    has_queries: bool
+    has_sessions: bool
 
     @classmethod
     def from_table(
-        cls, table: Any, *, columns: Mapping[str, str] | None = None, weighted: bool = False, seed: int = 0
+        cls, table: Any, *, columns: Mapping[str, str] | None = None, rates: bool = False, seed: int = 0
     ) -> ClickLog:
         """Count a table of impressions: query, item, position, clicked; session and propensity where there are any.
 
-        Instead of a position an impression may have a ``row`` and a ``column``. ``columns`` renames columns:
-        ``{"clicked": "was_clicked"}``. ``weighted`` weights each impression by its inverse propensity.
-        With a column ``shown`` a row holds counts: impressions, and how many of them were clicked.
+        Instead of a position an impression may have a ``row`` and a ``column``. With a column ``shown`` a row holds
+        counts: impressions, and how many of them were clicked. ``columns`` renames columns:
+        ``{"clicked": "was_clicked"}``. For ``rates`` each impression is weighted by its inverse propensity, and
+        counts need no item.
         """
         named = {} if columns is None else check_mapping(columns, "columns", "{name here: name in the log}")
-        frame = _named_columns(as_frame(table), named)
-        frame, grid = _with_positions(frame)
-        if "shown" in frame.columns:
-            return cls._from_counts(frame, grid, views=weighted, seed=seed)
-        clicked = _click_column(frame)
-        weighted = weighted and "propensity" in frame.columns
-        weight = _inverse_propensities(frame) if weighted else np.ones(frame.height)
-        units = _units(frame)
-        positions, place = np.unique(_positions_of(frame), return_inverse=True)
-        bag, sessions = _bags(frame, seed)
-        rows = frame.with_columns(
-            place=pl.Series(place), bag=pl.Series(bag), n=pl.Series(weight), c=pl.Series(weight * clicked)
-        )
-        return cls._of_rows(rows, units, positions, int(clicked.sum()), sessions, weighted, grid)
-
-    @classmethod
-    def _from_counts(
-        cls, frame: pl.DataFrame, grid: tuple[tuple[int, int], ...] | None, *, views: bool, seed: int
-    ) -> ClickLog:
-        """Read counts: shown, and how many of them clicked (or viewed); impressions are divided into bags."""
-        if "session" in frame.columns or "propensity" in frame.columns:
+        frame, grid = _with_positions(_named_columns(as_frame(table), named))
+        counts = "shown" in frame.columns
+        if counts and not {"session", "propensity"}.isdisjoint(frame.columns):
             raise DataError("counts-of-sessions")
-        if views and "item" not in frame.columns:
+        if counts and rates and "item" not in frame.columns:
             frame = frame.with_columns(item=pl.lit("any"))
-        units = _units(frame)
-        shown, clicked = _counts(frame)
-        positions, place = np.unique(_positions_of(frame), return_inverse=True)
-        rng = np.random.default_rng([seed, 0])
-        even = np.full(BAGS, 1 / BAGS)
-        hits, misses = (rng.multinomial(part, even) for part in (clicked, shown - clicked))  # [row, bag]
-        row, bag = np.nonzero(hits + misses)
-        columns = {"place": place[row], "bag": bag, "n": (hits + misses)[row, bag], "c": hits[row, bag]}
-        rows = frame[row].with_columns(pl.Series(name, values.astype(np.float64)) for name, values in columns.items())
-        rows = rows.with_columns(pl.col("place", "bag").cast(pl.Int64))
-        return cls._of_rows(rows, units, positions, int(clicked.sum()), None, False, grid)
-
-    @classmethod
-    def _of_rows(
-        cls,
-        rows: pl.DataFrame,
-        units: list[str],
-        positions: Ints,
-        clicks: int,
-        sessions: int | None,
-        weighted: bool,
-        grid: tuple[tuple[int, int], ...] | None,
-    ) -> ClickLog:
-        """Sum n shown and c clicked of each unit, place and bag."""
-        counts = (
-            rows.select(*units, "place", "bag", "n", "c")
-            .group_by(*units, "place", "bag")
-            .agg(pl.col("n", "c").sum())
-            .sort(*units, "place", "bag")
+        keys = [name for name in ("query", "item") if name in frame.columns or name == "item"]
+        for name in keys:
+            _without_gaps(frame, name)
+        weighted = rates and "propensity" in frame.columns
+        positions, place = np.unique(_whole(frame, "position"), return_inverse=True)
+        row, bag, shown, clicked = _divided(frame, seed) if counts else _impressions(frame, weighted, seed)
+        rows = (
+            frame[row]
+            .select(keys)
+            .with_columns(
+                place=pl.Series(place[row]), bag=pl.Series(bag), shown=pl.Series(shown), clicked=pl.Series(clicked)
+            )
         )
-        unit = counts.select(pl.struct(units).rle_id()).to_series().to_numpy().astype(np.int64)
+        found = rows.group_by(*keys, "place", "bag").agg(pl.col("shown", "clicked").sum()).sort(*keys, "place", "bag")
         return cls(
             positions=tuple(positions.tolist()),
-            unit=unit,
-            place=counts["place"].to_numpy().astype(np.int64),
-            bag=counts["bag"].to_numpy().astype(np.int64),
-            shown=counts["n"].to_numpy(),
-            clicked=counts["c"].to_numpy(),
-            units=int(unit[-1]) + 1,
-            bags=int(counts["bag"].max()) + 1,  # type: ignore[arg-type]
-            impressions=int(rows["n"].sum()) if "shown" in rows.columns else rows.height,
-            clicks=clicks,
-            sessions=sessions,
-            weighted=weighted,
+            unit=found.select(pl.struct(keys).rle_id()).to_series().to_numpy().astype(np.int64),
+            place=found["place"].to_numpy(),
+            bag=found["bag"].to_numpy(),
+            shown=found["shown"].to_numpy(),
+            clicked=found["clicked"].to_numpy(),
+            clicks=int(number_column(frame, "clicked", ROLE).sum()),
             grid=grid,
-            rows=rows,
-            keys=tuple(units),
+            weighted=weighted,
+            has_queries="query" in keys,
+            has_sessions="session" in frame.columns,
         )
+
+    @property
+    def units(self) -> int:
+        """How many (query, item) pairs there are."""
+        return int(self.unit[-1]) + 1
+
+    @property
+    def bags(self) -> int:
+        """How many bags of sessions there are."""
+        return int(self.bag.max()) + 1
 
     @cached_property
     def cells(self) -> tuple[Ints, Ints, Ints]:
@@ -154,10 +124,7 @@ class ClickLog:
     @cached_property
     def _by_bag(self) -> tuple[Any, Any]:
         """Impressions and clicks as sparse tables ``[cell, bag]``."""
-        from scipy.sparse import csr_array
-
-        where = (self.cells[2], self.bag)
-        shape = (len(self.cells[0]), self.bags)
+        where, shape = (self.cells[2], self.bag), (len(self.cells[0]), self.bags)
         return csr_array((self.shown, where), shape), csr_array((self.clicked, where), shape)
 
     def counts(self, weights: Floats | None = None) -> tuple[Floats, Floats]:
@@ -171,31 +138,6 @@ class ClickLog:
         place, size = self.cells[1], len(self.positions)
         shown, clicked = self.counts(weights)
         return sums(place, shown, size), sums(place, clicked, size)
-
-    def impressions_with_units(self) -> pl.DataFrame:
-        """Return the impressions with the number of their unit."""
-        names = self.rows.select(self.keys).unique().sort(*self.keys).with_row_index("unit")
-        return self.rows.join(names, on=self.keys, how="left", maintain_order="left")
-
-    def lists(self) -> pl.DataFrame:
-        """Return the impressions with the list that each belongs to: one per session and query."""
-        if self.sessions is None:
-            raise DataError("no-column", role="a click log", name="session", known=self.rows.columns)
-        keys = ["session", *(["query"] if "query" in self.keys else [])]
-        rows = self.impressions_with_units().with_columns(list=pl.struct(keys).rank("dense") - 1)
-        if rows.select("list", "place").is_duplicated().any():
-            raise DataError("two-impressions")
-        return rows.select("list", "unit", "place", "bag", clicked=pl.col("c"))
-
-    def features(self, names: Sequence[str]) -> Floats:
-        """Return some columns of each unit, ``[unit, feature]``, by its first impression."""
-        if not names:
-            raise UsageError("needed", name="features", use="method='regression-em'")
-        unknown = [name for name in names if name not in self.rows.columns]
-        if unknown:
-            raise UsageError("no-column", role="features", name=unknown[0], known=self.rows.columns)
-        first = self.rows.group_by(self.keys).agg(pl.col(name).first() for name in names).sort(*self.keys)
-        return np.column_stack([number_column(first, name, "a click log").to_numpy() for name in names])
 
     def resamples(self, count: int, seed: int) -> Floats:
         """Resample bags with replacement: ``[resample, bag]``, how often each is drawn."""
@@ -226,73 +168,64 @@ def _with_positions(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[tuple[int,
     return frame.with_columns(position=pl.Series(place.ravel() + 1)), cells
 
 
-def _positions_of(frame: pl.DataFrame) -> Ints:
-    """Return the position of each impression, from 1."""
-    return _whole(frame, "position")
+def _impressions(frame: pl.DataFrame, weighted: bool, seed: int) -> tuple[Ints, Ints, Floats, Floats]:
+    """Return the row, the bag, the weight and the weighted click of each impression."""
+    clicked = _numbers(frame, "clicked")
+    _refuse((clicked != 0) & (clicked != 1), "clicked", clicked, "0 or 1, one row per impression")
+    weight = np.ones(frame.height)
+    if weighted:
+        propensity = _numbers(frame, "propensity")
+        _refuse((propensity <= 0) | (propensity > 1), "propensity", propensity, "a number above 0 and at most 1")
+        weight = np.mean(propensity) / propensity
+    return np.arange(frame.height), _bags(frame, seed), weight, weight * clicked
+
+
+def _divided(frame: pl.DataFrame, seed: int) -> tuple[Ints, Ints, Floats, Floats]:
+    """Divide the impressions of counts among bags at random: row, bag, shown, clicked."""
+    shown, clicked = (_numbers(frame, name) for name in ("shown", "clicked"))
+    whole = (shown == np.floor(shown)) & (clicked == np.floor(clicked))
+    wrong = ~whole | (clicked < 0) | (shown < clicked) | (shown > MOST)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError("bad-counts", role=ROLE, row=row, shown=shown[row], clicked=clicked[row])
+    rng, even = np.random.default_rng([seed, 0]), np.full(BAGS, 1 / BAGS)
+    hits, misses = (rng.multinomial(part.astype(np.int64), even) for part in (clicked, shown - clicked))  # [row, bag]
+    rows, bag = np.nonzero(hits + misses)
+    return rows, bag, (hits + misses)[rows, bag].astype(np.float64), hits[rows, bag].astype(np.float64)
+
+
+def _bags(frame: pl.DataFrame, seed: int) -> Ints:
+    """Divide sessions (or impressions, if there are no sessions) into bags at random."""
+    rng = np.random.default_rng([seed, 0])
+    if "session" not in frame.columns:
+        return rng.permutation(np.arange(frame.height) % BAGS)
+    session = _without_gaps(frame, "session")
+    codes = session.rank("dense").to_numpy().astype(np.int64) - 1
+    count = int(codes.max()) + 1
+    if count < 2:
+        raise DataError("one-session", role=ROLE, session=session[0])
+    return rng.permutation(np.arange(count) % BAGS)[codes]
+
+
+def _without_gaps(frame: pl.DataFrame, name: str) -> pl.Series:
+    values = column(frame, name, ROLE)
+    if values.null_count():
+        raise DataError("no-value", role=ROLE, row=int(values.is_null().arg_max() or 0), name=name)
+    return values
+
+
+def _numbers(frame: pl.DataFrame, name: str) -> Floats:
+    return number_column(frame, name, ROLE).to_numpy()
 
 
 def _whole(frame: pl.DataFrame, name: str) -> Ints:
-    values = number_column(frame, name, "a click log").to_numpy()
+    values = _numbers(frame, name)
     _refuse((values != np.floor(values)) | (values < 1), name, values, "a whole number from 1")
     return values.astype(np.int64)
-
-
-def _click_column(frame: pl.DataFrame) -> Floats:
-    """Return which impressions were clicked: 0 or 1."""
-    values = number_column(frame, "clicked", "a click log").to_numpy()
-    _refuse((values != 0) & (values != 1), "clicked", values, "0 or 1, one row per impression")
-    return values
 
 
 def _refuse(wrong: Bools, name: str, values: Floats, expected: str) -> None:
     """Refuse a log with a wrong value."""
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise DataError("bad-value", role="a click log", row=row, name=name, value=values[row], expected=expected)
-
-
-def _units(frame: pl.DataFrame) -> list[str]:
-    units: list[str] = [name for name in ("query", "item") if name in frame.columns]
-    if "item" not in units:
-        raise DataError("no-column", role="a click log", name="item", known=frame.columns)
-    for name in units:
-        _without_gaps(frame, name)
-    return units
-
-
-def _without_gaps(frame: pl.DataFrame, name: str) -> pl.Series:
-    values = column(frame, name, "a click log")
-    if values.null_count():
-        row = int(values.is_null().arg_max() or 0)
-        raise DataError("no-value", role="a click log", row=row, name=name)
-    return values
-
-
-def _counts(frame: pl.DataFrame) -> tuple[Ints, Ints]:
-    """Return how often each row was shown and, of these, clicked."""
-    shown, clicked = (number_column(frame, name, "a click log").to_numpy() for name in ("shown", "clicked"))
-    whole = (shown == np.floor(shown)) & (clicked == np.floor(clicked))
-    wrong = ~whole | (clicked < 0) | (shown < clicked) | (shown > MOST)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise DataError("bad-counts", role="a click log", row=row, shown=shown[row], clicked=clicked[row])
-    return shown.astype(np.int64), clicked.astype(np.int64)
-
-
-def _inverse_propensities(frame: pl.DataFrame) -> Floats:
-    values = number_column(frame, "propensity", "a click log").to_numpy()
-    _refuse((values <= 0) | (values > 1), "propensity", values, "a number above 0 and at most 1")
-    return np.mean(values) / values
-
-
-def _bags(frame: pl.DataFrame, seed: int) -> tuple[Ints, int | None]:
-    """Divide sessions (or impressions, if there are no sessions) into bags at random."""
-    rng = np.random.default_rng([seed, 0])
-    if "session" not in frame.columns:
-        return rng.permutation(np.arange(frame.height) % BAGS), None
-    session = _without_gaps(frame, "session")
-    codes = session.rank("dense").to_numpy().astype(np.int64) - 1
-    count = int(codes.max()) + 1
-    if count < 2:
-        raise DataError("one-session", role="a click log", session=session[0])
-    return rng.permutation(np.arange(count) % BAGS)[codes], count
+        raise DataError("bad-value", role=ROLE, row=row, name=name, value=values[row], expected=expected)

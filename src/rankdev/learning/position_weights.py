@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from scipy import special
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import check_choice, check_names, check_number, check_seed, check_whole
+from rankdev._common.checks import check_choice, check_number, check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev.display.cells import percent
 from rankdev.display.dispatch import draws, reports
@@ -19,14 +18,14 @@ from rankdev.display.report import Report, Table
 from rankdev.display.style import COLOURS, PAGE, figure, styled, titled
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.learning._examination import (
-    Cascade,
     MatchedClicks,
     by_row_and_column,
+    check_connected,
     examination_by_em,
-    examination_by_regression,
-    groups_of_positions,
+    model_fits,
     never_increasing,
     relative_weights,
+    trust_in_the_top,
 )
 from rankdev.learning._log import ClickLog, sums
 from rankdev.measures.rdq import PRESETS, PositionWeights
@@ -38,13 +37,9 @@ if TYPE_CHECKING:
 METHODS = {
     "harvesting": "items shown at several positions compare the positions (the default)",
     "em": "the position-based model, fitted by EM",
-    "regression-em": "the same with attractiveness predicted from features of the items",
-    "cascade": "users examine from the top until a click satisfies them; needs sessions",
     "rates": "click or view rates as they are: for randomised positions, eye-tracking or fractions of impressions",
 }
 SMALLEST = 1e-4  # RDQ's weights are positive
-UNITS = 20_000  # the fit of the model is tested on at most so many items, a sample of more
-DRAWS = 199  # logs that are simulated for this test
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -156,7 +151,6 @@ def weights_from_clicks(
     method: str = "harvesting",
     *,
     columns: Mapping[str, str] | None = None,
-    features: Sequence[str] = (),
     resamples: int = 200,
     alpha: float = 0.05,
     seed: int = 0,
@@ -173,15 +167,11 @@ def weights_from_clicks(
         One row per impression, with the columns item, position and clicked (0 or 1), and optionally query, session
         and propensity; row and column instead of position for a grid. With a column shown, a row holds counts:
         impressions, and how many of them were clicked (or viewed, for ``rates``, which then needs no item).
-    method : {"harvesting", "em", "regression-em", "cascade", "rates"}
+    method : {"harvesting", "em", "rates"}
         ``harvesting``: compare positions by items shown at several of them. ``em``: position-based model, fitted by
-        EM. ``regression-em``: the same with attractiveness predicted from features. ``cascade``: users examine from
-        the top until a click satisfies them; needs sessions. ``rates``: click or view rates as they are, for
-        randomised positions or eye-tracking.
+        EM. ``rates``: click or view rates as they are, for randomised positions or eye-tracking.
     columns : dict of str to str, optional
         Names of columns in the log, such as ``{"clicked": "was_clicked"}``.
-    features : sequence of str, optional
-        Columns with features of the items, for ``regression-em``.
     resamples : int, default 200
         Bootstrap samples.
     alpha : float, default 0.05
@@ -201,17 +191,14 @@ def weights_from_clicks(
     [1.0, 0.75]
     """
     check_choice("method", method, METHODS)
-    features = check_names("features", features)
-    if features and method != "regression-em":
-        raise UsageError("not-needed", name="features", use="method='regression-em'")
     resamples, seed = check_whole("resamples", resamples, 1), check_seed(seed)
     alpha = check_number("alpha", alpha, 0, 1)
-    counted = ClickLog.from_table(log, columns=columns, weighted=method == "rates", seed=seed)
+    counted = ClickLog.from_table(log, columns=columns, rates=method == "rates", seed=seed)
     if not counted.clicks:
         raise DataError("no-clicks")
     if len(counted.positions) < 2:
         raise DataError("one-position", position=counted.positions[0])
-    estimate = _estimator(counted, method, features)
+    estimate = _estimator(counted, method)
     raw = estimate(None)
     shown, clicked = counted.totals()
     weight = raw if counted.grid is not None else never_increasing(raw, shown)
@@ -220,9 +207,8 @@ def weights_from_clicks(
     drawn = counted.resamples(resamples, seed)
     usable = drawn @ sums(counted.bag, counted.clicked, counted.bags) > 0  # a resample without clicks has no weights
     low, high = _interval([estimate(again) for again in drawn[usable]] or [raw], weight, most, alpha)
-    by_position = method in ("harvesting", "em")
-    fit = model_fits(counted, raw, seed) if by_position else None
-    trust = trust_in_the_top(counted, raw, seed) if by_position else 1.0
+    fit = None if method == "rates" else model_fits(counted, raw, seed)
+    trust = 1.0 if method == "rates" else trust_in_the_top(counted, raw, seed)
     return ClickWeights(
         positions=counted.positions,
         weight=weight,
@@ -241,18 +227,13 @@ def weights_from_clicks(
     )
 
 
-def _estimator(counted: ClickLog, method: str, features: Sequence[str]) -> Callable[[Floats | None], Floats]:
+def _estimator(counted: ClickLog, method: str) -> Callable[[Floats | None], Floats]:
     """Return a function from weights of bags (None: all once) to the examination of each position."""
-    if counted.grid is not None and method not in ("harvesting", "rates"):
+    if counted.grid is not None and method == "em":
         known = ("harvesting", "rates")
         raise UsageError("not-a-choice", name="method for a grid", value=method, near=None, known=known)
     if method == "rates":
         return lambda weights: _rates(*counted.totals(weights))
-    if method == "cascade":
-        return Cascade(counted.lists()).examination
-    if method == "regression-em":
-        table = counted.features(features)
-        return lambda weights: examination_by_regression(counted, table, weights)
     matched = MatchedClicks(counted)
     whole = matched.won()
     check_connected(whole, counted.positions)
@@ -319,80 +300,13 @@ def plot_click_weights(found: ClickWeights) -> Figure:
     return titled(drawn, "How much each position is examined, relative to the first")
 
 
-def model_fits(log: ClickLog, examination: Floats, seed: int) -> float:
-    """Return the p-value of the position-based model.
-
-    Logs are simulated from the fitted model and compared with this one by Pearson's statistic.
-    """
-    rng = np.random.default_rng([seed, 2])
-    unit, place, _ = log.cells
-    shown, clicked = log.counts()
-    several = np.flatnonzero(np.bincount(unit, minlength=log.units) > 1)
-    chosen = np.isin(unit, several if len(several) <= UNITS else rng.choice(several, UNITS, replace=False))
-    unit, place = np.unique(unit[chosen], return_inverse=True)[1], place[chosen]
-    clicked, trials = clicked[chosen], shown[chosen].astype(np.int64)
-    exposure = sums(unit, trials * examination[place])
-
-    def lack_of_fit(clicks: Floats) -> tuple[float, Floats]:
-        rate = sums(unit, clicks) / exposure
-        chance = np.clip(rate[unit] * examination[place], 1e-12, 1 - 1e-12)
-        return float(
-            (((clicks - trials * chance) ** 2) / (trials * chance * (1 - chance)))[rate[unit] > 0].sum()
-        ), chance
-
-    observed, chance = lack_of_fit(clicked)
-    drawn = [lack_of_fit(rng.binomial(trials, chance).astype(np.float64))[0] for _ in range(DRAWS)]
-    return (1 + sum(value >= observed for value in drawn)) / (DRAWS + 1)
-
-
-def trust_in_the_top(log: ClickLog, examination: Floats, seed: int) -> float:
-    """Return the p-value, one-sided, of trust bias: unattractive items lose more clicks further down than others.
-
-    Users who trust the top click on whatever is there; then positions differ more for unattractive items than for
-    attractive ones, and no single weight of a position is true. Each impression goes into one of two halves at random:
-    items are ordered by their click rates in one half, and the clicks of each in the other half compared with those
-    that the model expects, given how many it has.
-    """
-    rng = np.random.default_rng([seed, 3])
-    unit, place, _ = log.cells
-    shown, clicked = (np.rint(part).astype(np.int64) for part in log.counts())
-    half = shown // 2 + (shown % 2 > rng.integers(0, 2, len(shown)))
-    hits = rng.hypergeometric(clicked, shown - clicked, half)
-    depth = np.log(np.maximum(examination, 1e-9))
-    found = np.zeros(log.units)
-    halves = ((half, hits), (shown - half, clicked - hits))
-    for (n, c), (others, seen) in (halves, halves[::-1]):
-        exposure = sums(unit, others * examination[place], log.units)
-        rate = sums(unit, seen, log.units) / np.maximum(exposure, 1e-9)
-        clicks = sums(unit, c, log.units)
-        known = (exposure > 0) & (clicks > 0)
-        rank = np.zeros(log.units)
-        rank[known] = np.argsort(np.argsort(rate[known], kind="stable"), kind="stable")
-        # centred by clicks, so that weights that are a little off do not count
-        rank -= rank @ (clicks * known) / max(float((clicks * known).sum()), 1.0)
-        expected = sums(unit, n * examination[place], log.units)
-        apart = c - clicks[unit] * n * examination[place] / np.maximum(expected[unit], 1e-9)
-        found += np.where(known, rank, 0.0) * sums(unit, apart * depth[place], log.units)
-    size = float(np.sqrt((found**2).sum()))
-    return 1.0 if size == 0 else float(special.ndtr(found.sum() / size))
-
-
-def check_connected(won: Floats, positions: Sequence[int]) -> None:
-    """Refuse a log whose positions fall into groups without an item that was clicked in both."""
-    labels = groups_of_positions(won)
-    if labels.max() == 0:
-        return
-    one, other = ([positions[i] for i in np.flatnonzero(labels == label).tolist()] for label in np.unique(labels)[:2])
-    raise DataError("unlinked-positions", groups=len(np.unique(labels)), one=one, other=other)
-
-
 def remarks_on_log(
     counted: ClickLog, raw: Floats, low: Floats, high: Floats, fit: float | None, trust: float, method: str
 ) -> Iterator[Note]:
     """Note what the weights cannot tell, and why."""
-    if "query" not in counted.keys:
+    if not counted.has_queries:
         yield Note("log-without-queries")
-    if counted.sessions is None:
+    if not counted.has_sessions:
         yield Note("log-without-sessions")
     wide = np.flatnonzero(high - low > 0.5)
     if len(wide):

@@ -52,10 +52,9 @@ def _row(entry: Any) -> dict[str, str]:
     "--method",
     type=RegisteredChoice("rankdev.learning.position_weights:METHODS"),
     default="harvesting",
-    help="harvesting (default), em, regression-em, cascade or rates.",
+    help="harvesting (default), em or rates.",
 )
 @click.option("--columns", metavar="NAME=COLUMN,...", help="Column names of the log, such as clicked=click.")
-@click.option("--features", metavar="COLUMN,...", help="Features of items, for regression-em.")
 @click.option(
     "--resamples", type=click.IntRange(min=20), default=200, show_default=True, help="Resamples of the sessions."
 )
@@ -67,7 +66,6 @@ def weights_command(
     clicks: str,
     method: str,
     columns: str | None,
-    features: str | None,
     resamples: int,
     alpha: float,
     seed: int,
@@ -90,7 +88,6 @@ def weights_command(
             table.frame,
             method,
             columns=names_and_values(columns, "--columns"),
-            features=features.split(",") if features else (),
             resamples=resamples,
             alpha=alpha,
             seed=seed,
