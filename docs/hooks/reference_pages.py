@@ -44,9 +44,8 @@ judging.ChatJudge judging.check_model judging.JudgeError judging.NoAnswerError j
 studies.simulate
 integrations.pytest_plugin.rankdev_gate
 integrations.spark.evaluate integrations.spark.coverage integrations.spark.collect integrations.spark.means
-integrations.pyterrier.scores
-integrations.ranx.to_ranx integrations.ranx.to_report integrations.ranx.read_report
-integrations.mteb.read_run integrations.mteb.read_runs integrations.mteb.references
+integrations.ranx.to_ranx
+integrations.mteb.read_run integrations.mteb.references
 integrations.lightgbm.Objective integrations.lightgbm.Metric integrations.lightgbm.training_labels
 integrations.xgboost.Objective integrations.xgboost.Metric
 integrations.torch.rdq integrations.torch.soft_rdq integrations.torch.padded integrations.torch.swap_gains

@@ -116,18 +116,14 @@ SENTENCES = {
     "many-systems": "{systems:system} are more than {place} can show ({most}); use fewer",
     "sampled": "the page lists {count:query of {queries}}, sampled with seed {seed}; all else is of all queries",
     # integrations
-    "missing-tests": "a Report needs tests of all pairs and measures; call significance(scores) without baselines",
     "no-digest": "it does not state its references; write it with rankdev gate REFERENCES RUN --save FILE",
     "no-predictions": "no file here ends in {ending}; give the prediction_folder of mteb.evaluate",
     "no-routing": "the scorer got no groups; call sklearn.set_config(enable_metadata_routing=True) and give the query"
     " of each row, as in cross_val_score(…, params={{'groups': queries}}) or GridSearchCV(…).fit(…, groups=queries)",
     "no-scores": "there are no scores; see coverage(…)",
     "no-text": "item {item!r} has no text; give one of every item",
-    "not-a-report": "this Report has no {key!r}; it may be of another version of ranx",
-    "not-named": "every system needs a name of its own; give {{name: system}}",
     "not-of-mteb": "these are not predictions of MTEB 2: there is no {key!r}; rankdev.read_run reads other files",
     "of-worker": "{text}",
-    "other-scores": "the test of {a!r} and {b!r} by {measure} is not about these scores",
     "rank-gap": "ranks must be 1, 2, 3 … without a gap; give `reference` where some are not among the items",
     "spark-failed": "Spark could not do the work: {reason}",
     "surplus-items": "more items have some rank than the reference has; is an item there twice?",

@@ -156,3 +156,15 @@ def test_its_command_refuses_in_one_line(command):
     done = command("RDQ(alpha=0)@5")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "error: RDQ: alpha is 0.0; expected a number above 0\n"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_an_experiment_of_pyterrier_computes_our_measures_without_java():
+    pt = pytest.importorskip("pyterrier")
+    qrels = pd.DataFrame({"qid": ["1", "1", "2"], "docno": ["d1", "d2", "d3"], "label": [2, 1, 1]})
+    topics = pd.DataFrame({"qid": ["1", "2"], "query": ["one", "two"]})
+    results = pd.DataFrame({"qid": ["1", "1", "2"], "docno": ["d2", "d1", "x"], "score": [2.0, 1.0, 1.0]})
+    systems = {"found": pt.Transformer.from_df(results)}
+    by_query = pt.Experiment(systems, topics, qrels, [RDQ @ 5], perquery=True)
+    assert rd.Scores.from_table(by_query).means == pytest.approx(rd.evaluate(qrels, {"a": results}, "RDQ@5").means)
+    assert not pt.java.started()

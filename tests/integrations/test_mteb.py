@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rankdev as rd
-from rankdev.integrations.mteb import read_run, read_runs, references
+from rankdev.integrations.mteb import read_run, references
 from tests.raising import raises
 
 META = {"model_name": "org/model", "revision": "1"}
@@ -33,7 +33,6 @@ def test_predictions_become_runs(folder):
     assert read_run(folder / "NFCorpus_predictions.json", ignore_identical_ids=True)["q1"] == ["d2", "d1"]
     assert list(read_run(folder, "Several", subset="en", split="test")) == ["q9"]
     assert list(read_run(folder, "Several", subset="de")) == ["q1", "q2"]
-    assert list(read_runs([folder], "NFCorpus")) == ["org/model"]
 
 
 @pytest.mark.parametrize(
@@ -49,11 +48,6 @@ def test_predictions_become_runs(folder):
 def test_what_is_not_clear_is_asked_for(folder, asked, kind, fields):
     with raises(kind, **fields):
         read_run(folder, **asked)
-
-
-def test_checkpoints_of_one_model_are_named_apart(folder):
-    runs = read_runs({"epoch 1": folder, "epoch 2": folder / "NFCorpus_predictions.json"}, "NFCorpus")
-    assert list(runs) == ["epoch 1", "epoch 2"]
 
 
 @pytest.mark.parametrize(
@@ -78,16 +72,9 @@ def test_other_files_are_refused(tmp_path, text, kind):
     assert kind in (None, caught.value.kind)
 
 
-def test_runs_need_files_and_names(folder, tmp_path):
+def test_a_folder_has_predictions_and_a_task_is_one(tmp_path):
     with raises("no-predictions", rd.UsageError, path=str(tmp_path)):
         read_run(tmp_path)
-    with raises("not-named", rd.UsageError, name="org/model"):
-        read_runs([folder, folder], "NFCorpus")
-    with raises("not-a-type", rd.UsageError, name="paths"):
-        read_runs(str(folder))
-    (folder / "NFCorpus_predictions.json").write_text('{"mteb_model_meta": {}, "default": {"test": {"q": {"d": 1}}}}')
-    with raises("not-named", rd.UsageError, name=None):
-        read_runs([folder], "NFCorpus")
     with raises("not-a-type", rd.UsageError, name="task"):
         references("NFCorpus")
 
@@ -125,7 +112,6 @@ def test_a_task_scores_here_as_there(tmp_path):
     model = SentenceTransformer(modules=[BoW(words)], device="cpu")
     done = mteb.evaluate(model, task, cache=None, prediction_folder=tmp_path, show_progress_bar=False)
     theirs = done.task_results[0].scores["test"][0]
-    runs = read_runs([tmp_path], "Tiny")
-    ours = rd.evaluate(references(Tiny()), runs, ["nDCG@10", "AP@10", "R@10"])
+    ours = rd.evaluate(references(Tiny()), {"model": read_run(tmp_path, "Tiny")}, ["nDCG@10", "AP@10", "R@10"])
     wanted = [theirs[name] for name in ("ndcg_at_10", "map_at_10", "recall_at_10")]
     assert ours.means[0].tolist() == pytest.approx(wanted, abs=1e-5)  # MTEB rounds to five digits

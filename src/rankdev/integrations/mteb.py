@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rankdev._common.checks import bad_type, check_path, is_list
+from rankdev._common.checks import bad_type, check_path
 from rankdev.data.json_text import loads
 from rankdev.data.references import References
 from rankdev.data.run import Run
@@ -58,59 +58,6 @@ def read_run(
     ['d2', 'd1']
     """
     return _run(_content(path, task), path, subset, split, ignore_identical_ids)
-
-
-def read_runs(
-    paths: Iterable[PathLike] | Mapping[str, PathLike],
-    task: str | None = None,
-    *,
-    subset: str | None = None,
-    split: str | None = None,
-    ignore_identical_ids: bool = False,
-) -> dict[str, Run]:
-    """Read the predictions of several models, one file or folder each.
-
-    Parameters
-    ----------
-    paths : list of paths, or dict of str to path
-        Files or folders. A dict names the systems, as for several checkpoints of one model; otherwise they have the
-        names of their models in MTEB.
-    task : str, optional
-        Name of the task, where a folder has several.
-    subset : str, optional
-        Which subset to read, where there are several.
-    split : str, optional
-        Which split to read, where there are several.
-    ignore_identical_ids : bool, default False
-        Leave items with the id of their query out. MTEB does so for some tasks (``task.ignore_identical_ids``) in its
-        scores, but not in its files.
-
-    Returns
-    -------
-    dict of str to Run
-        One run per model.
-
-    Examples
-    --------
-    >>> import json
-    >>> from tempfile import TemporaryDirectory
-    >>> content = {"mteb_model_meta": {"model_name": "mine"}, "default": {"test": {"q1": {"d1": 0.9, "d2": 0.95}}}}
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "NFCorpus_predictions.json").write_text(json.dumps(content))
-    ...     list(read_runs([folder]))
-    ['mine']
-    """
-    if not isinstance(paths, Mapping) and not is_list(paths):
-        raise bad_type("paths", "a list of files or folders", paths, "or {name: path}")
-    named = paths.items() if isinstance(paths, Mapping) else [(None, path) for path in paths]
-    runs: dict[str, Run] = {}
-    for given, path in named:
-        content = _content(path, task)
-        name = given or content[META].get("model_name")
-        if not name or name in runs:
-            raise UsageError("not-named", path=path, name=name)
-        runs[name] = _run(content, path, subset, split, ignore_identical_ids)
-    return runs
 
 
 def references(task: Any, *, subset: str | None = None, split: str | None = None) -> References:

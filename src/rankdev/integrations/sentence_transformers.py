@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from itertools import chain, count
-from pathlib import Path
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from rankdev._common.checks import bad_type, check_flag, check_whole, is_list
+from rankdev._common.checks import bad_type, check_whole, is_list
 from rankdev._common.ids import as_id
 from rankdev._common.tables import check_mapping
 from rankdev.data.files import load_references
@@ -57,8 +55,6 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         Prefix of the metrics' names.
     batch_size : int, default 32
         Texts encoded at once.
-    write_csv : bool, default True
-        Add the values as a row to a file, where a trainer gives a folder.
 
     Examples
     --------
@@ -77,7 +73,6 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         candidates: Mapping[Any, Iterable[Any]] | None = None,
         name: str = "",
         batch_size: int = 32,
-        write_csv: bool = True,
     ) -> None:
         super().__init__()
         known = load_references(references)
@@ -91,7 +86,6 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         self.items = _texts("items", items)
         self.candidates = None if candidates is None else self._known(candidates)
         self.name, self.batch_size = name, check_whole("batch_size", batch_size, 1)
-        self.write_csv = check_flag("write_csv", write_csv)
         self.primary_metric = str(self.measures[0])
 
     def _known(self, candidates: Mapping[Any, Iterable[Any]]) -> dict[str, list[str]]:
@@ -120,7 +114,7 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         model : SentenceTransformer or CrossEncoder
             Model to evaluate.
         output_path : str, optional
-            Folder for the file of values.
+            Not used: the trainer logs the values.
         epoch : float, optional
             Epoch of training.
         steps : int, optional
@@ -140,22 +134,7 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         means = dict(zip(scores.measures, scores.means[0].tolist(), strict=True))
         metrics: dict[str, float] = self.prefix_name_to_metrics(means, self.name)
         self.store_metrics_in_model_card_data(model, metrics, epoch, steps)
-        if output_path is not None and self.write_csv:
-            self._write(Path(output_path), {"epoch": epoch, "steps": steps, **means})
         return metrics
-
-    def _write(self, folder: Path, row: Mapping[str, float]) -> None:
-        """Add a row to the file of these measures; where the name is taken by others, to one with a number."""
-        folder.mkdir(parents=True, exist_ok=True)
-        stem = "_".join(filter(None, (type(self).__name__, self.name, "results")))
-        for number in count(1):
-            path = folder / f"{stem}{'' if number == 1 else f'_{number}'}.csv"
-            with path.open("a+", newline="", encoding="utf-8") as file:
-                file.seek(0)
-                header = next(csv.reader(file), None)
-                if header in (None, list(row)):
-                    csv.writer(file).writerows([row.values()] if header else [row, row.values()])
-                    return
 
     def run(self, model: Any) -> Run:
         """Rank with a model, for :func:`rankdev.evaluate` and comparisons query by query.

@@ -8,8 +8,7 @@ import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import bad_type
-from rankdev.learning.training import training_labels
-from rankdev.learning.training import Lambdas, MeanScore
+from rankdev.learning.training import Lambdas, MeanScore, training_labels
 
 __all__ = ["Metric", "Objective", "training_labels"]
 
