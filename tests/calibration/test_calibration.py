@@ -7,7 +7,7 @@ from tests.calibration.table import CLAIMS, PAGE, page, read, table
 from tests.common.examples import scaled
 
 # few trials of the others find little that the tests of each method do not, and take longer than all of those
-FAST = {"few differ", "margins", "means", "replicates", "families"}
+FAST = {"few differ", "means", "replicates", "families"}
 
 
 @pytest.mark.parametrize(
