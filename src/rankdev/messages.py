@@ -307,12 +307,9 @@ SENTENCES = {
     " `ridge=0.1`",
     "item-or-position": "{name} is {value!r}, which may be an item or a position; choose `values='items'` or"
     " 'position'",
-    "long-cycle": "{count:item} form majority cycles, or were never ranked together; Kemeny's order is exact up to"
-    " {most}: use `method='borda'` or 'plackett-luce'",
     "mixed-types": "{name} mixes {types:and}; use one type",
     "no-direction": "{name} holds degrees of preference; state which item a negative one favours: `values='graded'` the"
     " first (a scale from left to right), 'graded-first' the second",
-    "no-likelihood": "{method} has no likelihood; use a bootstrap for its uncertainty",
     "no-pairs": "no pairs to ask: no query has two items",
     "no-query-column": "no column is the query; found {known:some}; choose it with `columns={{'query': …}}`, or None if"
     " all judgments are of one query",
@@ -349,7 +346,6 @@ SENTENCES = {
     "not-converged": "The fit did not converge in {steps} steps; raise `ridge`.",
     "one-query": "There is no query column: all judgments are taken to be about one query, {query!r}.",
     "one-worker": "These are one worker's preferences: {worker}.",
-    "other-orders": "Other orders are as good for {count:query}, such as {names:some}; the first of them is taken.",
     "random-workers": "{count:worker seems} to answer at random: {names:some}.",
     "repeated-judgments": "{count:judgment repeats} one of the same worker; together they count once.",
     "shares-as-choices": "Probabilities count as choices of the likelier item; the fit of Bradley–Terry is not tested.",

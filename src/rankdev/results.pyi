@@ -11,12 +11,12 @@ from rankdev.judging.model_check import ModelCheck as ModelCheck
 from rankdev.judging.result import Collected as Collected
 from rankdev.learning.position_weights import ClickWeights as ClickWeights
 from rankdev.preferences.annotators import JudgeAgreement as JudgeAgreement
+from rankdev.preferences.bias import PositionBias as PositionBias
 from rankdev.preferences.diagnostics import Diagnostics as Diagnostics
-from rankdev.preferences.position_bias import PositionBias as PositionBias
-from rankdev.preferences.rank_aggregation import MergedRankings as MergedRankings
+from rankdev.preferences.models.crowd_bt import WorkerQuality as WorkerQuality
+from rankdev.preferences.rankings import MergedRankings as MergedRankings
 from rankdev.preferences.strengths import Strengths as Strengths
 from rankdev.preferences.tiers import Tiers as Tiers
-from rankdev.preferences.workers import WorkerQuality as WorkerQuality
 from rankdev.statistics.agreement import Agreement as Agreement
 from rankdev.statistics.agreement_with_people import AgreementWithPeople as AgreementWithPeople
 from rankdev.statistics.discrimination import DiscriminativePower as DiscriminativePower

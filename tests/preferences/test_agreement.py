@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from rankdev import preferences
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Preferences, judge_agreement, position_bias, strengths
-from rankdev.preferences._order_effect import correct_order, fit_order_effect
 from rankdev.preferences.annotators import bootstrap_alpha, krippendorff_alpha
-from rankdev.preferences.position_bias import _Integral
+from rankdev.preferences.bias import _Integral, correct_order, fit_order_effect
 from tests.raising import kinds, noted, raises
 
 NAN = float("nan")

@@ -11,9 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import spearmanr
 
 from rankdev.errors import DataError, UsageError
-from rankdev.preferences import Preferences, strengths
-from rankdev.preferences import _pairs as pairs
-from rankdev.preferences import _uncertainty as uncertainty
+from rankdev.preferences import Preferences, strengths, uncertainty
 from rankdev.preferences.files import read_preferences
 from rankdev.preferences.models.rank_centrality import rank_centrality
 from tests.common.examples import examples
@@ -91,37 +89,6 @@ def test_ties_are_half_wins_or_davidsons():
     assert_allclose(fit.tie_rate, 3 / np.sqrt(10), atol=1e-6)
 
 
-@given(seed=seeds, items=st.integers(2, 15), judgments=st.integers(1, 400), tie_rate=st.sampled_from([0.0, 0.7]))
-@examples(30)
-def test_compiled_sums_are_those_of_numpy(seed, items, judgments, tie_rate):
-    compiled = pytest.importorskip("rankdev.preferences._numba")
-    rng = np.random.default_rng(seed)
-    winner, loser, strength = random_pairs(items, judgments, rng)
-    low, high = np.minimum(winner, loser).astype(np.int32), np.maximum(winner, loser).astype(np.int32)
-    simple = pairs._NumPy
-    first, second, of = simple.group(low, high, items)
-    other_first, other_second, other_of = compiled.group(low, high, items)
-    assert_allclose(np.sort(first * items + second), np.sort(other_first * items + other_second))
-    assert_allclose(first[of] * items + second[of], other_first[other_of] * items + other_second[other_of])
-    assert np.all(np.diff(other_first) >= 0)
-    assert_allclose(simple.components(first, second, items), compiled.components(first, second, items))
-    count = rng.random(len(first)) * 9
-    arrays = (first, second, count, count * rng.random(len(first)), strength, tie_rate)
-    for a, b in zip(simple.linearise(*arrays), compiled.linearise(*arrays), strict=True):
-        assert_allclose(a, b, atol=1e-10)
-    for x in (strength, rng.normal(size=(items, 3))):
-        assert_allclose(simple.spread(first, second, count, x), compiled.spread(first, second, count, x), atol=1e-10)
-
-
-def test_the_engine_does_not_change_the_result(monkeypatch):
-    pytest.importorskip("numba")
-    winner, loser, _ = random_pairs(40, 2000, np.random.default_rng(3))
-    simple = strengths(preferences_of(winner, loser))
-    monkeypatch.setattr(pairs, "COMPILE_FROM", 1)
-    assert pairs._engine(1) is not pairs._NumPy
-    assert_allclose(strengths(preferences_of(winner, loser)).values, simple.values, atol=1e-8)
-
-
 def test_queries_fitted_together_are_as_fitted_alone():
     rng = np.random.default_rng(4)
     rows = []
@@ -188,13 +155,12 @@ def test_standard_errors_are_the_inverse_information():
     assert table["rank"].to_list() == list(range(1, 9))
 
 
-def test_standard_errors_of_long_lists_are_drawn(monkeypatch):
-    winner, loser, _ = random_pairs(60, 3000, np.random.default_rng(7))
-    exact = strengths(preferences_of(winner, loser)).standard_errors
+def test_very_long_lists_have_no_intervals(monkeypatch):
     monkeypatch.setattr(uncertainty, "EXACT_UP_TO", 10)
-    drawn = strengths(preferences_of(winner, loser)).standard_errors
-    assert np.abs(drawn / exact - 1).mean() < 0.12  # expected 9%
-    assert abs((drawn / exact).mean() - 1) < 0.05
+    winner, loser, _ = random_pairs(60, 3000, np.random.default_rng(7))
+    table = strengths(preferences_of(winner, loser)).to_polars()
+    assert table["low"].null_count() == table["high"].null_count() == 60
+    assert table["strength"].null_count() == 0
 
 
 def test_intervals_hold_the_truth():

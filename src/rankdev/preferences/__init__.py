@@ -1,13 +1,13 @@
 """Pairwise judgments → strengths → tiers; and who judges well."""
 
 from rankdev.preferences.annotators import JudgeAgreement, judge_agreement
+from rankdev.preferences.bias import PositionBias, position_bias
 from rankdev.preferences.diagnostics import Diagnostics
 from rankdev.preferences.judgments import Preferences
-from rankdev.preferences.position_bias import PositionBias, position_bias
-from rankdev.preferences.rank_aggregation import MergedRankings, merge_rankings
+from rankdev.preferences.models.crowd_bt import WorkerQuality
+from rankdev.preferences.rankings import MergedRankings, merge_rankings
 from rankdev.preferences.strengths import Strengths, strengths
 from rankdev.preferences.tiers import Tiers, references_from_preferences, tiers, tiers_from_preferences
-from rankdev.preferences.workers import WorkerQuality
 
 __all__ = [
     "Diagnostics",

@@ -10,14 +10,12 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import check_number, check_whole
+from rankdev._common.checks import check_number, check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev.errors import DataError, Note
-from rankdev.preferences._fitting import maximise
-from rankdev.preferences._pairs import Pairs, moments
-from rankdev.preferences._uncertainty import generator
+from rankdev.preferences.bias import PositionBias, position_bias
 from rankdev.preferences.models import Options
-from rankdev.preferences.position_bias import PositionBias, position_bias
+from rankdev.preferences.pairs import Pairs, maximise, moments
 from rankdev.preferences.strengths import fit_model
 from rankdev.preferences.tiers import as_preferences
 
@@ -219,7 +217,7 @@ def judge_agreement(
         raise DataError("none-given", what="comparisons")
     alpha = check_number("alpha", alpha, 0, 1)
     resamples, simulations = check_whole("resamples", resamples, 1), check_whole("simulations", simulations, 1)
-    rng = generator(seed)
+    rng = np.random.Generator(np.random.Philox(check_seed(seed)))
     counts = _answers(judged)
     units = counts[counts.sum(axis=1) >= 2]
     krippendorff, low, high = _krippendorff(units, alpha, resamples, rng)

@@ -16,9 +16,8 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number
 from rankdev._common.tables import Tabular, as_polars
 from rankdev.errors import DataError, UsageError, nearest
-from rankdev.preferences._components import components_of, in_largest, split_by_component
-from rankdev.preferences._pairs import Pairs, count_pairs
 from rankdev.preferences.columns import check_rows, columns_of, encode, frame_of_grades, frame_of_records, frame_of_rows
+from rankdev.preferences.pairs import Pairs, count_pairs
 
 if TYPE_CHECKING:
     from rankdev.preferences.diagnostics import Diagnostics
@@ -385,3 +384,71 @@ class Preferences(Tabular):
         if self.winner_first is not None:
             columns["first"] = names.gather(np.where(self.winner_first, self.winner, self.loser))
         return pl.DataFrame(columns)
+
+
+def components_of(preferences: Preferences) -> dict[str, list[list[str]]]:
+    """List the components of every query that has more than one, in the order of :func:`_by_size`."""
+    found: dict[str, list[list[str]]] = {}
+    if not np.any(preferences.group_counts > 1):
+        return found
+    order = _by_size(preferences)
+    for query in np.flatnonzero(preferences.group_counts > 1):
+        start, stop = preferences.starts[query], preferences.starts[query + 1]
+        named: dict[int, list[str]] = {label: [] for label in preferences.groups[order[start:stop]].tolist()}
+        for item, label in zip(preferences.items[start:stop], preferences.groups[start:stop].tolist(), strict=True):
+            named[label].append(item)
+        found[preferences.queries[query]] = list(named.values())
+    return found
+
+
+def in_largest(preferences: Preferences) -> npt.NDArray[np.bool_]:
+    """Mark the first component of every query, in the order of :func:`_by_size`."""
+    order = _by_size(preferences)
+    leader = preferences.groups[order[preferences.starts[:-1]]][preferences.item_query]
+    within: npt.NDArray[np.bool_] = preferences.groups == leader
+    return within
+
+
+def _by_size(preferences: Preferences) -> npt.NDArray[np.int64]:
+    """Order the items of each query: largest component first, of equal ones most judgments, then the first name."""
+    size = np.bincount(preferences.groups)[preferences.groups]
+    judged = np.bincount(preferences.groups[preferences.winner], minlength=len(size))[preferences.groups]
+    named = np.empty(len(size), np.int64)
+    named[sorted(range(len(size)), key=preferences.items.__getitem__)] = np.arange(len(size))
+    return np.lexsort((named, -judged, -size, preferences.item_query))
+
+
+def split_by_component(preferences: Preferences) -> Preferences:
+    """Make every component of a query with several a query of its own: ``query#1``, ``query#2``, …"""
+    broken = preferences.disconnected()
+    new = (f"{query}#{number}" for query, groups in broken.items() for number in range(1, len(groups) + 1))
+    if taken := set(preferences.queries).intersection(new):
+        raise DataError("query-taken", query=min(taken))
+    names = {
+        (query, item): f"{query}#{number}"
+        for query, groups in broken.items()
+        for number, group in enumerate(groups, 1)
+        for item in group
+    }
+    labels = [
+        names.get((preferences.queries[query], item), preferences.queries[query])
+        for query, item in zip(preferences.item_query.tolist(), preferences.items, strict=True)
+    ]
+    queries = tuple(
+        name
+        for query in preferences.queries
+        for name in ([f"{query}#{k}" for k in range(1, len(broken[query]) + 1)] if query in broken else [query])
+    )
+    number = {name: code for code, name in enumerate(queries)}
+    codes = np.array([number[label] for label in labels], np.int32)
+    order = np.argsort(codes, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return replace(
+        preferences,
+        queries=queries,
+        items=tuple(preferences.items[i] for i in order),
+        item_query=codes[order],
+        winner=place[preferences.winner].astype(np.int32),
+        loser=place[preferences.loser].astype(np.int32),
+    )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev.preferences._pairs import gains, sums
+from rankdev.preferences.pairs import gains, sums
 
 if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths

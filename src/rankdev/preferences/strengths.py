@@ -15,14 +15,19 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_kind, check_number, is_number
 from rankdev._common.result import Result
 from rankdev.errors import DataError, Note, UsageError
-from rankdev.preferences._components import check_maximum_exists, connected, unlimited
-from rankdev.preferences._fitting import centred
-from rankdev.preferences._order_effect import check_order
-from rankdev.preferences._pairs import Pairs
-from rankdev.preferences._uncertainty import clustered_factors, factors, inflation, levelled
+from rankdev.preferences.bias import check_order
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
 from rankdev.preferences.models import MODELS, Options
-from rankdev.preferences.workers import WorkerQuality, counted_once, flipped, workers_by_query
+from rankdev.preferences.models.crowd_bt import WorkerQuality
+from rankdev.preferences.pairs import Pairs, centred
+from rankdev.preferences.uncertainty import (
+    Variances,
+    counted_once,
+    flipped,
+    levelled,
+    variances,
+    workers_by_query,
+)
 
 METHODS = tuple(MODELS)
 TIE_MODELS = ("auto", *dict.fromkeys(ties for model in MODELS.values() for ties in model.ties))
@@ -100,16 +105,8 @@ class Strengths(Result):
     made_with = ("method", "ridge", "tie_model", "position", "alpha")
 
     @cached_property
-    def factors(self) -> list[Floats]:
-        """For each query a factor F of the covariance F Fᵀ of its strengths."""
-        if self.curvature is None:
-            raise UsageError("no-likelihood", method=self.method)
-        return factors(self.pairs, self.curvature, self.penalty, self.coupling)
-
-    @cached_property
-    def clustered(self) -> list[tuple[Floats, float]]:
-        """Factors as in ``factors``, clustered by worker where a query has two or more; and degrees of freedom."""
-        return clustered_factors(self)
+    def _variances(self) -> Variances:
+        return variances(self)
 
     @cached_property
     def inference_fit(self) -> Strengths:
@@ -126,24 +123,10 @@ class Strengths(Result):
         return simple(flipped(self.preferences, inverted, lambda judged: simple(judged).values))
 
     @cached_property
-    def inflation(self) -> Floats:
-        """For each query the variance of strengths over what it were if all judgments were independent; at least 1."""
-        return inflation(self)
-
-    @cached_property
     def standard_errors(self) -> Floats:
         """Standard error of each strength, clustered by worker; NaN where the model has no likelihood."""
-        if self.curvature is None:
-            return np.full(len(self.values), np.nan)
-        own = np.concatenate([np.sqrt((factor**2).sum(axis=1)) for factor, _ in self.clustered])
+        own = np.sqrt(self._variances.clustered)
         return own if self.inference_fit is self else np.maximum(own, self.inference_fit.standard_errors)
-
-    @cached_property
-    def freedom(self) -> Floats:
-        """Degrees of freedom of each item's interval: workers of its query less one, or infinite."""
-        if self.curvature is None:
-            return np.full(len(self.values), np.inf)
-        return np.repeat([freedom for _, freedom in self.clustered], np.diff(self.pairs.starts))
 
     @cached_property
     def order(self) -> npt.NDArray[np.int64]:
@@ -204,8 +187,9 @@ class Strengths(Result):
         """Ends of each strength's interval; NaN where there is none."""
         from scipy.special import stdtrit
 
-        wide = stdtrit(np.minimum(self.freedom, 1e9), 1 - self.alpha / 2) * self.standard_errors
-        wide[self.freedom < ENOUGH_WORKERS - 1] = np.nan
+        freedom = self._variances.freedom
+        wide = stdtrit(np.minimum(freedom, 1e9), 1 - self.alpha / 2) * self.standard_errors
+        wide[freedom < ENOUGH_WORKERS - 1] = np.nan
         raised, lowered = unlimited(self.inference_fit.preferences)
         return np.where(lowered, np.nan, self.values - wide), np.where(raised, np.nan, self.values + wide)
 
@@ -237,7 +221,7 @@ def strengths(
         Whether a tie counts as half a win for each, or is modelled by Davidson (1970). ``auto``: Davidson where the
         method supports it.
     position : {"ignore", "correct"}
-        ``correct`` removes the effect of the order of presentation; see :func:`rankdev.preferences.position_bias`.
+        ``correct`` removes the effect of the order of presentation; see :func:`rankdev.preferences.bias`.
     disconnected : {"largest", "split", "error"}
         What to do with items that no chain of comparisons connects, which cannot be ordered: keep the largest connected
         component of each query and name the other items in ``remarks``, split the query into one per component, or
@@ -325,3 +309,65 @@ def _check_levels(worker_prior: Any, alpha: Any) -> None:
     if len(numbers) != 2 or not all(is_number(x) and 1 <= x < np.inf for x in numbers):
         raise UsageError("bad-value", name="worker_prior", value=worker_prior, expected="two numbers, each 1 or more")
     check_number("alpha", alpha, 0, 1)
+
+
+def connected(preferences: Preferences, disconnected: str) -> tuple[Preferences, tuple[str, ...]]:
+    """Make the items of every query connected, in the way the caller chose; and name what was left out."""
+    broken = preferences.disconnected()
+    if disconnected == "largest":
+        return _largest(preferences, broken)
+    if not broken:
+        return preferences, ()
+    if disconnected == "split":
+        return preferences.split_groups(), ()
+    query, groups = next(iter(broken.items()))
+    raise DataError("unconnected", query=query, groups=len(groups), one=groups[0], other=groups[1])
+
+
+def _largest(preferences: Preferences, broken: dict[str, list[list[str]]]) -> tuple[Preferences, tuple[str, ...]]:
+    """Keep the largest component of each query, and no query without a judgment."""
+    judged = np.bincount(preferences.item_query[preferences.winner], minlength=len(preferences.queries))
+    empty = [preferences.queries[query] for query in np.flatnonzero(judged == 0)]
+    if not broken and not empty:
+        return preferences, ()
+    kept = preferences.select([query for query in preferences.queries if query not in set(empty)]).largest_groups()
+    remarks = []
+    if empty:
+        remarks.append(Note("unjudged-queries", count=len(empty), names=empty))
+    there = dict(zip(kept.queries, np.split(np.array(kept.items, object), kept.starts[1:-1]), strict=True))
+    left = {
+        query: [item for group in groups for item in group if item not in set(there[query])]
+        for query, groups in broken.items()
+        if query in there
+    }
+    if left:
+        query, names = next(iter(left.items()))
+        remarks.append(Note("unconnected-items", count=sum(map(len, left.values())), query=query, names=names))
+    return kept, tuple(remarks)
+
+
+def unlimited(preferences: Preferences) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Mark items whose strengths the likelihood raises, and those whose strengths it lowers, without limit.
+
+    They belong to a group that won against others and never lost to these, directly or by way of more; or lost and
+    never won. A group of more than half of a query's items is what the others differ from: its strengths have limits.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    pairs, n = preferences.pairs, len(preferences.items)
+    won, lost = pairs.score > 0, pairs.score < pairs.count
+    source = np.concatenate([pairs.first[won], pairs.second[lost]])
+    target = np.concatenate([pairs.second[won], pairs.first[lost]])
+    edges = coo_array((np.ones(len(source), np.int8), (source, target)), shape=(n, n))
+    _, label = connected_components(edges, directed=True, connection="strong")
+    across, most = label[source] != label[target], np.diff(preferences.starts)[preferences.item_query] / 2
+    some = np.bincount(label)[label] <= most
+    return some & np.isin(label, label[source[across]]), some & np.isin(label, label[target[across]])
+
+
+def check_maximum_exists(preferences: Preferences) -> None:
+    """Refuse judgments whose likelihood has no maximum: some items never lost to others."""
+    without = np.logical_or(*unlimited(preferences))
+    if without.any():
+        raise DataError("infinite-strengths", query=preferences.queries[preferences.item_query[np.argmax(without)]])

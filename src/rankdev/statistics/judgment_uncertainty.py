@@ -2,8 +2,8 @@
 
 Strengths have a normal prior around a curve over a system's own ranking: a ranking that agrees with the judgments
 is informative about items with few judgments, and ignoring that would make every system look worse than it is. How
-informative it is, and how far strengths scatter, is estimated from all queries together, by the evidence of expectation
-propagation: it holds also where the pairs were chosen by the answers before.
+informative it is, and how far strengths scatter, is estimated from all queries together, by Laplace's approximation of
+how probable they make the judgments: as such, it does not depend on how the pairs were chosen.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -26,8 +26,8 @@ from rankdev.data.run import Run, RunLike
 from rankdev.errors import Note, UsageError, warn
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureLike
-from rankdev.preferences.expectation_propagation import Answers, Normal, Prior, propagate
 from rankdev.preferences.strengths import Strengths
+from rankdev.preferences.uncertainty import inflation
 from rankdev.statistics.design import Design
 from rankdev.statistics.inputs import pairs_of
 
@@ -260,7 +260,8 @@ def _against_orders(
 ) -> Iterator[Floats]:
     """Score each system against orders drawn from their posterior, given its own ranking."""
     items = list(fit.ordered_items().items())
-    judged = Judged.of([_effective_wins(fit, query) for query in range(len(items))])
+    inflated = inflation(fit)
+    judged = Judged.of([_effective_wins(fit, query, inflated) for query in range(len(items))])
     ranked = load_runs(runs)
     lists = {name: {query: run[query] for query, _ in items if query in run} for name, run in ranked.items()}
     drawn = []
@@ -286,11 +287,11 @@ def _against_orders(
             yield np.concatenate(values)
 
 
-def _effective_wins(fit: Strengths, query: int) -> Floats:
+def _effective_wins(fit: Strengths, query: int, inflated: float) -> Floats:
     """Count wins between places in the order of strengths, scaled to their number of independent judgments.
 
     A tie is half a win each, and where there are ties all count more, since ties vary less than wins and losses.
-    Where workers' judgments are correlated, or the order of presentation was corrected for, all count less.
+    Where workers' judgments are correlated, all count less.
     """
     pairs = fit.pairs
     start, stop = (int(place) for place in pairs.starts[query : query + 2])
@@ -302,7 +303,7 @@ def _effective_wins(fit: Strengths, query: int) -> Floats:
     wins[i, j], wins[j, i] = pairs.score[mine], pairs.count[mine] - pairs.score[mine]
     ties = min(pairs.ties[mine].sum() / max(pairs.count[mine].sum(), 1e-300), 0.95)
     wins /= 1 - ties
-    return np.asarray(wins / fit.inflation[query])
+    return np.asarray(wins / inflated)
 
 
 def _scored(
@@ -407,16 +408,13 @@ def ranking_curve(place: Floats, real: Bools) -> Floats:
 
 def draw_strengths(judged: Judged, curve: Floats, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
     """Draw strengths of all items from their posterior, a few draws at a time: ``[draw, query, item]``."""
-    answers = Answers.of_wins(judged.wins)
-    sites: tuple[Floats, Floats] | None = None
+    at = np.zeros(judged.real.shape)
 
-    def fit(hyper: Floats) -> Normal:
-        nonlocal sites
+    def fit(hyper: Floats) -> Posterior:
+        nonlocal at
         mean, deviation = _prior(hyper, curve)
-        queries = np.ones(len(mean))
-        prior = Prior(np.where(judged.real, mean, 0.0), deviation * queries, 0 * queries)
-        found = propagate(answers, prior, sites, tolerance=1e-3)
-        sites = found.precision, found.shift
+        found = posterior(judged.wins, np.where(judged.real, mean, 0.0), deviation, at)
+        at = found.mode
         return found
 
     def negative_log_evidence(hyper: Floats) -> float:
@@ -431,8 +429,36 @@ def draw_strengths(judged: Judged, curve: Floats, draws: int, rng: np.random.Gen
     values, vectors = np.linalg.eigh(_curvature(negative_log_evidence, found.x))
     for start in range(0, draws, EACH):
         normal = fit(found.x + vectors @ (rng.standard_normal(3) / np.sqrt(np.maximum(values, SHARPEST))))
-        noise = rng.standard_normal((*normal.mean.shape, min(EACH, draws - start)))
-        yield np.moveaxis(normal.mean[:, :, None] + np.linalg.cholesky(normal.covariance) @ noise, 2, 0)
+        noise = rng.standard_normal((*normal.mode.shape, min(EACH, draws - start)))
+        factor = np.linalg.cholesky(np.linalg.inv(normal.information))
+        yield np.moveaxis(normal.mode[:, :, None] + factor @ noise, 2, 0)
+
+
+class Posterior(NamedTuple):
+    """Most probable strengths of each query, their information there, and the log evidence, by Laplace's method."""
+
+    mode: Floats
+    information: Floats
+    evidence: Floats
+
+
+def posterior(wins: Floats, mean: Floats, deviation: float, start: Floats) -> Posterior:
+    """Find the posterior of strengths N(``mean``, ``deviation``²) after ``wins[query, item, other]``; by Newton."""
+    total, precision, own = wins + wins.transpose(0, 2, 1), deviation**-2.0, np.arange(wins.shape[1])
+    strength = start
+    for _ in range(100):
+        apart = strength[:, :, None] - strength[:, None, :]
+        chance = special.expit(apart)
+        information = -total * chance * (1 - chance)  # the diagonal of wins is 0
+        information[:, own, own] = precision - information.sum(axis=2)
+        pull = (wins - total * chance).sum(axis=2) - (strength - mean) * precision
+        step = np.linalg.solve(information, pull[:, :, None])[:, :, 0]
+        largest = np.abs(step).max(axis=1, keepdims=True)
+        strength = strength + step * np.minimum(1.0, 2 / np.maximum(largest, 1e-9))
+        if largest.max() < 1e-4:
+            break
+    fits = (wins * special.log_expit(apart)).sum(axis=(1, 2)) - ((strength - mean) ** 2).sum(axis=1) * precision / 2
+    return Posterior(strength, information, fits - len(own) * np.log(deviation) - np.linalg.slogdet(information)[1] / 2)
 
 
 def _prior(prior: Floats, curve: Floats) -> tuple[Floats, float]:

@@ -90,31 +90,23 @@ def lists_command(source: str, output: str) -> None:
 @click.argument("sources", metavar="RANKINGS...", nargs=-1, required=True, type=click.Path())
 @references_option
 @click.option(
-    "--method",
-    type=RegisteredChoice("rankdev.preferences.rank_aggregation:METHODS"),
-    default="kemeny",
-    show_default=True,
-    help="kemeny, borda or plackett-luce.",
-)
-@click.option(
     "--unranked",
-    type=RegisteredChoice("rankdev.preferences.rank_aggregation:UNRANKED"),
+    type=RegisteredChoice("rankdev.preferences.rankings:UNRANKED"),
     default="unknown",
     show_default=True,
     help="Items missing from a ranking: unknown or last.",
 )
 @table_options
 @ranks_option
-def merge_command(sources: tuple[str, ...], output: str, method: str, unranked: str) -> None:
-    """Merge several rankings of the same items into one order.
+def merge_command(sources: tuple[str, ...], output: str, unranked: str) -> None:
+    """Merge several rankings by the fraction of items that each item beats (Borda).
 
     RANKINGS: one file per judge or system, each as for 'refs lists'.
     """
     from rankdev.data.files import read_lists
     from rankdev.preferences import merge_rankings
 
-    found = merge_rankings([read_lists(source, **read_options()) for source in sources], method, unranked=unranked)
-    write_notes(found.remarks)
+    found = merge_rankings([read_lists(source, **read_options()) for source in sources], unranked=unranked)
     write(found.references, output)
 
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankdev.preferences._fitting import Fit, maximise
-from rankdev.preferences._order_effect import correct_order
-from rankdev.preferences._pairs import Pairs, moments, residuals, sums
-from rankdev.preferences.models.base import Fitted, Model, Options
+from rankdev.preferences.bias import correct_order
+from rankdev.preferences.models import Fitted, Model, Options
+from rankdev.preferences.pairs import Fit, Pairs, maximise, moments, residuals, sums
 
 if TYPE_CHECKING:
     from rankdev.preferences.judgments import Preferences

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from rankdev._common.arrays import Floats
+from rankdev._common.result import Result
 from rankdev.errors import UsageError
-from rankdev.preferences._fitting import conjugate_gradients, damped, maximise, penalise
-from rankdev.preferences._pairs import Pairs, moments, sums
-from rankdev.preferences.models.base import Fitted, Model, Options
-from rankdev.preferences.workers import WorkerQuality
+from rankdev.preferences.models import Fitted, Model, Options
+from rankdev.preferences.pairs import Pairs, conjugate_gradients, damped, maximise, moments, penalise, sums
 
 if TYPE_CHECKING:
     from rankdev.preferences.judgments import Preferences
@@ -214,3 +214,93 @@ class _Point:
         low, high = np.minimum(low, self.quality), np.maximum(high, self.quality)  # the mode may lie beyond a quantile
         counts = np.bincount(preferences.worker if preferences.worker is not None else [], minlength=workers)
         return WorkerQuality(preferences.workers, self.quality, low, high, counts, (a, b), alpha)
+
+
+@dataclass(frozen=True, eq=False)
+class WorkerQuality(Result):
+    """How often each worker answers as the strengths imply: 1 always, ½ at random, 0 the opposite.
+
+    Ties carry no information on quality: a worker who always answers "equal" may be careful.
+
+    Attributes
+    ----------
+    workers : tuple of str
+        Workers.
+    quality, low, high : array of float
+        Estimate for each worker, and its interval of probability 1 − ``alpha``, given the fitted strengths.
+    judgments : array of int
+        Number of judgments of each worker.
+    prior : tuple of float
+        Beta prior of the quality.
+    alpha : float
+        Level of the intervals.
+
+    See Also
+    --------
+    strengths : ``strengths(preferences, "crowd-bt").workers``.
+    """
+
+    display: ClassVar = "rankdev.display.preferences"
+
+    workers: tuple[str, ...]
+    quality: Floats = field(repr=False)
+    low: Floats = field(repr=False)
+    high: Floats = field(repr=False)
+    judgments: npt.NDArray[np.int64] = field(repr=False)
+    prior: tuple[float, float] = (2.0, 1.0)
+    alpha: float = 0.05
+
+    @property
+    def verdicts(self) -> list[str]:
+        """Classify each worker as good, inverted, spammer or unclear.
+
+        good: significantly better than chance. inverted: significantly worse. spammer: the interval contains chance (½)
+        and its upper limit is below ¾, so that the judgments carry little information. unclear: anything else.
+        """
+        return [
+            "good" if low > 0.5 else "inverted" if high < 0.5 else "spammer" if high < 0.75 else "unclear"
+            for low, high in zip(self.low.tolist(), self.high.tolist(), strict=True)
+        ]
+
+    def suspects(self) -> dict[str, list[str]]:
+        """Name the suspected spammers and the inverted workers.
+
+        Returns
+        -------
+        dict of str to list of str
+            Workers by kind: ``spammer`` and ``inverted``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> quality, low, high = np.array([[0.9, 0.1], [0.8, 0.0], [1.0, 0.3]])
+        >>> WorkerQuality(("ann", "bob"), quality, low, high, np.array([50, 50])).suspects()
+        {'spammer': [], 'inverted': ['bob']}
+        """
+        named = list(zip(self.workers, self.verdicts, strict=True))
+        return {kind: [worker for worker, found in named if found == kind] for kind in ("spammer", "inverted")}
+
+    def to_polars(self) -> pl.DataFrame:
+        """Tabulate the quality of each worker.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per worker: worker, judgments, quality, low, high, ``verdict``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> WorkerQuality(("ann",), *np.array([[0.9], [0.8], [1.0]]), np.array([50])).to_polars().rows()
+        [('ann', 50, 0.9, 0.8, 1.0, 'good')]
+        """
+        return pl.DataFrame(
+            {
+                "worker": list(self.workers),
+                "judgments": self.judgments,
+                "quality": self.quality,
+                "low": self.low,
+                "high": self.high,
+                "verdict": self.verdicts,
+            }
+        )

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankdev._common.arrays import Floats
-from rankdev.preferences._fitting import centred
-from rankdev.preferences._pairs import Pairs, sums
-from rankdev.preferences._uncertainty import EXACT_UP_TO
-from rankdev.preferences.models.base import Fitted, Model, Options
+from rankdev.preferences.models import Fitted, Model, Options
+from rankdev.preferences.pairs import Pairs, centred, sums
 
 if TYPE_CHECKING:
     from rankdev.preferences.judgments import Preferences
 
 
+EXACT_UP_TO = 300  # items of a query; above, the walk is solved for as a sparse matrix
 TINY = 1e-300  # smaller probabilities count as 0
 
 

@@ -1,0 +1,263 @@
+"""Judgments counted by pair of items, the two sums over pairs that every method needs, and Newton's method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankdev._common.arrays import Floats
+
+if TYPE_CHECKING:
+    from rankdev.preferences.judgments import Preferences
+
+
+Ints = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Compared pairs ``first < second``: ``count`` judgments, ``score`` = wins of first + half the ties.
+
+    ``starts`` has the index of each query's first item, and the number of items; ``of`` is the pair of each
+    judgment.
+    """
+
+    starts: npt.NDArray[np.int64] = field(repr=False)
+    first: Ints = field(repr=False)
+    second: Ints = field(repr=False)
+    count: Floats = field(repr=False)
+    score: Floats = field(repr=False)
+    ties: Floats = field(repr=False)
+    of: Ints = field(repr=False)
+
+    @property
+    def items(self) -> int:
+        """How many items there are in all queries."""
+        return int(self.starts[-1])
+
+    def weighted(self, preferences: Preferences, weight: Floats) -> Pairs:
+        """Count again, each judgment with a weight of its own."""
+        return _tally(preferences, self.first, self.second, self.of, weight)
+
+    def components(self) -> npt.NDArray[np.int64]:
+        """Number each item by the smallest item that a chain of pairs connects it with."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        edges = coo_array((np.ones(len(self.first), np.int8), (self.first, self.second)), shape=(self.items,) * 2)
+        label = connected_components(edges, directed=False)[1]
+        _, smallest, group = np.unique(label, return_index=True, return_inverse=True)
+        return np.asarray(smallest[group])
+
+    def linearise(self, strength: Floats, tie_rate: float = 0.0) -> tuple[Floats, Floats, Floats]:
+        """Compute what a Newton step needs: gradient of the log-likelihood, curvatures, and their sums by item."""
+        mean, variance = moments(strength[self.first] - strength[self.second], tie_rate)
+        return self.net(self.score - self.count * mean), self.count * variance, self.both(self.count * variance)
+
+    def net(self, values: Floats) -> Floats:
+        """Sum values of pairs by item, with a minus for the second one."""
+        return sums(self.first, values, self.items) - sums(self.second, values, self.items)
+
+    def both(self, values: Floats) -> Floats:
+        """Sum values of pairs by item."""
+        return sums(self.first, values, self.items) + sums(self.second, values, self.items)
+
+    def spread(self, curvature: Floats, x: Floats) -> Floats:
+        """Sum ``curvature × x`` of the opponents of each item: the off-diagonal part of the Laplacian."""
+        if x.ndim == 1:
+            other = sums(self.first, curvature * x[self.second], self.items)
+            return other + sums(self.second, curvature * x[self.first], self.items)
+        from scipy.sparse import coo_array
+
+        matrix = coo_array((curvature, (self.first, self.second)), shape=(self.items,) * 2).tocsr()
+        return np.asarray(matrix @ x + matrix.T @ x)
+
+
+def count_pairs(preferences: Preferences) -> Pairs:
+    """Count the judgments by pair."""
+    low = np.minimum(preferences.winner, preferences.loser)
+    high = np.maximum(preferences.winner, preferences.loser)
+    items = len(preferences.items)
+    keys, of = np.unique(low.astype(np.int64) * items + high, return_inverse=True)
+    first, second = (keys // items).astype(np.int32), (keys % items).astype(np.int32)
+    return _tally(preferences, first, second, of.astype(np.int32), preferences.weight)
+
+
+def _tally(preferences: Preferences, first: Ints, second: Ints, of: Ints, weight: Floats | None) -> Pairs:
+    n = len(first)
+    gain = gains(preferences)
+    ties = preferences.tie.astype(np.float64)
+    if weight is None:
+        count = np.bincount(of, minlength=n).astype(np.float64)
+    else:
+        count, gain, ties = sums(of, weight, n), gain * weight, ties * weight
+    score = sums(of, gain, n)
+    tied = sums(of, ties, n) if preferences.tie.any() else np.zeros(n)
+    return Pairs(preferences.starts, first, second, count, score, tied, of)
+
+
+def gains(preferences: Preferences) -> Floats:
+    """Score of the first item of the pair in each judgment: 1, ½, 0, or a judge's probability."""
+    won = 1.0 if preferences.share is None else preferences.share
+    gain: Floats = np.where(preferences.winner < preferences.loser, won, 1.0 - won)
+    gain[preferences.tie] = 0.5
+    return gain
+
+
+def residuals(preferences: Preferences, pairs: Pairs, expected: Floats) -> Floats:
+    """Subtract the expected score of its pair from each judgment's score (1, ½ or 0 for the first item)."""
+    gain = gains(preferences)
+    residual: Floats = gain - expected[pairs.of]
+    return residual if preferences.weight is None else preferences.weight * residual
+
+
+def sums(index: npt.NDArray[Any], values: Any, size: int) -> Floats:
+    """Sum values by index; of type float even if there are none."""
+    return np.bincount(index, values, size).astype(np.float64, copy=False)
+
+
+def moments(d: Floats, tie_rate: float = 0.0) -> tuple[Floats, Floats]:
+    """Mean and variance of a judgment's score (win 1, tie ½, loss 0) at strength difference ``d``.
+
+    With ``tie_rate`` 0 this is Bradley–Terry, else Davidson's model, where a tie has the odds
+    tie_rate · √(π_i π_j).
+    """
+    if tie_rate == 0:
+        lead = np.tanh(d / 2)
+        return 0.5 + 0.5 * lead, 0.25 - 0.25 * lead * lead
+    small = np.exp(-np.abs(d))
+    tie = tie_rate * np.sqrt(small)
+    total = 1.0 + small + tie
+    mean = (np.where(d >= 0, 1.0, small) + 0.5 * tie) / total
+    square = (np.where(d >= 0, 1.0, small) + 0.25 * tie) / total
+    return mean, np.maximum(square - mean * mean, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Strengths that maximise a penalised likelihood, and the curvature there."""
+
+    strength: Floats
+    curvature: Floats  # of each pair, before the last and smallest step
+    penalty: Floats  # curvature of each item's penalty
+    iterations: int
+    converged: bool
+
+
+def maximise(
+    pairs: Pairs,
+    ridge: float,
+    *,
+    tie_rate: float = 0.0,
+    virtual_node: bool = False,
+    start: Floats | None = None,
+    tolerance: float = 1e-8,
+    limit: int = 100,
+) -> Fit:
+    """Fit strengths: maximise Σ log-likelihood − ridge/2 · θ², or with a virtual node as the regulariser.
+
+    The virtual node (Crowd-BT's regulariser) is an item of strength 0 that won and lost ``ridge`` times
+    against every item. Stops after a step whose square, which is what Newton's method leaves to be done, is
+    below ``tolerance``.
+    """
+    strength = _first_guess(pairs) if start is None else start
+    iteration, change = 0, np.inf
+    while change**2 > tolerance and iteration < limit:
+        iteration += 1
+        gradient, curvature, diagonal = pairs.linearise(strength, tie_rate)
+        slope, bend = penalise(strength, ridge, virtual_node)
+        gradient = gradient - slope
+        # solving more exactly than the quadratic model holds is wasted
+        slope_left = float(np.abs(gradient).max(initial=0.0)) / (1.0 + float(diagonal.max(initial=0.0)))
+        step = solve(pairs, curvature, diagonal + bend, gradient, min(0.1, max(slope_left, 1e-4)))
+        step, change = damped(pairs, step)
+        strength = strength + step
+    return Fit(strength, curvature, bend, iteration, change**2 <= tolerance)
+
+
+def solve(
+    pairs: Pairs, curvature: Floats, diagonal: Floats, right: Floats, tolerance: float, limit: int = 1000
+) -> Floats:
+    """Solve (diagonal − off-diagonal) x = right by conjugate gradients; ``right`` may have several columns."""
+    scale = diagonal if right.ndim == 1 else diagonal[:, None]
+    scale = np.where(scale > 0, scale, 1.0)
+    x, _ = conjugate_gradients(
+        lambda x: scale * x - pairs.spread(curvature, x), lambda rest: rest / scale, right, tolerance, limit=limit
+    )
+    return x
+
+
+def conjugate_gradients(
+    image_of: Callable[[Floats], Floats],
+    precondition: Callable[[Floats], Floats],
+    right: Floats,
+    tolerance: float,
+    *,
+    enough: float = 0.0,
+    limit: int = 1000,
+) -> tuple[Floats, Floats]:
+    """Solve ``image_of(x) = right`` column by column; return x, and the expected gain of a full step along it.
+
+    A column is finished when its residual, in the norm of the preconditioner, has shrunk by ``tolerance`` or its
+    square is below ``enough``.
+    """
+    x, rest = np.zeros_like(right), right.copy()
+    direction = precondition(rest)
+    size = expected_gain = np.asarray((rest * direction).sum(axis=0))
+    goal = np.maximum(size * tolerance**2, enough)
+    for _ in range(limit):
+        going = size > goal
+        if not going.any():
+            break
+        image = image_of(direction)
+        length = np.where(going, size / np.maximum((direction * image).sum(axis=0), 1e-300), 0.0)
+        x += length * direction
+        rest -= length * image
+        ahead = precondition(rest)
+        grown = np.maximum((rest * ahead).sum(axis=0), 0.0)
+        direction = ahead + np.where(going, grown / np.maximum(size, 1e-300), 0.0) * direction
+        size = np.where(going, grown, size)
+    return x, expected_gain
+
+
+def _first_guess(pairs: Pairs) -> Floats:
+    n = pairs.items
+    won = sums(pairs.first, pairs.score, n) + sums(pairs.second, pairs.count - pairs.score, n)
+    played = sums(pairs.first, pairs.count, n) + sums(pairs.second, pairs.count, n)
+    guess: Floats = np.log((won + 0.5) / (played - won + 0.5))
+    return centred(guess, pairs.starts)
+
+
+def penalise(strength: Floats, ridge: float, virtual_node: bool) -> tuple[Floats, Floats]:
+    """Compute slope and curvature of each item's penalty."""
+    if not virtual_node:
+        return ridge * strength, np.full_like(strength, ridge)
+    slope = np.tanh(strength / 2)
+    return ridge * slope, ridge / 2 * (1 - slope**2)
+
+
+def damped(pairs: Pairs, step: Floats) -> tuple[Floats, float]:
+    """Shorten each query's step to its safe length; return it, and the largest change of the full step."""
+    change = np.maximum.reduceat(step, pairs.starts[:-1]) - np.minimum.reduceat(step, pairs.starts[:-1])
+    return step * np.repeat(safe_length(change), np.diff(pairs.starts)), float(change.max(initial=0.0))
+
+
+def safe_length(change: Floats) -> Floats:
+    """Return the fraction of a Newton step that is certain to raise the likelihood, without a line search.
+
+    The logistic loss bends by at most a factor e^δ over a change δ of a difference, for which log(1 + δ)/δ is
+    the safe length and, up to δ = 1.25, the full one still gains (generalised self-concordance; Sun and
+    Tran-Dinh 2019).
+    """
+    return np.where(change <= 1.25, 1.0, np.log1p(change) / np.maximum(change, 1.25))
+
+
+def centred(values: Floats, starts: npt.NDArray[np.int64]) -> Floats:
+    """Shift the values of each query to mean 0."""
+    sizes = np.diff(starts)
+    means = np.add.reduceat(values, starts[:-1], axis=0).T / sizes
+    return values - np.repeat(means.T, sizes, axis=0)
