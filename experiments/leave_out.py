@@ -18,7 +18,7 @@ from benchmarks.history import Row, report
 
 import rankdev as rd
 from rankdev.data.tables import runs_in
-from rankdev.statistics.rank_correlation import tau_b
+from rankdev.statistics.agreement import tau_b
 
 Floats = npt.NDArray[np.float64]
 TIED = 1e-12

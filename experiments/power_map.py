@@ -18,7 +18,7 @@ from benchmarks.history import Row, report, shown
 from scipy import special
 
 import rankdev as rd
-from rankdev.statistics.rank_correlation import tau_b
+from rankdev.statistics.agreement import tau_b
 from rankdev.studies._published import published
 from rankdev.studies.simulation import simulate
 

@@ -21,7 +21,7 @@ import rankdev as rd
 from rankdev._common.arrays import Floats
 from rankdev.preferences import Preferences
 from rankdev.preferences.files import read_preferences
-from rankdev.statistics.rank_correlation import tau_b
+from rankdev.statistics.agreement import tau_b
 
 READERS = ("RDQ@10", "nDCG(gains=inverse,dcg=exp-log2)@10", "Compat(p=0.95)@10")
 RESAMPLES = 500

@@ -10,11 +10,11 @@ from functools import cache
 import numpy as np
 
 import rankdev as rd
+from rankdev.statistics.agreement import tau_b
 from rankdev.statistics.agreement_with_people import fraction_limits
 from rankdev.statistics.meta_analysis import combine
 from rankdev.statistics.planning import ASSURANCE, bounded_effect
 from rankdev.statistics.prediction_powered import estimate, least_half
-from rankdev.statistics.rank_correlation import tau_b
 from rankdev.statistics.student import effect_limits, power_of
 from rankdev.studies.simulation import simulate
 from tests.calibration.simulations import ALPHA, KINDS, Finding, real, real_differences

@@ -325,7 +325,7 @@ def agreement_with_people():
 @frozen()
 def plan():
     for seed in range(3):
-        found = rd.plan(random_scores(seed, 2, 40), "a", "b", "RDQ@5", difference=0.03, seed=seed)
+        found = rd.plan(random_scores(seed, 2, 40), "a", "b", "RDQ@5", difference=0.03)
         limits = {"low": found.low, "high": found.high, "assured": found.assured}
         yield f"{seed}", {**columns(found, "n analytic"), **limits}
     names = "systems target same same_low same_high different different_low different_high"

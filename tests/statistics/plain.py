@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from rankdev.statistics.flips.exact import draw, flip_words, stream_keys
+from rankdev.statistics.flips import draw, flip_words, stream_keys
 
 
 def extremes(apart: Sequence[Fraction], words: np.ndarray) -> int:

@@ -7,8 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankdev.statistics.flips import NumpyEngine, Sampling, count_extremes, lag_order, open_engine
-from rankdev.statistics.flips.exact import BITS, all_flips, draw, flip_words, hashed, largest_of, scale_for, stream_keys
+from rankdev.statistics.flips import (
+    BITS,
+    NumpyEngine,
+    Sampling,
+    all_flips,
+    count_extremes,
+    draw,
+    flip_words,
+    hashed,
+    lag_order,
+    largest_of,
+    open_engine,
+    scale_for,
+    stream_keys,
+)
 from tests.common.examples import examples
 from tests.statistics.plain import all_extremes, exact_p
 

@@ -28,38 +28,46 @@ def test_needed_queries_are_those_of_published_tables(effect, queries):
     assert queries_for(effect, 0.8, 0.05) == queries
 
 
-def test_the_detectable_effect_is_the_inverse():
-    assert t_power(34, detectable_effect(34, 0.8, 0.05), 0.05) == pytest.approx(0.8)
+@pytest.mark.parametrize("n", [6, 10, 40])
+@pytest.mark.parametrize("effect", [0.0, 0.1, 0.5])
+def test_power_agrees_with_the_noncentral_distribution(n, effect):
+    critical, shift = stats.t.ppf(0.975, n - 1), effect * np.sqrt(n)
+    expected = stats.nct.sf(critical, n - 1, shift) + stats.nct.cdf(-critical, n - 1, shift)
+    assert t_power(n, effect, 0.05) == pytest.approx(expected, abs=1e-5)
+    assert power_of(n, 0.05)(np.array([-effect])) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(("holds", "first"), [(lambda n: n == 2 or n >= 70, 70), (lambda n: n >= 2, 2)])
+def test_the_first_number_that_holds_also_holds_beyond(holds, first):
+    assert smallest(holds, 2, 1000) == first
 
 
 def test_a_plan_by_known_numbers(pilot):
     found = plan(pilot, "s0", "s1", "m0", difference=0.1)
     assert (found.observed, found.deviation) == (pytest.approx(0.05), pytest.approx(0.2))
     assert found.queries == queries_for(0.5, 0.8, 0.05) == 34
-    assert found.low < found.queries < found.high
-    assert abs(found.resampled - found.queries) < 8
+    assert found.low < found.queries < found.assured < found.high
     assert found.detectable == pytest.approx(0.2 * detectable_effect(50, 0.8, 0.05))
-    at = found.to_polars().filter(n=34).row(0, named=True)
-    assert at["analytic"] == pytest.approx(0.808, abs=0.001)
-    assert at["resampled"] == pytest.approx(at["analytic"], abs=0.05)
-    words = " ".join(str(found).split())
-    sure = f"{found.assured:g} queries confirm a difference of 0.1 in m0 with 80% power (90% sure of that); you have 50"
-    assert sure in words
-    assert "34 may be enough if these 50 are typical" in words
-    assert len(found.to_pandas()) == found.to_polars().height
+    assert t_power(50, found.detectable / 0.2, 0.05) == pytest.approx(0.8)
+    assert found.to_polars().filter(n=34)["analytic"][0] == pytest.approx(0.808, abs=0.001)
 
 
-def test_without_a_difference_the_interval_carries_its_uncertainty(pilot):
+def test_without_a_difference_the_interval_carries_its_uncertainty(pilot, make_scores, rng):
     stated, taken = plan(pilot, "s0", "s1", "m0", difference=0.05), plan(pilot, "s0", "s1", "m0")
     assert taken.queries == stated.queries
-    assert taken.low < stated.low
-    assert taken.high > stated.high
+    assert taken.low < stated.low < stated.high < taken.high
+    apart = rng.normal(0, 1, 40)
+    unclear = plan(make_scores([apart + 0.1 - apart.mean(), np.zeros(40)]), "s0", "s1", "m0")
+    assert unclear.low < unclear.queries < unclear.high == unclear.assured == np.inf
 
 
-def test_the_order_of_systems_does_not_matter(pilot):
-    one, other = plan(pilot, "s0", "s1", "m0"), plan(pilot, "s1", "s0", "m0")
-    assert one.queries == other.queries
+def test_the_order_of_the_systems_does_not_matter(make_scores, rng):
+    """Skewed differences must not change sides when the worse system is named first."""
+    scores = make_scores([rng.exponential(0.1, 60), np.zeros(60)])
+    one, other = plan(scores, "s0", "s1", "m0"), plan(scores, "s1", "s0", "m0")
     assert one.observed == -other.observed
+    assert (one.queries, one.low, one.high, one.assured) == (other.queries, other.low, other.high, other.assured)
+    assert one.to_polars().equals(other.to_polars())
 
 
 def test_the_interval_of_a_stated_difference_is_bonett_s():
@@ -80,16 +88,11 @@ def test_a_standardised_effect_has_no_unit_and_no_sign(rng, scale):
     assert bounded_effect(scale * apart, None) == pytest.approx(bounded_effect(apart, None))
 
 
-def test_without_a_clear_difference_there_is_no_upper_end(make_scores, rng):
-    apart = rng.normal(0, 1, 40)
-    apart += 0.1 - apart.mean()
-    found = plan(make_scores([apart, np.zeros(40)]), "s0", "s1", "m0")
-    assert found.low < found.queries < found.high == found.assured == np.inf
-
-
-def test_more_queries_are_assured_than_expected(pilot):
-    found = plan(pilot, "s0", "s1", "m0", difference=0.1)
-    assert found.queries < found.assured < found.high
+def test_the_pilot_s_own_difference_has_the_limits_of_the_noncentral_t(pilot):
+    low, high = bounded_effect(pilot.values[0, :, 0] - pilot.values[1, :, 0] + 0.05, None)
+    t = 0.5 * np.sqrt(50)
+    assert stats.nct.sf(t, 49, low * np.sqrt(50)) == pytest.approx(0.025, abs=1e-5)
+    assert stats.nct.cdf(t, 49, high * np.sqrt(50)) == pytest.approx(0.025, abs=1e-5)
 
 
 def test_heavy_tails_are_told_with_their_number(make_scores, rng):
@@ -99,27 +102,8 @@ def test_heavy_tails_are_told_with_their_number(make_scores, rng):
     assert 20 < noted(found.remarks, "heavy-tails").fields["kurtosis"] < 30
 
 
-def test_resampling_is_not_too_sure_of_the_spread(make_scores):
-    # two values, far apart: with ten queries the uncorrected spread would be 5% too small, and n 10%
-    apart = np.tile([0.9, -0.7], 5)
-    found = plan(make_scores([apart, np.zeros(10)]), "s0", "s1", "m0", difference=0.1)
-    assert found.resampled == pytest.approx(found.queries, rel=0.06)
-
-
 def test_hopeless_differences_need_more_than_anyone_has(pilot):
-    found = plan(pilot, "s0", "s1", "m0", difference=1e-6)
-    assert found.queries == np.inf
-    assert found.resampled is None
-    assert "more than ten million" in str(found)
-
-
-def test_a_whole_float_is_a_seed(pilot):
-    assert plan(pilot, "s0", "s1", "m0", seed=1.0).low == plan(pilot, "s0", "s1", "m0", seed=1).low
-
-
-@pytest.mark.parametrize(("holds", "first"), [(lambda n: n == 2 or n >= 70, 70), (lambda n: n >= 2, 2)])
-def test_the_first_number_that_holds_also_holds_beyond(holds, first):
-    assert smallest(holds, 2, 1000) == first
+    assert plan(pilot, "s0", "s1", "m0", difference=1e-6).queries == np.inf
 
 
 def test_wrong_calls_are_refused(pilot, make_scores):
@@ -133,29 +117,8 @@ def test_wrong_calls_are_refused(pilot, make_scores):
         plan(pilot, "s0", "s1", "m0", difference=-1)
     with raises("not-a-number", UsageError, name="power"):
         plan(pilot, "s0", "s1", "m0", power=1.0)
-
-
-def test_the_order_of_the_systems_does_not_matter(rng):
-    """Skewed differences must not change sides when the worse system is named first."""
-    values = np.stack([rng.exponential(0.1, 60), np.zeros(60)])[:, :, None]
-    scores = Scores(("a", "b"), tuple(map(str, range(60))), ("P@5",), values)
-    one, other = plan(scores, "a", "b", "P@5", difference=0.03), plan(scores, "b", "a", "P@5", difference=0.03)
-    assert (one.queries, one.low, one.high, one.resampled) == (other.queries, other.low, other.high, other.resampled)
-    assert one.to_polars().equals(other.to_polars())
-
-
-def sparse_pilot(apart, measure="P@1"):
-    values = np.stack([np.maximum(apart, 0), np.maximum(-apart, 0)])[:, :, None]
-    return Scores(("a", "b"), tuple(map(str, range(len(apart)))), (measure,), values)
-
-
-@pytest.mark.parametrize("n", [6, 10, 40])
-@pytest.mark.parametrize("effect", [0.0, 0.1, 0.5])
-def test_power_agrees_with_the_noncentral_distribution(n, effect):
-    critical, shift = stats.t.ppf(0.975, n - 1), effect * np.sqrt(n)
-    expected = stats.nct.sf(critical, n - 1, shift) + stats.nct.cdf(-critical, n - 1, shift)
-    assert t_power(n, effect, 0.05) == pytest.approx(expected, abs=1e-5)
-    assert power_of(n, 0.05)(np.array([-effect])) == pytest.approx(expected, abs=1e-4)
+    with raises("not-whole", UsageError, name="systems"):
+        plan(pilot, "s0", "s1", "m0", systems=[2, 3])
 
 
 def test_the_level_is_that_of_all_pairs(pilot):
@@ -163,16 +126,11 @@ def test_the_level_is_that_of_all_pairs(pilot):
     assert many.queries == queries_for(0.5, 0.8, 0.05 / 10) > one.queries
     assert many.assured > one.assured
     assert many.detectable > one.detectable
-    assert "Holm over 10 pairs" in str(many)
-    with raises("not-whole", UsageError, name="systems"):
-        plan(pilot, "s0", "s1", "m0", systems=[2, 3])
 
 
-def test_the_pilot_s_own_difference_has_the_limits_of_the_noncentral_t(pilot):
-    low, high = bounded_effect(pilot.values[0, :, 0] - pilot.values[1, :, 0] + 0.05, None)
-    t = 0.5 * np.sqrt(50)
-    assert stats.nct.sf(t, 49, low * np.sqrt(50)) == pytest.approx(0.025, abs=1e-5)
-    assert stats.nct.cdf(t, 49, high * np.sqrt(50)) == pytest.approx(0.025, abs=1e-5)
+def sparse_pilot(apart):
+    values = np.stack([np.maximum(apart, 0), np.maximum(-apart, 0)])[:, :, None]
+    return Scores(("a", "b"), tuple(map(str, range(len(apart)))), ("P@1",), values)
 
 
 @pytest.mark.parametrize(("moved", "systems", "least"), [(0, 2, 6), (1, 2, 6), (5, 2, 6), (6, 4, 8)])
@@ -181,14 +139,12 @@ def test_a_pilot_in_which_too_few_queries_differ_cannot_tell(moved, systems, lea
     apart = np.where(np.arange(25) < moved, 1.0, 0.0)
     with warns("equal-pilot", count=moved, all=25, unit="query", least=least):
         found = plan(sparse_pilot(apart), "a", "b", "P@1", difference=0.05, systems=systems)
-    assert np.isnan(found.queries)
-    assert found.resampled is None
     often = stats.beta.ppf(0.975, moved + 1, 25 - moved)
     assert found.low == np.ceil(least / often)
     assert found.high == found.assured == np.inf
     assert found.summary()["queries"][0] is None
-    assert found.to_polars().rows() == [(int(found.low), None, None)]
-    assert f"At least {found.low:g} are needed" in " ".join(str(found).split())
+    assert found.to_polars().rows() == [(int(found.low), None)]
+    assert str(found)
     found.plot()
 
 

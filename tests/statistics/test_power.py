@@ -7,8 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from rankdev.errors import DataError, RankdevWarning, UsageError
-from rankdev.statistics.flips import most_extremes
-from rankdev.statistics.flips.exact import draw, stream_keys
+from rankdev.statistics.flips import draw, most_extremes, stream_keys
 from rankdev.statistics.planning import plan
 from rankdev.statistics.power import power
 from rankdev.statistics.power_result import Bucket, Power

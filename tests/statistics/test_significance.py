@@ -11,7 +11,7 @@ import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.decision import detectable, losing, verdicts
-from rankdev.statistics.flips.exact import scale_for
+from rankdev.statistics.flips import scale_for
 from rankdev.statistics.paired import adjust, benjamini_hochberg, holm, unseen
 from rankdev.statistics.significance import significance
 from tests.common.examples import examples

@@ -149,8 +149,7 @@ def plan_in_detail(found: Plan) -> str:
     """State the test of a plan, and what the pilot shows."""
     pairs = found.systems * (found.systems - 1) // 2
     test = f"Paired t-test at level {found.alpha:g}{f', Holm over {pairs} pairs' if pairs > 1 else ''}"
-    resampled = "" if found.resampled is None else f" ({_queries(found.resampled)} by resampling the pilot)"
-    between = f"; 95% interval {_queries(found.low)} to {_queries(found.high)}{resampled}"
+    between = f"; 95% interval {_queries(found.low)} to {_queries(found.high)}"
     limits = "" if math.isnan(found.queries) else between
     seen = f"{printable(found.a)} − {printable(found.b)} is {found.observed:+.4g} in the pilot"
     return f"{test}{limits}; {seen}."
@@ -164,11 +163,10 @@ def _queries(n: float) -> str:
 @styled
 def plot_plan(found: Plan) -> Figure:
     """Draw power against the number of queries, with the number that is needed and its 95% interval as a band."""
-    sizes, analytic, resampled = found.curve
+    sizes, analytic = found.curve
     drawn, axes = figure(PAGE, 3.2)
     axis: Any = axes[0, 0]
-    axis.plot(sizes, analytic, "o-", color=COLOURS[0], label="analytic")
-    axis.plot(sizes, resampled, "s--", color=COLOURS[1], label="resampling the pilot")
+    axis.plot(sizes, analytic, "o-", color=COLOURS[0])
     axis.axhline(found.power, color="#777777", linewidth=0.8)
     if np.isfinite(found.queries):
         axis.axvline(found.queries, color="#777777", linewidth=0.8, linestyle=":")

@@ -24,8 +24,8 @@ from rankdev.display.report import (
 )
 from rankdev.display.style import PAGE, draw_intervals, figure, looks, styled, titled
 from rankdev.errors import counted
-from rankdev.statistics.discrimination import DiscriminativePower
 from rankdev.statistics.inputs import ALL
+from rankdev.statistics.power_result import DiscriminativePower
 from rankdev.statistics.significance import NAMES, Significance
 
 if TYPE_CHECKING:

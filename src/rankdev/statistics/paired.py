@@ -12,7 +12,7 @@ import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.errors import Note
-from rankdev.statistics.flips.exact import all_flips, flip_balances, flip_words, slack, stream_keys
+from rankdev.statistics.flips import all_flips, flip_balances, flip_words, slack, stream_keys
 from rankdev.statistics.pairs import Family
 
 CORRECTIONS = ("holm", "bh", "none")
@@ -132,7 +132,7 @@ def _all_flips(row: Floats, sizes: Floats, moved: Bools, key: np.uint64) -> tupl
     flipped, balance = all_flips(np.stack([row[moved], sizes[moved]], axis=1))
     others = sizes[~moved]
     if len(others):
-        balance = balance + flip_balances(key, len(others), len(balance), others.astype(np.int64))
+        balance = balance + flip_balances(key, others.astype(np.int64), len(balance))
     return flipped, balance
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev.statistics.flips.exact import largest_of, scale_for
+from rankdev.statistics.flips import largest_of, scale_for
 
 AT_ONCE = 1 << 22  # differences held at a time
 
@@ -35,7 +35,7 @@ class Family:
     """Some pairs of systems under one measure: ``values[query, system]``, pairs ``first`` − ``second``.
 
     ``queries`` are indices into all queries of the scores, so that families over other queries can share flips.
-    Differences are in whole units (:mod:`rankdev.statistics.flips.exact`), in which equal sums are equal. ``span`` is
+    Differences are in whole units (:mod:`rankdev.statistics.flips`), in which equal sums are equal. ``span`` is
     the width of the measure's range, where it is known. ``clusters`` number the cluster of each query. Where rows are
     clusters, ``sizes`` count their queries.
     """

@@ -12,7 +12,7 @@ import polars as pl
 from scipy import special
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import FINEST, check_number, check_seed, check_whole
+from rankdev._common.checks import FINEST, check_number, check_whole
 from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.decision import losing
@@ -21,24 +21,21 @@ from rankdev.statistics.inputs import as_scores, check_reach
 from rankdev.statistics.pairs import Family
 from rankdev.statistics.student import (
     LIMIT,
-    cannot_reject,
     detectable_effect,
     effect_limits,
     queries_for,
-    smallest,
     t_power,
 )
 from rankdev.statistics.topic_set_size import TopicSetSize, topic_set_size
 
 SUMMARY = (
     *("a", "b", "measure", "pilot", "observed", "deviation", "difference"),
-    *("queries", "low", "high", "assured", "resampled", "detectable"),
+    *("queries", "low", "high", "assured", "detectable"),
 )
 ASSURANCE = 0.07  # level whose lower limit holds in 90% of pilots, skewed ones such as those of AP@5 included
-RESAMPLED_LIMIT = 10_000  # queries up to which resampling is tried
-RESAMPLES = 2000
 SMALLEST = 10  # queries of a pilot from which its interval holds in simulations
 HEAVY = 8.0  # kurtosis above which its coverage is below the nominal level in simulations
+AROUND = np.array([0.25, 0.5, 0.75, 1, 1.5, 2])  # times the queries needed, of which power is shown
 ROUNDING = 1e-12  # spread up to which differences are equal
 
 
@@ -69,20 +66,16 @@ class Plan(OfDrawnQueries):
     low, high : float
         95% interval of that number; high is infinite where the pilot cannot exclude that there is no difference, or
         cannot tell.
-    resampled : float or None
-        Queries needed by resampling the pilot with replacement; None where these would be too many.
     detectable : float
         Smallest difference that the pilot's own number of queries would detect.
     curve : tuple of ndarray
-        Numbers of queries, and their power by both methods.
+        Numbers of queries, and their power.
     power : float
         Power to reach.
     alpha : float
         Level of the tests.
     systems : int
         Systems that will be compared: tests are corrected over all their pairs.
-    seed : int
-        Seed of the resampling.
     remarks : tuple of str
         Notes on the pilot.
     clusters : int, optional
@@ -106,17 +99,15 @@ class Plan(OfDrawnQueries):
     low: float
     high: float
     assured: float
-    resampled: float | None
     detectable: float
-    curve: tuple[Floats, Floats, Floats] = field(repr=False)
+    curve: tuple[Floats, Floats] = field(repr=False)
     power: float
     alpha: float
     systems: int
-    seed: int
     remarks: tuple[str, ...] = ()
     clusters: int | None = None
 
-    made_with = ("a", "b", "measure", "difference", "power", "alpha", "systems", "clusters", "seed")
+    made_with = ("a", "b", "measure", "difference", "power", "alpha", "systems", "clusters")
 
     def to_polars(self) -> pl.DataFrame:
         """Return the power for numbers of queries around the one needed.
@@ -124,7 +115,7 @@ class Plan(OfDrawnQueries):
         Returns
         -------
         polars.DataFrame
-            Columns n, analytic, resampled.
+            Columns n, analytic (power by the noncentral t-distribution).
 
         Examples
         --------
@@ -135,9 +126,8 @@ class Plan(OfDrawnQueries):
         >>> found.to_polars()["n"].to_list()
         [16, 32, 47, 63, 94, 126]
         """
-        sizes, analytic, resampled = self.curve
-        columns = {"n": sizes.astype(np.int64), "analytic": analytic, "resampled": resampled}
-        return pl.DataFrame(columns).fill_nan(None)
+        sizes, analytic = self.curve
+        return pl.DataFrame({"n": sizes.astype(np.int64), "analytic": analytic}).fill_nan(None)
 
     def summary(self) -> pl.DataFrame:
         """Return the plan in one row.
@@ -145,7 +135,7 @@ class Plan(OfDrawnQueries):
         Returns
         -------
         polars.DataFrame
-            Columns a, b, measure, pilot, observed, deviation, difference, queries, low, high, assured, resampled,
+            Columns a, b, measure, pilot, observed, deviation, difference, queries, low, high, assured,
             detectable.
 
         Examples
@@ -172,7 +162,6 @@ def plan(
     power: float = 0.8,
     alpha: float = 0.05,
     clusters: Mapping[str, Any] | None = None,
-    seed: int = 0,
 ) -> Plan: ...
 
 
@@ -205,7 +194,6 @@ def plan(
     power: float = 0.8,
     alpha: float = 0.05,
     clusters: Mapping[str, Any] | None = None,
-    seed: int = 0,
 ) -> Plan | TopicSetSize:
     """Estimate how many queries a comparison of two systems, or a new collection, needs.
 
@@ -246,8 +234,6 @@ def plan(
     clusters : dict of str to str, optional
         The cluster of each query, as in :func:`significance`. Answers are then numbers of clusters. For two
         systems.
-    seed : int, default 0
-        Seed of the resampling of a pilot.
 
     Returns
     -------
@@ -289,7 +275,7 @@ def plan(
     if not isinstance(measure, str):
         raise UsageError("bad-value", name="measure", value=measure, expected="one measure")
     asked: dict[str, Any] = {"difference": difference, "systems": systems, "power": power, "alpha": alpha}
-    return _of_pair(scores, a, b, measure, **asked, clusters=clusters, seed=seed)
+    return _of_pair(scores, a, b, measure, **asked, clusters=clusters)
 
 
 def _of_pair(
@@ -303,9 +289,8 @@ def _of_pair(
     power: float,
     alpha: float,
     clusters: Any,
-    seed: int,
 ) -> Plan:
-    alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)
+    alpha = check_number("alpha", alpha, FINEST, 1)
     power = check_number("power", power, alpha, 1)
     systems = check_whole("systems", systems, 2)
     pairs = systems * (systems - 1) // 2
@@ -328,18 +313,15 @@ def _of_pair(
     if unknown:
         remarks = [Note("equal-pilot", a=a, b=b, count=moved, unit=design.unit, all=pilot, least=least)]
         fewest, most, queries, assured = np.ceil(least / losing(moved, pilot)), np.inf, np.nan, np.inf
-        curve = np.array([min(fewest, LIMIT)]), np.array([np.nan]), np.array([np.nan])
+        curve = np.array([min(fewest, LIMIT)]), np.array([np.nan])
     else:
         kurtosis = heaviness(apart) if np.ptp(apart) > ROUNDING else 0.0
         remarks = [Note("heavy-tails", kurtosis=kurtosis)] if kurtosis > HEAVY else []
         surest, _ = bounded_effect(apart, difference, ASSURANCE)
         needed = (queries_for(each, power, level) for each in (high, low, effect, surest))
         fewest, most, queries, assured = needed
-        # moved to the difference that matters, the better system first, so that skew stays on its side
-        # and widened, because a sample's spread around its own mean is too small by (n − 1)/n
-        wider = np.sqrt(pilot / (pilot - 1)) * (-1.0 if observed < 0 else 1.0)
-        draws = Resampling(target + (apart - observed) * wider, level, seed)
-        curve = draws.curve(effect, queries)
+        sizes = np.unique(np.maximum(2, np.rint(AROUND * min(queries, LIMIT))))
+        curve = sizes, np.array([t_power(n, effect, level) for n in sizes])
     for remark in remarks:
         warn(remark)
     return Plan(
@@ -354,13 +336,11 @@ def _of_pair(
         low=fewest,
         high=most,
         assured=assured,
-        resampled=None if unknown else draws.queries_for(power, queries),
         detectable=np.nan if unknown else detectable_effect(pilot, power, level) * deviation,
         curve=curve,
         power=power,
         alpha=alpha,
         systems=systems,
-        seed=seed,
         remarks=(*remarks, *design.on_clusters(COUNTED), *design.notes),
         clusters=None if clusters is None else pilot,
     )
@@ -407,44 +387,3 @@ def heaviness(apart: Floats) -> float:
     cut = int(n / (2 * np.sqrt(n - 4)))
     centre = np.sort(apart)[cut : n - cut].mean()
     return float(n * ((apart - centre) ** 4).sum() / ((apart - apart.mean()) ** 2).sum() ** 2)
-
-
-@dataclass
-class Resampling:
-    """Power by resampling the pilot's differences, moved to the difference that matters."""
-
-    shifted: Floats
-    alpha: float
-    seed: int
-
-    def power(self, n: int) -> float:
-        """Return the fraction of resamples of n queries that reject."""
-        if cannot_reject(n, self.alpha):
-            return 0.0
-        generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([self.seed, 1, n])))
-        critical = special.stdtrit(n - 1, 1 - self.alpha / 2)
-        step = max(1, 2**22 // n)
-        constant = np.ptp(self.shifted) <= ROUNDING
-        hits = 0
-        for start in range(0, RESAMPLES, step):
-            picks = generator.integers(0, len(self.shifted), (min(step, RESAMPLES - start), n))
-            drawn = self.shifted[picks]
-            spread = drawn.std(axis=1, ddof=1)
-            # a few equal differences of a pilot that varies are chance, not certainty
-            rejected = np.abs(drawn.mean(axis=1)) > critical * spread / np.sqrt(n)
-            hits += int((rejected & (constant | (spread > ROUNDING))).sum())
-        return hits / RESAMPLES
-
-    def queries_for(self, power: float, analytic: float) -> float | None:
-        """Return the smallest number of queries with that power; None where it is too large to try."""
-        if analytic > RESAMPLED_LIMIT:
-            return None
-        return smallest(lambda n: self.power(n) >= power, 2, 4 * RESAMPLED_LIMIT)
-
-    def curve(self, effect: float, queries: float) -> tuple[Floats, Floats, Floats]:
-        """Return numbers of queries around the one needed, and their power: of Student's t, and resampled."""
-        middle = min(queries, LIMIT)
-        sizes = np.unique(np.maximum(2, np.rint(np.array([0.25, 0.5, 0.75, 1, 1.5, 2]) * middle)))
-        analytic = np.array([t_power(n, effect, self.alpha) for n in sizes])
-        resampled = [self.power(int(n)) if n <= RESAMPLED_LIMIT else np.nan for n in sizes]
-        return sizes, analytic, np.array(resampled)

@@ -15,8 +15,16 @@ from rankdev._common.work import Progress
 from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.design import COUNTED, Design, Panel
-from rankdev.statistics.flips import Engine, PValue, Sampling, count_extremes, lag_order, most_extremes, open_engine
-from rankdev.statistics.flips.exact import stream_keys
+from rankdev.statistics.flips import (
+    Engine,
+    PValue,
+    Sampling,
+    count_extremes,
+    lag_order,
+    most_extremes,
+    open_engine,
+    stream_keys,
+)
 from rankdev.statistics.paired import fewest_p
 from rankdev.statistics.pairs import Family
 from rankdev.statistics.power_result import Bucket, Power

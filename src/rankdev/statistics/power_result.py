@@ -1,4 +1,4 @@
-"""Results of simulations of power: tables and summaries."""
+"""Results about power: of simulations, and the p-values of all pairs on all queries (discriminative power)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Bools, Floats
+from rankdev._common.result import Result
 from rankdev.errors import UsageError
 from rankdev.statistics.design import OfDrawnQueries
 from rankdev.statistics.inputs import pairs_of
@@ -271,3 +272,117 @@ class Power(OfDrawnQueries):
         if n not in self.sizes:
             raise UsageError("not-a-choice", name="size", value=n, near=None, known=self.sizes)
         return self.sizes.index(n)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DiscriminativePower(Result):
+    """Achieved significance levels: the p-values of all pairs of systems in ascending order, for each measure.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        The table of :meth:`to_polars`.
+    alpha : float
+        Level of the tests.
+    test : str
+        Name of the test.
+    correction : str
+        Correction for multiple comparisons.
+    permutations : int
+        Sign flips that were drawn at random for p-values; 0 where none were.
+    seed : int
+        Seed of the flips.
+    remarks : tuple of str
+        Notes on the tests and the scores.
+
+    See Also
+    --------
+    Significance.discriminative_power : Returns it.
+    """
+
+    display: ClassVar = "rankdev.display.significance"
+
+    frame: pl.DataFrame = field(repr=False)
+    alpha: float
+    test: str
+    correction: str
+    permutations: int
+    seed: int
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("alpha", "test", "correction", "permutations", "seed")
+
+    @property
+    def _unused(self) -> tuple[str, ...]:
+        return () if self.permutations else ("permutations", "seed")
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one row per measure and pair, smallest p first.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, place, a, b, difference, needed (the difference that would just be significant), p.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
+        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> rd.significance(scores).discriminative_power().to_polars()["place"].to_list()
+        [1, 2, 3]
+        """
+        return self.frame
+
+    def summary(self) -> pl.DataFrame:
+        """Return the discriminative power of each measure.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, pairs, significant (their number), fraction, needed (median over pairs of the difference
+            that would just be significant, given how the pair's differences scatter), needed_by_all (the largest,
+            which suffices for every pair).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
+        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> rd.significance(scores).discriminative_power().summary().select("pairs", "significant").row(0)
+        (3, 1)
+        """
+        significant = pl.col("p") <= self.alpha
+        return self.frame.group_by("measure", maintain_order=True).agg(
+            pl.len().alias("pairs"),
+            significant.sum().alias("significant"),
+            significant.mean().alias("fraction"),
+            pl.col("needed").median(),
+            pl.col("needed").max().alias("needed_by_all"),
+        )
+
+    def curve(self, measure: str) -> Floats:
+        """Return the p-values of one measure in ascending order.
+
+        Parameters
+        ----------
+        measure : str
+            Label of the measure.
+
+        Returns
+        -------
+        ndarray
+            One p-value per pair.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
+        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
+        >>> len(rd.significance(scores).discriminative_power().curve("P@5"))
+        3
+        """
+        return self.frame.filter(measure=measure)["p"].to_numpy()

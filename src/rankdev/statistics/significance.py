@@ -19,10 +19,10 @@ from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.assumptions import remarks_on
 from rankdev.statistics.decision import Decision, Verdict, leading, of_losses, refused, verdicts
 from rankdev.statistics.design import Design
-from rankdev.statistics.discrimination import DiscriminativePower
 from rankdev.statistics.inputs import ALL, check_reach
 from rankdev.statistics.paired import CORRECTIONS, USUAL, Tested, adjust, randomization, student
 from rankdev.statistics.pairs import Family, gains
+from rankdev.statistics.power_result import DiscriminativePower
 
 TESTS = ("t", "randomization")
 FAMILIES = ("measure", "all")

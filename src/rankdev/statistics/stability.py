@@ -14,9 +14,9 @@ from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_seed, check_whole
 from rankdev.errors import Note, UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
+from rankdev.statistics.agreement import tau_ap, tau_b
 from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel
-from rankdev.statistics.flips.exact import draw, largest_of, scale_for, stream_keys
-from rankdev.statistics.rank_correlation import tau_ap, tau_b
+from rankdev.statistics.flips import draw, largest_of, scale_for, stream_keys
 from rankdev.statistics.student import at_most, fitting
 
 AT_ONCE = 1 << 23  # numbers held at a time
@@ -40,7 +40,7 @@ class Orders:
 
     @property
     def _step(self) -> int:
-        return max(1, AT_ONCE // max(self.queries, self.systems * self.systems * self.measures))
+        return max(1, AT_ONCE // max(self.queries, 16 * self.systems * self.measures))
 
     def means(self, picks: Ints) -> Floats:
         """Return the means over each row of queries: ``[row, measure, system]``."""

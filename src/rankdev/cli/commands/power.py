@@ -15,7 +15,9 @@ from rankdev.cli.inputs import (
     load_scores,
     read_clusters,
     score_options,
+    segments_option,
     simulation_options,
+    source_options,
 )
 from rankdev.cli.options import refuse_unused, whole_numbers
 from rankdev.cli.outputs import deliver, draw, figure_option, working_progress
@@ -87,7 +89,8 @@ def power_command(
     cls=Command,
     epilog="Example: rankdev plan places.jsonl popular.run blended.run -m RDQ@5 --difference 0.1",
 )
-@score_options
+@source_options
+@segments_option
 @collection_option
 @figure_option
 @click.option("-a", "first", help="The candidate of the pilot. Default: the second of two.")
@@ -112,7 +115,6 @@ def plan_command(
     power: float,
     alpha: float,
     clusters: str | None,
-    seed: int,
     form: str | None,
     output: str | None,
     figure: str | None,
@@ -150,7 +152,6 @@ def plan_command(
         asked |= {
             "difference": difference[0] if difference else None,
             "systems": systems[0] if systems else 2,
-            "seed": seed,
             "clusters": read_clusters(clusters),
         }
         found, report = analyse_segments(scores, segments, lambda part: plan(part, *pair, measure, **asked))

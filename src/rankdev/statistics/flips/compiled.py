@@ -17,8 +17,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from rankdev._common.arrays import Floats, Words
-from rankdev.statistics.flips import Sampling
-from rankdev.statistics.flips.exact import FACTORS, GOLDEN, SHIFTS, draw, largest_of, slack
+from rankdev.statistics.flips import FACTORS, GOLDEN, SHIFTS, Sampling, draw, largest_of, slack
 
 TILE = 16  # columns at a time
 NIBBLES = 16  # groups of 4 queries in a 64-bit word
