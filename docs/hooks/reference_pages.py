@@ -20,8 +20,8 @@ from mkdocs.structure.files import File, Files
 
 import rankdev
 from rankdev import results
-from rankdev.cli import GROUPS, cli
-from rankdev.cli.help import FULL
+from rankdev.cli import GROUPS
+from rankdev.cli.app import FULL, cli
 
 TITLES = {
     "data": "Data and files",

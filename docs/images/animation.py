@@ -56,8 +56,7 @@ def terminal(page: Page, folder: Path) -> list[tuple[Image.Image, int]]:
             page.set_content(TERMINAL.format(f"{shown}{PROMPT}{command[:end]}▌"))
             frames.append((picture(page), 90))
         environment = {**os.environ, "COLUMNS": "90"}
-        dateless = ["--date", ""] if " report " in command else []  # the same picture every day
-        arguments = [sys.executable, "-m", *command.split(), *dateless]
+        arguments = [sys.executable, "-m", *command.split()]
         done = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=True)
         shown += f"{PROMPT}{command}\n{html.escape(done.stdout)}\n"
         page.set_content(TERMINAL.format(f"{shown}{PROMPT}▌"))

@@ -25,14 +25,6 @@ def test_discriminative_power(rankdev, folder):
     assert (folder / "x.svg").exists()
 
 
-def test_plan_of_a_collection(rankdev, folder):
-    asked = ("--difference", "0.1", "--width", "0.2", "--systems", "2", "--systems", "10")
-    found = json.loads(rankdev("plan", "--variance", "0.05", *asked, "--format", "json", "--figure", "x.png").out)
-    assert [(row["method"], row["different"]) for row in found["rows"]] == [("t", 80), ("anova", 158), ("interval", 40)]
-    assert (folder / "x.png").stat().st_size > 1000
-    assert "same, 95%" in rankdev("plan", *THREE, *asked).out
-
-
 def test_several_collections(rankdev, folder):
     for name, runs in (("town", THREE), ("port", (*THREE, "--order", "rank"))):
         assert rankdev("eval", *runs, "-q", "-o", f"{name}.csv").status == 0
@@ -42,8 +34,6 @@ def test_several_collections(rankdev, folder):
     assert found["parameters"]["collections"] == ["town", "port"]
     assert {row["collection"] for row in found["collections"]} == {"town", "port"}
     assert (folder / "x.png").exists()
-    assert json.loads(rankdev("compare", *both, "--pooled", "--format", "json").out)["remarks"]
-    assert "20" in rankdev("plan", *both, "--width", "0.2").out
 
 
 def test_ppi(rankdev, folder):

@@ -8,7 +8,7 @@ import pytest
 from tests.raising import raises
 
 import rankdev as rd
-from rankdev.cli.options import named_runs
+from rankdev.cli.inputs import named
 from rankdev.data.tables import system_name
 from rankdev.errors import UsageError
 
@@ -83,10 +83,10 @@ def test_systems_are_named_after_their_files(path, name):
 
 def test_two_systems_need_two_names():
     with raises("same-system", UsageError, name="a", paths=("x/a.run", "y/a.txt")):
-        named_runs("refs", ["x/a.run", "y/a.txt"], [])
-    assert named_runs("refs", ["x/a.run", "y/a.txt"], ["one", "two"]) == {"one": "x/a.run", "two": "y/a.txt"}
+        named(["x/a.run", "y/a.txt"], [])
+    assert named(["x/a.run", "y/a.txt"], ["one", "two"]) == ["one", "two"]
     with raises("unequal", UsageError, counts=(1, 2)):
-        named_runs("refs", ["x/a.run", "y/a.txt"], ["one"])
+        named(["x/a.run", "y/a.txt"], ["one"])
 
 
 def test_order_options_reach_the_run(rankdev, folder):

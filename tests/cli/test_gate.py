@@ -140,7 +140,6 @@ CHANGES = {
     "ties": (None, ["--ties", "descending"], "--ties"),
     "order": (None, ["--order", "rank"], "--order"),
     "empty": (None, ["--empty", "skip"], "--empty"),
-    "like": (None, ["--like", "trec_eval-10"], "--ties"),
     "collapse": (None, ["--collapse", "#"], "--collapse"),
     "measure": (None, ["-m", "AP@3"], "AP@3"),
     "cutoff": (None, ["-m", "nDCG@2"], "nDCG@2"),

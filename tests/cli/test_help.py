@@ -10,8 +10,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from rankdev.cli import COMMANDS as TABLE
-from rankdev.cli import cli
-from rankdev.cli.help import FULL, RegisteredChoice, SharedOption, topic_of, topics
+from rankdev.cli.app import FULL, RegisteredChoice, SharedOption, cli, topic_of, topics
 from rankdev.judging.collect import GOALS
 
 TOPICS = topics()

@@ -1,6 +1,3 @@
-import json
-from itertools import pairwise
-
 OPTIONS = ["--columns", "item_a=l,item_b=r", "--columns", "winner=said", "--values", "0=first,1=tie,2=second"]
 
 
@@ -49,20 +46,6 @@ def test_rankings_merged_on_the_command_line(rankdev, folder):
     assert (done.status, done.out) == (0, '{"query": "q", "tiers": [["x"], ["y"], ["z"]]}\n')
     tied = rankdev("refs", "merge", "a.json", "b.json", "--method", "borda")
     assert tied.out == '{"query": "q", "tiers": [["x"], ["y", "z"]]}\n'
-
-
-def test_scores_from_judgments_have_their_uncertainty(rankdev, folder):
-    orders = {"q1": "xyz", "q2": "uvw"}
-    rows = [f"{q},{a},{b}" for q, items in orders.items() for a, b in pairwise(items)]
-    (folder / "judged.csv").write_text("\n".join(["query,winner,loser", *rows]))
-    for name, turn in (("good", 1), ("bad", -1)):
-        lists = [(q, k, item) for q, items in orders.items() for k, item in enumerate(items[::turn])]
-        lines = [f"{q} Q0 {item} {k} {9 - k} {name}" for q, k, item in lists]
-        (folder / f"{name}.run").write_text("\n".join(lines) + "\n")
-    asked = ("eval", "judged.csv", "good.run", "bad.run", "-m", "RDQ@3", "--uncertainty")
-    good, bad = json.loads(rankdev(*asked, "--format", "json").out)
-    assert good["low"] < good["high"]  # few answers in agreement with a system do not prove it right
-    assert bad["value"] < good["value"]
 
 
 def test_a_pool_takes_runs_of_one_name_from_several_folders(rankdev, folder):

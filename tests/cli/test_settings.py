@@ -23,7 +23,7 @@ def test_settings_are_what_options_are(rankdev, folder):
     whole = rankdev("gate", "places.jsonl", "nearest.run", *words, "--format", "json")
     assert short.status == whole.status == 3
     assert short.out == whole.out
-    said = "measure = ['RDQ@5', 'AP@5'], references = 'places.jsonl', margin = 0.02"
+    said = "references = 'places.jsonl', measure = ['RDQ@5', 'AP@5'], margin = 0.02"
     assert short.err.startswith(f"rankdev: note: settings of rankdev.toml: {said}")
     assert "settings" not in whole.err
 
@@ -78,6 +78,8 @@ def test_a_project_without_settings_need_not_be_read(rankdev, folder):
         ("margin = 1", "'margin'"),
         ("gate = 3", "[gate] is 3"),
         ("[gate]\nmargni = 1", "did you mean margin?"),
+        ("[gate]\nimport = 'x.py'", "run no code and name no output"),
+        ("[gate]\njunit = 'x.xml'", "run no code and name no output"),
         ("[gate]\nmargin = 'x'", "[gate] margin: 'x'"),
         ("[gate]\nmargin = true", "[gate] margin is True"),
         ("[gate]\nmargin = [1]", "[gate] margin is "),

@@ -4,15 +4,14 @@ import click
 import pytest
 from tests.common.examples import some
 
-from rankdev.cli import COMMANDS, cli
+from rankdev.cli import COMMANDS
+from rankdev.cli.app import cli
 
 SCORED = ["places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5"]
 QUICK = ["--subsamples", "2", "--permutations", "9"]
 CALLS = {
     "compare": [*SCORED, "--test", "randomization", "--permutations", "99"],
     "gate": [*SCORED, "--margin", "0.1"],
-    "leaderboard": [*SCORED, "--test", "randomization", "--permutations", "99"],
-    "table": [*SCORED, "--test", "randomization", "--permutations", "99"],
     "power": [*SCORED, "--sizes", "5", *QUICK],
     "stability": [*SCORED, "--sizes", "5", "--subsamples", "2"],
     "sensitivity": [*SCORED[:3], "-n", "5", "--grid", "alpha=1", *QUICK],

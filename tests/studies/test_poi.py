@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from tests.raising import raises
 
 import rankdev as rd
-from rankdev.cli import cli
+from rankdev.cli.app import cli
 from rankdev.data.tables import runs_in
 from rankdev.measures import parse_all
 from rankdev.studies import poi

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from tests.raising import noted, raises
 
 import rankdev as rd
-from rankdev.cli import cli
+from rankdev.cli.app import cli
 from rankdev.studies import track as track_study
 from rankdev.studies._track_output import save_track_figures, track_report
 from rankdev.studies.track import run_track

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all else that `rankdev --version` needs
 
 __all__ = ["later_step", "name_later_steps", "names_on_use", "pl"]
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
     import polars as pl
 else:
 

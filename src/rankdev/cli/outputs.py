@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -16,56 +17,89 @@ import click
 
 from rankdev._common.files_in_use import announce_output, refusal
 from rankdev._common.work import Progress
-from rankdev.cli.help import RegisteredChoice, SharedOption
+from rankdev.cli.app import Part, RegisteredChoice, option, shared
 from rankdev.cli.terminal import for_command, not_yet_written, write_notes
 from rankdev.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankdev._common.result import Result
     from rankdev.data.references import References
     from rankdev.display.report import Report
 
+PROGRESS_BYTES = 50_000_000
 
-SAFE_CSV = "rankdev.safe_csv"
+
+@dataclass(frozen=True)
+class Output:
+    """Where the result of a command goes: its format, its file, and the file of its figure."""
+
+    form: str | None
+    output: str | None
+    figure: str | None = None
+
+    def deliver(self, report: Report) -> None:
+        """Print a report or write it to the file, in the format asked for."""
+        from rankdev.data.write import writing
+        from rankdev.display.encodings import choose_format
+
+        chosen = choose_format(self.form, self.output)
+        command = click.get_current_context().command
+        closing, remarks = (
+            [for_command(line, command) for line in lines] for lines in (report.closing, report.remarks)
+        )
+        report = replace(report, closing=closing, remarks=remarks)
+        if self.output is not None:
+            with writing(self.output) as stream:
+                for piece in chosen.pieces(report):
+                    stream.write(piece)
+        elif chosen.name == "table":
+            replace(report, remarks=not_yet_written(report.remarks)).print_text(sys.stdout)
+        elif chosen.binary and sys.stdout.isatty():
+            raise UsageError("not-for-terminals", form=chosen.name)
+        else:
+            sys.stdout.buffer.write(chosen.encode(report))
+            sys.stdout.buffer.flush()
+        records = (
+            chosen.name == "json" and not report.command
+        )  # scores are a list of records, without a place for notes
+        write_notes(() if chosen.holds_remarks and not records else report.remarks)
+
+    def show(self, found: Result, report: Report | None = None, drawn: Result | None = None) -> None:
+        """Deliver a result, and draw it where that is asked for; end with status 1 where its data have a problem."""
+        from rankdev.display.dispatch import report_of
+
+        self.deliver(report_of(found) if report is None else report)
+        if self.figure is not None:
+            from rankdev.display.style import save
+
+            save((drawn or found).plot(), self.figure)
+        if getattr(found, "problems", ()):
+            click.get_current_context().exit(1)
 
 
-def file_option(*names: str, check: Callable[[str], object] | None = None, **settings: Any) -> Callable[..., Any]:
-    """Add an option that names a file to write.
+class Written(click.Path):
+    """A file or a folder that a command writes; no file of settings can name it."""
 
-    A file that cannot be written, that another option names too or that ``check`` refuses is an error before any work
-    begins.
+
+def file_option(
+    *names: str, check: str = "", is_shared: bool = False, metavar: str = "FILE", **settings: Any
+) -> click.Option:
+    """Return an option that names a file to write.
+
+    A file that cannot be written, that another option names too or that ``check`` (the path of a function) refuses is
+    an error before any work begins.
     """
 
     def announce(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
-        if path is not None:
-            if check is not None:
-                check(path)
+        if path is not None and not ctx.resilient_parsing:
+            if check:
+                module, _, function = check.partition(":")
+                getattr(import_module(module), function)(path)
             announce_output(path)
         return path
 
-    return click.option(*names, metavar="FILE", type=click.Path(), callback=announce, **settings)
-
-
-def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --format, -o and --safe-csv."""
-    output = file_option(
-        "-o",
-        "--output",
-        cls=SharedOption,
-        check=_check_output,
-        help="Write here instead of to the terminal.",
-    )
-    command = output(safe_csv_option(command))
-    return click.option(
-        "--format",
-        "form",
-        cls=SharedOption,
-        type=RegisteredChoice("rankdev.display.encodings:all_formats"),
-        is_eager=True,  # -o is checked against it
-        help="Default: the format of FILE's extension, else a table.",
-    )(command)
+    make = shared if is_shared else option
+    return make(*names, metavar=metavar, type=Written(), callback=announce, **settings)
 
 
 def _check_output(path: str) -> None:
@@ -75,66 +109,53 @@ def _check_output(path: str) -> None:
     choose_format(click.get_current_context().params.get("form"), path)
 
 
-safe_csv_option = click.option(
-    "--safe-csv",
-    cls=SharedOption,
-    is_flag=True,
-    expose_value=False,
-    callback=lambda ctx, param, value: ctx.meta.update({SAFE_CSV: value}),
-    help="In CSV and TSV, put ' before names that a spreadsheet would run as formulas.",
+def _check_figure(path: str) -> None:
+    """Refuse a figure that could not be drawn."""
+    from rankdev.display.style import check_name
+
+    check_name(path)
+    _check_matplotlib()
+
+
+TABLE, PAGE, REFERENCES = (f"rankdev.data.tables:check_{kind}_name" for kind in ("table", "page", "trec"))
+format_option = shared(
+    "--format",
+    "form",
+    type=RegisteredChoice("rankdev.display.encodings:all_formats"),
+    is_eager=True,  # -o is checked against it
+    help="Default: the format of FILE's extension, else a table.",
 )
+output_option = file_option(
+    "-o",
+    "--output",
+    is_shared=True,
+    check=f"{__name__}:_check_output",
+    help="Write here instead of to the terminal.",
+)
+figure_option = file_option(
+    "--figure", is_shared=True, check=f"{__name__}:_check_figure", help="Also draw it: PNG, SVG or PDF."
+)
+references_option = file_option(
+    "-o", "--output", default="-", check=REFERENCES, help="Default: JSONL on standard output."
+)
+OUTPUT = Part("output", [format_option, output_option], Output)
+DRAWN = Part("output", [format_option, output_option, figure_option], Output)
 
 
-def for_spreadsheets(rows: pl.DataFrame, csv: bool) -> pl.DataFrame:
-    """Escape what a spreadsheet would run as a formula, if --safe-csv asks for it; it is only for CSV and TSV."""
-    from rankdev.data.tables import spreadsheet_safe
-
-    if not click.get_current_context().meta.get(SAFE_CSV):
-        return rows
-    if not csv:
-        raise UsageError("not-needed", name="safe_csv", use="CSV and TSV")
-    return spreadsheet_safe(rows)
-
-
-def table_option(*names: str, **settings: Any) -> Callable[..., Any]:
-    """Add an option that names a table to write."""
-    return file_option(*names, check=_check_table, **settings)
-
-
-def _check_table(path: str) -> None:
-    from rankdev.data.tables import check_table_name
-
-    check_table_name(path)
-
-
-def page_option(**settings: Any) -> Callable[..., Any]:
-    """Add -o for an HTML page."""
-    return file_option("-o", "--output", check=_check_page, **settings)
-
-
-def _check_page(path: str) -> None:
-    from rankdev.data.tables import check_page_name
-
-    check_page_name(path)
-
-
-def encoded_table(rows: pl.DataFrame, path: str) -> bytes:
+def encoded_table(rows: Any, path: str) -> bytes:
     """Encode a table in the format of its file's extension."""
     from rankdev.data.tables import encode_table
-    from rankdev.data.text import plain_suffix
 
-    return encode_table(for_spreadsheets(rows, plain_suffix(path) in (".csv", ".tsv")), path)
-
-
-def _check_references(path: str) -> None:
-    from rankdev.data.tables import check_trec_name
-
-    check_trec_name(path)
+    return encode_table(rows, path)
 
 
-references_option = file_option(
-    "-o", "--output", default="-", check=_check_references, help="Default: JSONL on standard output."
-)
+def write_file(path: str | None, content: bytes) -> None:
+    """Write a file, where it was asked for."""
+    if path is not None:
+        from rankdev.data.write import writing
+
+        with writing(path) as stream:
+            stream.write(content)
 
 
 def write_references(references: References, output: str, tables: Mapping[str, Any] = MappingProxyType({})) -> None:
@@ -150,23 +171,12 @@ def write_references(references: References, output: str, tables: Mapping[str, A
             stream.write(content)
 
 
-def _check_figure(path: str) -> None:
-    """Refuse a figure that could not be drawn."""
-    from rankdev.display.style import check_name
-
-    check_name(path)
-    _check_matplotlib()
+def figures_option(what: str) -> click.Option:
+    """Return --figures, a folder of figures."""
+    return option("--figures", metavar="DIR", type=Written(), callback=_check_figures, help=f"Write {what} there.")
 
 
-figure_option = file_option("--figure", cls=SharedOption, check=_check_figure, help="Also draw it: PNG, SVG or PDF.")
-
-
-def figures_option(what: str) -> Callable[..., Any]:
-    """Add --figures, a folder of figures."""
-    return click.option("--figures", metavar="DIR", callback=check_figures, help=f"Write {what} there.")
-
-
-def check_figures(ctx: click.Context, param: click.Parameter, folder: str | None) -> str | None:
+def _check_figures(ctx: click.Context, param: click.Parameter, folder: str | None) -> str | None:
     """Refuse a folder of figures that could not be made, before any work begins."""
     if folder is not None:
         _check_matplotlib()
@@ -185,66 +195,20 @@ def _check_matplotlib() -> None:
         raise MissingExtraError("matplotlib", "plot", "a figure")
 
 
-def draw(path: str | None, plot: Callable[..., Any], *arguments: Any, **options: Any) -> None:
-    """Draw a figure where one was asked for."""
-    if path is not None:
-        from rankdev.display.style import save
-
-        save(plot(*arguments, **options), path)
-
-
-def deliver(report: Report, form: str | None, output: str | None) -> None:
-    """Print a report or write it to a file, in the format asked for."""
-    from rankdev.data.write import writing
-    from rankdev.display.encodings import choose_format
-
-    chosen = choose_format(form, output)
-    command = click.get_current_context().command
-    closing, remarks = ([for_command(line, command) for line in lines] for lines in (report.closing, report.remarks))
-    rows = for_spreadsheets(report.rows, chosen.name in ("csv", "tsv"))
-    report = replace(report, rows=rows, closing=closing, remarks=remarks)
-    if output is not None:
-        with writing(output) as stream:
-            for piece in chosen.pieces(report):
-                stream.write(piece)
-    elif chosen.name == "table":
-        replace(report, remarks=not_yet_written(report.remarks)).print_text(sys.stdout)
-    elif chosen.binary and sys.stdout.isatty():
-        raise UsageError("not-for-terminals", form=chosen.name)
-    else:
-        sys.stdout.buffer.write(chosen.encode(report))
-        sys.stdout.buffer.flush()
-    records = chosen.name == "json" and not report.command  # scores are a list of records, without a place for notes
-    write_notes(() if chosen.holds_remarks and not records else report.remarks)
-
-
-def end(found: Result) -> None:
-    """End with status 1 where the data have a problem, so that nothing is decided."""
-    if getattr(found, "problems", ()):
-        click.get_current_context().exit(1)
-
-
-PROGRESS_BYTES = 50_000_000
-
-
 @contextmanager
 def reading_progress(paths: Sequence[str]) -> Iterator[Progress | None]:
     """Show a bar on a terminal while large files are read."""
     size = sum(Path(path).stat().st_size for path in paths if path != "-" and Path(path).is_file())
-    if not sys.stderr.isatty() or size < PROGRESS_BYTES:
+    if size < PROGRESS_BYTES:
         yield None
         return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=size)
-        yield lambda done, total, system: bar.update(task, completed=done, total=total, description=system)
+    with working_progress("reading", share_of=size) as progress:
+        yield progress
 
 
 @contextmanager
-def working_progress(title: str = "simulating") -> Iterator[Progress | None]:
-    """Show a bar on a terminal during long work, its cost first; None in a pipe."""
+def working_progress(title: str = "simulating", share_of: float | None = None) -> Iterator[Progress | None]:
+    """Show a bar on a terminal during long work; None in a pipe."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -254,5 +218,5 @@ def working_progress(title: str = "simulating") -> Iterator[Progress | None]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=None)
+        task = bar.add_task(title, total=share_of)
         yield lambda done, total, note: bar.update(task, completed=done, total=total, description=f"{title}: {note}")

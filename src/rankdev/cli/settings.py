@@ -1,11 +1,13 @@
 """Settings: values of options that the command line leaves out, from rankdev.toml or pyproject.toml.
 
 A section per command, and in it a key per option: ``[gate]`` in rankdev.toml, ``[tool.rankdev.gate]`` in
-pyproject.toml. Only files in the current folder count, so that no number changes for a reason out of sight.
+pyproject.toml. Only files in the current folder count, so that no number changes for a reason out of sight. They run no
+code and name no output: whoever sends a pull request may have written them.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from rankdev.cli.help import SETTINGS_FILES as FILES
+from rankdev.cli.app import SETTINGS_FILES as FILES
+from rankdev.cli.outputs import Written
 from rankdev.errors import Note, UsageError, nearest, shown
 
 FOUND = "rankdev.settings"  # name of the file, in the context's meta
@@ -26,13 +29,15 @@ def read_settings(ctx: click.Context, command: str | None) -> dict[str, Any] | N
         raise UsageError("two-settings", names=FILES)
     if not found or not isinstance(ctx.command, click.Group):
         return None
-    name, sections = found[0]
-    _check_sections(sections, ctx.command, ctx, path=name)
-    ctx.meta[FOUND] = name
-    chosen = None if command not in sections or command is None else ctx.command.get_command(ctx, command)
-    if chosen is None or command is None:
-        return None
-    return {command: _checked(name, command, sections[command], chosen, ctx)}
+    ctx.meta[FOUND], sections = found[0]
+    try:
+        _check_sections(sections, ctx.command, ctx)
+        if command is None or command not in sections:
+            return None
+        chosen = ctx.command.get_command(ctx, command)
+        return None if chosen is None else {command: _checked(command, sections[command], chosen, ctx)}
+    except UsageError as error:
+        raise error.at(path=ctx.meta[FOUND]) from None
 
 
 def _section(name: str) -> Mapping[str, Any] | None:
@@ -43,8 +48,6 @@ def _section(name: str) -> Mapping[str, Any] | None:
         return None
     if name == FILES[1] and b"rankdev" not in text:
         return None
-    import tomllib
-
     try:
         content = tomllib.loads(text.decode())
     except ValueError as error:
@@ -58,51 +61,61 @@ def _section(name: str) -> Mapping[str, Any] | None:
     return section
 
 
-def _check_sections(sections: Mapping[str, Any], group: click.Group, ctx: click.Context, **where: str) -> None:
+def _check_sections(sections: Mapping[str, Any], group: click.Group, ctx: click.Context) -> None:
     known = group.list_commands(ctx)
     for key in sections:
         if key not in known:
-            raise UsageError("not-a-section", value=key, near=nearest(key, known), **where)
+            raise UsageError("not-a-section", value=key, near=nearest(key, known))
 
 
-def _checked(file: str, name: str, section: Any, command: click.Command, ctx: click.Context) -> dict[str, Any]:
+def _checked(name: str, section: Any, command: click.Command, ctx: click.Context) -> dict[str, Any]:
     """Check keys and values against the options of a command, or each section against those of a subcommand."""
     if not isinstance(section, Mapping):
-        raise UsageError("bad-value", path=file, name=f"[{name}]", value=section, expected="a section with options")
+        raise UsageError("bad-value", name=f"[{name}]", value=section, expected="a section with options")
     if isinstance(command, click.Group):
-        _check_sections(section, command, ctx, path=file)
+        _check_sections(section, command, ctx)
         return {
-            key: _checked(file, f"{name}.{key}", value, chosen, ctx)
+            key: _checked(f"{name}.{key}", value, chosen, ctx)
             for key, value in section.items()
             if (chosen := command.get_command(ctx, key)) is not None
         }
-    options = {
-        max(entry.opts, key=len).lstrip("-"): entry for entry in command.params if isinstance(entry, click.Option)
-    }
+    options = {_key(entry): entry for entry in command.params if _may_be_set(name, entry)}
     found = {}
     for key, value in section.items():
-        option = options.get(key)
-        if option is None:
-            raise UsageError("not-a-setting", path=file, section=name, value=key, near=nearest(key, options))
-        try:
-            found[str(option.name)] = _value(f"[{name}] {key}", value, option, click.Context(command, parent=ctx))
-        except UsageError as error:
-            raise error.at(path=file) from None
+        if key in map(_key, command.params) and key not in options:
+            raise UsageError("not-for-settings", section=name, value=key)
+        if key not in options:
+            raise UsageError("not-a-setting", section=name, value=key, near=nearest(key, options))
+        found[str(options[key].name)] = _value(
+            f"[{name}] {key}", value, options[key], click.Context(command, parent=ctx)
+        )
     return found
 
 
-def _value(name: str, value: Any, option: click.Option, ctx: click.Context) -> Any:
-    """Check the value of an option; one that may be repeated takes a list too."""
-    if option.multiple:
+def _key(parameter: click.Parameter) -> str:
+    return max(parameter.opts, key=len).lstrip("-")
+
+
+def _may_be_set(command: str, parameter: click.Parameter) -> bool:
+    """Tell whether settings may give a parameter: an option, or the references of a gate."""
+    if isinstance(parameter, click.Argument):
+        return (command, parameter.name) == ("gate", "references")
+    return not isinstance(parameter.type, Written) and _key(parameter) != "import"
+
+
+def _value(name: str, value: Any, parameter: click.Parameter, ctx: click.Context) -> Any:
+    """Check the value of a parameter; one that may be repeated takes a list too."""
+    many, is_flag = getattr(parameter, "multiple", False), bool(getattr(parameter, "is_flag", False))
+    if many:
         value = list(value) if isinstance(value, list) else [value]
-    for one in value if option.multiple else [value]:
-        if isinstance(one, bool) != bool(option.is_flag) or not isinstance(one, str | int | float):
-            expected = "true or false" if option.is_flag else "a text or a number"
+    for one in value if many else [value]:
+        if isinstance(one, bool) != is_flag or not isinstance(one, str | int | float):
+            expected = "true or false" if is_flag else "a text or a number"
             raise UsageError("bad-value", name=name, value=value, expected=expected)
-        if isinstance(option.type, click.Path) and not isinstance(one, str):
+        if isinstance(parameter.type, click.Path) and not isinstance(one, str):
             raise UsageError("bad-value", name=name, value=value, expected="the name of a file")
     try:
-        option.type_cast_value(ctx, value)
+        parameter.type_cast_value(ctx, value)
     except click.BadParameter as error:
         raise UsageError("bad-setting", name=name, why=error.message) from None
     return value
@@ -110,9 +123,14 @@ def _value(name: str, value: Any, option: click.Option, ctx: click.Context) -> A
 
 def note_of(ctx: click.Context) -> list[Note]:
     """State which options of a running command come from a file."""
+    settings: Mapping[str, Any] = ctx.default_map or {}
     taken = [
-        f"{max(entry.opts, key=len).lstrip('-')} = {shown((ctx.default_map or {}).get(str(entry.name)))}"
+        f"{_key(entry)} = {shown(settings[str(entry.name)])}"
         for entry in ctx.command.params
-        if entry.name is not None and ctx.get_parameter_source(entry.name) is ParameterSource.DEFAULT_MAP
+        if entry.name in settings and (isinstance(entry, click.Argument) or _is_settled(ctx, str(entry.name)))
     ]
     return [Note("settings", file=ctx.meta[FOUND], values=taken)] if taken else []
+
+
+def _is_settled(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP

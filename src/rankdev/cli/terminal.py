@@ -1,4 +1,7 @@
-"""Writing to a terminal: narrow alphabets, closed streams, lines that are safe to show."""
+"""Writing to a terminal: narrow alphabets, closed streams, notes that are written once.
+
+Nothing is imported here that ``rankdev --version`` does not need.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ import codecs
 import io
 import os
 import sys
-from collections.abc import Iterable
 
-import click
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-from rankdev.errors import Note, RankdevError, RankdevWarning, printable
+    import click
 
 # how the symbols in our own tables are written on a terminal that lacks them
 _ASCII = {
@@ -25,17 +29,18 @@ _written: set[str] = set()
 
 def for_command(message: object, command: click.Command) -> str:
     """Return what an error, a warning or a note says, with parameters as the options and arguments of a command."""
-    if isinstance(message, RankdevError | RankdevWarning | Note):
-        return message.told({str(one.name): _called(one) for one in command.params})
-    return str(message)
+    from rankdev.errors import Note, RankdevError, RankdevWarning
 
-
-def _called(parameter: click.Parameter) -> str:
-    return max(parameter.opts, key=len) if isinstance(parameter, click.Option) else str(parameter.name).upper()
+    if not isinstance(message, RankdevError | RankdevWarning | Note):
+        return str(message)
+    called = {one.name: max(one.opts, key=len) if one.opts[0].startswith("-") else one.name for one in command.params}
+    return message.told({name: flag if flag != name else name.upper() for name, flag in called.items() if name})
 
 
 def write_line(text: str) -> None:
     """Write one line on standard error."""
+    from rankdev.errors import printable
+
     print(printable(f"rankdev: {text}"), file=sys.stderr, flush=True)
 
 
@@ -48,6 +53,8 @@ def write_once(kind: str, line: str) -> None:
 
 def write_notes(lines: Iterable[str]) -> None:
     """Write notes of the running command on standard error."""
+    import click
+
     for line in lines:
         write_once("note", for_command(line, click.get_current_context().command))
 
@@ -57,13 +64,9 @@ def not_yet_written(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(line for line in lines if line not in _written)
 
 
-def forget_written() -> None:
-    """Start a command: nothing is written yet."""
-    _written.clear()
-
-
 def prepare_streams() -> None:
     """Make standard streams usable whatever they are: no output fails because a character cannot be encoded."""
+    _written.clear()
     _replace_closed()
     codecs.register_error("rankdev", _in_ascii)
     for stream in (sys.stdout, sys.stderr):

@@ -80,7 +80,7 @@ def bounds(
     ties: Ties | None = None,
     **read: Any,
 ) -> Bounds:
-    """Return each score with its unjudged items all nonrelevant, and with each of them as good as can be.
+    """Compute each score with its unjudged items all nonrelevant, and with each of them as good as can be.
 
     An item as good as can be has the highest grade of the collection, or is in the first tier where there are no
     grades; the number of relevant items, the ideal ranks and what the score is divided by follow. Only unjudged items

@@ -139,7 +139,7 @@ def report(
     empty : {"zero", "skip"}
         Score of queries without relevant items.
     margin : float, optional
-        Largest difference that does not matter, as in :func:`rankdev.significance`.
+        Largest difference that does not matter. See :func:`rankdev.significance`.
     power : Power or bool, optional
         Result of :func:`rankdev.power` to show. With True, power is simulated for the page.
     judgments : Preferences, path, table or list of (query, winner, loser), optional
@@ -160,7 +160,7 @@ def report(
     public : bool, default False
         Leave the texts of items out.
     alpha : float, default 0.05
-        Level of the tests; intervals have confidence 1 − alpha.
+        Level of the tests. Intervals have confidence 1 − alpha.
     seed : int, default 0
         Seed of power and uncertainty, and of the sample of queries where a page cannot hold all.
     command : str, optional

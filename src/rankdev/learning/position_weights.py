@@ -65,7 +65,7 @@ class ClickWeights(Result):
     resamples : int
         Bootstrap samples.
     alpha : float
-        Intervals are at level 1 − ``alpha``.
+        Level of the intervals. Their confidence is 1 − alpha.
     seed : int
         Seed of the bootstrap.
     notes : tuple of str
@@ -168,14 +168,15 @@ def weights_from_clicks(
         and propensity; row and column instead of position for a grid. With a column shown, a row holds counts:
         impressions, and how many of them were clicked (or viewed, for ``rates``, which then needs no item).
     method : {"harvesting", "em", "rates"}
-        ``harvesting``: compare positions by items shown at several of them. ``em``: position-based model, fitted by
-        EM. ``rates``: click or view rates as they are, for randomised positions or eye-tracking.
+        How weights are estimated. With ``harvesting``, positions are compared by items shown at several of them. With
+        ``em``, a position-based model is fitted by EM. With ``rates``, click or view rates are taken as they are, for
+        randomised positions or eye-tracking.
     columns : dict of str to str, optional
         Names of columns in the log, such as ``{"clicked": "was_clicked"}``.
     resamples : int, default 200
         Bootstrap samples.
     alpha : float, default 0.05
-        Intervals are at level 1 − ``alpha``.
+        Level of the intervals. Their confidence is 1 − alpha.
     seed : int, default 0
         Seed of the bootstrap.
 

@@ -142,8 +142,8 @@ def agreement(
     measures : sequence of str, optional
         Measures to correlate. Default: all.
     resamples : int, default 0
-        Resamples of the queries, for 95% intervals of τ: τ ± the larger of its distances to the 2.5% and 97.5%
-        quantiles over resamples, cut at ±1. 200 are enough; 0 for no intervals.
+        Resamples of the queries, for intervals of τ. These have 95%: τ ± the larger of its distances to the 2.5% and
+        97.5% quantiles over resamples, cut at ±1. 200 are enough; 0 for no intervals.
     clusters : dict of str to str, optional
         The cluster of each query, as in :func:`significance`. The intervals are then over clusters.
     seed : int, default 0

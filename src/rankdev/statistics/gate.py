@@ -53,7 +53,7 @@ class Gate(Result):
     margin : float
         Loss of the mean that is acceptable.
     alpha : float
-        Intervals have confidence 1 − alpha.
+        Level of the intervals. Their confidence is 1 − alpha.
     problems : tuple of str
         What is wrong with the data, so that nothing is decided.
     remarks : tuple of str
@@ -135,7 +135,7 @@ def gate(
     candidate : str, optional
         The system that may replace it. Default: the only other one.
     margin : float
-        Loss of the mean that is acceptable, in the measures' units.
+        Acceptable loss of the mean. In the measures' units.
     measures : sequence of str, optional
         Measures that must pass. Default: all.
     required : list of str or int
@@ -143,7 +143,7 @@ def gate(
     segments : dict of str to str, or dict of str to list of str, optional
         The segment of each query, or the queries of each segment: none may be worse by more than the margin.
     alpha : float, default 0.05
-        Intervals have confidence 1 − alpha.
+        Level of the intervals. Their confidence is 1 − alpha.
     clusters : dict of str to str, optional
         The cluster of each query, as in :func:`significance`.
 

@@ -119,11 +119,11 @@ def leaderboard(
     measures : sequence of str, optional
         Measures, each with a leaderboard of its own. Default: all.
     test : {"t", "randomization"}
-        See :func:`significance`.
+        Paired test. See :func:`significance`.
     correction : {"holm", "bh", "none"}
-        See :func:`significance`.
+        Correction over the pairs. See :func:`significance`.
     alpha : float, default 0.05
-        Level of the tests; intervals have confidence 1 − alpha.
+        Level of the tests. Intervals have confidence 1 − alpha.
     permutations : int, default 100000
         Sign flips that are drawn.
     seed : int, default 0

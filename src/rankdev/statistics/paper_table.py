@@ -157,13 +157,13 @@ def table(
     baselines : str or sequence of str, optional
         Up to four systems that all others are compared with. Default: all pairs.
     test : {"t", "randomization"}
-        Paired test, as in :func:`significance`.
+        Paired test. See :func:`significance`.
     correction : {"holm", "bh", "none"}
-        Correction for the pairs of each measure.
+        Correction over the pairs. Of each measure.
     alpha : float, default 0.05
         Level of the tests.
     intervals : bool, default False
-        Show the interval of each mean over queries, each by itself.
+        Show the interval of each mean. Over queries, each by itself.
     replicates : dict of str to list of str, optional
         Systems with several runs, such as training with several seeds: show means ± standard deviations over them; the
         tests allow for the variance between runs.

@@ -208,9 +208,9 @@ def plan(
         Scores of the pilot; or scores to estimate the variance from, of one collection or of several by name, which
         may hold different systems.
     a : str, optional
-        The first of two systems to compare.
+        The candidate of two systems to compare. On the command line the default is the later one.
     b : str, optional
-        The second.
+        The baseline of two systems.
     measure : str or sequence of str, optional
         One measure for a pair; for a collection those to plan for, by default all.
     difference : float or sequence of float, optional

@@ -64,13 +64,14 @@ def power(
     scores : Scores, table or path
         Scores of the systems.
     sizes : sequence of int, optional
-        Numbers of queries n. Default: those of the RDQ paper, 25 to 2000; from 5 on where there are fewer than 100.
+        Numbers of queries. Default: 25 to 2000, or from 5. The RDQ paper has the former; from 5 on is for fewer than
+        100 queries.
     measures : sequence of str, optional
         Measures to compare. Default: all.
     subsamples : int, default 300
         Subsamples of each size.
     permutations : int, default 1000
-        Sign flips per test; all flips where there are no more than that.
+        Sign flips per test. All flips where there are no more than that.
     alpha : float, default 0.05
         Level of the tests.
     p_value : {"plus-one", "paper"}
@@ -81,7 +82,7 @@ def power(
     bucket_sizes : sequence of int, optional
         Numbers of queries within buckets. Default: 100, or the largest size below.
     replacement : bool, default False
-        Draw queries with replacement, as new queries would be.
+        Draw queries with replacement. That is as new queries would be.
     clusters : dict of str to str, optional
         The cluster of each query, as in :func:`significance`. Whole clusters are then drawn and flipped, and
         sizes are numbers of clusters.

@@ -40,7 +40,7 @@ class PredictionPowered(Result):
     model_only : int
         Queries that only the model judged.
     alpha : float
-        Intervals have confidence 1 − alpha.
+        Level of the intervals. Their confidence is 1 − alpha.
     remarks : tuple of str
         Notes on the estimates.
 
@@ -134,7 +134,7 @@ def prediction_powered(
     baselines : str or sequence of str, optional
         Compare every other system with these only. Default: all pairs.
     alpha : float, default 0.05
-        Intervals have confidence 1 − alpha.
+        Level of the intervals. Their confidence is 1 − alpha.
 
     Returns
     -------

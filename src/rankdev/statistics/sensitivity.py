@@ -122,7 +122,7 @@ def sensitivity(
     progress: Progress | None = None,
     **read: Any,
 ) -> Sensitivity:
-    """Estimate the median power at ``n`` queries for every combination of a measure's parameters.
+    """Estimate the median power at n queries for every combination of a measure's parameters.
 
     The runs are matched with the references once, and all cells are tested on the same subsamples with the same flips.
 
@@ -133,7 +133,7 @@ def sensitivity(
     runs : dict of str to Run, path, table or dict
         Ranking of each system.
     grid : dict of str to sequence, optional
-        Values of each parameter. Default: the RDQ paper's 25 combinations of alpha and lam.
+        Values of a parameter. Default: the paper's 25. These are combinations of alpha and lam.
     measure : str, default "RDQ@5"
         The measure whose parameters vary.
     n : int, default 100

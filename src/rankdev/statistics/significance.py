@@ -77,7 +77,7 @@ class Significance(PairTests):
     test : {"t", "randomization"}
         The test.
     correction : {"holm", "bh", "none"}
-        Correction for multiple comparisons.
+        Correction over the pairs.
     family : {"measure", "all"}
         Comparisons that are corrected together.
     alpha : float
@@ -356,18 +356,18 @@ def significance(
     baselines : str or sequence of str, optional
         Compare every other system with these only. Default: all pairs, of which the later system is the candidate.
     test : {"t", "randomization"}
-        Paired test: Student's, or the randomization test, which takes all sign flips where at most 20 queries differ
+        Paired test. Student's, or the randomization test, which takes all sign flips where at most 20 queries differ
         and draws ``permutations`` of them otherwise.
     correction : {"holm", "bh", "none"}
-        Correction for multiple comparisons.
+        Correction over the pairs.
     family : {"measure", "all"}
         Correct over the pairs of each measure, or over all measures too.
     margin : float, optional
         Largest difference that does not matter. Choose it before looking at the scores.
     alpha : float, default 0.05
-        Level of the tests; intervals have confidence 1 − alpha.
+        Level of the tests. Intervals have confidence 1 − alpha.
     permutations : int, default 100000
-        Sign flips that are drawn.
+        Sign flips of a randomization test. Default: 100,000.
     seed : int, default 0
         Seed of the flips.
     clusters : dict of str to str, optional

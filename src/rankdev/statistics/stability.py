@@ -254,7 +254,8 @@ def stability(
     scores : Scores, table or path
         Scores of the systems.
     sizes : sequence of int, optional
-        Numbers of queries n. Default: those of the RDQ paper, 25 to 2000; from 5 on where there are fewer than 100.
+        Numbers of queries. Default: 25 to 2000, or from 5. The RDQ paper has the former; from 5 on is for fewer than
+        100 queries.
     measures : sequence of str, optional
         Measures to compare. Default: all.
     subsamples : int, default 300

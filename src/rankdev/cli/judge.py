@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.help import Command, SharedOption
-from rankdev.cli.options import each_once, order_options, read_options, refuse_unused
-from rankdev.cli.outputs import encoded_table, safe_csv_option, table_option
+from rankdev.cli.app import Part, argument, command, option, refuse_unused, shared
+from rankdev.cli.inputs import READING, chosen, each_once
+from rankdev.cli.outputs import TABLE, encoded_table, file_option, write_file
 from rankdev.cli.terminal import write_line, write_notes
 from rankdev.errors import DataError, Note, UsageError, counted, warn
 
 if TYPE_CHECKING:
-    from rankdev.data.options import Order, Ties
     from rankdev.judging.chat import ChatJudge, Usage
     from rankdev.judging.grading import Grading
     from rankdev.judging.items import Items
@@ -35,75 +34,35 @@ TEAM_OPTIONS = ("judges", "gold")
 MODEL_OPTIONS = ("parallel", "budget", "both_orders", "temperature", "max_tokens", "fields")
 
 
-def page_options(command: Any) -> Any:
-    """Add the options of the page, which ``rankdev help judging`` explains."""
-    for option in (
-        click.option("--public-url", cls=SharedOption, metavar="URL", help="Address of a proxy in front of it."),
-        click.option("--guidelines", cls=SharedOption, metavar="FILE", help="What makes an item better."),
-    ):
-        command = option(command)
-    return command
-
-
-def team_options(command: Any) -> Any:
-    """Add the options for several assessors, which ``rankdev help teams`` explains."""
-    for option in (
-        click.option("--gold", cls=SharedOption, metavar="FILE", help="Pairs whose answer is known."),
-        click.option("--judges", cls=SharedOption, metavar="NAME,...", help="A link for each, and none for all."),
-    ):
-        command = option(command)
-    return command
-
-
-def model_options(command: Any) -> Any:
-    """Add the options of --model, which ``rankdev help models`` explains."""
-    for option in (
-        click.option(
-            "--option",
-            "fields",
-            cls=SharedOption,
-            metavar="NAME=VALUE",
-            multiple=True,
-            help="With --model: a field of the requests; repeat.",
-        ),
-        click.option("--max-tokens", cls=SharedOption, type=int, help="With --model: longest reply."),
-        click.option("--temperature", cls=SharedOption, type=float, help="With --model: randomness of replies."),
-        click.option("--both-orders", cls=SharedOption, is_flag=True, help="With --model: ask in both orders."),
-        click.option("--budget", cls=SharedOption, type=int, help="With --model: maximum number of questions."),
-        click.option(
-            "--parallel", cls=SharedOption, default=8, show_default=True, help="With --model: questions at once."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-@click.command(
+@command(
     "judge",
-    cls=Command,
-    epilog="Example: rankdev judge pool.jsonl --db judgments.sqlite",
+    click.Argument(["items"], metavar="ITEMS"),
+    option("--db", "database", metavar="FILE", required=True, help="SQLite file for the judgments."),
+    option("--goal", type=click.Choice(["order", "top"]), default="order", help="Order all (default), or the top."),
+    option("--top", default=5, show_default=True, help="Ranks that count with --goal top."),
+    option("--repeats", default=1, show_default=True, help="Maximum assessors per pair."),
+    option("--error", type=float, help="Accepted fraction of errors. Default .05; top .1."),
+    option("--grades", metavar="SCALE", help="Also grades: 0-3, or bad,fair,good."),
+    option("--query-texts", metavar="FILE", help="A table with query and text, description, ..."),
+    option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 serves the network."),
+    option("--port", default=0, help="Port. Default: the one used last."),
+    option("--no-browser", is_flag=True, help="Do not open the page."),
+    option("--model", nargs=2, metavar="URL NAME", help="Ask a language model: rankdev help models."),
+    option("--check", metavar="NAME", help="Ask people about pairs that this model judged."),
+    shared("--guidelines", metavar="FILE", help="What makes an item better."),
+    shared("--public-url", metavar="URL", help="Address of a proxy in front of it."),
+    shared("--parallel", default=8, show_default=True, help="With --model: questions at once."),
+    shared("--budget", type=int, help="With --model: maximum number of questions."),
+    shared("--both-orders", is_flag=True, help="With --model: ask in both orders."),
+    shared("--temperature", type=float, help="With --model: randomness of replies."),
+    shared("--max-tokens", type=int, help="With --model: longest reply."),
+    shared(
+        "--option", "fields", metavar="NAME=VALUE", multiple=True, help="With --model: a field of the requests; repeat."
+    ),
+    shared("--judges", metavar="NAME,...", help="A link for each, and none for all."),
+    shared("--gold", metavar="FILE", help="Pairs whose answer is known."),
+    example="rankdev judge pool.jsonl --db judgments.sqlite",
 )
-@click.argument("items", metavar="ITEMS")
-@click.option("--db", "database", metavar="FILE", required=True, help="SQLite file for the judgments.")
-@click.option(
-    "--goal",
-    type=click.Choice(["order", "top"]),  # GOALS, which would load NumPy before its threads are set
-    default="order",
-    help="Order all (default), or the top.",
-)
-@click.option("--top", default=5, show_default=True, help="Ranks that count with --goal top.")
-@click.option("--repeats", default=1, show_default=True, help="Maximum assessors per pair.")
-@click.option("--error", type=float, help="Accepted fraction of errors. Default .05; top .1.")
-@click.option("--grades", metavar="SCALE", help="Also grades: 0-3, or bad,fair,good.")
-@click.option("--query-texts", metavar="FILE", help="A table with query and text, description, ...")
-@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 serves the network.")
-@click.option("--port", default=0, help="Port. Default: the one used last.")
-@click.option("--no-browser", is_flag=True, help="Do not open the page.")
-@click.option("--model", nargs=2, metavar="URL NAME", help="Ask a language model: rankdev help models.")
-@click.option("--check", metavar="NAME", help="Ask people about pairs that this model judged.")
-@page_options
-@model_options
-@team_options
 def judge_command(
     items: str,
     database: str,
@@ -267,30 +226,25 @@ def _strategy(pool: Any, *, goal: str, error: float | None, **options: Any) -> A
     return strategy_for(pool, goal, Rule(accepted_error(error, goal)), **options)
 
 
-@click.command(
+@command(
     "pool",
-    cls=Command,
-    epilog="Example: rankdev pool nearest.run popular.run --depth 5 --texts texts.jsonl -o items.jsonl",
+    argument("runs", nargs=-1, required=True, metavar="RUN..."),
+    option("--depth", default=10, show_default=True, help="Items taken from each run."),
+    option("--texts", metavar="FILE", help="A table with item and title, text, url, image, ..."),
+    Part("read", READING, chosen),
+    file_option("-o", "--output", check=TABLE, default="items.jsonl", show_default=True, help="Write the items here."),
+    example="rankdev pool nearest.run popular.run --depth 5 --texts texts.jsonl -o items.jsonl",
 )
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
-@click.option("--depth", default=10, show_default=True, help="Items taken from each run.")
-@click.option("--texts", metavar="FILE", help="A table with item and title, text, url, image, ...")
-@order_options
-@safe_csv_option
-@table_option("-o", "--output", default="items.jsonl", show_default=True, help="Write the items here.")
-def pool_command(runs: tuple[str, ...], depth: int, texts: str | None, order: Order, ties: Ties, output: str) -> None:
+def pool_command(runs: tuple[str, ...], depth: int, texts: str | None, read: dict[str, Any], output: str) -> None:
     """Pool the top items of each query from runs, for rankdev judge.
 
     Assessors see the texts in --texts. If it has a column query, each row is about an item of that query, and may have
     a query_text. Then: rankdev judge items.jsonl --db judgments.sqlite
     """
-    from rankdev.data.write import writing
     from rankdev.judging.pool import pool
 
-    items = pool(dict(zip(runs, runs, strict=True)), depth=depth, texts=texts, order=order, ties=ties, **read_options())
-    content = encoded_table(items, output)
-    with writing(output) as stream:
-        stream.write(content)
+    items = pool(dict(zip(runs, runs, strict=True)), depth=depth, texts=texts, **read)
+    write_file(output, encoded_table(items, output))
     write_line(f"{counted(len(items), 'item')} of {counted(items['query'].n_unique(), 'query')}")
 
 

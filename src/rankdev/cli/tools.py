@@ -1,4 +1,4 @@
-"""The commands about rankdev itself: ``demo``, ``help`` and ``completion``."""
+"""The commands about rankdev itself: ``measures``, ``demo``, ``playground``, ``help`` and ``completion``."""
 
 from __future__ import annotations
 
@@ -6,19 +6,59 @@ import re
 import shlex
 import sys
 import tempfile
+import webbrowser
 from contextlib import chdir
 from importlib.resources import as_file, files
 from pathlib import Path
 from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.help import Command, topics
+from rankdev.cli import COMMANDS
+from rankdev.cli.app import cli, command, option, topics
+from rankdev.cli.inputs import import_option
+from rankdev.cli.outputs import OUTPUT, PAGE, Output, file_option, write_file
 from rankdev.errors import UsageError, nearest
 
+if TYPE_CHECKING:
+    from rankdev.measures import Measure
 
-@click.command("demo", cls=Command, epilog="Example: rankdev demo --save data")
-@click.option("--save", metavar="DIR", help="Copy the data there instead, to try the commands by hand.")
+
+@command("measures", import_option, OUTPUT, example="rankdev measures --format csv")
+def measures_command(output: Output) -> None:
+    """List every measure with its parameters, their defaults and their possible values."""
+    import polars as pl
+
+    from rankdev.display.report import Report
+    from rankdev.measures import REGISTRY, load_installed
+
+    load_installed()
+    table = pl.DataFrame([row for kind in REGISTRY.values() for row in _rows(kind)])
+    output.deliver(Report.of_table(table, prose=("meaning",)))
+
+
+def _rows(kind: type[Measure]) -> list[dict[str, str]]:
+    source = f" ({kind.source})" if kind.source else ""
+    first = {"measure": kind.name, "parameter": "", "default": "", "meaning": f"{kind.meaning()}{source}"}
+    return [first, *({"measure": "", **_row(entry)} for entry in kind.parameters())]
+
+
+def _row(entry: Any) -> dict[str, str]:
+    default = (
+        "" if entry.default is None else f"{entry.default:g}" if isinstance(entry.default, float) else entry.default
+    )
+    rule = {"help": "", "number": None, "choices": (), **entry.metadata}
+    allowed = ", ".join(rule["choices"]) or (rule["number"].text if rule["number"] else "")
+    meaning = f"{rule['help']} ({allowed})" if allowed else rule["help"]
+    return {"parameter": entry.name, "default": str(default), "meaning": meaning}
+
+
+@command(
+    "demo",
+    option("--save", metavar="DIR", help="Copy the data there instead, to try the commands by hand."),
+    example="rankdev demo --save data",
+)
 def demo_command(save: str | None) -> None:
     """Score, explain and compare three systems on built-in data, up to a report on one page.
 
@@ -44,8 +84,6 @@ def demo_command(save: str | None) -> None:
 
 
 def _run(arguments: list[str]) -> None:
-    from rankdev.cli import cli
-
     cli.main(arguments, prog_name=click.get_current_context().find_root().info_name, standalone_mode=False)
 
 
@@ -70,18 +108,37 @@ def _save(folder: Path, target: Path) -> None:
         raise UsageError("cannot-write", path=target, why=error.strerror) from None
 
 
-def _explained() -> list[str]:
-    from rankdev.cli import COMMANDS
+@command(
+    "playground",
+    file_option("-o", "--output", check=PAGE, help="Write the page here (.html) instead of opening it."),
+    example="rankdev playground -o playground.html",
+)
+def playground_command(output: str | None) -> None:
+    """Open a page on which to drag items and weights, and see how RDQ changes and what each position gains.
 
+    The page is one file that works without a network. It begins with a short tour.
+    """
+    from rankdev.html_report.playground import playground
+
+    target = output or str(Path(tempfile.mkdtemp(prefix="rankdev-")) / "playground.html")
+    write_file(target, playground().encode())
+    if output is None:
+        opened = webbrowser.open(Path(target).as_uri())
+        click.echo(target if opened else f"no browser could be opened; the page is {target}")
+
+
+def _explained() -> list[str]:
     return [*topics(), *COMMANDS]
 
 
-@click.command("help", cls=Command, epilog="Example: rankdev help runs")
-@click.argument(
-    "words",
-    nargs=-1,
-    metavar="[TOPIC|COMMAND]",
-    shell_complete=lambda ctx, param, begun: sorted(name for name in {*_explained()} if name.startswith(begun)),
+def _complete(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
+    return sorted(name for name in {*_explained()} if name.startswith(begun))
+
+
+@command(
+    "help",
+    click.Argument(["words"], nargs=-1, metavar="[TOPIC|COMMAND]", shell_complete=_complete),
+    example="rankdev help runs",
 )
 def help_command(words: tuple[str, ...]) -> None:
     """Explain a topic or a command; without one, list the topics."""
@@ -100,13 +157,14 @@ def help_command(words: tuple[str, ...]) -> None:
         raise UsageError("unknown-name", what="topic or command", value=words[0], near=near, see="rankdev help")
 
 
-@click.command("completion", cls=Command, epilog="Example: rankdev completion bash")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@command(
+    "completion",
+    click.Argument(["shell"], type=click.Choice(["bash", "zsh", "fish"])),
+    example="rankdev completion bash",
+)
 def completion_command(shell: str) -> None:
     """Print the completion script, for example: rankdev completion bash >> ~/.bashrc."""
     from click.shell_completion import get_completion_class
-
-    from rankdev.cli import cli
 
     kind = get_completion_class(shell)
     if kind is not None:

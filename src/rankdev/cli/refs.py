@@ -1,0 +1,305 @@
+"""The commands of ``refs``: references from grades, lists, rankings and judgments, and how far assessors agree."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankdev.cli.app import Group, Part, RegisteredChoice, argument, command, option, refuse_unused
+from rankdev.cli.from_function import OWN
+from rankdev.cli.inputs import (
+    chosen,
+    columns_option,
+    import_option,
+    measure_option,
+    named,
+    names_and_values,
+    ranks_option,
+)
+from rankdev.cli.outputs import (
+    OUTPUT,
+    TABLE,
+    Output,
+    encoded_table,
+    file_option,
+    references_option,
+    write_file,
+    write_references,
+)
+from rankdev.cli.terminal import for_command, write_line, write_notes
+from rankdev.errors import UsageError, counted
+
+if TYPE_CHECKING:
+    from rankdev.data.references import References
+    from rankdev.judging.model_check import ModelCheck
+    from rankdev.preferences import Preferences
+
+refs_command = Group(
+    "refs",
+    help="Build references; the extension of the output file determines the format.",
+    epilog="Example: rankdev refs grades qrels.txt -o refs.jsonl",
+)
+TABLES = Part("read", [columns_option, ranks_option], chosen)
+
+
+def write(references: References, output: str) -> None:
+    """Write references, and note how many there are."""
+    write_references(references, output)
+    tiers = counted(int(references.tier_counts.sum()), "tier")
+    empty = references.empty
+    note = f"; {counted(empty, 'query', 'has')} no reference item" if empty else ""
+    write_line(f"{counted(len(references), 'query')}, {counted(len(references.ranks), 'item')} in {tiers}{note}")
+
+
+@command(
+    "grades",
+    argument("file", metavar="INPUT"),
+    references_option,
+    TABLES,
+    group=refs_command,
+    example="rankdev refs grades qrels.txt -o refs.jsonl",
+)
+def grades_command(file: str, output: str, read: dict[str, Any]) -> None:
+    """Make one tier per distinct positive grade.
+
+    INPUT: TREC qrels, a table with the columns query, item, grade, JSON {query: {item: grade}}, or the database of
+    rankdev judge --grades.
+    """
+    from rankdev.data.files import read_grades
+
+    write(read_grades(file, **read), output)
+
+
+@command(
+    "lists",
+    argument("file", metavar="INPUT"),
+    references_option,
+    TABLES,
+    group=refs_command,
+    example="rankdev refs lists blended.run -o refs.jsonl",
+)
+def lists_command(file: str, output: str, read: dict[str, Any]) -> None:
+    """Take strict orders, best item first.
+
+    INPUT: JSON {query: [item, ...]}, JSONL with query and items (or tiers), or any run.
+    """
+    from rankdev.data.files import read_lists
+
+    write(read_lists(file, **read), output)
+
+
+@command(
+    "merge",
+    argument("files", metavar="RANKINGS...", nargs=-1, required=True),
+    references_option,
+    option(
+        "--unranked",
+        type=RegisteredChoice("rankdev.preferences.rankings:UNRANKED"),
+        default="unknown",
+        show_default=True,
+        help="Items missing from a ranking: unknown or last.",
+    ),
+    TABLES,
+    group=refs_command,
+    example="rankdev refs merge nearest.run blended.run -o refs.jsonl",
+)
+def merge_command(files: tuple[str, ...], output: str, unranked: str, read: dict[str, Any]) -> None:
+    """Merge several rankings by the fraction of items that each item beats (Borda).
+
+    RANKINGS: one file per judge or system, each as for 'refs lists'.
+    """
+    from rankdev.data.files import read_lists
+    from rankdev.preferences import merge_rankings
+
+    found = merge_rankings([read_lists(file, **read) for file in files], unranked=unranked)
+    write(found.references, output)
+
+
+def _columns(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str | None] | None:
+    found = names_and_values(",".join(texts), "--columns", may_be_empty=True)
+    return {role: name or None for role, name in found.items()} or None
+
+
+def _values(ctx: click.Context, param: click.Parameter, text: str | None) -> str | dict[str, str | float] | None:
+    if text is None or "=" not in text:
+        return text
+    return {word: _number(meaning) for word, meaning in names_and_values(text, "--values").items()}
+
+
+def _number(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+# what the columns of a file of judgments mean
+JUDGMENTS = Part(
+    "described",
+    [
+        option(
+            "--columns",
+            callback=_columns,
+            multiple=True,
+            metavar="PART=NAME",
+            help="Column names: query=topic,item_a=x,item_b=y,...",
+        ),
+        option("--values", callback=_values, metavar="READING", help="Outcomes: position, graded, 0=first,1=tie,..."),
+    ],
+    dict,
+)
+
+
+def read_judgments(file: str, described: dict[str, Any], items: Any = None) -> Preferences:
+    """Read judgments, and note how they were read."""
+    from rankdev.preferences.files import read_preferences
+
+    judged = read_preferences(file, **described, items=items)
+    write_notes(judged.remarks)
+    return judged
+
+
+@command(
+    "preferences",
+    argument("file", metavar="PREFS"),
+    JUDGMENTS,
+    option("--items", metavar="POOL", help="Items to be judged; lists those without judgments."),
+    references_option,
+    option(
+        "--method",
+        type=RegisteredChoice("rankdev.preferences.strengths:METHODS"),
+        default="bradley-terry",
+        help="bradley-terry (default), crowd-bt, rank-centrality.",
+    ),
+    option(
+        "--position",
+        type=RegisteredChoice("rankdev.preferences.strengths:POSITION"),
+        default="ignore",
+        help="Position bias: ignore (default) or correct.",
+    ),
+    option(
+        "--disconnected",
+        type=RegisteredChoice("rankdev.preferences.strengths:DISCONNECTED"),
+        default="largest",
+        help="Unconnected groups: largest (default), split, error.",
+    ),
+    option(
+        "--rule",
+        type=RegisteredChoice("rankdev.preferences.tiers:RULES"),
+        default="probability",
+        help="probability (default), or strict: trust each answer.",
+    ),
+    option("--probability", default=0.8, show_default=True, help="Probability that separates two tiers."),
+    file_option("--strengths", "strengths_file", check=TABLE, help="Also write strengths and intervals here."),
+    file_option("--workers", "workers_file", check=TABLE, help="Also write each worker's quality here (crowd-bt)."),
+    group=refs_command,
+    example="rankdev refs preferences judgments.csv -o refs.jsonl",
+)
+def preferences_command(
+    file: str,
+    described: dict[str, Any],
+    items: str | None,
+    output: str,
+    strengths_file: str | None,
+    workers_file: str | None,
+    method: str,
+    **options: Any,
+) -> None:
+    """Turn pairwise judgments into references.
+
+    Neighbours in the order of strengths share a rank unless one is better with a probability of at least --probability.
+    If judgments are more likely coin flips than an order, all items of their query are tied.
+
+    PREFS: a table with query, winner, loser, or query, two items and an outcome, and optionally worker and tie; or
+    lines 'topic a b winner'.
+    """
+    from rankdev.data.references import References
+    from rankdev.display.layout import paragraph
+    from rankdev.display.report import screen_width
+    from rankdev.judging.items import read_items
+    from rankdev.preferences import tiers_from_preferences
+
+    if workers_file is not None and method != "crowd-bt":
+        raise UsageError("not-needed", name="workers_file", use="method='crowd-bt'")
+    pool = None if items is None else read_items(items).pool.items
+    found = tiers_from_preferences(read_judgments(file, described, pool), method, **options)
+    tables = {}
+    if strengths_file is not None:
+        tables[strengths_file] = found.to_polars()
+    if workers_file is not None and found.strengths.workers is not None:
+        tables[workers_file] = found.strengths.workers.to_polars()
+    write_references(References.from_tiers(found.tiers), output, tables)
+    called, width = click.get_current_context().command, screen_width(sys.stderr)
+    notes = [note for note in found.remarks if strengths_file is not None or getattr(note, "kind", "") != "few-workers"]
+    for text in (found.conclusion, *(for_command(note, called) for note in notes)):
+        click.echo("\n".join(paragraph(text, width)), err=True)
+
+
+@command(
+    "agreement",
+    argument("file", metavar="PREFS"),
+    JUDGMENTS,
+    file_option("--workers", "workers_file", check=TABLE, help="Also write a row per worker here."),
+    option("--resamples", default=1000, show_default=True, help="Bootstrap samples."),
+    option("--model", metavar="NAME", help="Compare people with this worker, a model."),
+    option("--leave-out", metavar="NAME", multiple=True, help="With --model: exclude this worker too; repeat."),
+    option("--run", "runs", metavar="FILE", multiple=True, help="With --model: a run to score; repeat."),
+    measure_option("With --run: such as RDQ@5; repeat."),
+    import_option,
+    OWN["seed"],
+    OUTPUT,
+    group=refs_command,
+    example="rankdev refs agreement judgments.csv --resamples 50",
+)
+def agreement_command(
+    file: str,
+    described: dict[str, Any],
+    workers_file: str | None,
+    resamples: int,
+    seed: int,
+    output: Output,
+    model: str | None,
+    **asked: Any,
+) -> None:
+    """Measure how far assessors agree.
+
+    That is with each other and with themselves; how far they fit one order, and prefer the first item. PREFS: as for
+    'refs preferences'. With --model, how far a model can be trusted: its agreement with people on the pairs that both
+    judged; with --run, scores by people's judgments, estimated from both.
+    """
+    from rankdev.preferences import judge_agreement
+
+    if model is not None:
+        refuse_unused("workers_file", "resamples", "seed", beside="model")
+        output.show(_checked(file, described, model, **asked))
+        return
+    refuse_unused("leave_out", "runs", "measures", needs="model")
+    judged = read_judgments(file, described)
+    if workers_file is not None and judged.worker is None:
+        raise UsageError("not-needed", name="workers_file", use="judgments with a worker column")
+    found = judge_agreement(judged, resamples=resamples, seed=seed)
+    if workers_file is not None:
+        write_file(workers_file, encoded_table(found.workers, workers_file))
+    output.show(found)
+
+
+def _checked(
+    file: str,
+    described: dict[str, Any],
+    model: str,
+    *,
+    leave_out: tuple[str, ...],
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
+) -> ModelCheck:
+    """Compare a model with people; a database is read by itself, since it knows skipped pairs too."""
+    from rankdev.data.database import is_database
+    from rankdev.judging.model_check import check_model
+
+    if bool(runs) != bool(measures) or len(runs) == 1:
+        raise UsageError("needs-runs")
+    judged = file if is_database(file) and not chosen(**described) else read_judgments(file, described)
+    scored = dict(zip(named(runs, ()), runs, strict=True)) if runs else None
+    return check_model(judged, model, leave_out=leave_out, runs=scored, measures=list(measures) or None)
