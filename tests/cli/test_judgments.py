@@ -39,13 +39,11 @@ def test_agreement_on_the_command_line(rankdev, folder):
 
 
 def test_rankings_merged_on_the_command_line(rankdev, folder):
-    for name, order in (("a", "x y z"), ("b", "x z y"), ("c", "x y z")):
+    for name, order in (("a", "x y z"), ("b", "x z y")):
         items = '", "'.join(order.split())
         (folder / f"{name}.json").write_text(f'{{"q": ["{items}"]}}')
-    done = rankdev("refs", "merge", "a.json", "b.json", "c.json")
-    assert (done.status, done.out) == (0, '{"query": "q", "tiers": [["x"], ["y"], ["z"]]}\n')
-    tied = rankdev("refs", "merge", "a.json", "b.json", "--method", "borda")
-    assert tied.out == '{"query": "q", "tiers": [["x"], ["y", "z"]]}\n'
+    done = rankdev("refs", "merge", "a.json", "b.json")
+    assert (done.status, done.out) == (0, '{"query": "q", "tiers": [["x"], ["y", "z"]]}\n')
 
 
 def test_a_pool_takes_runs_of_one_name_from_several_folders(rankdev, folder):
