@@ -91,8 +91,8 @@ SENTENCES = {
     "empty-zero": "{count:query has of {queries}} no reference item; every system scores 0 there",
     "ideal-below-one": "ideal lists score {ideal:.4f} in {measure}, so score and losses add up to that",
     "left-out": "{runs:runs} {count:row is} left out, because another row of the same query and item counts",
-    "little-order": "the references have little order: {one:query is of {several}} one tier; a reversed ranking would"
-    " score {reversed_score:.2f} ({measure})",
+    "little-order": "the references have little order, which {measure} needs: {share:.0%} of the pairs of items are"
+    " tied, and {one:query is of {several}} one tier",
     "missing": "{runs:runs} {count:query is of {queries}} not in the run; {count:it scores|they score} 0",
     "pooled": "queries are pooled, so large collections dominate: {counts:counts}",
     "tied": "{runs:runs} {count:query is of {queries}} affected by tied scores; ties are broken by {rules:list}",

@@ -10,7 +10,7 @@ def test_explain_gives_its_table_as_json(rankdev):
     found = json.loads(rankdev("explain", "places.jsonl", "nearest.run", "--query", "museums", "--format", "json").out)
     records = found["rows"]
     assert found["parameters"] == {"query": "museums", "measure": "RDQ@10"}
-    assert list(records[0]) == ["position", "item", "rank", "ideal_rank", "weight", "credit", "earned", "lost", "why"]
+    assert list(records[0]) == ["position", "item", "rank", "ideal_rank", "weight", "credit", "gained", "lost", "why"]
     score = rd.score(rd.read_references("places.jsonl")["museums"], rd.read_run("nearest.run")["museums"], "RDQ@10")
     assert sum(record["lost"] for record in records) == pytest.approx(1 - score)
     cut = rankdev("explain", "places.jsonl", "nearest.run", "--query", "museums", "-m", "RDQ@3", "--format", "json").out

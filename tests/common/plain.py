@@ -75,7 +75,7 @@ def ndcg(measure: Any, query: Query) -> float:
         "binary": lambda item: 1,
         "inverse": lambda item: 1 / query.ranks[item],
         "linear": lambda item: tiers - query.ranks[item] + 1,
-    }.get(measure.gains, lambda item: measure.gains.get(query.grades[item], query.grades[item]))
+    }.get(measure.gains, lambda item: dict(measure.gains).get(query.grades[item], query.grades[item]))
 
     def gain(item: str | None) -> float:
         if item not in query.ranks:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.measures import REGISTRY
-from rankdev.measures.graded import GainMap
+from rankdev.measures.graded import gain_map
 from rankdev.measures.rdq import PRESETS
 from tests.common import draws
 from tests.common.claims import CLAIMS, EVERY, claiming
@@ -178,7 +178,7 @@ def test_scaling_the_weights_changes_nothing(weights, factor, penalty, data):
 VALUES = {
     "penalty": st.sampled_from(["m1", "m2"]),
     "gains": st.sampled_from(["native", "binary", "inverse", "linear"])
-    | st.dictionaries(st.floats(0.1, 9), st.floats(0, 1e300), max_size=3).map(GainMap),
+    | st.dictionaries(st.floats(0.1, 9), st.floats(0, 1e300), max_size=3).map(gain_map),
     "dcg": st.sampled_from(["log2", "exp-log2"]),
     "weights": st.sampled_from(sorted(PRESETS))
     | st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=4).map(lambda values: tuple(sorted(values, reverse=True))),

@@ -17,7 +17,8 @@ import rankdev.measures
 from rankdev.data.files import load_references, load_runs
 from rankdev.errors import MeasureError
 from rankdev.evaluation.conventions import CONVENTIONS
-from rankdev.measures import NDCG, RBP, Measure
+from rankdev.measures import Measure
+from rankdev.measures.graded import NDCG, RBP
 from tests.common import plain
 from tests.conformance import programs
 from tests.conformance.cases import Case

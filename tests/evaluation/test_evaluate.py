@@ -1,10 +1,5 @@
 """evaluate: what it takes, what it counts and what it refuses."""
 
-import contextlib
-import itertools
-import os
-import threading
-
 import numpy as np
 import polars as pl
 import pytest
@@ -13,7 +8,6 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import DataError, MeasureError, RankdevWarning, UsageError
-from rankdev.evaluation.evaluate import match_one
 from rankdev.evaluation.join import Known, join
 from tests.common import draws
 from tests.common.examples import examples
@@ -28,15 +22,6 @@ def test_systems_queries_and_measures_keep_their_order():
     assert (scores.systems, scores.queries, scores.measures) == (("b", "a"), ("q1", "q2"), ("RDQ@5", "P@1"))
     assert scores.values.round(4).tolist() == [[[0.5255, 1], [1, 1]], [[1, 1], [0, 0]]]
     assert scores.reference_sizes.tolist() == [2, 2]
-
-
-def test_a_measure_asked_for_twice_is_scored_once():
-    assert rd.evaluate(REFS, {"a": REFS}, ["RDQ@5", "RDQ(alpha=1)@5"]).measures == ("RDQ@5",)
-
-
-def test_the_paper_at_five():
-    scores = rd.evaluate(REFS, {"a": REFS}, "paper@5")
-    assert len(scores.measures) == 13
 
 
 def test_coverage_counts_what_is_missing_on_either_side():
@@ -136,12 +121,7 @@ def test_a_run_that_was_cut_too_shallow(tmp_path):
             rd.evaluate(REFS, {"a": run}, ["RDQ@2", text])
 
 
-def test_runs_are_named():
-    with raises("nameless-runs", UsageError):
-        rd.evaluate(REFS, rd.Run.from_lists(REFS), "RDQ@5")
-
-
-@pytest.mark.parametrize("runs", [[REFS], None, {}, {1: REFS}, {"": REFS}])
+@pytest.mark.parametrize("runs", [[REFS], None, {}, {1: REFS}, {"": REFS}, rd.Run.from_lists(REFS)])
 def test_what_is_no_set_of_runs(runs):
     with pytest.raises((UsageError, DataError)):
         rd.evaluate(REFS, runs, "RDQ@5")
@@ -151,29 +131,6 @@ def test_what_is_no_set_of_runs(runs):
 def test_native_grades_where_there_are_none(text):
     with raises("no-grades", MeasureError, measure=text):
         rd.evaluate(REFS, {"a": REFS}, ["RDQ@5", text])
-
-
-def test_unknown_measures_and_policies():
-    with raises("unknown-measure", MeasureError, name="RPB", near="RBP"):
-        rd.evaluate(REFS, {"a": REFS}, ["RPB@5"])
-    with raises("not-a-choice", UsageError, name="ties", near="ascending"):
-        rd.evaluate(REFS, {"a": {"q1": {"d1": 1}}}, "RDQ@5", ties="acending")
-
-
-def test_an_error_stops_the_reading_of_other_runs(tmp_path):
-    """A run that would be read for ever ends soon after another one turns out to be missing."""
-    endless = tmp_path / "endless.run"
-    os.mkfifo(endless)
-
-    def feed():
-        with contextlib.suppress(BrokenPipeError), open(endless, "wb") as pipe:
-            for i in itertools.count():
-                pipe.write(b"q Q0 d%d 1 1.0 t\n" % i)
-
-    threading.Thread(target=feed, daemon=True).start()
-    runs = {"missing": tmp_path / "missing.run", "endless": endless}
-    with pytest.raises(rd.UsageError, match="there is no such file"):
-        rd.evaluate({"q": ["d1"]}, runs, "RR@5")
 
 
 def test_queries_without_a_reference_item_score_0_and_are_counted():
@@ -190,20 +147,18 @@ def test_queries_without_a_reference_item_score_0_and_are_counted():
 def test_measures_see_which_returned_items_are_nonrelevant(query):
     nonrelevant = {"x0": 0.0, "x1": -1.0}
     graded = {**query.grades, **nonrelevant}
-    match = match_one(rd.Reference.from_grades(graded), query.run)
     with draws.repeats_allowed():
         joined = join(Known.of(rd.References.from_grades({"q": graded})), rd.Run.from_lists({"q": query.run}), ())[0]
     first = {item: position for position, item in reversed(list(enumerate(query.run)))}
     expected = sorted((first[item], grade) for item, grade in nonrelevant.items() if item in first)
-    for found in (match, joined):
-        assert list(zip(found.nonrelevant_position.tolist(), found.nonrelevant_grade.tolist(), strict=True)) == expected
-        assert found.ideals.nonrelevant_sizes.tolist() == [2]
-        assert np.flatnonzero(found.nonrelevant(None)[0]).tolist() == [position for position, _ in expected]
+    assert list(zip(joined.nonrelevant_position.tolist(), joined.nonrelevant_grade.tolist(), strict=True)) == expected
+    assert joined.ideals.nonrelevant_sizes.tolist() == [2]
+    assert np.flatnonzero(joined.nonrelevant(None)[0]).tolist() == [position for position, _ in expected]
 
 
 def test_nonrelevant_items_must_be_known_to_be_asked_for():
     with raises("no-nonrelevant", MeasureError):
-        match_one(rd.Reference.from_list(["d1"]), ["d1"]).nonrelevant(5)
+        rd.score(["d1"], ["d1"], "Judged@5")
 
 
 def test_ties_and_order_apply_to_runs_that_know_their_scores():

@@ -21,7 +21,7 @@ def test_losses_add_up_to_the_rest_of_the_score(query, text):
     positions = explanation.positions
     assert explanation.score == rd.score(rd.Reference(query.ranks), query.run, text)
     assert sum(entry.lost for entry in positions) == pytest.approx(1 - explanation.score, abs=1e-12)
-    assert sum(entry.earned for entry in positions) == pytest.approx(explanation.score, abs=1e-12)
+    assert sum(entry.gained for entry in positions) == pytest.approx(explanation.score, abs=1e-12)
     causes = explanation.retrieval_loss + explanation.cutoff_loss + explanation.ordering_loss
     assert causes == pytest.approx(1 - explanation.score, abs=1e-12)
 
@@ -43,12 +43,12 @@ def test_why_names_the_cause_of_every_loss(query, text, judged):
         assert entry.why == (expected if abs(entry.lost) > 1e-12 else "")
 
 
-def test_a_repeat_that_would_count_too_early_leaves_its_position_empty():
+def test_a_repeat_leaves_its_position_empty():
     explanation = rd.explain(["d0", "d3"], ["d3", "d3"], k=2)
     assert explanation.best_order == ("(empty)", "d3")
     assert rd.score(["d0", "d3"], explanation.best_order, "RDQ@2") == explanation.best_score == pytest.approx(0.9 / 1.9)
-    assert rd.explain(["d0", "d3"], ["d3", "d3", "x"], k=3).best_order == ("x", "d3", "d3")
-    assert _filled(["a", "b", "a", "b"], {0: "a", 3: "b"}) == ("a", "(empty)", "a", "b")
+    assert rd.explain(["d0", "d3"], ["d3", "d3", "x"], k=3).best_order == ("x", "d3", "(empty)")
+    assert _filled(["a", "b", "a", "b"], {0: "a", 3: "b"}) == ("a", "(empty)", "(empty)", "b")
 
 
 SUMS = [
@@ -71,7 +71,7 @@ def test_other_measures_are_taken_apart_too(query, text):
     explanation = rd.explain(reference, query.run, measure=text)
     positions = explanation.positions
     assert explanation.score == pytest.approx(rd.score(reference, query.run, text), abs=1e-12)
-    assert sum(entry.earned for entry in positions) == pytest.approx(explanation.score, abs=1e-12)
+    assert sum(entry.gained for entry in positions) == pytest.approx(explanation.score, abs=1e-12)
     lost = sum(entry.lost for entry in positions)
     assert lost == pytest.approx(explanation.ideal_score - explanation.score, abs=1e-12)
     causes = explanation.retrieval_loss + explanation.cutoff_loss + explanation.ordering_loss
@@ -81,7 +81,7 @@ def test_other_measures_are_taken_apart_too(query, text):
 
 def test_shares_of_average_precision_by_hand():
     explanation = rd.explain(["a", "b"], ["a", "x", "b"], measure="AP@5")
-    assert [entry.earned for entry in explanation.positions] == pytest.approx([1 / 2, 0, 2 / 3 / 2])
+    assert [entry.gained for entry in explanation.positions] == pytest.approx([1 / 2, 0, 2 / 3 / 2])
     assert [entry.lost for entry in explanation.positions] == pytest.approx([0, 1 / 2, -1 / 3])
 
 

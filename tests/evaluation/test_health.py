@@ -5,8 +5,7 @@ import warnings
 import pytest
 
 import rankdev as rd
-from rankdev.evaluation.coverage import problems
-from rankdev.evaluation.health import health
+from rankdev.evaluation.coverage import health, problems
 from tests.raising import noted
 
 LISTS = {f"q{i}": ["a", "b", "c", "d"] for i in range(20)}
@@ -111,3 +110,26 @@ def test_order_counts_where_the_measure_looks_at_it():
     assert checked(some)[0]["Order of the references"].value == "little"
     graded = rd.References.from_grades({query: dict.fromkeys(items, 1) for query, items in LISTS.items()})
     assert checked(graded)[0]["Order of the references"].level == "good"  # a set is a set
+
+
+STRICT, ONE, TWO = [["a"], ["b"], ["c"], ["d"]], [["a", "b", "c", "d"]], [["a", "b", "c"], ["d"]]
+
+
+@pytest.mark.parametrize(
+    ("tiers", "measure", "share", "one"),
+    [
+        ([ONE, ONE, STRICT], "RDQ@5", 2 / 3, 2),
+        ([TWO, TWO], "Compat@5", 3 / 6, 0),
+        ([STRICT, STRICT, STRICT, ONE], "RDQ@5", None, None),
+        ([ONE], "P@5", None, None),
+        ([ONE], "nDCG(gains=binary)@5", None, None),
+        ([[["a"]]], "RDQ@5", None, None),
+    ],
+)
+def test_little_order_is_noted_where_a_measure_needs_order(tiers, measure, share, one):
+    references = rd.References.from_tiers({f"q{i}": tier for i, tier in enumerate(tiers)})
+    remarks = rd.evaluate(references, {"s": {"q0": ["a"]}}, measure).remarks
+    found = [note for note in remarks if note.kind == "little-order"]
+    assert len(found) == (share is not None)
+    for note in found:
+        assert (note.fields["share"], note.fields["one"]) == (pytest.approx(share), one)

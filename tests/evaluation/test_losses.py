@@ -52,8 +52,9 @@ def best(measure, query, items):
 
 def ideal(measure, query):
     everything = [*query.ranks, *query.nonrelevant]
-    if isinstance(getattr(measure, "gains", None), dict | rd.measures.graded.GainMap):
-        everything.sort(key=lambda item: -measure.gains.get(query.grades.get(item, 0), query.grades.get(item, 0)))
+    if isinstance(getattr(measure, "gains", None), tuple):
+        gains = dict(measure.gains)
+        everything.sort(key=lambda item: -gains.get(query.grades.get(item, 0), query.grades.get(item, 0)))
     return plain.score(measure, Query(query.ranks, everything, query.grades, query.nonrelevant))
 
 

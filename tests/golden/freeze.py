@@ -162,7 +162,7 @@ def score():
 
 @frozen()
 def explain():
-    names = "position item rank ideal_rank weight credit earned lost"
+    names = "position item rank ideal_rank weight credit gained lost"
     for query, reference in demo_references().items():
         for system, run in demo_runs().items():
             yield f"{query} {system}", columns(rd.explain(reference, list(run[query]), k=5), names)

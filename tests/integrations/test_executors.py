@@ -19,7 +19,7 @@ from rankdev.integrations import _executors as executors
 from rankdev.integrations._executors import Task, as_batches, whole_queries
 
 MEASURES = [*EVERY, "RBP(p=0.8,gains=graded)@5"]  # which depends on the highest grade of all queries
-AVERAGED = [text for text in MEASURES if REGISTRY[rd.parse(text).name].averages_ties]
+AVERAGED = [text for text in MEASURES if REGISTRY[rd.parse(text).name].averages_ties and "judged_only" not in text]
 
 
 def simulated(seed, queries=12):

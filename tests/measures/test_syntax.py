@@ -5,9 +5,8 @@ import pytest
 import rankdev as rd
 from rankdev import MeasureError
 from rankdev.measures import parse_all
-from rankdev.measures.correlation import Rho, Tau
 from rankdev.measures.graded import ERR, NDCG, RBP
-from rankdev.measures.overlap import Compat
+from rankdev.measures.orders import Compat, Rho, Tau
 from rankdev.measures.precision import AP, RR, P, R
 from rankdev.measures.rdq import RDQ
 from tests.raising import raises

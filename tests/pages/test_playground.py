@@ -79,7 +79,7 @@ def test_its_arithmetic_is_that_of_the_library(opened):
         assert found[:7] == pytest.approx(expected, abs=1e-12)
         for row, entry in zip(found[7], explained.positions, strict=True):
             assert row[:3] == [entry.item, entry.rank, entry.ideal_rank]
-            assert row[3:7] == pytest.approx([entry.weight, entry.credit, entry.earned, entry.lost], abs=1e-12)
+            assert row[3:7] == pytest.approx([entry.weight, entry.credit, entry.gained, entry.lost], abs=1e-12)
             assert row[7] == entry.why or abs(entry.lost) < 1e-12
 
 

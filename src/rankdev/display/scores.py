@@ -156,12 +156,12 @@ NAMED = 8  # systems or items that a line names
 def explanation_report(found: Explanation, *, query: str = "") -> Report:
     """Show position by position what was gained and lost, what was not returned and what would be the best order."""
     rows = found.to_polars()
-    top = max(max(entry.weight, entry.earned) for entry in found.positions)
+    top = max(max(entry.weight, entry.gained) for entry in found.positions) or 1.0
     bars = {entry.position: Cell(_bar(entry, top), "bar") for entry in found.positions}
     frame = rows.select(
         pl.col("position").alias("pos"),
         pl.col("item").fill_null("(empty)"),
-        "rank",
+        *(name for name in ("rank", "grade") if name in rows.columns),
         pl.col("ideal_rank").alias("ideal"),
         pl.col("position").alias("gained ▇ of ░"),
         "lost",
@@ -198,7 +198,7 @@ def explanations_report(both: Mapping[str, Explanation], query: str) -> Report:
     columns: dict[str, list[Any]] = {"pos": list(range(1, max(len(one.positions), len(other.positions)) + 1))}
     for name, found in both.items():
         blank = len(columns["pos"]) - len(found.positions)
-        for column, part in (("item", "item"), ("rank", "rank"), ("gained", "earned")):
+        for column, part in (("item", "item"), ("rank", "rank"), ("gained", "gained")):
             values = [getattr(entry, part) for entry in found.positions] + [None] * blank
             columns[f"{name} {column}" if column == "item" else f"{column} {'ab'[name == b]}"] = values
     frame = pl.DataFrame(columns, infer_schema_length=None, strict=False)
@@ -240,8 +240,8 @@ def _closing(found: Explanation) -> list[str]:
 
 
 def _bar(entry: Position, top: float) -> str:
-    earned = entry.weight * entry.credit or entry.earned
-    length = max(1, round(BAR * max(entry.weight, earned) / top))
+    gained = entry.weight * entry.credit or entry.gained
+    length = max(1, round(BAR * max(entry.weight, gained) / top)) if max(entry.weight, gained) > 0 else 0
     full = round(length * entry.credit) if entry.weight else length
     return "▇" * full + "░" * (length - full)
 

@@ -1,19 +1,20 @@
-"""How runs and references match: what is missing on either side, where ties decide, and what is too wrong to decide."""
+"""How runs and references match: what is missing, unjudged, tied or repeated, and what is too wrong to decide."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from unicodedata import normalize
 
 import numpy as np
 
-from rankdev._common.arrays import Bools, Ints
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.data import ids
 from rankdev.data.ids import Ids, folded
-from rankdev.errors import DataError, Note
+from rankdev.errors import Note, counted, printable
+from rankdev.measures.base import Measure
 
 if TYPE_CHECKING:
     from rankdev.data.references import References
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 FEW = 3  # queries: on fewer, a run may well return no relevant item
 ANSWERED = 0.5  # of the queries
 UNJUDGED = 0.9  # of the items looked at
+MANY_UNJUDGED = 0.1
+MANY_TIED = 0.5  # of the pairs of items of a query
 SHALLOW = 5  # positions: in fewer, a run may well return no relevant item
 STRANGERS = 1000  # ids of a run that are compared with those of the references
 ALIKE: dict[str, Callable[[str], str]] = {  # what ids may differ by, and what makes them the same
@@ -32,6 +35,9 @@ ALIKE: dict[str, Callable[[str], str]] = {  # what ids may differ by, and what m
     "what stands before the last '/', ':' or '#'": lambda name: re.sub(r"^.*[/:#]", "", name),
     "what stands after the last '.'": lambda name: re.sub(r"\.\w+$", "", name),
 }
+
+
+Level = Literal["good", "unknown", "caution", "problem"]
 
 
 @dataclass(frozen=True)
@@ -106,24 +112,18 @@ def for_measures(coverage: Coverage, measures: Sequence[str]) -> Coverage:
     return replace(coverage, tied=max(kept.values(), default=0), tied_by=kept)
 
 
-def check_coverage(coverage: Sequence[Coverage]) -> None:
-    """Refuse runs that lack queries of the references, or have more."""
-    for note in coverage_remarks([replace(entry, tied=0, left_out=0) for entry in coverage]):
-        raise DataError(note.kind, **note.fields)
-
-
 def coverage_remarks(coverage: Sequence[Coverage]) -> Iterator[Note]:
     """Yield notes on what the runs lack, what they have in excess, and where ties decide; one for all systems."""
-    for kind, counted in (
+    for kind, count in (
         ("left-out", "left_out"),
         ("missing", "missing"),
         ("unreferenced", "unreferenced"),
         ("tied", "decided"),
         ("tied-means", "averaged"),
     ):
-        concerned = [entry for entry in coverage if getattr(entry, counted)]
+        concerned = [entry for entry in coverage if getattr(entry, count)]
         rules = sorted({entry.ties for entry in concerned})
-        counts = {entry.system: getattr(entry, counted) for entry in concerned}
+        counts = {entry.system: getattr(entry, count) for entry in concerned}
         yield from _of_runs(kind, counts, coverage[0].queries if coverage else 0, rules=rules)
 
 
@@ -254,3 +254,123 @@ def difference(one: str, other: str) -> str:
     if one.lower() == other.lower():
         return "case"
     return "blanks" if "".join(one.split()) == "".join(other.split()) else "case, blanks or Unicode form"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at: what it is, how it is, a number or a few words, and a sentence."""
+
+    name: str
+    level: Level
+    value: str
+    text: str
+
+
+def health(
+    references: References, runs: Mapping[str, Run], scores: Scores, measures: Sequence[Measure]
+) -> list[list[Check]]:
+    """Check the data of a comparison, for each of the measures."""
+    wrong = {note.kind for note in problems(scores)}
+    shared = [_unjudged(scores, "mostly-unjudged" in wrong), _repeated(runs, scores)]
+    unmatched, empty = [*_unmatched(scores, "no-relevant-item" in wrong)], [*_empty(scores)]
+    found = []
+    for measure in measures:
+        coverage = [for_measures(entry, [str(measure)]) for entry in scores.coverage]
+        notes = {note.kind: note for note in coverage_remarks(coverage)}
+        missing = _in_runs("Queries missing from runs", notes.get("missing"), "Every run answers every query.")
+        if "few-answered" in wrong:
+            missing = Check(missing.name, "problem", missing.value, missing.text)
+        tied = _in_runs("Tied scores", notes.get("tied"), "No tie affects a score.")
+        if "tied" not in notes and "tied-means" in notes:
+            tied = Check(tied.name, "good", "averaged", f"{notes['tied-means']}.")
+        found.append([missing, *unmatched, tied, *shared, _order(references, measure), *empty])
+    return found
+
+
+def _in_runs(name: str, note: Note | None, none: str) -> Check:
+    """State in how many queries something is so, and in how many runs."""
+    if note is None:
+        return Check(name, "good", "none", none)
+    count, queries, runs = (note.fields[field] for field in ("count", "queries", "runs"))
+    several = f", {counted(len(runs), 'run')}" if len(runs) > 1 else ""
+    return Check(name, "caution", f"{count:,} of {queries:,}{several}", f"{note}.")
+
+
+def _unmatched(scores: Scores, problem: bool) -> Iterator[Check]:
+    notes = [note for entry in scores.coverage if (note := strange_ids(entry))]
+    if notes:
+        value = f"{len(notes):,} of {len(scores.coverage):,}"
+        yield Check("Runs without a relevant item", "problem" if problem else "caution", value, f"{notes[0]}.")
+
+
+def _unjudged(scores: Scores, problem: bool) -> Check:
+    name = "Unjudged items"
+    known = [entry for entry in scores.coverage if entry.looked_at]
+    if not known:
+        return Check(
+            name, "unknown", "unknown", "The references list relevant items only; all others count as nonrelevant."
+        )
+    worst = max(known, key=lambda entry: entry.unjudged / entry.looked_at)
+    share = worst.unjudged / worst.looked_at
+    if share < 0.0005:
+        return Check(name, "good", "none", "Every item looked at was judged.")
+    level: Level = "problem" if problem else "caution" if share >= MANY_UNJUDGED else "good"
+    value = f"{share:.1%}{' at most' if len(known) > 1 else ''}"
+    note = Note("unjudged-items", system=worst.system, share=share, depth=worst.depth)
+    return Check(name, level, value, f"{note}.")
+
+
+def _repeated(runs: Mapping[str, Run], scores: Scores) -> Check:
+    left = {entry.system: entry.left_out for entry in scores.coverage}
+    repeated = {
+        name: left.get(name, 0) + (0 if run.repeats is None else int(run.repeats.sum())) for name, run in runs.items()
+    }
+    having = [(printable(name), count) for name, count in repeated.items() if count]
+    if not having:
+        return Check("Repeated items", "good", "none", "No run returns an item twice for a query.")
+    note = Note("counted-once", counts=having)
+    return Check("Repeated items", "caution", f"{sum(count for _, count in having):,}", f"{note}.")
+
+
+def _order(references: References, measure: Measure) -> Check:
+    name = "Order of the references"
+    for note in order_notes(references, [measure]):
+        return Check(name, "caution", "none" if note.fields["one"] == note.fields["several"] else "little", f"{note}.")
+    if references.grades is not None:
+        grades = counted(int(references.tier_counts.max(initial=0)), "grade")
+        return Check(name, "good", grades, "The references are graded.")
+    return Check(name, "good", "enough", "Fewer than half of the pairs of items are tied.")
+
+
+def _empty(scores: Scores) -> Iterator[Check]:
+    for note in empty_remarks(scores.coverage, "zero", scores.reference_sizes):
+        value = f"{note.fields['count']:,} of {note.fields['queries']:,}"
+        yield Check("Queries without a relevant item", "caution", value, f"{note}.")
+
+
+def order_notes(references: References, measures: Sequence[object]) -> tuple[Note, ...]:
+    """Note where references that were not made from grades have little order, for the first measure that looks at it.
+
+    Grades are few by nature, and a set of relevant items is a set. But an order that was asked for and did not come
+    out, as where pairs were judged too rarely, would go unnoticed: every ranking of one tier is perfect.
+    """
+    concerned = [measure for measure in measures if isinstance(measure, Measure) and measure.ordinal]
+    several = references.sizes > 1
+    if references.grades is not None or not concerned or not several.any():
+        return ()
+    share = float(_tied(references)[several].mean())
+    if share < MANY_TIED:
+        return ()
+    one = int((several & (references.tier_counts == 1)).sum())
+    return (Note("little-order", measure=str(concerned[0]), share=share, one=one, several=int(several.sum())),)
+
+
+def _tied(references: References) -> Floats:
+    """Fraction of the pairs of items of each query that are tied."""
+    starts = np.diff(references.ranks, prepend=0) != 0
+    starts[references.offsets[:-1][references.sizes > 0]] = True
+    at = np.flatnonzero(starts)
+    length = np.diff(np.append(at, len(references.ranks)))
+    query = np.searchsorted(references.offsets, at, side="right") - 1
+    tied = np.bincount(query, length * (length - 1.0), len(references.sizes))
+    return np.asarray(tied / np.maximum(references.sizes * (references.sizes - 1.0), 1.0))

@@ -9,28 +9,24 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, is_list
-from rankdev._common.files_in_use import is_special
-from rankdev._common.ids import as_id
 from rankdev._common.work import Progress
 from rankdev.data.files import Faults, located, named_systems, references_of, run_of, watched
 from rankdev.data.options import PLAIN, Duplicates, Order, Ranks, ReadOptions, Ties, tell
 from rankdev.data.reference import Reference
-from rankdev.data.references import ReferencesLike
-from rankdev.data.run import Run, RunLike, RunsLike
+from rankdev.data.references import References, ReferencesLike
+from rankdev.data.run import Run, RunsLike
 from rankdev.errors import DataError, Note
 from rankdev.evaluation.conventions import check_grades, follow
-from rankdev.evaluation.coverage import Coverage, check_coverage
-from rankdev.evaluation.health import order_notes
-from rankdev.evaluation.join import Known, Scorer, check_averages, deepest, join, score_matches
+from rankdev.evaluation.coverage import Coverage, coverage_remarks, order_notes
+from rankdev.evaluation.join import Known, Scorer, check_averages, deepest, join, score_match
 from rankdev.evaluation.scores import Scores
 from rankdev.measures import Match, Measure, parse, parse_all
 from rankdev.measures.base import MeasureLike
-from rankdev.measures.match import Ideals
 from rankdev.measures.syntax import info_of
 
 Empty = Literal["zero", "skip"]
-SYSTEMS_TOGETHER, QUERIES_TOGETHER = 64, 10_000  # small runs are scored together, until there are so many
 
 
 def evaluate(
@@ -128,46 +124,39 @@ def evaluate_all(
     read = replace(read, depth=deepest(wanted))
     systems = named_systems(runs, read)
     faults, known = Faults(), None
-    notes: list[Note] = []
+    notes, coverage, values = list[Note](), list[Coverage](), list[Floats]()
     with faults.noted():
         found = references_of(references, read)
-        notes += _new_notes(found.notes, found is references, read, {"role": "references"})
+        notes += found.notes if read.strict or found is not references else ()
         if like is not None:
             check_grades(like, found)
         known = Known.of(found, skip_empty=empty == "skip")
-    values, coverage, waiting = [], list[Coverage](), list[Match]()
     for system, source, watch in watched(systems, progress):
-        if faults and not _is_worth_reading(source):
-            continue
         with faults.noted():
             run = run_of(system, source, read, watch)
-            where = {"path": str(source)} if isinstance(source, str | Path) else {"system": system}
-            notes += _new_notes(run.notes, run is source, read, where)
+            notes += run.notes if read.strict or run is not source else ()
             if known is None:
                 continue
+            where = {"path": str(source)} if isinstance(source, str | Path) else {"system": system}
             with located(**where):
                 match, met, noticed = join(known, run, wanted)
-            notes += _new_notes([note.at(**where) for note in noticed], False, read, where)
-            waiting.append(match)
+            notes += [note.at(**where) for note in noticed]
             coverage.append(replace(met, system=system))
-            del run
-        together = 0 if known is None else len(waiting) * len(known.references)
-        if not faults and (len(waiting) >= SYSTEMS_TOGETHER or together > QUERIES_TOGETHER):
-            values.append(score_matches(waiting, wanted))
-            waiting.clear()
+            if not faults:
+                values.append(score_match(match, wanted))
+            del run, match
     faults.check()
     assert known is not None
-    if waiting:
-        values.append(score_matches(waiting, wanted))
     read.check_met()
-    tell([*notes, *read.notes])
+    notes += read.notes
     if read.strict:
-        check_coverage(coverage)
+        refuse([*notes, *coverage_remarks([replace(entry, tied=0, left_out=0) for entry in coverage])])
+    tell(notes)
     return Scores(
         tuple(systems),
         tuple(known.references.queries),
         tuple(str(measure) for measure in wanted),
-        np.concatenate(values),
+        np.stack(values),
         reference_sizes=known.references.sizes,
         coverage=tuple(coverage),
         order=read.order,
@@ -179,16 +168,10 @@ def evaluate_all(
     )
 
 
-def _new_notes(notes: Iterable[Note], known: bool, read: ReadOptions, where: Mapping[str, str]) -> list[Note]:
-    """Return notes that the user has not seen; strict calls refuse all."""
-    for note in notes if read.strict else ():
-        raise DataError(note.kind, **note.fields).at(**where)
-    return [] if known else list(notes)
-
-
-def _is_worth_reading(source: RunLike) -> bool:
-    """Tell whether an input is read for what is wrong there, once another one is wrong: a pipe may never end."""
-    return not isinstance(source, str | Path) or not (str(source) == "-" or is_special(source))
+def refuse(notes: Iterable[Note]) -> None:
+    """Raise the first of the notes as an error."""
+    for note in notes:
+        raise DataError(note.kind, **note.fields)
 
 
 def score(reference: Any, ranking: Iterable[Any], measure: str | Measure = "RDQ@10") -> float:
@@ -213,40 +196,22 @@ def score(reference: Any, ranking: Iterable[Any], measure: str | Measure = "RDQ@
     >>> score(["d1", "d2"], ["d2", "d1"], "AP@5"), round(score(["d1", "d2"], ["d2", "d1"]), 4)
     (1.0, 0.5255)
     """
-    return float(parse(measure).score(match_one(Reference.of(reference), items_of(ranking)))[0])
+    return float(parse(measure).score(matched(Reference.of(reference), ranked(ranking)))[0])
 
 
-def match_one(reference: Reference, ranking: Sequence[str]) -> Match:
-    """Match one ranking with its reference: first occurrences of reference items."""
-    place = {item: i for i, item in enumerate(reference)}
-    first = {item: position for position, item in reversed(list(enumerate(ranking)))}
-    hits = sorted((position, place[item]) for item, position in first.items() if item in place)
-    nonrelevant = reference.nonrelevant or {}
-    judged = sorted((position, nonrelevant[item]) for item, position in first.items() if item in nonrelevant)
-    known = reference.nonrelevant is not None
-    ideals = Ideals(
-        np.array([0, len(reference)]),
-        np.array(list(reference.values()), np.int64),
-        None if reference.grades is None else np.array([reference.grades[item] for item in reference]),
-        np.array([0, len(nonrelevant)]) if known else None,
-        np.array(list(nonrelevant.values()), np.float64) if known else None,
-    )
-    return Match(
-        ideals,
-        np.zeros(len(hits), np.int64),
-        np.array([position for position, _ in hits], np.int64),
-        np.array([index for _, index in hits], np.int64),
-        np.array([len(ranking)]),
-        np.zeros(len(judged), np.int64),
-        np.array([position for position, _ in judged], np.int64),
-        np.array([grade for _, grade in judged], np.float64),
-    )
+ONE = "ranking"  # the name of a query that has none
 
 
-def items_of(ranking: Iterable[Any]) -> list[str]:
-    """Return the ids of a ranking, best first."""
+def matched(reference: Reference, run: Run) -> Match:
+    """Match one ranking with its reference."""
+    return join(Known.of(References.of({ONE: reference})), run, ())[0]
+
+
+def ranked(ranking: Iterable[Any]) -> Run:
+    """Return one ranking as a run."""
     if isinstance(ranking, Mapping):  # item → score, as in a run
-        return Run.from_scores({"ranking": ranking}).get("ranking", [])
+        run = Run.from_scores({ONE: ranking})
+        return run if ONE in run else Run.of_listed({ONE: []}, ReadOptions())
     if isinstance(ranking, Set) or not is_list(ranking):
         raise DataError("not-a-ranking", value=ranking)
-    return [as_id(item) for item in ranking]
+    return Run.of_listed({ONE: list(ranking)}, ReadOptions())

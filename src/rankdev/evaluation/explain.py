@@ -18,7 +18,7 @@ from rankdev.data.reference import Reference
 from rankdev.data.references import References
 from rankdev.data.run import Run
 from rankdev.errors import DataError, UsageError
-from rankdev.evaluation.evaluate import items_of, match_one
+from rankdev.evaluation.evaluate import ONE, matched, ranked
 from rankdev.evaluation.join import Known, join
 from rankdev.evaluation.losses import (
     ROUNDING,
@@ -51,10 +51,11 @@ class Position:
     position: int
     item: str | None
     rank: int | None
+    grade: float | None
     ideal_rank: int
     weight: float
     credit: float
-    earned: float
+    gained: float
     lost: float
     why: str
 
@@ -155,14 +156,16 @@ class Explanation(Result):
         Returns
         -------
         polars.DataFrame
-            Columns position, item, rank, ideal_rank, weight, credit, ``earned``, lost and why.
+            Columns position, item, rank, ideal_rank, weight, credit, gained, lost and why; where there are
+            grades, grade too.
 
         Examples
         --------
         >>> explain(["d1", "d2"], ["d1"], measure="AP@2").to_polars()["lost"].to_list()
         [0.0, 0.5]
         """
-        return pl.DataFrame([vars(entry) for entry in self.positions], infer_schema_length=None)
+        frame = pl.DataFrame([vars(entry) for entry in self.positions], infer_schema_length=None)
+        return frame.drop("grade") if frame["grade"].is_null().all() else frame
 
 
 def explain(
@@ -212,15 +215,14 @@ def explain(
             check_choice("parameter", name, known_parameters)
     chosen = RDQ(cutoff=k, **parameters) if measure is None else parse(measure)
     check_cumulative(chosen)
-    known, items = Reference.of(reference), items_of(ranking)
+    known, run = Reference.of(reference), ranked(ranking)
     if not known:
         raise DataError("nothing-to-explain")
-    match, returned = match_one(known, items), items[: chosen.reach]
+    items, match = run[ONE], matched(known, run)
+    returned = items[: chosen.reach]
+    depth = max(len(returned), min(len(known), chosen.reach or len(known)))
+    lists = first_positions(References.of({ONE: known}), {ONE: run}, chosen, depth)
     place = {item: i + 1 for i, item in reversed(list(enumerate(items)))}
-    if isinstance(chosen, RDQ):
-        columns = _by_credit(match, chosen, len(returned))
-    else:
-        columns = _by_gain(known, match, chosen, returned)
 
     def value(scorer: Measure | BestPlacing | IdealScore) -> float:
         return float(scorer.score(match)[0])
@@ -235,65 +237,29 @@ def explain(
         below_cutoff=tuple(
             (item, rank, place[item]) for item, rank in known.items() if place.get(item, 0) > len(returned)
         ),
-        positions=_positions(known, match, returned, *columns),
+        positions=tuple(_position(known, lists, i) for i in range(depth)),
         ideal_score=value(IdealScore(chosen)),
     )
 
 
-def _by_credit(match: Match, measure: RDQ, returned: int) -> tuple[Floats, ...]:
-    """Return weights, credit, what was earned and what an ideal list earns, by position."""
-    ideals = match.ideals
-    counted = min(len(ideals.ranks), measure.cutoff or len(ideals.ranks))
-    depth = max(counted, returned)
-    ideal, shares = ideals.ideal_ranks(depth)[0], measure.shares(ideals.sizes, depth)[0]
-    credit = np.zeros(depth)
-    inside = match.position < returned
-    at, ranks = match.position[inside], ideals.ranks[match.place[inside]]
-    credit[at] = measure.credit(ideal[at], ranks, ideals.sizes)
-    could = np.where(np.arange(depth) < counted, shares, 0.0)
-    return measure.position_weights.first(depth), credit, shares * credit, could
-
-
-def _by_gain(reference: Reference, match: Match, measure: Measure, returned: list[str]) -> tuple[Floats, ...]:
-    """Return the same of a score that is a sum over positions, by what each position adds."""
-    items = list(reference)
-    ideal_list = [items[place] for place in ideal_match(match, measure).place][: measure.reach]
-    earned, could = (_added(reference, measure, ranking) for ranking in (returned, ideal_list))
-    depth = max(len(earned), len(could), 1)
-    earned, could = (np.pad(values, (0, depth - len(values))) for values in (earned, could))
-    return could, np.divide(earned, could, out=np.zeros(depth), where=could > 0), earned, could
-
-
-def _added(reference: Reference, measure: Measure, ranking: Sequence[str]) -> Floats:
-    """Return what each position adds to the score of those above it."""
-    totals = np.array([float(measure.score(match_one(reference, ranking[:end]))[0]) for end in range(len(ranking) + 1)])
-    if not np.isfinite(totals).all() or totals[0]:
-        raise UsageError("not-a-sum", measure=str(measure))
-    return np.diff(totals)
-
-
-def _positions(reference: Reference, match: Match, returned: list[str], *columns: Floats) -> tuple[Position, ...]:
-    """Say of every position what is there, what it gains and why it loses."""
-    seen: set[str | None] = {None}
-    positions = []
-    ideal = match.ideals.ideal_ranks(len(columns[0]))[0]
-    for i, (weight, credit, earned, could) in enumerate(np.stack(columns, axis=1).tolist()):
-        item = returned[i] if i < len(returned) else None
-        why = _why(reference, item, repeated=item in seen) if abs(could - earned) > ROUNDING else ""
-        rank = None if item is None else reference.get(item)
-        positions.append(Position(i + 1, item, rank, int(ideal[i]), weight, credit, earned, could - earned, why))
-        seen.add(item)
-    return tuple(positions)
-
-
-def _why(reference: Reference, item: str | None, *, repeated: bool) -> str:
-    if item is None:
-        return MISSING
-    if item in reference:
-        return REPEATED if repeated else DISPLACED
-    if reference.nonrelevant is None:
-        return NOT_IN_REFERENCE
-    return NONRELEVANT if item in reference.nonrelevant else UNJUDGED
+def _position(reference: Reference, lists: Lists, i: int) -> Position:
+    """Say what is at a position of the only list, what it gains and why it loses."""
+    at = (0, 0, i)
+    item = None if lists.items[at] < 0 else lists.names[int(lists.items[at])]
+    graded = {**(reference.grades or {}), **(reference.nonrelevant or {})} if reference.grades is not None else {}
+    why = KINDS[int(lists.kinds[at])] if abs(lists.lost[at]) > ROUNDING else ""
+    return Position(
+        i + 1,
+        item,
+        None if item is None else reference.get(item),
+        None if item is None else graded.get(item),
+        int(lists.ideal_ranks[0, i]),
+        float(lists.weights[0, i]),
+        float(lists.credit[at]),
+        float(lists.gained[at]),
+        float(lists.lost[at]),
+        why,
+    )
 
 
 def _best_order(reference: Reference, match: Match, measure: Measure, returned: list[str]) -> tuple[str, ...]:
@@ -304,7 +270,7 @@ def _best_order(reference: Reference, match: Match, measure: Measure, returned: 
         hits = next((placing for _, _, placing in found), {})
         placed = {position: items[match.place[hit]] for position, hit in hits.items()}
     else:
-        placed = dict(enumerate(items[place] for place in best_first(match, measure, cut).place))
+        placed = dict(enumerate(items[place] for place in best_first(match.above(cut), measure).place))
         poor = reference.nonrelevant or {}
         judged = dict.fromkeys(item for item in returned if item in poor)
         placed |= dict(enumerate(judged, len(placed)))
@@ -312,22 +278,9 @@ def _best_order(reference: Reference, match: Match, measure: Measure, returned: 
 
 
 def _filled(returned: Sequence[str], placed: Mapping[int, str]) -> tuple[str, ...]:
-    """Complete an order in which some items have their positions; repeats come after them, or not at all."""
-    place = {item: position for position, item in placed.items()}
-    left = list(returned)
-    for item in place:
-        left.remove(item)
-    repeats = sorted((item for item in left if item in place), key=place.__getitem__)
-    others = [item for item in left if item not in place]
-    order = dict(placed)
-    free = [position for position in range(len(returned)) if position not in placed]
-    for position in reversed(free):  # any position below its item will do for a repeat, any at all for other items
-        while repeats and place[repeats[-1]] > position:
-            repeats.pop()
-        if repeats:
-            order[position] = repeats.pop()
-    rest = iter(others)
-    return tuple(order[i] if i in order else next(rest, EMPTY) for i in range(len(returned)))
+    """Complete an order in which some items have their positions; repeats are left out, as they gain nothing."""
+    rest = iter(dict.fromkeys(item for item in returned if item not in placed.values()))
+    return tuple(placed[i] if i in placed else next(rest, EMPTY) for i in range(len(returned)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -344,7 +297,7 @@ class Lists:
     items: Ints = field(repr=False)
     ranks: Ints = field(repr=False)
     credit: Floats = field(repr=False)
-    earned: Floats = field(repr=False)
+    gained: Floats = field(repr=False)
     lost: Floats = field(repr=False)
     kinds: Ints = field(repr=False)
     ideal_ranks: Ints = field(repr=False)
@@ -352,76 +305,76 @@ class Lists:
     weights: Floats = field(repr=False)
 
 
-def first_positions(references: References, runs: Mapping[str, Run], measure: RDQ, depth: int) -> Lists:
+def first_positions(references: References, runs: Mapping[str, Run], measure: Measure, depth: int) -> Lists:
     """Explain the first ``depth`` positions of each run, for all queries of the references."""
     shape = (len(runs), len(references), depth)
     known = Known.of(references)
-    sizes, ideal = references.sizes, known.ideals.ideal_ranks(depth)
     first = [ids.listed(ids.take(run.item_ids, np.flatnonzero(run.positions < depth))) for run in runs.values()]
-    places = {name: place for place, name in enumerate(dict.fromkeys(chain(ids.listed(references.item_ids), *first)))}
-    items, ranks = np.full(shape, -1), np.zeros(shape, np.int64)
-    scored, poor = np.zeros(shape, bool), np.zeros(shape, bool)
+    names = {name: place for place, name in enumerate(dict.fromkeys(chain(ids.listed(references.item_ids), *first)))}
+    items, found, repeats = np.full(shape, -1), np.full(shape, -1), np.zeros(shape, bool)
     found_at = np.zeros((*shape[:2], REFERENCE_ITEMS), np.int64)
+    nothing = np.zeros(0, np.int64)
+    none = Match(known.ideals, nothing, nothing, nothing, np.zeros(len(references), np.int64))
+    matches = [none] * len(runs)
     for s, run in enumerate(runs.values()):
-        items[s] = _returned(references, run, places, depth)
+        items[s], found[s], repeats[s] = _returned(references, run, names, depth)
         if not references.places.keys().isdisjoint(run.queries):
-            match = join(known, run, ())[0]
-            ranks[s], scored[s], poor[s] = _judgments(references, run, match, depth)
-            found_at[s] = _found_at(match)
+            matches[s] = join(known, run, ())[0]
+            found_at[s] = _found_at(matches[s])
+    rank_of = np.append(references.ranks, 0)  # the last is that of all others
+    ranks, poor = rank_of[np.where(found < 0, -1, np.minimum(found, len(rank_of) - 1))], found >= len(references.ranks)
+    scored = (ranks > 0) & ~repeats
+    sizes, ideal = references.sizes, known.ideals.ideal_ranks(depth)
+    if isinstance(measure, RDQ):
+        weights = np.broadcast_to(measure.position_weights.first(depth), shape[1:])
+        shares, counted = measure.shares(sizes, depth), np.minimum(sizes, measure.cutoff or depth)
+        credit = np.where(scored, measure.credit(ideal, ranks, np.maximum(sizes, 1)[:, None]), 0.0)
+        gained, could = shares * credit, np.where(np.arange(depth) < counted[:, None], shares, 0.0)
+    else:
+        gained = np.stack([_added(match, measure, depth) for match in matches])
+        weights = could = _added(ideal_match(none, measure), measure, depth)
+        credit = np.divide(gained, could, out=np.zeros(shape), where=could > 0)
+    lost = could - gained
     outside = UNJUDGED if references.nonrelevant is not None else NOT_IN_REFERENCE
-    credit = np.where(scored, measure.credit(ideal, ranks, np.maximum(sizes, 1)[:, None]), 0.0)
-    shares = measure.shares(sizes, depth)
-    counted = np.minimum(sizes, measure.cutoff or depth)
-    earned = shares * credit
-    lost = np.where(np.arange(depth) < counted[:, None], shares, 0.0) - earned
     kinds = np.select(
         [items < 0, poor, ranks == 0, ~scored, np.abs(lost) <= ROUNDING],
         [KINDS.index(text) for text in (MISSING, NONRELEVANT, outside, REPEATED, IN_PLACE)],
         KINDS.index(DISPLACED),
     )
     return Lists(
-        names=[*places],
+        names=[*names],
         items=items,
         ranks=ranks,
         credit=credit,
-        earned=earned,
+        gained=gained,
         lost=lost,
         kinds=kinds,
         ideal_ranks=ideal,
         found_at=found_at,
-        weights=measure.position_weights.first(depth),
+        weights=weights,
     )
 
 
-def _returned(references: References, run: Run, places: Mapping[str, int], depth: int) -> Ints:
-    """Find the item at [query, position]; -1 where there is none."""
-    table = np.full((len(references), depth), -1)
+def _added(match: Match, measure: Measure, depth: int) -> Floats:
+    """Return what each position adds to the score of those above it: ``[query, position]``."""
+    totals = np.stack([measure.score(match.above(end)) for end in range(depth + 1)], axis=1)
+    if not np.isfinite(totals).all() or totals[:, 0].any():
+        raise UsageError("not-a-sum", measure=str(measure))
+    return np.diff(totals, axis=1)
+
+
+def _returned(references: References, run: Run, names: Mapping[str, int], depth: int) -> tuple[Ints, Ints, Bools]:
+    """Find at [query, position] the item, its place among what was judged, and whether it is a repeat; -1 for none."""
+    items, places = (np.full((len(references), depth), -1) for _ in range(2))
+    repeats = np.zeros(items.shape, bool)
     rows = np.flatnonzero(run.positions < depth)
     query = np.array([references.places.get(name, -1) for name in run.queries], np.int64)[run.codes[rows]]
     rows, query = rows[query >= 0], query[query >= 0]
-    table[query, run.positions[rows]] = [places[name] for name in ids.listed(ids.take(run.item_ids, rows))]
-    return table
-
-
-def _judgments(references: References, run: Run, match: Match, depth: int) -> tuple[Ints, Bools, Bools]:
-    """Find ranks at [query, position], 0 outside the reference, whether they count, and what was judged nonrelevant.
-
-    An item counts once.
-    """
-    shape = (len(references), depth)
-    ranks, poor = np.zeros(shape, np.int64), np.zeros(shape, bool)
-    hits, rejected = match.position < depth, match.nonrelevant_position < depth
-    ranks[match.query[hits], match.position[hits]] = references.ranks[match.place[hits]]
-    poor[match.nonrelevant_query[rejected], match.nonrelevant_position[rejected]] = True
-    scored = ranks > 0
-    if run.repeats is not None:
-        for row in np.flatnonzero(run.repeats & (run.positions < depth)).tolist():
-            query, item = run.queries[int(run.codes[row])], run.item_ids[row]
-            if query in references:
-                at = references.places[query], run.positions[row]
-                ranks[at] = references[query].get(item, 0)
-                poor[at] = item in (references[query].nonrelevant or ())
-    return ranks, scored, poor
+    at, found = (query, run.positions[rows]), ids.take(run.item_ids, rows)
+    items[at] = [names[name] for name in ids.listed(found)]
+    places[at] = references.index.places(query, found)
+    repeats[at] = False if run.repeats is None else run.repeats[rows]
+    return items, places, repeats
 
 
 def _found_at(match: Match) -> Ints:

@@ -234,19 +234,8 @@ def _blocks(width: Ints) -> Iterator[slice]:
         begin = end
 
 
-def score_run(known: Known, run: Run, measures: Sequence[Scorer]) -> Floats:
-    """Score one run: ``values[query, measure]``."""
-    return np.asarray(score_matches([join(known, run, measures)[0]], measures)[0])
-
-
-def score_matches(matches: Sequence[Match], measures: Sequence[Scorer]) -> Floats:
-    """Score runs that are joined already: ``values[run, query, measure]``."""
-    if any(isinstance(match, TiedMatch) for match in matches):
-        return np.stack([_score(match, measures) for match in matches])
-    return _score(Match.together(matches), measures).reshape(len(matches), -1, len(measures))
-
-
-def _score(match: Match, measures: Sequence[Scorer]) -> Floats:
+def score_match(match: Match, measures: Sequence[Scorer]) -> Floats:
+    """Score a run that is joined: ``values[query, measure]``."""
     values = np.zeros((match.queries, len(measures)))
     could_fill = np.minimum(match.ideals.sizes, deepest(measures) or np.inf).astype(np.int64)
     for rows in _blocks(np.maximum(match.lengths, could_fill)):
@@ -262,6 +251,6 @@ def _score(match: Match, measures: Sequence[Scorer]) -> Floats:
 def check_averages(measures: Iterable[Scorer]) -> None:
     """Refuse measures that cannot be averaged over all orders of ties."""
     for measure in measures:
-        if not getattr(measure, "averages_ties", False):
+        if not getattr(measure, "averages_ties", False) or getattr(measure, "judged_only", False):
             known = [name for name, kind in REGISTRY.items() if kind.averages_ties]
             raise MeasureError("no-mean-of-ties", measure=str(measure), known=known)

@@ -28,7 +28,6 @@ from rankdev.measures.base import MeasureLike
 from rankdev.measures.rdq import RDQ
 
 ROUNDING = 1e-12  # a loss below this counts as 0
-CELLS = 1_000_000  # gains of items at positions that are held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +210,7 @@ class BestPlacing:
         known = (measure if self.cut else BestPlacing(measure, cut=True)).score(match)
         if not self.cut and measure.reach is None:
             return known
-        best = measure.score(best_first(match, measure, reach))
+        best = measure.score(best_first(match if reach is None else match.above(reach), measure))
         if not isinstance(measure, RDQ) and (known > best + ROUNDING).any():
             raise MeasureError("not-best-first", measure=str(measure))
         best = np.maximum(best, known)
@@ -255,16 +254,12 @@ def ideal_match(match: Match, measure: Measure) -> Match:
         nonrelevant_position=np.arange(poor.sum()),
         nonrelevant_grade=np.zeros(0) if ideals.nonrelevant_grades is None else ideals.nonrelevant_grades,
     )
-    return best_first(whole, measure, None)
+    return best_first(whole, measure)
 
 
-def best_first(match: Match, measure: Measure, depth: int | None) -> Match:
-    """Move the items of the first ``depth`` positions up: the best first, then those judged nonrelevant."""
-    inside, poor = (
-        np.arange(len(position)) if depth is None else np.flatnonzero(position < depth)
-        for position in (match.position, match.nonrelevant_position)
-    )
-    query, place, below = match.query[inside], match.place[inside], match.nonrelevant_query[poor]
+def best_first(match: Match, measure: Measure) -> Match:
+    """Move the items up: the best first, then those judged nonrelevant."""
+    query, place, below = match.query, match.place, match.nonrelevant_query
     order = np.lexsort((place, -measure.merits(match)[place], query))
     counts = np.bincount(query, minlength=match.queries)
     return replace(
@@ -272,9 +267,7 @@ def best_first(match: Match, measure: Measure, depth: int | None) -> Match:
         query=query[order],
         position=_nth(query),
         place=place[order],
-        nonrelevant_query=below,
         nonrelevant_position=counts[below] + _nth(below),
-        nonrelevant_grade=match.nonrelevant_grade[poor],
     )
 
 
@@ -292,39 +285,21 @@ def assigned(
     """
     from scipy.optimize import linear_sum_assignment
 
-    inside = np.flatnonzero(wanted[match.query] & (match.position < (depth or np.inf)))
     filled = np.minimum(match.lengths, measure.cutoff or np.inf).astype(np.int64)
-    for rows in _parts(match.query[inside], int(filled.max(initial=0))):
-        hits = inside[rows]
-        gains = _gains_at(match, measure, hits, filled)
-        begins = np.flatnonzero(np.diff(match.query[hits], prepend=-1))
-        most = np.maximum.reduceat(gains, begins, axis=0).sum(axis=1)
-        for begin, end, bound in zip(begins, np.append(begins[1:], len(hits)), most, strict=True):
-            query = int(match.query[hits[begin]])
-            if bound <= enough[query]:
-                continue
-            items, positions = linear_sum_assignment(gains[begin:end, : filled[query]], maximize=True)
-            total = min(1.0, float(gains[begin + items, positions].sum()))
-            yield query, total, dict(zip(positions.tolist(), hits[begin + items].tolist(), strict=True))
+    inside = match.position < (depth or np.inf)
+    begins = np.searchsorted(match.query, np.arange(match.queries + 1))
+    for query in np.flatnonzero(wanted).tolist():
+        hits = begins[query] + np.flatnonzero(inside[begins[query] : begins[query + 1]])
+        gains = _gains_at(match, measure, query, hits, int(filled[query]))
+        if not gains.size or gains.max(axis=1).sum() <= enough[query]:
+            continue
+        items, positions = linear_sum_assignment(gains, maximize=True)
+        total = min(1.0, float(gains[items, positions].sum()))
+        yield query, total, dict(zip(positions.tolist(), hits[items].tolist(), strict=True))
 
 
-def _gains_at(match: Match, measure: RDQ, hits: Ints, filled: Ints) -> Floats:
-    """Return what hits would gain at [hit, position]; nothing where the list does not reach."""
-    query = match.query[hits]
-    sizes = match.ideals.sizes[query]
-    depth = max(1, int(filled[query].max(initial=0)))
-    first, last = int(query[0]), int(query[-1]) + 1
-    ideal = match.ideals.between(first, last).ideal_ranks(depth)[query - first]
-    credit = measure.credit(ideal, match.ideals.ranks[match.place[hits]][:, None], sizes[:, None])
-    return np.where(np.arange(depth) < filled[query][:, None], measure.shares(sizes, depth) * credit, 0.0)
-
-
-def _parts(query: Ints, depth: int) -> Iterator[slice]:
-    """Cut hits into parts of whole queries whose tables stay small."""
-    ends = np.append(np.flatnonzero(np.diff(query)) + 1, len(query)) if len(query) else np.zeros(0, np.int64)
-    begin = 0
-    while begin < len(query):
-        fitting = int(np.searchsorted(ends, begin + CELLS // max(1, depth), side="right")) - 1
-        end = int(ends[max(fitting, int(np.searchsorted(ends, begin, side="right")))])
-        yield slice(begin, end)
-        begin = end
+def _gains_at(match: Match, measure: RDQ, query: int, hits: Ints, depth: int) -> Floats:
+    """Return what hits of a query would gain at [hit, position]."""
+    ideals = match.ideals.between(query, query + 1)
+    ideal, ranks = ideals.ideal_ranks(depth), match.ideals.ranks[match.place[hits]]
+    return measure.shares(ideals.sizes, depth) * measure.credit(ideal, ranks[:, None], ideals.sizes)

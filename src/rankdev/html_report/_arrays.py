@@ -149,7 +149,7 @@ def _list_arrays(lists: Lists, places: Ints) -> Arrays:
         lists.ranks,
         ideal,
         lists.kinds,
-        *(np.rint(part * 10**SHOWN) for part in (lists.credit, lists.earned, lists.lost)),
+        *(np.rint(part * 10**SHOWN) for part in (lists.credit, lists.gained, lists.lost)),
     ]
     code = np.zeros(lists.items.size, np.int64)
     for part in columns:  # much faster than whole columns at once
@@ -161,7 +161,7 @@ def _list_arrays(lists: Lists, places: Ints) -> Arrays:
         "items": (places, 0),
         "outcome": (code.reshape(lists.items.shape), 0),
         "outcomes": (outcomes, 0),
-        "weights": (lists.weights, SCORES),
+        "weights": (lists.weights[0], SCORES),
         # where items are among the positions that are shown is in the lists: here it would only take space
         "found_at": (np.where(lists.found_at > lists.items.shape[2], lists.found_at, lists.found_at > 0), 0),
     }

@@ -17,10 +17,9 @@ from rankdev.data.options import Order, ReadOptions, Ties
 from rankdev.data.references import References, ReferencesLike
 from rankdev.data.run import Run, RunLike
 from rankdev.errors import DataError, Note, UsageError
-from rankdev.evaluation.coverage import problems
+from rankdev.evaluation.coverage import Check, health, problems
 from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.explain import Lists, first_positions
-from rankdev.evaluation.health import Check, health
 from rankdev.evaluation.losses import Losses, losses
 from rankdev.evaluation.scores import Scores
 from rankdev.measures import parse_all

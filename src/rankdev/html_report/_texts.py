@@ -13,8 +13,8 @@ import numpy as np
 from rankdev import __version__
 from rankdev.display.cells import percent
 from rankdev.errors import Note, counted, printable
+from rankdev.evaluation.coverage import Check
 from rankdev.evaluation.explain import KINDS, REFERENCE_ITEMS
-from rankdev.evaluation.health import Check
 from rankdev.evaluation.losses import ROUNDING
 from rankdev.evaluation.scores import Scores
 from rankdev.html_report._arrays import SHOWN, tested_segments

@@ -22,7 +22,7 @@ from rankdev.data.run import Run
 from rankdev.errors import DataError, RankdevWarning
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.evaluate import Empty
-from rankdev.evaluation.join import Known, join, score_matches, score_run
+from rankdev.evaluation.join import Known, join, score_match
 from rankdev.evaluation.scores import Scores
 from rankdev.measures import Match, Measure
 
@@ -73,10 +73,11 @@ class Task:
 
     def rehearse(self, columns: list[str]) -> None:
         """Score one item, so that a measure that needs other references is refused before any work."""
-        known = {"rank": 1.0, "grade": self.highest_grade or 1.0, "nonrelevant": False}
-        reference = pl.DataFrame([{"query": "q", "item": "d", **{name: known[name] for name in columns}}])
+        values = {"rank": 1.0, "grade": self.highest_grade or 1.0, "nonrelevant": False}
+        reference = pl.DataFrame([{"query": "q", "item": "d", **{name: values[name] for name in columns}}])
         run = Run.from_table(pl.DataFrame({"query": "q", "item": "d", "score": [1.0]}), ties=self.ties)
-        score_run(Known.of(References.from_table(reference)), run, self.measures)
+        known = Known.of(References.from_table(reference))
+        score_match(join(known, run, self.measures)[0], self.measures)
 
     def score(self, frame: pl.DataFrame) -> Frames:
         """Score some queries, for many systems at once where they are small."""
@@ -86,7 +87,8 @@ class Task:
             return
         queries, labels = tuple(known.references.queries), tuple(str(measure) for measure in self.measures)
         while systems := dict(islice(runs, max(1, ROWS // len(queries) // len(labels)))):
-            values = score_matches([self._matched(known, run)[0] for run in systems.values()], self.measures)
+            matches = (self._matched(known, run)[0] for run in systems.values())
+            values = np.stack([score_match(match, self.measures) for match in matches])
             yield Scores(tuple(systems), queries, labels, values).to_polars()
 
     def count(self, frame: pl.DataFrame) -> Frames:

@@ -1,4 +1,4 @@
-"""Spark: score DataFrames where they are, with one shuffle by query and the same ``score_run``."""
+"""Spark: score DataFrames where they are, with one shuffle by query and the same ``score_match``."""
 
 from __future__ import annotations
 

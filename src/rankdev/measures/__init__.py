@@ -23,5 +23,5 @@ __all__ = [
     "parse_all",
 ]
 
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
+for _name in ("precision", "graded", *(module.name for module in iter_modules(__path__))):  # the everyday ones first
+    import_module(f"{__name__}.{_name}")

@@ -7,11 +7,12 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import getdoc
 from numbers import Integral, Real
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
 from rankdev.errors import MeasureError, RankdevError, UsageError, nearest
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 
 REGISTRY: dict[str, type[Measure]] = {}
+PARSED: dict[str, Measure] = {}  # by their text
 UNIT_RANGE = (0.0, 1.0)
 Aggregate = Literal["mean", "sum", "geometric"]
 
@@ -176,6 +178,11 @@ class Measure(ABC):
         """Tell which ties hold items that differ to the measure: of different rank, at least one in the reference."""
         return ties.ranks_differ
 
+    @property
+    def ordinal(self) -> bool:
+        """Whether it needs an order of the relevant items, and not just grades or a set."""
+        return self.higher_is_better is True and type(self).differ is Measure.differ
+
     @classmethod
     def parameters(cls) -> list[Field[Any]]:
         """Return the parameters between the parentheses in the order in which they are written, its own first."""
@@ -186,7 +193,7 @@ class Measure(ABC):
         """Return a one-line definition."""
         return cls.summary or (getdoc(cls) or "").partition("\n")[0]
 
-    @property
+    @cached_property
     def info(self) -> MeasureInfo:
         """What scores carry of the measure."""
         return MeasureInfo(str(self), self.aggregate, self.higher_is_better, self.range)
@@ -197,6 +204,11 @@ class Measure(ABC):
         return self.cutoff
 
     def __str__(self) -> str:
+        return self.text
+
+    @cached_property
+    def text(self) -> str:
+        """Its text: the parameters that differ from their default, and those that are always written."""
         from rankdev.measures.syntax import write
 
         return write(self)
@@ -231,6 +243,7 @@ def _register(kind: type[Measure]) -> None:
         where = f"{known.__module__}.{known.__qualname__}"
         raise MeasureError("name-taken", name=name, cls=kind.__name__, by=where)
     REGISTRY[name] = kind
+    PARSED.clear()
 
 
 def _parameters(kind: type[Measure]) -> list[Field[Any]]:
@@ -308,7 +321,9 @@ def load_file(path: str | Path) -> None:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise _broken(error).at(path=path, line=_line(error, str(file))) from error
+        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(file)]
+        line = error.lineno if isinstance(error, SyntaxError) else lines[-1]
+        raise _broken(error).at(path=path, line=line) from error
     if not any(kind.__module__ == name for kind in REGISTRY.values()):
         raise MeasureError("defines-no-measure", path=path)
 
@@ -318,14 +333,3 @@ def _broken(error: Exception) -> RankdevError:
     if isinstance(error, RankdevError):
         return error
     return MeasureError("broken-code", error=type(error).__name__, text=str(error))
-
-
-def _line(error: Exception, file: str) -> int | None:
-    """Return the last line of the file that the error went through."""
-    lines = [error.lineno] if isinstance(error, SyntaxError) else []
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == file:
-            lines.append(trace.tb_lineno)
-        trace = trace.tb_next
-    return lines[-1] if lines else None

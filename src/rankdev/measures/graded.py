@@ -3,60 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import is_number
 from rankdev.errors import MeasureError
-from rankdev.measures.base import POSITIVE, SHARE, UNIT_RANGE, JudgedOnly, Measure, parameter
+from rankdev.measures.base import POSITIVE, SHARE, UNIT_RANGE, JudgedOnly, Measure, Number, parameter
 from rankdev.measures.match import JUDGED, Match, MixedTies, ratio, scaled, total
 from rankdev.measures.precision import JudgedRelevance
 
-MINUTE = 2.0**-60
 
+def gain_map(gains: object) -> tuple[tuple[float, float], ...] | str | None:
+    """Return gains by grade as pairs, as in ``{1:1,2:10}``; a grade that is not in the map gains itself.
 
-class GainMap(Mapping[float, float]):
-    """Gains by grade, as in ``{1:1,2:10}``; a grade that is not in the map gains itself.
-
-    >>> str(GainMap({2: 10, 0: 0, 1: 1})), GainMap({2: 10}) == GainMap({1: 1, 2: 10.0})
-    ('{2:10}', True)
+    >>> gain_map({2: 10, 0: 0, 1: 1}), gain_map({1: 1, 2: 2})
+    (((2.0, 10.0),), 'native')
     """
-
-    def __init__(self, gains: Mapping[Any, Any]) -> None:
-        pairs = []
-        for grade, gain in gains.items():
-            numbers = is_number(grade) and is_number(gain)
-            if not (numbers and math.isfinite(grade) and 0 <= gain < math.inf) or grade <= 0 < gain:
-                raise MeasureError("bad-gain", grade=grade, gain=gain)
+    if not isinstance(gains, Mapping) and not (isinstance(gains, tuple) and {*map(type, gains)} == {tuple}):
+        return None
+    pairs = []
+    for grade, gain in dict(gains).items():
+        numbers = is_number(grade) and is_number(gain)
+        if not (numbers and math.isfinite(grade) and 0 <= gain < math.inf) or grade <= 0 < gain:
+            raise MeasureError("bad-gain", grade=grade, gain=gain)
+        if grade > 0 and grade != gain:
             pairs.append((float(grade), float(gain)))
-        self._pairs = tuple(sorted((grade, gain) for grade, gain in pairs if grade > 0 and grade != gain))
-        self._gains = dict(self._pairs)
-
-    def __getitem__(self, grade: float) -> float:
-        return self._gains[grade]
-
-    def __iter__(self) -> Iterator[float]:
-        return iter(self._gains)
-
-    def __len__(self) -> int:
-        return len(self._pairs)
-
-    def __hash__(self) -> int:
-        return hash(self._pairs)
-
-    def __repr__(self) -> str:
-        return f"{{{','.join(f'{_shortest(grade)}:{_shortest(gain)}' for grade, gain in self._pairs)}}}"
-
-    def of(self, grades: Floats) -> Floats:
-        """Return the gain of each grade; one that is not in the map gains itself."""
-        gains = grades.copy()
-        for grade, gain in self._pairs:
-            gains[grades == grade] = gain
-        return gains
+    return tuple(sorted(pairs)) or "native"
 
 
 def exponential(grades: Floats, unit: Floats | float) -> Floats:
@@ -67,12 +43,7 @@ def exponential(grades: Floats, unit: Floats | float) -> Floats:
 
 def exponential_gains(grades: Floats, highest: Floats) -> Floats:
     """Return 2^g − 1 up to a factor that is common to a query's gains and brings that of the highest grade near 1."""
-    # the gain of a minute grade is g · ln 2, to the last bit
-    return np.where(highest < MINUTE, scaled(grades, highest), exponential(grades, np.floor(highest)))
-
-
-def _shortest(number: float) -> str:
-    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+    return exponential(grades, np.floor(highest))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,11 +56,11 @@ class NDCG(JudgedOnly):
     source: ClassVar[str] = "Järvelin and Kekäläinen 2002"
     averages_ties: ClassVar[bool] = True
 
-    gains: str | Mapping[float, float] = parameter(
+    gains: str | tuple[tuple[float, float], ...] = parameter(
         "native",
         "grades: native, made from ranks, or a map {grade:gain,…}",
         choices=("native", "binary", "inverse", "linear"),
-        convert=lambda value: GainMap(value) if isinstance(value, Mapping) else None,
+        convert=gain_map,
     )
     dcg: str = parameter("log2", "gain: the grade g (log2) or 2^g − 1 (exp-log2)", choices=("log2", "exp-log2"))
 
@@ -111,14 +82,22 @@ class NDCG(JudgedOnly):
         """Tell which ties hold items of different gain; binary gains are the same for all of the reference."""
         return super().differ(ties, match) & ((self.gains != "binary") | (ties.worst >= JUDGED))
 
+    @property
+    def ordinal(self) -> bool:
+        """Whether gains are made from ranks."""
+        return self.gains in ("inverse", "linear")
+
     def merits(self, match: Match) -> Floats:
         """Return the gain of each reference item; only a map can give a better item less."""
-        return self._item_grades(match) if isinstance(self.gains, GainMap) else super().merits(match)
+        return super().merits(match) if isinstance(self.gains, str) else self._item_grades(match)
 
     def _item_grades(self, match: Match) -> Floats:
         ideals = match.ideals
-        if isinstance(self.gains, GainMap):
-            return self.gains.of(match.native_grades)
+        if not isinstance(self.gains, str):
+            gains = match.native_grades.copy()
+            for grade, gain in self.gains:
+                gains[match.native_grades == grade] = gain
+            return gains
         if self.gains == "native":
             return match.native_grades
         if self.gains == "binary":
@@ -129,7 +108,7 @@ class NDCG(JudgedOnly):
 
     def _best_first(self, grades: Floats, match: Match) -> Floats:
         """Sort each query's grades; only a map can give a better item less."""
-        if not isinstance(self.gains, GainMap):
+        if isinstance(self.gains, str):
             return grades
         owner = np.repeat(np.arange(match.queries), match.ideals.sizes)
         return grades[np.lexsort((-grades, owner))]
@@ -140,6 +119,7 @@ def _discount(depth: int) -> Floats:
 
 
 MAX_GRADE = "highest possible grade (4 in gdeval)"
+GRADE = Number("a number above 0 and below 1000", 0, 1000, open=True)  # 2 to this power is still a number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +131,7 @@ class ERR(Measure):
     summary: ClassVar[str] = "expected reciprocal rank"
     source: ClassVar[str] = "Chapelle, Metzler, Zhang and Grinspan 2009"
 
-    max_grade: float = parameter(4.0, MAX_GRADE, number=POSITIVE)
+    max_grade: float = parameter(4.0, MAX_GRADE, number=GRADE)
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
@@ -168,7 +148,7 @@ class NERR(Measure):
     summary: ClassVar[str] = "expected reciprocal rank ÷ that of the ideal list"
     source: ClassVar[str] = "Chapelle, Metzler, Zhang and Grinspan 2009"
 
-    max_grade: float = parameter(4.0, MAX_GRADE, number=POSITIVE)
+    max_grade: float = parameter(4.0, MAX_GRADE, number=GRADE)
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
@@ -177,13 +157,7 @@ class NERR(Measure):
         longest = max(1, int(ideals.sizes.max(initial=0)))
         depth = longest if self.cutoff is None else min(self.cutoff, longest)
         best = np.where(np.arange(depth) < ideals.sizes[:, None], ideals.spread(match.native_grades, depth), 0.0)
-        highest = best[:, :1]
-        # what satisfies hardly anybody satisfies in proportion: no factor below 2^−61 makes a difference, or vanishes
-        factor = np.where(highest < MINUTE, 0.0, np.exp2(np.floor(highest) - self.max_grade))
-        got, best = (
-            _expected(exponential_gains(grades, highest) * np.maximum(factor, MINUTE / 2))
-            for grades in (match.grades(self.cutoff), best)
-        )
+        got, best = (_expected(exponential(grades, self.max_grade)) for grades in (match.grades(self.cutoff), best))
         return ratio(got, best)
 
 

@@ -5,7 +5,7 @@ Where ties are not broken, a :class:`TiedMatch` has what measures need for their
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
@@ -63,17 +63,6 @@ class Ideals:
         nonrelevant_grades = self.nonrelevant_grades[nonrelevant]
         return Ideals(offsets, self.ranks[rows], grades, nonrelevant_offsets, nonrelevant_grades, self.highest_grade)
 
-    def repeated(self, times: int) -> Ideals:
-        """Return all of them, repeated ``times`` times."""
-        return Ideals(
-            _repeated(self.offsets, times),
-            np.tile(self.ranks, times),
-            None if self.grades is None else np.tile(self.grades, times),
-            None if self.nonrelevant_offsets is None else _repeated(self.nonrelevant_offsets, times),
-            None if self.nonrelevant_grades is None else np.tile(self.nonrelevant_grades, times),
-            self.highest_grade,
-        )
-
     def check_judged(self) -> None:
         """Refuse references that do not state which items were judged nonrelevant."""
         if self.nonrelevant_offsets is None:
@@ -98,12 +87,6 @@ def _part(offsets: Ints, begin: int, end: int) -> tuple[Ints, slice]:
     return offsets[begin : end + 1] - offsets[begin], slice(int(offsets[begin]), int(offsets[end]))
 
 
-def _repeated(offsets: Ints, times: int) -> Ints:
-    """Return the offsets of queries that are repeated ``times`` times."""
-    begins = offsets[-1] * np.arange(times)[:, None] + offsets[:-1]
-    return np.append(begins, offsets[-1] * times)
-
-
 @dataclass(frozen=True, eq=False)
 class Match:
     """A run matched with its references: one entry per retrieved reference item, sorted by query and position.
@@ -121,23 +104,6 @@ class Match:
     nonrelevant_query: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     nonrelevant_position: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     nonrelevant_grade: Floats = field(default_factory=lambda: np.zeros(0))
-
-    @classmethod
-    def together(cls, matches: Sequence[Match]) -> Match:
-        """Concatenate matches with the same references, whose ties are broken: small ones are scored faster so."""
-        first, many = matches[0], range(len(matches))
-        if len(matches) == 1:
-            return first
-        return Match(
-            first.ideals.repeated(len(matches)),
-            np.concatenate([matches[i].query + i * first.queries for i in many]),
-            np.concatenate([match.position for match in matches]),
-            np.concatenate([matches[i].place + i * len(first.ideals.ranks) for i in many]),
-            np.concatenate([match.lengths for match in matches]),
-            np.concatenate([matches[i].nonrelevant_query + i * first.queries for i in many]),
-            np.concatenate([match.nonrelevant_position for match in matches]),
-            np.concatenate([match.nonrelevant_grade for match in matches]),
-        )
 
     def between(self, begin: int, end: int) -> Self:
         """Return the part of some queries, which are counted from the first of them."""
@@ -197,12 +163,23 @@ class Match:
             table[self.nonrelevant_query[within], self.nonrelevant_position[within]] = True
         return table
 
+    def above(self, depth: int) -> Match:
+        """Return the match of the first ``depth`` positions."""
+        hits, poor = self.position < depth, self.nonrelevant_position < depth
+        return Match(
+            self.ideals,
+            self.query[hits],
+            self.position[hits],
+            self.place[hits],
+            np.minimum(self.lengths, depth),
+            self.nonrelevant_query[poor],
+            self.nonrelevant_position[poor],
+            self.nonrelevant_grade[poor],
+        )
+
     @cached_property
     def judged_only(self) -> Match:
         """The same without unjudged items, pooled or not: those below move up."""
-        return self._without_unjudged()
-
-    def _without_unjudged(self) -> Self:
         self.ideals.check_judged()
         kept = self.nonrelevant_grade >= 0
         query = np.concatenate([self.query, self.nonrelevant_query[kept]])
@@ -283,14 +260,8 @@ class Match:
     @cached_property
     def tier_sizes(self) -> Ints:
         """For each reference item, how many items share its rank."""
-        ids = (
-            np.cumsum(
-                self.tier_starts
-                == np.arange(len(self.ideals.ranks)) - np.repeat(self.ideals.offsets[:-1], self.ideals.sizes)
-            )
-            - 1
-        )
-        return np.bincount(ids)[ids]
+        begins = np.repeat(self.ideals.offsets[:-1], self.ideals.sizes) + self.tier_starts
+        return np.bincount(begins)[begins]
 
     def dense(self, values: npt.NDArray[Scalar], cutoff: int | None, empty: float) -> npt.NDArray[Scalar]:
         """Lay values of the hits out as [query, position up to the cutoff]."""
@@ -431,27 +402,6 @@ class TiedMatch(Match):
             rows = slice(start, start + step)
             hit, position = _positions(self.tie_begin[rows], self.tie_size[rows], depth)
             yield hit + start, position
-
-    def _without_unjudged(self) -> TiedMatch:
-        """Leave out unjudged items: ties shrink to the judged ones."""
-        kept = self.nonrelevant_grade >= 0
-        query = np.concatenate([self.query, self.nonrelevant_query[kept]])
-        begin = np.concatenate([self.tie_begin, self.nonrelevant_tie_begin[kept]])
-        order = np.lexsort((begin, query))
-        query, begin = query[order], begin[order]
-        firsts = TieGroups(query, begin, begin).firsts
-        sizes = np.diff(np.append(firsts, len(query)))
-        starts = firsts - np.searchsorted(query, query[firsts])
-        new_begin, new_size = (np.empty_like(query) for _ in range(2))
-        new_begin[order], new_size[order] = np.repeat(starts, sizes), np.repeat(sizes, sizes)
-        count = len(self.query)
-        return replace(
-            super()._without_unjudged(),
-            tie_begin=new_begin[:count],
-            tie_size=new_size[:count],
-            nonrelevant_tie_begin=new_begin[count:],
-            nonrelevant_tie_size=new_size[count:],
-        )
 
     def _relevant(self, at_least: float | None) -> Bools:
         if at_least is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rankdev._common.checks import is_list
 from rankdev.errors import MeasureError, nearest
-from rankdev.measures.base import COUNT, REGISTRY, Measure, MeasureInfo, bad_parameter, load_installed
+from rankdev.measures.base import COUNT, PARSED, REGISTRY, Measure, MeasureInfo, bad_parameter, load_installed
 
 ALIASES = {
     # ir_measures
@@ -70,27 +70,6 @@ SETS = {  # of measures, under trec_eval's names
     ),
     "set": (*_COUNTS, "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
 }
-ABSENT = {  # measures of trec_eval 10, and sets with such measures, that are not here, and what to take instead
-    "all_trec": "name the measures that you need, or official",
-    "all_prefs": "see rankdev agreement --people",
-    "prefs": "see rankdev agreement --people",
-    "qrels_jg": "evaluate each group of judgments by itself",
-    "rbp_resid": "see rankdev bounds",
-    "relative_P": "use P@k",
-    "Rprec_mult": "use Rprec",
-    "gm_bpref": "use Bpref or GMAP",
-    "utility": "use SetP",
-    "dcg": "use nDCG",
-    "ideal_dcg": "use nDCG",
-    "ndcg_rel": "use nDCG",
-    "Rndcg": "use nDCG",
-    "binG": "use AP or nDCG",
-    "G": "use nDCG",
-    "yaap": "use AP",
-    "num_nonrel_judged_ret": "use NumRet",
-    "relstring": "see rankdev explain",
-    "runid": "runs are named by their files",
-}
 REFUSED = {  # what other programs have under this name, and what to write instead
     **dict.fromkeys(("hits", "Hits"), "ranx counts hits; write Success@k for whether there is one, or P@k"),
     **dict.fromkeys(("f1", "F1"), "F1 of the whole list is SetF; at a cutoff, write P@k and R@k"),
@@ -99,7 +78,6 @@ REFUSED = {  # what other programs have under this name, and what to write inste
     **dict.fromkeys(("cg", "CG", "dcg_burges"), "write nDCG@k"),
 }
 _AT = re.compile(r"\s*(ndcg|map|mrr|recall|precision|hit_rate|accuracy)_at_([0-9]+)\s*")  # MTEB
-_OF_RANX = re.compile(r"\s*rbp\.([0-9]{1,2})(@[0-9]+)?\s*")
 _TREC_EVAL = re.compile(rf"\s*({'|'.join(CUT)})[_.]([0-9]+(?:\.[0-9]+)?)\s*")
 
 
@@ -113,8 +91,6 @@ def translated(text: str) -> str:
         return f"{CUT[found[1]]}@{found[2]}"
     if found := _AT.fullmatch(text):
         return f"{found[1]}@{found[2]}"
-    if found := _OF_RANX.fullmatch(text):
-        raise MeasureError("not-computed", name=text.strip(), instead=f"write RBP(p=0.{found[1]}){found[2] or ''}")
     return re.sub(r"^\s*r-precision\b", "Rprec", text)
 
 
@@ -161,7 +137,15 @@ def parse(text: Any) -> Measure:
     if isinstance(text, Measure):
         return text
     text = _text(text)
-    found = _MEASURE.fullmatch(translated(text)) if isinstance(text, str) else None
+    if not isinstance(text, str):
+        raise MeasureError("not-a-measure", value=text)
+    if text not in PARSED:
+        PARSED[text] = _parsed(text)
+    return PARSED[text]
+
+
+def _parsed(text: str) -> Measure:
+    found = _MEASURE.fullmatch(translated(text))
     if not found:
         raise MeasureError("not-a-measure", value=text)
     name, fixed = found["name"], {}
@@ -259,7 +243,7 @@ def _kind(name: str) -> type[Measure]:
         raise MeasureError("several-measures", name=name, count=len(SETS.get(name, PAPER)))
     if name in REGISTRY:
         return REGISTRY[name]
-    if instead := ABSENT.get(name) or REFUSED.get(name):
+    if instead := REFUSED.get(name):
         raise MeasureError("not-computed", name=name, instead=instead)
     near = nearest(name, (known for known in (*REGISTRY, *ALIASES) if _may_be(name, known)))
     raise MeasureError("unknown-measure", name=name, near=near)
@@ -323,8 +307,10 @@ def _read_at(kind: type[Measure], text: str) -> Any:
 
 
 def _write_value(value: Any) -> str:
+    if isinstance(value, tuple) and isinstance(value[0], tuple):
+        return f"{{{','.join(f'{_write_value(grade)}:{_write_value(gain)}' for grade, gain in value)}}}"
     if isinstance(value, tuple):
-        return f"[{','.join(_write_value(entry) for entry in value)}]"
+        return f"[{','.join(map(_write_value, value))}]"
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     return str(value)

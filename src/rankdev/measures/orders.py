@@ -1,15 +1,16 @@
-"""RBO, RBA and Compat."""
+"""Comparisons of two orders: RBO, RBA and Compat; rank correlations, where run and reference hold the same items."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
-from rankdev._common.arrays import Floats, Ints
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.errors import MeasureError
-from rankdev.measures.base import COUNT, SHARE, UNIT_RANGE, Measure, parameter
+from rankdev.measures.base import COUNT, SHARE, UNIT_RANGE, Measure, bad_parameter, parameter
 from rankdev.measures.match import Match, total
 
 
@@ -95,7 +96,7 @@ class RBA(Measure):
         return np.bincount(match.query, aligned, match.queries).astype(np.float64)
 
 
-SUMMED = 1_000_000  # depths that are summed one by one
+DEEPEST = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,38 +128,143 @@ class Compat(Measure):
         """Score every query."""
         # beyond this depth p^d is lost in rounding, whatever the overlap
         depth = min(self.depth or self.cutoff or 1, int(np.ceil(-750 / np.log(self.p))))
+        if depth > DEEPEST:
+            raise bad_parameter("depth", depth, f"at most {DEEPEST:,} for such a p", measure=self.name)
         agreed = np.maximum(match.position, match.ideal_places)  # both lists hold the item from here on
         seen = (agreed < depth) & (match.position < (self.cutoff or depth))
         width = int(agreed[seen].max(initial=0)) + 1
         reached = np.minimum(match.ideals.sizes, depth)
         # an item that both lists hold from depth a adds 1 to the overlap at a, a + 1, …: weigh it by the sum from a on
-        from_here = _weights_from(self.p, depth, max(width, int(reached.max(initial=0))))
+        from_here = np.cumsum((self.p ** np.arange(depth) / np.arange(1, depth + 1))[::-1])[::-1]
         cells = np.bincount(match.query[seen] * width + agreed[seen], minlength=match.queries * width)
         overlap = cells.reshape(match.queries, width)
         ideal = np.cumsum(from_here)[reached - 1]
         return np.where(reached > 0, np.minimum(1.0, total(overlap * from_here[:width]) / ideal), 0.0)
 
 
-def _weights_from(p: float, depth: int, count: int) -> Floats:
-    """Sum p^d / (d + 1) from d on to the depth, for the first ``count`` depths d.
+@dataclass(frozen=True, kw_only=True)
+class Tau(Measure):
+    """Kendall's τ-b between positions and reference ranks."""
 
-    Only the head is summed term by term: the rest of a very deep sum is an integral, by Euler and Maclaurin.
+    name: ClassVar[str] = "Tau"
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    summary: ClassVar[str] = "Kendall's τ where run and reference hold the same items"
+    source: ClassVar[str] = "Kendall 1938"
+    cumulative: ClassVar[bool] = False
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        pairs = _Pairs(match, _comparable(match, self.cutoff))
+        size = match.ideals.sizes[pairs.available]
+        every = size * (size - 1) / 2
+        # a tie group of n items holds n(n − 1)/2 tied pairs; each of its items accounts for (n − 1)/2 of them
+        tied = pairs.total((match.tier_sizes[pairs.place] - 1) / 2)
+        agree = pairs.total(pairs.better_above)
+        return pairs.scores((2 * agree - (every - tied)) / np.sqrt(every * (every - tied)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TauAP(Measure):
+    """τ_ap = 2/(n − 1) · Σ_{i > 1} (items above i that belong above it) ÷ (i − 1) − 1; top positions weigh most.
+
+    With ``ties=b`` τ_ap,b: the mean of the sums down the run and down the tiers, each item compared with those above
+    its tier; without, a reference with ties has no value.
     """
-    head = min(depth, max(count, SUMMED))
-    weights = p ** np.arange(head) / np.arange(1, head + 1)
-    weights[-1] += _sum_between(p, head, depth)
-    return np.cumsum(weights[::-1])[::-1]
+
+    name: ClassVar[str] = "TauAP"
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    summary: ClassVar[str] = "AP correlation: Kendall's τ with more weight on the top"
+    source: ClassVar[str] = "Yilmaz, Aslam and Robertson 2008; ties: Urbano and Marrero 2017"
+    cumulative: ClassVar[bool] = False
+
+    ties: str = parameter("none", "references without ties only, or τ_ap,b", choices=("none", "b"))
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        available = _comparable(match, self.cutoff)
+        if self.ties == "none":
+            available &= match.ideals.tiers == match.ideals.sizes
+        pairs = _Pairs(match, available)
+        by_run = pairs.mean_fraction(pairs.position)
+        if self.ties == "none":
+            return pairs.scores(by_run)
+        return pairs.scores((by_run + pairs.mean_fraction(match.tier_starts[pairs.place])) / 2)
 
 
-def _sum_between(p: float, begin: int, end: int) -> float:
-    """Σ p^d / (d + 1) for begin ≤ d < end, with begin large: ∫ + first and last terms ÷ 2 + slopes ÷ 12."""
-    if begin >= end:
-        return 0.0
-    from scipy.special import exp1
+@dataclass(frozen=True, kw_only=True)
+class Rho(Measure):
+    """Spearman's ρ between positions and reference ranks, tied items sharing their mean rank."""
 
-    decay = -np.log(p)
-    last = end - 1
-    first_term, last_term = (p**d / (d + 1) for d in (begin, last))
-    first_slope, last_slope = (-term * (decay + 1 / (d + 1)) for term, d in ((first_term, begin), (last_term, last)))
-    integral = (exp1(decay * (begin + 1)) - exp1(decay * (last + 1))) / p
-    return float(integral + (first_term + last_term) / 2 + (last_slope - first_slope) / 12)
+    name: ClassVar[str] = "Rho"
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    summary: ClassVar[str] = "Spearman's ρ where run and reference hold the same items"
+    source: ClassVar[str] = "Spearman 1904"
+    cumulative: ClassVar[bool] = False
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        pairs = _Pairs(match, _comparable(match, self.cutoff))
+        centre = (match.ideals.sizes[pairs.query] - 1) / 2
+        position = pairs.position - centre
+        rank = match.tier_starts[pairs.place] + (match.tier_sizes[pairs.place] - 1) / 2 - centre
+        together, positions, ranks = (pairs.total(product) for product in (position * rank, position**2, rank**2))
+        return pairs.scores(together / np.sqrt(positions * ranks))
+
+
+class _Pairs:
+    """The items of the queries that can be compared, and what is summed over them."""
+
+    def __init__(self, match: Match, available: Bools) -> None:
+        inside = available[match.query]
+        self.available = available
+        self.query, self.position, self.place = match.query[inside], match.position[inside], match.place[inside]
+        self._ranks = match.ideals.ranks[self.place]
+
+    @cached_property
+    def better_above(self) -> Ints:
+        """For each item, how many above it in the run have a better rank."""
+        return count_better_above(self.query, self.position, self._ranks)
+
+    def total(self, values: Floats | Ints) -> Floats:
+        """Sum over the items of each available query."""
+        return np.bincount(self.query, values, len(self.available))[self.available].astype(np.float64)
+
+    def mean_fraction(self, above: Ints) -> Floats:
+        """Return the mean fraction, from −1 to 1, of the ``above`` items of each item that are rightly above it."""
+        counted = above > 0
+        fractions = np.where(counted, self.better_above / np.maximum(above, 1), 0.0)
+        return 2 * self.total(fractions) / self.total(counted.astype(np.float64)) - 1
+
+    def scores(self, values: Floats) -> Floats:
+        """Return one value per query: NaN where the measure is not available."""
+        scores = np.full(len(self.available), np.nan)
+        scores[self.available] = np.clip(values, -1.0, 1.0)
+        return scores
+
+
+def count_better_above(query: Ints, position: Ints, rank: Ints) -> Ints:
+    """Count, for each item, those of its query at smaller positions whose rank is smaller.
+
+    Lists are merged as in a merge sort, a level for all queries at once: n log² n steps instead of n².
+    """
+    depth = int(position.max(initial=0)) + 1
+    counts = np.zeros(len(query), np.int64)
+    ranks = int(rank.max(initial=0)) + 1
+    half = 1
+    while half < depth:
+        part = (query * depth + position // (2 * half)) * ranks  # the two halves that are merged share a number
+        in_lower = (position // half) % 2 == 1
+        upper = np.sort((part + rank)[~in_lower])
+        lower = part[in_lower]
+        counts[in_lower] += np.searchsorted(upper, lower + rank[in_lower]) - np.searchsorted(upper, lower)
+        half *= 2
+    return counts
+
+
+def _comparable(match: Match, cutoff: int | None) -> Bools:
+    """Mark queries whose first ``cutoff`` positions hold exactly the reference items, with ranks that differ."""
+    reach = match.depth(cutoff)
+    found = np.bincount(match.query[match.position < reach], minlength=match.queries)
+    returned = np.minimum(match.lengths, reach)
+    sizes = match.ideals.sizes
+    return np.asarray((found == sizes) & (returned == sizes) & (match.ideals.tiers > 1))
