@@ -10,11 +10,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
-from experiments.city import PAIR_KINDS, RDQ
-from rankdev.studies._published import published
+from experiments.city import RDQ
+from rankdev.studies.poi import published
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "research.md"
@@ -23,15 +22,13 @@ SHORT |= {"nDCG(gains=binary)@5": "nDCG binary"}
 
 
 def powers() -> Iterator[Sequence[str]]:
-    """Median power at 100 queries: the paper's, each world's, and that of cross-encoders."""
-    paper = published("poi")
+    """Median power at 100 queries: the paper's, and each world's."""
+    paper = published()
     at = paper["power_columns"].index("p50")
     columns = {"paper": {measure: row[at] for measure, row in paper["power"].items()}}
-    for name, kind in (("poi-worlds.csv", ""), ("poi-cross-encoders.csv", " (texts)")):
-        facts = _read(name).filter(part="Table 2", statistic="p50")
-        for world in facts["world"].unique(maintain_order=True):
-            means = facts.filter(world=world).group_by("measure").agg(pl.col("value").mean())
-            columns[f"{world}{kind}"] = dict(means.iter_rows())
+    facts = _read("poi-worlds.csv").filter(part="Table 2", statistic="p50")
+    for world in facts["world"].unique(maintain_order=True):
+        columns[world] = dict(facts.filter(world=world).group_by("measure").agg(pl.col("value").mean()).iter_rows())
     yield "measure", *columns
     for measure in paper["power"]:
         cells = [(column[measure], max(column.values())) for column in columns.values()]
@@ -60,29 +57,6 @@ def leads() -> Iterator[Sequence[str]]:
         yield world, *cells, _number(own), f"{SHORT.get(name, name)} {_number(value)}"
 
 
-def kinds() -> Iterator[Sequence[str]]:
-    """Which measure separates two systems best, by kind of pair and world; its power, and that of RDQ@5."""
-    table = _read("poi-pairs.csv")
-    measures = [name.removeprefix("effect ") for name in table.columns if name.startswith("effect ")]
-    worlds = table["world"].unique(maintain_order=True).to_list()
-    yield "pair", *worlds
-    for kind in PAIR_KINDS:
-        cells = []
-        for world in worlds:
-            medians = _medians(table.filter(world=world, kind=kind))
-            best = max(measures, key=lambda m, medians=medians: medians[f"effect {m}"])
-            ends = [_number(medians[f"power {m}"], 2) for m in (best, RDQ)]
-            cells.append(f"{SHORT.get(best, best)} {', '.join(ends)}")
-        yield kind, *cells
-
-
-def _medians(pairs: pl.DataFrame) -> dict[str, float]:
-    """Return the median absolute value of every column, mean over seeds."""
-    seeds = [pairs.filter(seed=seed) for seed in pairs["seed"].unique(maintain_order=True)]
-    names = pairs.drop("world", "seed", "a", "b", "kind").columns
-    return {name: float(np.mean([np.median(np.abs(part[name])) for part in seeds])) for name in names}
-
-
 def statements() -> Iterator[Sequence[str]]:
     """Every statement, and whether it holds on each set of data."""
     content = json.loads((DOCS / "data/statements.json").read_text("utf-8"))["statements"]
@@ -95,7 +69,6 @@ def statements() -> Iterator[Sequence[str]]:
 TABLES: dict[str, Callable[[], Iterator[Sequence[str]]]] = {
     "powers": powers,
     "leads": leads,
-    "kinds": kinds,
     "statements": statements,
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -43,19 +42,13 @@ PARAMETERS = {
 Score = Callable[[Part, str], Floats]  # score(part, setting): a score for every candidate of the part's queries
 
 
-class Sample(NamedTuple):
-    """What a model is trained on: candidates, query by query, with grades and the setting that a query is seen in."""
+def training_sample(
+    part: Part, model: str, *, queries: int, dropout: bool, seed: int
+) -> tuple[Ints, Ints, list[int], list[str]]:
+    """Draw queries, and for each some of its reference items and some others: rows, grades, their groups, settings.
 
-    rows: Ints
-    grades: Ints
-    groups: list[int]
-    settings: list[str]
-
-
-def training_sample(part: Part, model: str, *, queries: int, dropout: bool, seed: int) -> Sample:
-    """Draw queries, and for each some of its reference items and some others; grades are quarters of the reference.
-
-    With dropout each query is seen in one of the three settings, otherwise in the last.
+    Grades are quarters of the reference. With dropout each query is seen in one of the three settings, otherwise in
+    the last.
     """
     rng = np.random.default_rng([seed, 26, list(MODELS).index(model)])
     ranks = part.ranks
@@ -76,36 +69,25 @@ def training_sample(part: Part, model: str, *, queries: int, dropout: bool, seed
         groups.append(len(taken))
     chosen, settings = np.concatenate(rows), list(SETTINGS)
     shown = rng.integers(3, size=len(groups)) if dropout else np.full(len(groups), 2)
-    return Sample(chosen, grades.ravel()[chosen], groups, [settings[at] for at in shown])
+    return chosen, grades.ravel()[chosen], groups, [settings[at] for at in shown]
 
 
-def model_seed(model: str, seed: int) -> int:
-    """Return the seed of a model's own training."""
-    return seed * 10 + list(MODELS).index(model)
+def trained(part: Part, model: str, rounds: int, *, queries: int, dropout: bool, seed: int) -> Score:
+    """Train trees; without dropout, a distance that is missing later is the median of those seen here."""
+    import lightgbm
 
-
-class Trees:
-    """LightGBM over features."""
-
-    def __init__(self, rounds: int) -> None:
-        self.rounds = rounds
-
-    def train(self, part: Part, model: str, *, queries: int, dropout: bool, seed: int) -> Score:
-        """Train trees; without dropout, a distance that is missing later is the median of those seen here."""
-        import lightgbm
-
-        sample = training_sample(part, model, queries=queries, dropout=dropout, seed=seed)
-        shown = np.repeat(sample.settings, sample.groups)
-        *others, last = SETTINGS
-        data = features(part, model, last)[sample.rows]
-        for setting in others:
-            data[shown == setting] = features(part, model, setting)[sample.rows[shown == setting]]
-        parameters = {**PARAMETERS, "seed": model_seed(model, seed)}
-        found = lightgbm.train(parameters, lightgbm.Dataset(data, sample.grades, group=sample.groups), self.rounds)
-        missing = np.nan if dropout else float(np.median(part.steps))
-        return lambda asked, setting: np.asarray(
-            found.predict(features(asked, model, setting, missing), num_threads=1)
-        ).reshape(asked.candidates.shape)
+    rows, grades, groups, settings = training_sample(part, model, queries=queries, dropout=dropout, seed=seed)
+    shown = np.repeat(settings, groups)
+    *others, last = SETTINGS
+    data = features(part, model, last)[rows]
+    for setting in others:
+        data[shown == setting] = features(part, model, setting)[rows[shown == setting]]
+    parameters = {**PARAMETERS, "seed": seed * 10 + list(MODELS).index(model)}
+    found = lightgbm.train(parameters, lightgbm.Dataset(data, grades, group=groups), rounds)
+    missing = np.nan if dropout else float(np.median(part.steps))
+    return lambda asked, setting: np.asarray(
+        found.predict(features(asked, model, setting, missing), num_threads=1)
+    ).reshape(asked.candidates.shape)
 
 
 def features(part: Part, model: str, setting: str, missing: float = np.nan) -> Singles:
@@ -118,11 +100,11 @@ def features(part: Part, model: str, setting: str, missing: float = np.nan) -> S
 
 
 def rerank(
-    reranker: object, training: Part, test: Part, *, queries: int, dropout: bool, seed: int
+    training: Part, test: Part, rounds: int, *, queries: int, dropout: bool, seed: int
 ) -> Iterator[tuple[str, rd.Run]]:
     """Train the four models, and yield the runs of each in the three settings."""
     for model in MODELS:
-        score = reranker.train(training, model, queries=queries, dropout=dropout, seed=seed)
+        score = trained(training, model, rounds, queries=queries, dropout=dropout, seed=seed)
         for setting in SETTINGS:
             found = score(test, setting).astype(np.float32).astype(np.float64)  # trec_eval's order in single precision
             table = {**_names(test.candidates.shape[1], test.candidates), "score": found.ravel()}

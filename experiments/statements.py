@@ -9,119 +9,130 @@ does not, on these queries: other ones could tell otherwise. Power is at 25 quer
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
 from rankdev.data.tables import runs_in
-from rankdev.studies._published import published
-from rankdev.studies.poi import run_poi, statements_of
+from rankdev.studies.poi import published, run_poi
 from rankdev.studies.track import Track, run_track
 
 SEEDS = (0, 1, 2)
-STRONGEST = {
-    "highest median power": ("RDQ@10", ""),
-    "strongest RBP (median power)": ("RBP(p=0.9)@10", "RBP"),
-    "strongest Compat (median power)": ("Compat(p=0.95)@10", "Compat"),
-    "M1 is the strongest RDQ where tiers are large": ("RDQ(penalty=m1)@10", "RDQ"),
-}
-NATIVE, M1 = "nDCG(dcg=exp-log2)@10", "RDQ(penalty=m1)@10"
+Values = dict[str, float]
 Found = dict[str, tuple[str, str]]  # statement: verdict, and what was found
 
 
-def simulated(quick: bool) -> Found:
-    """Return the verdicts on the simulated data."""
-    rows: list[tuple[str, str, bool | None]] = []
-    for seed in SEEDS:
-        study = run_poi(quick=quick, seed=seed)
-        rows += [(text, ours, holds) for text, _, ours, holds in statements_of(study)]
-    return _by_seed(rows)
+class Numbers(NamedTuple):
+    """What the statements are about, by measure; ``sizes`` has the power in each range of reference sizes."""
+
+    power: Values
+    n80: Values
+    stable: Values
+    sizes: list[Values]
+    cells: list[float]
 
 
-def world(facts: pl.DataFrame, name: str) -> Found:
-    """Return the verdicts on one world of the study."""
-    rows = facts.filter(part="statements", world=name).select("statistic", "measure", "value").iter_rows()
-    return _by_seed([(text, ours, None if value is None else value == 1) for text, ours, value in rows])
+def of_places(facts: pl.DataFrame) -> Numbers:
+    """Take the numbers of a study of points of interest."""
+
+    def values(part: str, statistic: str) -> Values:
+        found = facts.filter(pl.col("value").is_not_null(), part=part, statistic=statistic)
+        return dict(found.select("measure", "value").iter_rows())
+
+    sizes = [values("Table 2", name) for name in ("≤3", "(3,10]", "(10,20]", ">20")]
+    columns = [values("Table 2", name) for name in ("p50", "n80")]
+    return Numbers(*columns, values("Table 3", "auc"), sizes, list(values("Figure 1", "p50").values()))
 
 
-def _by_seed(rows: Sequence[tuple[str, str, bool | None]]) -> Found:
-    found = {}
-    for text in dict.fromkeys(row[0] for row in rows):
-        mine = [row for row in rows if row[0] == text]
-        holds = [row[2] for row in mine]  # None where measures tie
-        verdict = "holds" if all(holds) else "cannot tell" if any(one is not False for one in holds) else "fails"
-        found[text] = (verdict, "; ".join(dict.fromkeys(row[1] for row in mine)))
-    return found
+def of_track(study: Track) -> Numbers:
+    """Take the numbers of a track; the stability is τ at the same number of queries."""
+    (part,), n = study.parts, study.plan.n
+    powers, n80 = (dict(part.power.summary(n).select("measure", name).iter_rows()) for name in ("p50", "n80"))
+    stable = dict(part.stability.to_polars().filter(n=n).select("measure", "tau").iter_rows())
+    buckets = [bucket for bucket in part.buckets if bucket.kind == "reference size"]
+    sizes = [dict(bucket.power.summary(n).select("measure", "p50").iter_rows()) for bucket in buckets]
+    assert part.grid is not None
+    return Numbers(powers, n80, stable, [{}, *sizes], part.grid.power.tolist())
 
 
-def track(study: Track) -> Found:
-    """Return the verdicts on a track: the paper's statements about its points of interest, then those about TREC."""
-    summary = {row["measure"]: row for row in study.power.summary(study.n).iter_rows(named=True)}
-    powers = {measure: row["p50"] for measure, row in summary.items()}
-    assert study.stability is not None
-    order = study.stability.to_polars().filter(n=study.n)
-    taus = dict(order.select("measure", "tau").iter_rows())
-    found: Found = {
-        "fewest queries for power .8": _extreme("RDQ@10", {m: row["n80"] for m, row in summary.items()}, False),
-        "most stable order (auc)": _extreme("RDQ@10", taus, True),
-        "least stable order (auc)": _extreme("AP@10", taus, False),
-        "power grows with reference size": _growing(study),
-        "above 0 with ≤3 reference items": ("cannot tell", "no such references"),
-        "most of 25 cells beat the best other measure": _cells(study, powers),
-        "M1 and native nDCG are alike at 25 queries": ("cannot tell", f"{powers[M1] - powers[NATIVE]:+.3f}"),
-        "native nDCG is above M1 at 100 queries": ("cannot tell", "fewer than 100 queries"),
+def verdicts(found: Numbers, k: int) -> Found:
+    """Test the paper's statements about points of interest, for measures at a cutoff."""
+
+    def best(text: str, values: Values, pick: Callable[..., float] = max, family: str = "") -> tuple[str, str]:
+        values = {measure: value for measure, value in values.items() if measure.startswith(family)}
+        most = pick(values.values())
+        first = [measure for measure, value in values.items() if value == most]
+        shown = f"{' = '.join(first)} {most:g}" if most > 1 else f"{' = '.join(first)} {most:.3f}"
+        wanted = f"{text}@{k}"
+        return ("fails" if wanted not in first else "holds" if first == [wanted] else "cannot tell", shown)
+
+    by_measure = [[values[m] for values in found.sizes if values] for m in found.power]
+    grows = sum(all(a <= b for a, b in pairwise(row)) for row in by_measure)
+    other = max(value for measure, value in found.power.items() if not measure.startswith("RDQ"))
+    above = sum(cell > other for cell in found.cells)
+    few = sorted(measure for measure, value in found.sizes[0].items() if value)
+    told = ("holds" if few == ["RDQ(alpha=4)@5", "RDQ(penalty=m1)@5"] else "fails", ", ".join(few) or "none")
+    return {
+        "highest median power": best("RDQ", found.power),
+        "fewest queries for power .8": best("RDQ", found.n80, min),
+        "most stable order (auc)": best("RDQ", found.stable),
+        "least stable order (auc)": best("AP", found.stable, min),
+        "strongest RBP (median power)": best("RBP(p=0.9)", found.power, family="RBP"),
+        "strongest Compat (median power)": best("Compat(p=0.95)", found.power, family="Compat"),
+        "power grows with reference size": (
+            "holds" if grows == len(found.power) else "fails",
+            f"{grows} of {len(found.power)}",
+        ),
+        "above 0 with ≤3 reference items": told if found.sizes[0] else ("cannot tell", "no such references"),
+        "most of 25 cells beat the best other measure": (
+            "holds" if above > len(found.cells) / 2 else "fails",
+            f"{above}",
+        ),
     }
-    for text, (wanted, family) in STRONGEST.items():
-        found[text] = _extreme(wanted, {m: value for m, value in powers.items() if m.startswith(family)}, True)
-    strong = [m for m in powers if m.startswith("RDQ") or m == NATIVE]
-    weak = [m for m in powers if m.startswith(("RBP", "Compat"))]
-    above = sum(powers[w] > powers[s] for w in weak for s in strong)
-    shown = f"{above} of {len(weak) * len(strong)} pairs of measures"
-    found["no RBP or Compat beats an RDQ or native nDCG"] = ("fails" if above else "holds", shown)
+
+
+def on_track(study: Track) -> Found:
+    """Test these statements, and those about TREC Deep Learning."""
+    numbers = of_track(study)
+    native, m1 = "nDCG(dcg=exp-log2)@10", "RDQ(penalty=m1)@10"
+    powers = numbers.power
+    own = {measure: value for measure, value in powers.items() if measure.startswith("RDQ")}
+    weak = [value for measure, value in powers.items() if measure.startswith(("RBP", "Compat"))]
+    strong = [*own.values(), powers[native]]
+    above = sum(w > s for w in weak for s in strong)
+    first = [measure for measure, value in own.items() if value == max(own.values())]
+    return verdicts(numbers, 10) | {
+        "M1 and native nDCG are alike at 25 queries": ("cannot tell", f"{powers[m1] - powers[native]:+.3f}"),
+        "native nDCG is above M1 at 100 queries": ("cannot tell", "fewer than 100 queries"),
+        "M1 is the strongest RDQ where tiers are large": ("holds" if first == [m1] else "fails", " = ".join(first)),
+        "no RBP or Compat beats an RDQ or native nDCG": (
+            "fails" if above else "holds",
+            f"{above} of {len(weak) * len(strong)} pairs of measures",
+        ),
+    }
+
+
+def over_seeds(studies: Sequence[pl.DataFrame]) -> Found:
+    """Join the verdicts of several seeds."""
+    each = [verdicts(of_places(facts), 5) for facts in studies]
+    found = {}
+    for text in each[0]:
+        said = [one[text][0] for one in each]
+        verdict = "holds" if {*said} == {"holds"} else "fails" if {*said} == {"fails"} else "cannot tell"
+        found[text] = (verdict, "; ".join(dict.fromkeys(one[text][1] for one in each)))
     return found
 
 
-def _extreme(wanted: str, values: dict[str, float], most: bool) -> tuple[str, str]:
-    """Return whether a measure is first, alone."""
-    best = (max if most else min)(values.values())
-    first = [measure for measure, value in values.items() if value == best]
-    shown = f"{' = '.join(first)} {best:g}" if best > 1 else f"{' = '.join(first)} {best:.3f}"
-    return ("fails" if wanted not in first else "holds" if first == [wanted] else "cannot tell", shown)
-
-
-def _growing(study: Track) -> tuple[str, str]:
-    parts = [part.power.summary(study.n)["p50"] for part in study.buckets if part.kind == "reference size"]
-    grows = sum(all(a <= b for a, b in pairwise(values)) for values in zip(*parts, strict=True))
-    return ("holds" if grows == len(parts[0]) else "fails", f"{grows} of {len(parts[0])}")
-
-
-def _cells(study: Track, powers: dict[str, float]) -> tuple[str, str]:
-    assert study.grid is not None
-    other = max(value for measure, value in powers.items() if not measure.startswith("RDQ"))
-    cells = study.grid.summary(study.n)["p50"]
-    count = int((cells > other).sum())
-    return ("holds" if count > len(cells) / 2 else "fails", f"{count} of {len(cells)}")
-
-
-def tracks(data: Path, quick: bool) -> Iterator[tuple[str, Track]]:
+def tracks(data: Path, quick: bool) -> Mapping[str, Track]:
     """Run the study of both sets of public runs."""
     folder = data / "trec-dl/passage"
-    with tempfile.TemporaryDirectory() as kept:
-        both = Path(kept)
-        (both / "runs").mkdir()
-        qrels = both / "qrels.txt"
-        qrels.write_text("".join((folder / f"qrels.dl{year}-passage.txt").read_text() for year in (19, 20)))
-        for path in sorted((folder / "dl19").glob("*.gz")):
-            parts = [gzip.decompress((folder / f"dl{year}" / path.name).read_bytes()) for year in (19, 20)]
-            (both / "runs" / path.name.removesuffix(".gz")).write_bytes(b"".join(parts))
-        yield "DL19–20", run_track(runs_in(both / "runs"), str(qrels), quick=quick)
-    newest = folder / "dl21"
-    yield "DL21", run_track(runs_in(newest / "runs"), str(newest / "qrels.dl21-passage.txt"), quick=quick)
+    files = {f"20{year}": (folder / f"qrels.dl{year}-passage.txt", runs_in(folder / f"dl{year}")) for year in (19, 20)}
+    newest = (folder / "dl21/qrels.dl21-passage.txt", runs_in(folder / "dl21/runs"))
+    return {"DL19–20": run_track(files, quick=quick), "DL21": run_track({"2021": newest}, quick=quick)}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -133,19 +144,19 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="fewer subsamples and flips")
     given = parser.parse_args(arguments)
     facts = pl.read_csv(given.worlds, infer_schema_length=None)
-    columns = {"simulated": simulated(given.quick)}
-    columns |= {f"real {name}": world(facts, name) for name in facts["world"].unique(maintain_order=True)}
-    columns |= {name: track(study) for name, study in tracks(given.data, given.quick)}
-    texts = dict.fromkeys(text for found in columns.values() for text in found)
+    columns = {"simulated": over_seeds([run_poi(quick=given.quick, seed=seed).to_polars() for seed in SEEDS])}
+    for (world,), part in facts.group_by("world", maintain_order=True):
+        columns[f"real {world}"] = over_seeds(part.partition_by("seed", maintain_order=True))
+    columns |= {name: on_track(study) for name, study in tracks(given.data, given.quick).items()}
     table = {
         text: {
             name: dict(zip(("verdict", "found"), found[text], strict=True))
             for name, found in columns.items()
             if text in found
         }
-        for text in texts
+        for text in dict.fromkeys(text for found in columns.values() for text in found)
     }
-    content = {"source": "python -m experiments.statements", "paper": published("poi")["source"], "statements": table}
+    content = {"source": "python -m experiments.statements", "paper": published()["source"], "statements": table}
     given.output.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 

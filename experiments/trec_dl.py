@@ -88,35 +88,38 @@ def m1_and_m2(kinds: Mapping[str, rd.References], tracks: Mapping[str, Track]) -
     """Yield the power of M1 and M2 with each kind of references, for grades also by the size of tiers."""
     for name, references in kinds.items():
         track = tracks[name]
+        (part,) = track.parts
         facts = track.to_polars().filter(statistic="p50@25")
         sizes = dict(zip(references.queries, references.sizes / np.maximum(references.tier_counts, 1), strict=True))
-        tier = float(np.median([sizes[query] for query in track.scores.queries]))
+        tier = float(np.median([sizes[query] for query in part.scores.queries]))
         ours = {"RDQ(penalty=m1)": _cell(facts, "power", M1), "RDQ": _cell(facts, "power", M2)}
-        row = {"references": name, "queries": len(track.scores.queries), "items per tier": tier, **ours}
-        yield {**row, "M1 − M2": _cell(facts, "all queries", f"{M1} − {M2}")}
-        for bucket in track.buckets if name == "grades" else ():
+        row = {"references": name, "queries": len(part.scores.queries), "items per tier": tier, **ours}
+        yield {**row, "M1 − M2": _cell(facts, "power", M1, M2)}
+        for bucket in part.buckets if name == "grades" else ():
             if bucket.kind == "tier size":
-                differs = _cell(facts, f"{bucket.kind} {bucket.label}", f"{M1} − {M2}")
+                differs = _cell(facts, f"{bucket.kind} {bucket.label}", M1, M2)
                 yield {"references": f"… tier size {bucket.label}", "queries": bucket.queries, "M1 − M2": differs}
 
 
 def power_by_references(tracks: Mapping[str, Track]) -> Iterator[Row]:
     """Yield the power of every measure, and of the best cell of Figure 1, with each kind of references."""
     tables = {name: track.to_polars().filter(statistic="p50@25") for name, track in tracks.items()}
-    rows = [("power", measure) for measure in next(iter(tracks.values())).scores.measures]
-    rows += [("all queries", f"{M1} − {SHARP}")]
+    rows: list[tuple[str, ...]] = [("power", measure) for measure in next(iter(tracks.values())).measures]
+    rows += [("power", M1, SHARP)]
     rows += [("Figure 1", cell) for cell in ("RDQ(alpha=0.5,lam=0)@10", "RDQ(alpha=4,lam=0)@10")]
-    for part, measure in rows:
-        yield {"measure": measure, **{name: _cell(table, part, measure) for name, table in tables.items()}}
+    for row in rows:
+        yield {"measure": " − ".join(row[1:]), **{name: _cell(table, *row) for name, table in tables.items()}}
     best = {name: table.filter(part="Figure 1").sort("value")["measure"][-1] for name, table in tables.items()}
     cells = {name: _cell(table, "Figure 1", best[name]) for name, table in tables.items()}
     yield {"measure": "the best of 25 cells", **cells}
 
 
-def _cell(facts: pl.DataFrame, part: str, measure: str) -> str | None:
-    """Write one power, or a difference of two; None where there is none."""
-    values = facts.filter(part=part, measure=measure)["value"]
-    return f"{values[0]:.3f}" if len(values) else None
+def _cell(facts: pl.DataFrame, part: str, measure: str, other: str | None = None) -> str | None:
+    """Write one power, or the difference of two; None where there is none."""
+    known = dict(facts.filter(part=part).select("measure", "value").iter_rows())
+    if measure not in known:
+        return None
+    return f"{known[measure] - known.get(other, 0):.3f}"
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -138,7 +141,7 @@ def main(arguments: list[str] | None = None) -> None:
     report("Tiers of TREC DL documents", list(tiers(documents)), keep=keep)
     runs = {name: rd.read_run(path) for name, path in runs_in(passages / "dl21/runs").items()}
     kinds = kinds_of_references(data)
-    tracks = {name: run_track(runs, references, quick=quick) for name, references in kinds.items()}
+    tracks = {name: run_track({name: (references, runs)}, quick=quick) for name, references in kinds.items()}
     report("M1 and M2 on TREC DL 2021", list(m1_and_m2(kinds, tracks)), keep=keep)
     report("Power by kind of references", list(power_by_references(tracks)), keep=keep)
 

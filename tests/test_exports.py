@@ -2,7 +2,7 @@
 
 import re
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
@@ -33,3 +33,13 @@ def test_type_checkers_read_the_same_names(package):
     for name in module.__all__:
         assert find_spec(f"{package}.{name}") is None if hasattr(module, "__path__") else True
         assert not isinstance(getattr(module, name), ModuleType)
+
+
+def test_every_name_of_the_api_pages_is_defined():
+    pytest.importorskip("mkdocs")
+    found = spec_from_file_location("pages", Path(__file__).parents[1] / "docs/hooks/reference_pages.py")
+    pages = module_from_spec(found)
+    found.loader.exec_module(pages)
+    for names in pages.entries().values():
+        for name in names:
+            assert pages.reference(name)

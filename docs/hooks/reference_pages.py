@@ -34,24 +34,10 @@ TITLES = {
 # pages of packages that have none of their own
 PAGES = {"errors": "data", "html_report": "evaluation", "_common": "evaluation", "learning": "measures"}
 PAGES |= {"judging": "preferences", "studies": "integrations"}
-# public names of other modules than rankdev and rankdev.results
-OTHERS = """
-errors.MissingExtraError
-measures.parse_all measures.Measure measures.match.Match measures.parameter measures.load_file
-preferences.judge_agreement preferences.position_bias preferences.merge_rankings
-preferences.Decision preferences.Verdict preferences.tiers_from_preferences preferences.references_from_preferences
-judging.ChatJudge judging.check_model judging.JudgeError judging.NoAnswerError judging.BudgetSpentError
-studies.simulate
-integrations.pytest_plugin.rankdev_gate
-integrations.spark.evaluate integrations.spark.coverage integrations.spark.collect integrations.spark.means
-integrations.ranx.to_ranx
-integrations.mteb.read_run integrations.mteb.references
-integrations.lightgbm.Objective integrations.lightgbm.Metric integrations.lightgbm.training_labels
-integrations.xgboost.Objective integrations.xgboost.Metric
-integrations.torch.rdq integrations.torch.soft_rdq integrations.torch.padded integrations.torch.swap_gains
-integrations.sentence_transformers.RankingEvaluator integrations.sentence_transformers.RDQScheme
-integrations.sklearn.scorer
-"""
+# public names beside those of rankdev and rankdev.results; integrations are read from their source
+OTHERS = ["errors.MissingExtraError", "measures.match.Match", "learning.training.training_labels"]
+OTHERS += [f"measures.{name}" for name in ("parse_all", "Measure", "parameter", "load_file")]
+PACKAGES = ("preferences", "judging", "studies", "learning")
 EXAMPLE = re.compile(r"^>>>.*(?:\n.+)*", re.MULTILINE)
 ROLE = re.compile(r":\w+:`~?\.?([^`]+)`")
 SECTION = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
@@ -84,8 +70,12 @@ def entries() -> dict[str, list[str]]:
     """Return the names that each page of the API documents: functions first, then their results."""
     public = [name for name in rankdev.__all__ if name != "__version__"]
     names = [(f"rankdev.{name}", getattr(rankdev, name).__module__) for name in public]
-    names += [(f"rankdev.{name}", f"rankdev.{name}") for name in OTHERS.split()]
-    known = {path.rpartition(".")[2] for path, _ in names}
+    names += [(f"rankdev.{name}", f"rankdev.{name}") for name in OTHERS]
+    known = {path.rpartition(".")[2] for path, _ in names} | {*results.__all__}
+    for package in PACKAGES:
+        module = f"rankdev.{package}"
+        names += [(f"{module}.{name}", module) for name in import_module(module).__all__ if name not in known]
+    names += [(path, path) for path in _of_integrations()]
     names += [
         (f"rankdev.results.{name}", getattr(results, name).__module__) for name in results.__all__ if name not in known
     ]
@@ -94,6 +84,14 @@ def entries() -> dict[str, list[str]]:
         package = module.split(".")[1]
         found[PAGES.get(package, package)].append(path)
     return found
+
+
+def _of_integrations() -> Iterator[str]:
+    """Find the public functions and classes of each integration, without the library that it needs."""
+    for path in sorted(Path(rankdev.__file__).parent.glob("integrations/[a-z]*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+        yield from (f"rankdev.integrations.{path.stem}.{name}" for name in names if not name.startswith("_"))
 
 
 def reference(path: str) -> str:

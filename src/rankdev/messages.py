@@ -356,10 +356,6 @@ SENTENCES = {
     "unused-columns": "Columns not used: {names:some}.",
     "weightless": "{count:judgment is} left out: the weight is 0.",
     "weights-ignored": "Weights are ignored: every judgment counts once.",
-    # studies
-    "no-buckets": "{of}: references are alike (median {median:g}), so there are no buckets",
-    "small-buckets": "{of}: fewer than {least} queries, left out: {names:list}",
-    "unfinished": "interrupted; left out: {names:list}",
     # the command line
     "bad-saved-scores": "{error}; score that run again with rankdev gate REFERENCES RUN --save FILE",
     "bad-setting": "{name}: {why}",

@@ -437,12 +437,13 @@ def study_poi():
 def study_track():
     made = simulate(60, seed=4)
     runs = dict(list(made.runs.items())[:3])
-    found = run_track(runs, made.references, cutoff=5, quick=True, seed=1)
-    yield "scores", values(found.scores)
-    yield "power", columns(found.power.summary(25), "measure p10 p50 p90 n80")
-    yield "stability", columns(found.stability, "measure n tau")
+    found = run_track({"all": (made.references, runs)}, cutoff=5, quick=True, seed=1)
+    (part,) = found.parts
+    yield "scores", values(part.scores)
+    yield "power", columns(part.power.summary(25), "measure p10 p50 p90 n80")
+    yield "stability", columns(part.stability, "measure n tau")
     yield "agreement", columns(found.agreement, "a b tau r")
-    yield "buckets", {f"{part.kind} {part.label}": columns(part.power, "measure a b power") for part in found.buckets}
+    yield "buckets", {f"{one.kind} {one.label}": columns(one.power, "measure a b power") for one in part.buckets}
 
 
 @frozen(exact=True, needs=inputs.DL19)

@@ -1,12 +1,8 @@
 from dataclasses import replace
 
-import pytest
-from tests.raising import raises
-
 from rankdev.display.style import colour_of
-from rankdev.errors import UsageError
 from rankdev.measures import parse_all
-from rankdev.studies.controlled import controlled_figure, controlled_report, run_controlled
+from rankdev.studies.controlled import controlled_report, run_controlled
 
 
 def test_every_cell_of_table_1_agrees_to_four_decimals():
@@ -28,18 +24,6 @@ def test_not_available_agrees_only_with_not_available():
     assert replace(cell, value=None, published=None).agrees
     assert not replace(cell, value=None, published=0.0).agrees
     assert not replace(cell, value=0.0, published=None).agrees
-
-
-@pytest.mark.parametrize("ending", ["png", pytest.param("svg", marks=pytest.mark.slow)])
-def test_the_examples_are_drawn(tmp_path, ending):
-    path = tmp_path / f"examples.{ending}"
-    controlled_figure(run_controlled(), path)
-    assert {"png": b"PNG", "svg": b"<svg"}[ending] in path.read_bytes()[:2000]
-
-
-def test_a_figure_of_an_unknown_kind_is_refused(tmp_path):
-    with raises("bad-ending", UsageError):
-        controlled_figure(run_controlled(), tmp_path / "examples.bmp")
 
 
 def test_every_measure_of_the_studies_has_a_colour_of_its_own():

@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -12,8 +11,7 @@ from rankdev.cli.app import cli
 from rankdev.data.tables import runs_in
 from rankdev.measures import parse_all
 from rankdev.studies import poi
-from rankdev.studies._published import published
-from rankdev.studies.poi import Protocol, _extreme, poi_report, power_table, run_poi, save_poi_figures, system_grid
+from rankdev.studies.poi import Protocol, poi_report, published, run_poi, save_poi_figures
 from rankdev.studies.simulation import simulate
 
 TINY = Protocol(300, (25, 50, 100), 10, 60)
@@ -27,7 +25,7 @@ def study():
 
 
 def test_the_published_tables_are_whole_and_name_the_measures_of_the_study():
-    paper = published("poi")
+    paper = published()
     labels = [str(measure) for measure in parse_all("paper@5")]
     for table in ("power", "stability"):
         assert sorted(paper[table]) == sorted(labels)
@@ -62,43 +60,23 @@ def test_figure_1_and_table_2_agree_where_they_show_the_same_measure(study):
 
 
 def test_table_2_is_the_summary_of_the_power_simulation(study):
-    row = power_table(study, published("poi")).ours["AP@5"]
+    facts = study.to_polars().filter(part="Table 2", measure="AP@5")["value"]
     values = study.power.power[study.power.measures.index("AP@5"), :, study.power.sizes.index(100)]
-    np.testing.assert_allclose(row[:3], np.percentile(values, [10, 50, 90]))
-
-
-def test_statements_compare_with_the_paper(study):
-    statements = {row[0]: row for row in poi_report(study).tables[-1].shown.iter_rows()}
-    assert statements["highest median power"][1] == "RDQ@5 0.353"
-    assert statements["power grows with reference size"][1] == "13 of 13"
-    assert {row[3] for row in statements.values()} <= {"yes", "no", "tied"}
-
-
-def test_measures_that_tie_do_not_decide_a_statement(study):
-    paper = published("poi")
-    table = power_table(study, paper)
-    alike = replace(table, ours={measure: [0.5] * 8 for measure in table.ours})
-    assert _extreme("highest", alike, "p50", max)[3] is None
-    alone = replace(alike, ours={**alike.ours, "RDQ@5": [0.6] * 8})
-    assert _extreme("highest", alone, "p50", max)[2:] == ("RDQ@5 0.600", True)
-    other = replace(alike, ours={**alike.ours, "AP@5": [0.6] * 8})
-    assert _extreme("highest", other, "p50", max)[3] is False
+    np.testing.assert_allclose(facts[:3], np.percentile(values, [10, 50, 90]))
 
 
 def test_a_bucket_that_is_too_small_is_left_out_and_said_so(study):
-    assert any("bucket ≤3" in note for note in study.notes)
+    assert any("bucket ≤3" in note for note in poi_report(study).remarks)
     assert study.to_polars().filter(pl.col("statistic") == "≤3")["value"].null_count() == 13
-
-
-def test_names_that_form_a_grid_are_models_and_settings():
-    assert system_grid(["m-1-x", "m-1-y"]) == (["m-1"], ["x", "y"])
-    assert system_grid(["a-x", "a-y", "b-x"]) is None
-    assert system_grid(["a", "b"]) is None
 
 
 def test_ones_own_data_through_the_command_line(tmp_path, monkeypatch):
     monkeypatch.setattr(poi, "QUICK", TINY)
-    simulate(120, seed=1, models={"a": 1.0, "b": 1.5}, settings={"x": 1.0}).save(tmp_path)
+    made = simulate(120, seed=1, models={"a": 1.0, "b": 1.5}, settings={"x": 1.0})
+    (tmp_path / "runs").mkdir()
+    rd.write_references(made.references, tmp_path / "references.jsonl")
+    for name, run in made.runs.items():
+        rd.write_run(run, tmp_path / "runs" / f"{name}.run")
     files = ["--references", str(tmp_path / "references.jsonl"), "--runs", str(tmp_path / "runs")]
     done = CliRunner().invoke(cli, ["study", "poi", "--quick", *files])
     assert done.exit_code == 0

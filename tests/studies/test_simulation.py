@@ -83,14 +83,6 @@ def test_a_ranker_with_more_noise_is_worse_and_queries_are_hard_for_all_alike():
     assert np.corrcoef(good[:, 2], bad[:, 2])[0, 1] > 0.3
 
 
-def test_saved_data_come_back(tmp_path):
-    made = simulate(10, models={"a": 1, "b": 1}, settings={"s": 1})
-    made.save(tmp_path)
-    assert rd.read_references(tmp_path / "references.jsonl") == made.references
-    assert rd.read_run(tmp_path / "runs" / "b-s.run") == made.runs["b-s"]
-    assert made.to_polars()["system"].unique(maintain_order=True).to_list() == ["a-s", "b-s"]
-
-
 @pytest.mark.parametrize(
     ("keywords", "kind", "name"),
     [
@@ -101,44 +93,9 @@ def test_saved_data_come_back(tmp_path):
         ({"noise": -1}, "not-a-number", "noise"),
         ({"buckets": [(3, 1, 1)]}, "bad-value", "buckets"),
         ({"models": {}}, "bad-value", "models"),
-        ({"order": {"v72": 1.1}}, "not-a-number", "order of v72"),
-        ({"retrieval": {"v27": 1}}, "not-a-choice", "retrieval's name"),
         ({"distractors": -1}, "not-whole", "distractors"),
     ],
 )
 def test_wrong_parameters_are_named(keywords, kind, name):
     with raises(kind, rd.UsageError, name=name):
         simulate(**keywords)
-
-
-def pair(**skills):
-    made = simulate(800, models={"base": 1, "better": 1}, settings={"s": 1}, **skills)
-    scores = rd.evaluate(made.references, dict(made.runs), ["nDCG(gains=binary)@5", "RDQ(penalty=m1)@5"])
-    return dict(zip(scores.measures, np.diff(scores.means, axis=0)[0], strict=True))
-
-
-def test_order_moves_what_sees_order_and_leaves_the_positions_of_reference_items_alone():
-    apart = pair(order={"base": 0.4, "better": 0.9})
-    assert apart["RDQ(penalty=m1)@5"] > 0.02
-    assert abs(apart["nDCG(gains=binary)@5"]) < 0.02
-
-
-def test_retrieval_moves_all_measures_and_leaves_the_order_of_reference_items_alone():
-    apart = pair(retrieval={"better": 1.5})
-    assert min(apart.values()) > 0.02
-    skills = {"models": {"a": 1, "b": 1}, "settings": {"s": 1}, "retrieval": {"b": 2}, "order": {"a": 0.5, "b": 0.5}}
-    made = simulate(30, shared=1, noise=0, **skills)
-    for query in made.references:
-        known = set(made.references[query])
-        first, second = ([item for item in run[query] if item in known] for run in made.runs.values())
-        assert first == second
-
-
-def test_skills_of_model_and_setting_multiply_and_1_changes_nothing():
-    plain = simulate(20, models={"a": 1, "b": 1}, settings={"s": 1, "t": 1})
-    said = simulate(
-        20, models={"a": 1, "b": 1}, settings={"s": 1, "t": 1}, retrieval={"a": 2, "s": 0.5}, order={"b": 1}
-    )
-    assert plain.runs["a-s"] == said.runs["a-s"]
-    assert plain.runs["b-t"] == said.runs["b-t"]
-    assert plain.runs["a-t"] != said.runs["a-t"]

@@ -1,16 +1,15 @@
 import json
 
 import numpy as np
-import polars as pl
 import pytest
 from click.testing import CliRunner
-from tests.raising import noted, raises
+from tests.raising import raises
 
 import rankdev as rd
 from rankdev.cli.app import cli
 from rankdev.studies import track as track_study
-from rankdev.studies._track_output import save_track_figures, track_report
 from rankdev.studies.track import run_track
+from rankdev.studies.track_output import save_track_figures
 
 QUERIES = 40
 SMALL = track_study.Protocol(12, 99, 20)
@@ -41,8 +40,7 @@ def track(grades=True, seed=0, levels=4):
 
 @pytest.fixture(scope="module")
 def study(small):
-    references, runs = track()
-    return run_track(runs, references, quick=True)
+    return run_track({"all": track()}, quick=True)
 
 
 def value(study, part, measure, statistic):
@@ -65,32 +63,17 @@ def test_tiers_are_counted_over_the_queries_that_have_reference_items():
     assert track_study.tier_statistics(one, other) == track_study.TierStatistics(3, 4 / 3, 1.0, 4 / 3)
 
 
-def test_every_query_is_in_one_bucket_of_each_kind(study):
+def test_every_query_is_in_one_bucket_of_each_kind_drawn_with_replacement(study):
     for kind in ("reference size", "tier size"):
-        parts = [part for part in study.buckets if part.kind == kind]
+        parts = [part for part in study.parts[0].buckets if part.kind == kind]
         assert len(parts) == 3
         assert sum(part.queries for part in parts) == QUERIES
-
-
-def test_a_bucket_holds_the_queries_its_label_names():
     references, runs = track()
-    study = run_track(runs, references, quick=True, reference_sizes=[12], tier_sizes=[100])
-    sizes = references.sizes
-    assert [(part.label, part.queries) for part in study.buckets] == [
-        ("≤12", int((sizes <= 12).sum())),
-        (">12", int((sizes > 12).sum())),
-    ]
-    noted(study.notes, "no-buckets", of="tier size")
-    few = rd.evaluate(references.of_queries(np.flatnonzero(sizes <= 12)), runs, study.scores.measures)
+    bucket = study.parts[0].buckets[0]
+    rows = np.flatnonzero(references.sizes <= float(bucket.label.removeprefix("≤")))
+    few = rd.evaluate(references.of_queries(rows), runs, study.measures)
     alone = rd.power(few, sizes=[25], replacement=True, subsamples=12, permutations=99)
-    assert np.array_equal(study.buckets[0].power.power, alone.power)
-
-
-def test_the_advice_compares_m1_with_m2_in_every_bucket(study):
-    rows = study.to_polars().filter(pl.col("measure") == "RDQ(penalty=m1)@10 − RDQ@10")
-    assert rows.height == 1 + len(study.buckets)
-    whole = [value(study, "power", name, "p50@25")["value"] for name in ("RDQ(penalty=m1)@10", "RDQ@10")]
-    assert rows["value"][0] == pytest.approx(whole[0] - whole[1])
+    assert np.array_equal(bucket.power.power, alone.power)
 
 
 def test_the_grid_agrees_with_the_main_table_where_they_meet(study):
@@ -101,35 +84,49 @@ def test_the_grid_agrees_with_the_main_table_where_they_meet(study):
 
 
 def test_references_without_grades_have_no_native_ndcg():
-    references, runs = track(grades=False)
-    study = run_track(runs, references, quick=True, cutoff=5)
-    assert "nDCG(dcg=exp-log2)@5" not in study.scores.measures
-    assert {part.kind for part in study.buckets} == {"reference size"}
+    study = run_track({"all": track(grades=False)}, quick=True, cutoff=5)
+    assert "nDCG(dcg=exp-log2)@5" not in study.measures
+    assert {part.kind for part in study.parts[0].buckets} == {"reference size"}
 
 
 def test_the_same_seed_gives_the_same_facts(study):
-    references, runs = track()
-    assert run_track(runs, references, quick=True).to_polars().equals(study.to_polars())
+    assert run_track({"all": track()}, quick=True).to_polars().equals(study.to_polars())
 
 
-def test_an_interruption_gives_what_is_finished():
-    references, runs = track()
+def test_ones_own_measures_sizes_and_grid():
+    own = run_track({"all": track()}, ["P@5", "RR", "P@10"], sizes=[10], grid={"cutoff": [1, 5]}, quick=True)
+    assert own.families == (["P@5", "P@10"], ["RR"])
+    assert own.parts[0].power.sizes == (10, 25)
+    assert own.parts[0].grid.measures == ("P@1", "P@5")
+    figure_2 = own.to_polars().filter(part="Figure 2", statistic="tau")["measure"].to_list()
+    assert figure_2 == ["P@5 ~ RR", "P@10 ~ RR"]
 
-    def interrupt(done, total, note):
-        if note.startswith("stability"):
-            raise KeyboardInterrupt
 
-    study = run_track(runs, references, quick=True, progress=interrupt)
-    assert not study.complete
-    assert study.stability is None
-    assert study.buckets
-    noted(study.notes, "unfinished", names=("stability", "agreement", "Figure 1"))
-    assert "Table 3" not in track_report(study).text()
+def test_more_queries_than_there_are_need_replacement():
+    with raises("too-few", rd.DataError, least=50, count=QUERIES):
+        run_track({"all": track()}, ["RR"], n=50, quick=True)
+    study = run_track({"all": track()}, ["RR"], n=50, replacement=True, quick=True)
+    assert study.parts[0].power.replacement
+    assert study.agreement is None
+
+
+def test_collections_with_the_same_systems_are_pooled_and_others_are_not():
+    one, other = track(seed=1), track(seed=2)
+    pooled = run_track({"x": one, "y": other}, ["RDQ@5", "AP@5"], grid={}, quick=True)
+    assert [part.name for part in pooled.parts] == ["x + y"]
+    assert (
+        len(pooled.parts[0].scores.queries) == sum(part.queries for part in pooled.parts[0].buckets[:3]) == 2 * QUERIES
+    )
+    apart = run_track({"x": one, "y": (other[0], dict(list(other[1].items())[:2]))}, ["RDQ@5", "AP@5"], quick=True)
+    assert [part.name for part in apart.parts] == ["x", "y"]
+    for study in (pooled, apart):
+        assert study.agreement.datasets == ("x", "y")
+        assert set(study.to_polars().filter(part="Figure 2")["collection"]) == {"x", "y"}
 
 
 def test_pictures_are_written(study, tmp_path):
     names = {path.name for path in save_track_figures(study, tmp_path / "new")}
-    assert names == {"power.png", "figure1.png", "figure2.png", "stability.png", "buckets.png"}
+    assert names == {"power.png", "figure1.png", "figure2.png", "stability.png"}
 
 
 def test_from_the_command_line(tmp_path):
@@ -139,23 +136,8 @@ def test_from_the_command_line(tmp_path):
         rd.write_run(run, tmp_path / "runs" / f"{name}.run")
     rd.write_references(references, tmp_path / "refs.jsonl")
     files = [str(tmp_path / "refs.jsonl"), str(tmp_path / "runs")]
-    done = CliRunner().invoke(cli, ["study", "track", *files, "--quick", "--format", "json"])
+    done = CliRunner().invoke(cli, ["study", "track", *files, "-m", "RDQ@5,AP@5", "--quick", "--format", "json"])
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert found["command"] == "study track"
     assert {row["part"] for row in found["rows"]} >= {"power", "stability", "Figure 1", "Figure 2"}
-
-
-@pytest.mark.parametrize(
-    ("keywords", "kind"),
-    [
-        ({"n": 50}, "too-few"),
-        ({"reference_sizes": [3, 3]}, "bad-value"),
-        ({"runs": 1}, "too-few"),
-    ],
-)
-def test_wrong_arguments_are_named(keywords, kind):
-    references, runs = track()
-    kept = dict(list(runs.items())[: keywords.pop("runs", 3)])
-    with raises(kind):
-        run_track(kept, references, quick=True, **keywords)

@@ -81,7 +81,7 @@ def plot_agreement(
         for axis, values, symbol in zip(axes[:, i], (agreement.tau, agreement.r), ("τ", "r"), strict=True):
             cells = values[i][np.ix_(down, across)]
             names = (chosen[1] if symbol == "r" else [], chosen[0] if i == 0 else [])
-            image = _heatmap(axis, cells, *names, text="{:.2f}", hidden=hidden, **look)
+            image = _heatmap(axis, cells, *names, text="{:.2f}", hidden=hidden, panels=count, **look)
             if symbol == "τ" and agreement.tau_limits is not None:
                 _add_limits(axis, agreement.tau_limits[:, i][:, down][:, :, across])
             axis.set_title(f"{dataset}: {symbol}" if count > 1 or dataset != "all" else symbol)
@@ -100,6 +100,7 @@ def _heatmap(
     limits: tuple[float, float],
     text: str,
     hidden: Bools | None = None,
+    panels: int = 1,
 ) -> Any:
     masked = np.zeros(cells.shape, bool) if hidden is None else hidden
     image = axis.imshow(np.where(masked, np.nan, cells), cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto")
@@ -108,7 +109,7 @@ def _heatmap(
     axis.set_yticks(range(len(rows)), [shortened(printable(str(name))) for name in rows])
     axis.tick_params(length=0)
     axis.spines[:].set_visible(False)
-    size = 7 if cells.shape[1] <= 6 else 5
+    size = 7 if panels * cells.shape[1] <= 6 else 5
     for i, j in np.argwhere(~masked):
         value = cells[i, j]
         label = "–" if np.isnan(value) else text.format(value)

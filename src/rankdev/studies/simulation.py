@@ -8,21 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats, Ints, offsets_of
 from rankdev._common.checks import check_choice, check_number, check_seed, check_whole
-from rankdev._common.tables import Tabular
 from rankdev.data.references import References
 from rankdev.data.run import Run
 from rankdev.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 BUCKETS = ((1, 3, 100), (4, 10, 762), (11, 20, 2397), (21, 60, 1741))
 MODELS = {"v72": 1.0, "v74": 1.04, "v75": 0.92, "v81": 0.97}
@@ -39,12 +34,6 @@ class Shape:
     difficulty, a log-normal factor of log-deviation ``difficulty`` that is the same for all rankers. Of the error's
     variance the fraction ``shared`` is common to all rankers, and half of the rest is common to rankers of the same
     model and of the same setting (a quarter each). ``buckets`` holds the reference sizes as (from, to, weight).
-
-    Rankers may also differ in two skills, by model or by setting: 1 by default, and multiplied like noise.
-    A ranker sees reference items ``margin`` × its ``retrieval`` above the others. Of the worth by which reference
-    items differ from each other it sees a mixture with an error of the same deviation, whose correlation with the
-    truth is its ``order``. Retrieval does not affect the order of reference items, and order does not affect which
-    positions they reach.
     """
 
     buckets: Sequence[tuple[int, int, float]] = BUCKETS
@@ -57,8 +46,6 @@ class Shape:
     noise: float = 1.0
     difficulty: float = 0.5
     shared: float = 0.5
-    retrieval: Mapping[str, float] = field(default_factory=dict)
-    order: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, high in (("recall", 1), ("ties", 1), ("shared", 1), ("noise", np.inf), ("difficulty", np.inf)):
@@ -70,18 +57,10 @@ class Shape:
         for name in ("models", "settings"):
             if not getattr(self, name):
                 raise UsageError("bad-value", name=name, value=getattr(self, name), expected="at least one name")
-        for skill, high in (("retrieval", np.inf), ("order", 1)):
-            for name, value in getattr(self, skill).items():
-                check_choice(f"{skill}'s name", name, (*self.models, *self.settings))
-                check_number(f"{skill} of {name}", value, 0, high, ends=True)
-
-    def skill(self, kind: Mapping[str, float], model: str, setting: str) -> float:
-        """Return a ranker's skill: its model's times its setting's."""
-        return kind.get(model, 1.0) * kind.get(setting, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation(Tabular):
+class Simulation:
     """References and the runs of all rankers.
 
     Attributes
@@ -105,49 +84,6 @@ class Simulation(Tabular):
     shape: Shape
     seed: int
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return one row per returned item.
-
-        Returns
-        -------
-        polars.DataFrame
-            Columns system, query, item, rank, score.
-
-        Examples
-        --------
-        >>> simulate(2).to_polars().columns
-        ['system', 'query', 'item', 'rank', 'score']
-        """
-        parts = [run.to_polars().insert_column(0, pl.lit(name).alias("system")) for name, run in self.runs.items()]
-        return pl.concat(parts)
-
-    def save(self, folder: str | Path) -> None:
-        """Write ``references.jsonl`` and one TREC run for each ranker under ``runs/``.
-
-        Parameters
-        ----------
-        folder : str or Path
-            Folder to write into; it is made where it does not exist.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     simulate(2).save(folder)
-        ...     sorted(path.name for path in Path(folder).iterdir())
-        ['references.jsonl', 'runs']
-        """
-        from pathlib import Path
-
-        from rankdev.data.files import write_references, write_run
-
-        target = Path(folder)
-        (target / "runs").mkdir(parents=True, exist_ok=True)
-        write_references(self.references, target / "references.jsonl")
-        for name, run in self.runs.items():
-            write_run(run, target / "runs" / f"{name}.run", tag=name)
-
 
 def simulate(queries: int = 5000, *, seed: int = 0, **shape: Any) -> Simulation:
     """Simulate references and runs of related rankers.
@@ -163,7 +99,7 @@ def simulate(queries: int = 5000, *, seed: int = 0, **shape: Any) -> Simulation:
         Seed of the data.
     **shape : object
         Properties of the data and the rankers, the fields of :class:`rankdev.studies.simulation.Shape`: buckets,
-        models, settings, distractors, recall, ties, margin, noise, difficulty, shared, retrieval, order.
+        models, settings, distractors, recall, ties, margin, noise, difficulty, shared.
 
     Returns
     -------
@@ -249,42 +185,23 @@ def _runs(plan: Shape, pool: _Pool, seed: int) -> dict[str, Run]:
     rows = pool.found
     offsets = np.searchsorted(pool.query[rows], np.arange(len(pool.sizes) + 1))
     difficulty = np.exp(plan.difficulty * _generator(seed, 3).standard_normal(len(pool.sizes)))[pool.query[rows]]
-    error, mistaken = _Errors(plan, seed, 4, len(rows)), _Errors(plan, seed, 8, len(rows))
-    relevant = pool.place[rows] < pool.sizes[pool.query[rows]]
     runs = {}
     for i, (model, model_factor) in enumerate(plan.models.items()):
         for j, (setting, setting_factor) in enumerate(plan.settings.items()):
-            seen = pool.worth[rows]
-            retrieval, order = (plan.skill(kind, model, setting) for kind in (plan.retrieval, plan.order))
-            if order != 1:
-                seen_worth = order * (seen - plan.margin) + np.sqrt(1 - order**2) * mistaken.of(i, j)
-                seen = np.where(relevant, plan.margin + seen_worth, seen)
-            seen = seen + np.where(relevant, (retrieval - 1) * plan.margin, 0.0)
-            score = seen + plan.noise * model_factor * setting_factor * difficulty * error.of(i, j)
+            error = _errors(plan, seed, i, j, len(rows))
+            score = pool.worth[rows] + plan.noise * model_factor * setting_factor * difficulty * error
             runs[f"{model}-{setting}"] = _ordered(pool, rows, offsets, score)
     return runs
 
 
-@dataclass(frozen=True)
-class _Errors:
-    """Errors of deviation 1, in part common to all rankers, to those of a model, and to those of a setting."""
-
-    plan: Shape
-    seed: int
-    stream: int  # the first of four
-    count: int
-
-    def of(self, model: int, setting: int) -> Floats:
-        """Draw the errors of one ranker."""
-        own = 1 - self.plan.shared
-        common, by_model = self._draw(0), self._draw(1, model)
-        by_setting, alone = self._draw(2, setting), self._draw(3, model, setting)
-        error = np.sqrt(self.plan.shared) * common + np.sqrt(own / 4) * (by_model + by_setting)
-        error += np.sqrt(own / 2) * alone
-        return error
-
-    def _draw(self, part: int, *which: int) -> Floats:
-        return _generator(self.seed, self.stream + part, *which).standard_normal(self.count)
+def _errors(plan: Shape, seed: int, model: int, setting: int, count: int) -> Floats:
+    """Draw errors of deviation 1, in part common to all rankers, to those of a model, and to those of a setting."""
+    streams = ((4,), (5, model), (6, setting), (7, model, setting))
+    common, by_model, by_setting, alone = (_generator(seed, *stream).standard_normal(count) for stream in streams)
+    own = 1 - plan.shared
+    error = np.sqrt(plan.shared) * common + np.sqrt(own / 4) * (by_model + by_setting)
+    error += np.sqrt(own / 2) * alone
+    return error
 
 
 def _ordered(pool: _Pool, rows: Ints, offsets: Ints, score: Floats) -> Run:

@@ -1,10 +1,10 @@
-"""A whole track: the paper's Tables 2 to 4 and Figures 1 and 2 for any runs and judgments, with intervals."""
+"""The study of a track: the paper's Tables 2 to 4 and Figures 1 and 2 for any measures, references and runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -13,22 +13,23 @@ import polars as pl
 
 import rankdev as rd
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import check_flag, check_seed, check_whole, is_list
+from rankdev._common.checks import check_flag, check_seed, check_whole
 from rankdev._common.tables import Tabular
 from rankdev._common.work import Progress, part_of
 from rankdev.data.files import load_inputs
-from rankdev.errors import Note
+from rankdev.errors import Note, RankdevWarning
 from rankdev.evaluation.scores import Scores
+from rankdev.measures import Measure, parse_all
+from rankdev.measures.rdq import RDQ
 from rankdev.statistics.agreement import Agreement, agreement
 from rankdev.statistics.power import power
 from rankdev.statistics.power_result import Power
-from rankdev.statistics.sensitivity import PAPER_GRID, grid_measures
+from rankdev.statistics.sensitivity import PAPER_GRID, Sensitivity, grid_measures
 from rankdev.statistics.stability import Stability, stability
 from rankdev.statistics.student import PAPER_SIZES
-from rankdev.studies._published import warnings_into
 
 FEWEST = 5  # queries of a bucket; with fewer there is nothing to draw from
-SMALL = (10, 15, 20)  # a track has few queries and systems far apart: the paper's grid begins too late
+SMALL = (10, 15, 20)  # a track has few queries and systems far apart: the paper's sizes begin too late
 KINDS = ("reference size", "tier size")
 
 
@@ -43,6 +44,18 @@ class Protocol:
 
 FULL = Protocol()
 QUICK = Protocol(40, 200, 50)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is drawn: subsamples of ``n`` queries, and of other sizes for the curves."""
+
+    n: int
+    sizes: tuple[int, ...]
+    grid: Mapping[str, Sequence[Any]] | None
+    replacement: bool
+    protocol: Protocol
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -62,96 +75,155 @@ class Bucket:
     kind: str
     label: str
     queries: int
-    power: Power = field(repr=False)
+    power: Power
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Part:
+    """Tables 2 to 4 and Figure 1 of one collection, or of the queries of several with the same systems."""
+
+    name: str
+    tiers: TierStatistics
+    scores: Scores
+    power: Power
+    buckets: tuple[Bucket, ...]
+    stability: Stability
+    grid: Sensitivity | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Track(Tabular):
-    """Results of the study; parts that an interruption left out are None, and ``complete`` is false."""
+    """Results of the study: a part for each collection or for all together, and Figure 2 side by side."""
 
-    tiers: TierStatistics
-    scores: Scores = field(repr=False)
-    n: int
-    power: Power = field(repr=False)
-    buckets: tuple[Bucket, ...] = field(repr=False)
-    stability: Stability | None = field(repr=False)
-    agreement: Agreement | None = field(repr=False)
-    grid: Power | None = field(repr=False)
-    cells: tuple[tuple[float, float], ...] = field(repr=False)
-    protocol: Protocol
-    seed: int
-    complete: bool
+    parts: tuple[Part, ...]
+    agreement: Agreement | None
+    measures: tuple[str, ...]
+    plan: Plan
     notes: tuple[str, ...] = field(repr=False)
 
     @property
-    def measures(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Variants of RDQ, and the others."""
-        own = tuple(name for name in self.scores.measures if name.startswith("RDQ"))
-        return own, tuple(name for name in self.scores.measures if name not in own)
+    def families(self) -> tuple[list[str], list[str]]:
+        """Columns and rows of Figure 2: the measures with the name of the first one, and the others."""
+        own = [text for text in self.measures if rd.parse(text).name == rd.parse(self.measures[0]).name]
+        others = [text for text in self.measures if text not in own]
+        return (own, others) if others else (own[:1], own[1:])
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per fact: part, measure, statistic, value, low, high."""
-        from rankdev.studies._track_output import track_report
+        """One row per fact: collection, part, measure, statistic, value, low, high."""
+        from rankdev.studies.track_output import track_report
 
         return track_report(self).rows
 
 
 def run_track(
-    runs: Mapping[str, Any],
-    references: Any,
+    collections: Mapping[str, tuple[Any, Mapping[str, Any]]],
+    measures: Sequence[str | Measure] = (),
     *,
     cutoff: int = 10,
     n: int = 25,
-    reference_sizes: Sequence[float] | None = None,
-    tier_sizes: Sequence[float] | None = None,
+    sizes: Sequence[int] = (),
+    grid: Mapping[str, Sequence[Any]] | None = None,
+    replacement: bool = False,
     quick: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Track:
-    """Compare the paper's measures on all pairs of some runs, on all queries and by kind of references.
+    """Compare measures on all pairs of some runs, on all queries and by kind of references.
 
-    ``reference_sizes`` and ``tier_sizes`` are upper edges of buckets: items of a query's reference, and items per
-    tier; without them queries are cut into thirds. An interruption returns what is finished.
+    ``collections`` holds references and runs by name. Collections with the same systems are pooled, as in the paper;
+    others are studied one by one. Default of ``measures``: the paper's, and nDCG of native grades. ``grid`` holds the
+    parameters of the first measure that Figure 1 varies; default: the paper's where that is RDQ.
     """
-    protocol = QUICK if check_flag("quick", quick) else FULL
-    cutoff, n, seed = check_whole("cutoff", cutoff, 1), check_whole("n", n, 6), check_seed(seed)
-    edges = [_edges(name, given) for name, given in zip(KINDS, (reference_sizes, tier_sizes), strict=True)]
-    notes: list[str] = []
-    with warnings_into(notes):
-        known, loaded = load_inputs(references, runs)
-        _check_enough(len(loaded), len(known), n)
-        native = [] if known.grades is None else [f"nDCG(dcg=exp-log2)@{cutoff}"]
-        scores = rd.evaluate(known, loaded, [f"paper@{cutoff}", *native])
-        _, cells, texts = grid_measures(f"RDQ@{cutoff}", PAPER_GRID)
-        kinds = zip(KINDS, _kinds_of_references(known, scores), edges, strict=True)
-        parts = {
-            (kind, label): scores.select(queries=places)
-            for kind, values, given in kinds
-            for label, places in _buckets(kind, values, given, notes)
-        }
-        steps = _steps(scores, rd.evaluate(known, loaded, texts), parts, n, protocol, seed)
-        found, missing = _worked(steps, progress)
-    if missing:
-        notes.append(Note("unfinished", names=missing))
-    buckets = [
-        Bucket(kind, label, len(part.queries), found[f"{kind} {label}"])
-        for (kind, label), part in parts.items()
-        if f"{kind} {label}" in found
+    cutoff = check_whole("cutoff", cutoff, 1)
+    loaded = {name: load_inputs(*each) for name, each in collections.items()}
+    graded = all(references.grades is not None for references, _ in loaded.values())
+    usual = [f"paper@{cutoff}", *([f"nDCG(dcg=exp-log2)@{cutoff}"] if graded else [])]
+    wanted = parse_all([*measures] or usual)
+    texts = tuple(str(measure) for measure in wanted)
+    if grid is None and isinstance(wanted[0], RDQ) and wanted[0].penalty == "m2":
+        grid = PAPER_GRID
+    plan = Plan(
+        n=check_whole("n", n, 6),
+        sizes=tuple(sizes),
+        grid=grid,
+        replacement=check_flag("replacement", replacement),
+        protocol=QUICK if check_flag("quick", quick) else FULL,
+        seed=check_seed(seed),
+    )
+    every = dict.fromkeys((*texts, *(grid_measures(texts[0], grid)[2] if grid else ())))
+    with warnings.catch_warnings():  # the report has them as notes
+        warnings.simplefilter("ignore", RankdevWarning)
+        scores = {name: rd.evaluate(*each, list(every)) for name, each in loaded.items()}
+        pools = _pools(scores)
+        parts = []
+        for i, (name, members) in enumerate(pools.items()):
+            whole = Scores.pooled({one: scores[one] for one in members}) if len(members) > 1 else scores[members[0]]
+            asked = [(loaded[one][0], scores[one].queries) for one in members]
+            parts.append(_part(name, asked, whole, texts, plan, part_of(progress, i, i + 1, len(pools), name)))
+        chosen = {name: entry.select(measures=texts) for name, entry in scores.items()}
+        agreed = agreement(chosen, resamples=plan.protocol.resamples, seed=plan.seed) if len(texts) > 1 else None
+    notes = [
+        note.at(collection=part.name) if len(parts) > 1 and isinstance(note, Note) else note
+        for part in parts
+        for note in (*part.scores.remarks, *part.power.remarks)
     ]
-    return Track(
-        tiers=tier_statistics(known),
+    return Track(parts=tuple(parts), agreement=agreed, measures=texts, plan=plan, notes=tuple(dict.fromkeys(notes)))
+
+
+def _pools(scores: Mapping[str, Scores]) -> dict[str, list[str]]:
+    """Name the collections of each part: all together where their systems are the same, else one by one."""
+    if len({frozenset(entry.systems) for entry in scores.values()}) == 1:
+        return {" + ".join(scores): list(scores)}
+    return {name: [name] for name in scores}
+
+
+def _part(
+    name: str,
+    asked: Sequence[tuple[rd.References, Sequence[str]]],
+    every: Scores,
+    measures: Sequence[str],
+    plan: Plan,
+    progress: Progress | None,
+) -> Part:
+    """Do all that is drawn from the queries of one part."""
+    scores = every.select(measures=measures)
+    count = len(scores.queries)
+    if len(scores.systems) < 2:
+        raise rd.DataError("too-few", what="a study", least=2, unit="system", count=len(scores.systems))
+    if count < plan.n and not plan.replacement:
+        raise rd.DataError("too-few", what="power", least=plan.n, unit="query", count=count)
+    drawing: dict[str, Any] = {"subsamples": plan.protocol.subsamples, "seed": plan.seed}
+    testing = {**drawing, "permutations": plan.protocol.permutations}
+    sizes = sorted({plan.n, *(plan.sizes or [size for size in (*SMALL, *PAPER_SIZES) if size <= count])})
+    cut = [(kind, *third) for kind, values in _kinds_of_references(asked).items() for third in _thirds(values)]
+    steps = iter(pairwise(np.linspace(0, 1, len(cut) + 3)))
+
+    def tested(part: Scores, sizes: list[int], replacement: bool) -> Power:
+        step = part_of(progress, *next(steps))
+        found = power(part, sizes=sizes, replacement=replacement, progress=step, **testing)
+        if not found.complete:
+            raise KeyboardInterrupt
+        return found
+
+    whole = tested(scores, sizes, plan.replacement)
+    buckets = [
+        Bucket(kind, label, len(rows), tested(scores.select(queries=rows), [plan.n], True)) for kind, label, rows in cut
+    ]
+    grid = None
+    if plan.grid:
+        names, cells, texts = grid_measures(measures[0], plan.grid)
+        each = tested(every.select(measures=texts), [plan.n], plan.replacement)
+        drawn = {"n": plan.n, "alpha": each.alpha, "p_value": each.p_value, **testing}
+        median = np.median(each.power[:, :, 0], axis=1)
+        grid = Sensitivity(measure=measures[0], axes=names, cells=cells, measures=tuple(texts), power=median, **drawn)
+    return Part(
+        name=name,
+        tiers=tier_statistics(*(references for references, _ in asked)),
         scores=scores,
-        n=n,
-        power=found["power"],
+        power=whole,
         buckets=tuple(buckets),
-        stability=found.get("stability"),
-        agreement=found.get("agreement"),
-        grid=found.get("Figure 1"),
-        cells=cells,
-        protocol=protocol,
-        seed=seed,
-        complete=not missing,
-        notes=tuple(notes),
+        stability=stability(scores, sizes=[size for size in sizes if size <= count], **drawing),
+        grid=grid,
     )
 
 
@@ -172,90 +244,24 @@ def _tier_sizes(references: rd.References) -> Any:
     return np.diff(np.union1d(ends, last), prepend=-1)
 
 
-def _check_enough(systems: int, queries: int, n: int) -> None:
-    if systems < 2:
-        raise rd.DataError("too-few", what="a study", least=2, unit="system", count=systems)
-    if queries < n:
-        raise rd.DataError("too-few", what="power", least=n, unit="query", count=queries)
-
-
-def _steps(
-    scores: Scores, grid: Scores, parts: Mapping[tuple[str, str], Scores], n: int, protocol: Protocol, seed: int
-) -> dict[str, Callable[..., Any]]:
-    """List the steps, the most important first."""
-    drawing: dict[str, Any] = {"subsamples": protocol.subsamples, "seed": seed}
-    testing = {**drawing, "permutations": protocol.permutations}
-    sizes = sorted({n, *(size for size in (*SMALL, *PAPER_SIZES) if size <= len(scores.queries))})
-    inside = {
-        f"{kind} {label}": partial(power, part, sizes=[n], replacement=True, **testing)
-        for (kind, label), part in parts.items()
-    }
-    return {
-        "power": partial(power, scores, sizes=sizes, **testing),
-        **inside,
-        "stability": partial(_stability, scores, sizes=sizes, **drawing),
-        "agreement": partial(_agreement, scores, resamples=protocol.resamples, seed=seed),
-        "Figure 1": partial(power, grid, sizes=[n], **testing),
-    }
-
-
-def _worked(steps: Mapping[str, Callable[..., Any]], progress: Progress | None) -> tuple[dict[str, Any], list[str]]:
-    """Run the steps until all are done or one is interrupted; return results and the names of missing steps."""
-    found: dict[str, Any] = {}
-    try:
-        for done, (name, work) in enumerate(steps.items()):
-            if progress is not None:
-                progress(done, len(steps), name)
-            result = work(progress=part_of(progress, done, done + 1, len(steps), name))
-            if not getattr(result, "complete", True):
-                raise KeyboardInterrupt
-            found[name] = result
-    except KeyboardInterrupt:
-        if not found:
-            raise
-    return found, [name for name in steps if name not in found]
-
-
-def _stability(scores: Scores, *, progress: Progress | None, **options: Any) -> Stability:
-    return stability(scores, **options)
-
-
-def _agreement(scores: Scores, *, progress: Progress | None, **options: Any) -> Agreement:
-    return agreement(scores, **options)
-
-
-def _edges(name: str, given: Sequence[float] | None) -> tuple[float, ...] | None:
-    if given is None:
-        return None
-    edges = tuple(given) if is_list(given) else ()
-    if not edges or list(edges) != sorted(set(edges)):
-        expected = "increasing numbers, such as [3, 10, 20]"
-        raise rd.UsageError("bad-value", name=f"edges of {name}", value=given, expected=expected)
-    return edges
-
-
-def _kinds_of_references(references: rd.References, scores: Scores) -> tuple[Floats, Floats]:
+def _kinds_of_references(asked: Sequence[tuple[rd.References, Sequence[str]]]) -> dict[str, Floats]:
     """Return the number of items of each query's reference, and of items per tier."""
-    place = {name: i for i, name in enumerate(references.queries)}
-    rows = np.array([place[name] for name in scores.queries])
-    sizes = references.sizes[rows].astype(np.float64)
-    return sizes, sizes / np.maximum(references.tier_counts[rows], 1)
+    sizes, tiers = [], []
+    for references, queries in asked:
+        place = {name: i for i, name in enumerate(references.queries)}
+        rows = np.array([place[name] for name in queries])
+        sizes.append(references.sizes[rows].astype(np.float64))
+        tiers.append(np.maximum(references.tier_counts[rows], 1))
+    items = np.concatenate(sizes)
+    return dict(zip(KINDS, (items, items / np.concatenate(tiers)), strict=True))
 
 
-def _buckets(
-    kind: str, values: Floats, given: tuple[float, ...] | None, notes: list[str]
-) -> list[tuple[str, list[int]]]:
-    """Cut queries at the edges, or into thirds; buckets with too few queries are left out and noted."""
+def _thirds(values: Floats) -> list[tuple[str, list[int]]]:
+    """Cut queries into thirds; where fewer than two have enough queries there are none."""
     thirds = np.quantile(values, [1 / 3, 2 / 3])
-    edges = tuple(dict.fromkeys(thirds.round(0 if thirds[0] >= 10 else 1))) if given is None else given
+    edges = tuple(dict.fromkeys(thirds.round(0 if thirds[0] >= 10 else 1)))
     names = [f"≤{edges[0]:g}", *(f"({a:g},{b:g}]" for a, b in pairwise(edges)), f">{edges[-1]:g}"]
     place = np.searchsorted(edges, values, side="left")
     found = [(name, np.flatnonzero(place == i).tolist()) for i, name in enumerate(names)]
     filled = [(name, rows) for name, rows in found if len(rows) >= FEWEST]
-    small = [f"{name} ({len(rows)})" for name, rows in found if 0 < len(rows) < FEWEST]
-    if small:
-        notes.append(Note("small-buckets", of=kind, least=FEWEST, names=small))
-    if len(filled) < 2:
-        notes.append(Note("no-buckets", of=kind, median=np.median(values)))
-        return []
-    return filled
+    return filled if len(filled) > 1 else []
