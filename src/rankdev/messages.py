@@ -350,6 +350,7 @@ SENTENCES = {
     "repeated-judgments": "{count:judgment repeats} one of the same worker; together they count once.",
     "shares-as-choices": "Probabilities count as choices of the likelier item; the fit of Bradley–Terry is not tested.",
     "skipped-judgments": "{count:judgment is} skipped, as chosen by `values`.",
+    "unanswered": "{count:row is} left out, which {count:has|have} no answer.",
     "unconnected-items": "{count:item is} left out, which no chain of comparisons connects with the others, such as"
     " {names:some} of query {query}.",
     "unjudged-queries": "{count:query has} no judgments and no reference: {names:some}.",

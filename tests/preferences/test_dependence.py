@@ -85,6 +85,14 @@ def test_intervals_by_worker_need_five_workers(workers, given):
     assert kinds(fit.remarks) == ([] if given else ["few-workers"])
 
 
+def test_unanimous_workers_are_no_more_certain_than_as_many_judgments():
+    """The workers differ by nothing; that is no reason for a narrow interval (the exact test of five: p = .06)."""
+    rows = [("q", "x", "y", f"w{k}") for k in range(5)]
+    (_, _, _, low, high, _), _ = strengths(Preferences.from_rows(rows)).to_polars().rows()
+    assert low < 0
+    assert high is None
+
+
 def test_where_the_likelihood_has_no_maximum_the_interval_has_one_end():
     rows = [("q", "a", "b"), ("q", "b", "c"), ("q", "c", "b"), ("q", "c", "d")]
     limits = {

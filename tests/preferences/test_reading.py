@@ -112,6 +112,44 @@ def test_values_say_what_each_means():
 
 
 @pytest.mark.parametrize(
+    ("name", "outcomes", "values"),
+    [
+        ("winner", ["x", None, "z"], None),
+        ("winner", ["a", " ", "b"], None),
+        ("label", [1.0, float("nan"), 2.0], "position"),
+        ("label", [-1, None, 1], "graded"),
+        ("label", ["L", "", "R"], {"L": "first", "R": "second"}),
+        ("probability_a", [0.9, None, 0.2], None),
+    ],
+)
+def test_rows_without_an_answer_are_left_out_and_counted(name, outcomes, values):
+    judged = Preferences.from_table(table(outcomes, name), values=values)
+    assert [row[1:3] for row in rows_of(judged)] == [("x", "y"), ("z", "x")]
+    noted(judged.remarks, "unanswered", count=1)
+
+
+def test_half_a_row_is_no_row_without_an_answer():
+    with raises("self-compared", DataError, row=2):  # a row of the table that was given
+        Preferences.from_table(table(["a", None, "b"], b=("y", "z", "x")))
+    with raises("bad-value", DataError, row=1):
+        Preferences.from_table(table(["a", None, "b"], tie=[False, True, False]))
+    frame = pl.DataFrame({"query": ["q"] * 3, "winner": ["x", "", None], "loser": ["y", "", "z"]})
+    with raises("no-value", DataError, row=2):
+        Preferences.from_table(frame)
+    noted(Preferences.from_table(frame[:2]).remarks, "unanswered", count=1)
+
+
+def test_a_count_repeats_its_row():
+    frame = table(["a", "b", "tie"], count=[2, 0, 1], worker=["ann", "ann", "bob"])
+    judged = Preferences.from_table(frame)
+    assert rows_of(judged) == [FIRST_SECOND_TIE[0]] * 2 + [FIRST_SECOND_TIE[2]]
+    noted(judged.remarks, "weightless", count=1)
+    for wrong in (-1, 1.5, 1e9):
+        with raises("bad-value", DataError, name="count"):
+            Preferences.from_table(frame.with_columns(count=pl.Series([1.0, wrong, 1.0])))
+
+
+@pytest.mark.parametrize(
     "name", ["worker_id", "WorkerId", "annotator_id", "AnnotatorID", "assessor", "rater", "user_id"]
 )
 def test_workers_by_any_name(name):

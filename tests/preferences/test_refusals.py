@@ -40,11 +40,9 @@ def test_a_weight_that_no_judgment_can_have_is_refused_by_row(weight):
 @pytest.mark.parametrize(
     ("columns", "kind"),
     [
-        ({"winner": [1.0, float("nan")]}, "no-value"),
         ({"winner": [1.0, float("inf")]}, "bad-value"),
         ({"winner": [1.0, 1e300]}, "bad-value"),
         ({"winner": [["x"], ["y"]]}, "bad-column"),
-        ({"probability_a": [0.5, float("nan")]}, "no-value"),
     ],
 )
 def test_outcomes_that_are_none_are_refused(columns, kind):

@@ -36,7 +36,8 @@ def tiers_report(found: Tiers) -> Report:
     rows = found.to_polars()
     shown = _with_interval(rows).with_columns(rows["separated"])
     table = Table(shown, "Tiers: items of equal rank are tied", right=("interval",), digits=3)
-    return Report(rows, [table], opening=[found.conclusion], remarks=found.remarks)
+    queries = Table(found.summary(), "Queries: the least probability at a border, and that of coin flips", digits=3)
+    return Report(rows, [table, queries], opening=[found.conclusion], remarks=found.remarks)
 
 
 @reports(UncertainScores)

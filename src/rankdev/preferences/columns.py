@@ -33,6 +33,7 @@ Columns = Mapping[str, str | None]
 YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
 ONE_QUERY = "all"
 MOST_WEIGHT = 10**9  # beyond, sums of weights lose the other judgments
+MOST_ROWS = 10**8  # judgments that counts may add up to
 
 
 def columns_of(
@@ -44,6 +45,39 @@ def columns_of(
     """
     given = {} if columns is None else check_mapping(columns, "columns", "{part: name of a column}")
     roles = _roles(frame, given)
+    answered = np.flatnonzero(_answered(frame, roles))
+    try:
+        table = _read(frame[answered], roles, values).with_columns(row=pl.Series(answered, dtype=pl.Int64))
+    except DataError as error:
+        if "row" in error.fields:
+            error.fields["row"] = int(answered[error.fields["row"]])
+        raise
+    decided = table.drop_nulls("winner")
+    counts = {
+        "unanswered": len(frame) - len(answered),
+        "skipped-judgments": len(table) - len(decided),
+        "weightless": sum(int((decided[name] == 0).sum()) for name in ("weight", "count") if name in table),
+    }
+    if "count" in table:
+        decided = decided[np.repeat(np.arange(len(decided)), decided["count"].to_numpy())].drop("count")
+    return decided, tuple(_remarks(frame, roles, counts))
+
+
+def _answered(frame: pl.DataFrame, roles: dict[str, str]) -> npt.NDArray[np.bool_]:
+    """Mark the rows that have an answer; labelling tools also write those of questions that nobody answered."""
+    answers = ("winner", "loser") if "loser" in roles else ("winner", "probability")
+    found = np.zeros(len(frame), bool)
+    for name in (roles[part] for part in answers if part in roles):
+        values = frame[name]
+        empty = values.is_null() | (values.is_nan() if values.dtype.is_float() else False)
+        if values.dtype == pl.String:
+            empty |= (values.str.strip_chars() == "").fill_null(True)
+        found |= ~empty.to_numpy()
+    return found | _flags(frame, roles["tie"]).to_numpy() if "tie" in roles else found
+
+
+def _read(frame: pl.DataFrame, roles: dict[str, str], values: Values) -> pl.DataFrame:
+    """Read the columns of rows that have an answer; a count repeats its row."""
     found: dict[str, Any] = {}
     if roles.get("query") is not None:
         found["query"] = text_column(frame, roles["query"], "preferences")
@@ -55,10 +89,9 @@ def columns_of(
     if roles.get("weight") is not None:
         weight = _weights(frame, roles["weight"])
         found["weight"] = weight * found["weight"] if "weight" in found else weight
-    table = pl.DataFrame(found)
-    counted_in = table.drop_nulls("winner")
-    weightless = int((counted_in["weight"] == 0).sum()) if "weight" in found else 0
-    return counted_in, tuple(_remarks(frame, roles, len(table) - len(counted_in), weightless))
+    if "count" in roles:
+        found["count"] = _counts(frame, roles["count"])
+    return pl.DataFrame(found)
 
 
 def check_rows(rows: Any) -> Iterable[Any]:
@@ -231,6 +264,16 @@ def _weights(frame: pl.DataFrame, name: str) -> pl.Series:
     return weight
 
 
+def _counts(frame: pl.DataFrame, name: str) -> pl.Series:
+    count = number_column(frame, name, "preferences")
+    bad = (count < 0) | (count != count.floor()) | (count.sum() > MOST_ROWS)
+    if bad.any():
+        row = int(bad.arg_max() or 0)
+        expected = f"whole numbers, at most {MOST_ROWS:,} in all"
+        raise DataError("bad-value", row=row, name="count", value=count[row], expected=expected)
+    return count.cast(pl.Int64)
+
+
 def _flags(frame: pl.DataFrame, name: str) -> pl.Series:
     if frame[name].dtype.is_nested():
         raise DataError("bad-column", name=name, type=str(frame[name].dtype), expected="true or false")
@@ -242,16 +285,13 @@ def _flags(frame: pl.DataFrame, name: str) -> pl.Series:
     return flags
 
 
-def _remarks(frame: pl.DataFrame, roles: dict[str, str], skipped: int, weightless: int) -> Iterable[Note]:
+def _remarks(frame: pl.DataFrame, roles: dict[str, str], counts: dict[str, int]) -> Iterable[Note]:
     left = [name for name in frame.columns if name not in roles.values()]
     if "query" not in roles:
         yield Note("one-query", query=ONE_QUERY)
     if left:
         yield Note("unused-columns", names=left)
-    if skipped:
-        yield Note("skipped-judgments", count=skipped)
-    if weightless:
-        yield Note("weightless", count=weightless)
+    yield from (Note(kind, count=count) for kind, count in counts.items() if count)
 
 
 def _known(items: Mapping[Any, Any]) -> list[tuple[str, str]]:
@@ -266,9 +306,10 @@ def encode(frame: pl.DataFrame, items: Mapping[Any, Iterable[Any]] | None) -> di
     known = _known({} if items is None else check_mapping(items, "items", "{query: [item, …]}"))
     if not len(frame) and not known:
         raise DataError("none-given", what="comparisons")
+    place = frame["row"] if "row" in frame.columns else range(len(frame))  # in the table that was given
     same = (frame["winner"] == frame["loser"]).arg_max() if len(frame) else None
     if same is not None and frame["winner"][same] == frame["loser"][same]:
-        raise DataError("self-compared", row=same, item=frame["winner"][same])
+        raise DataError("self-compared", row=place[same], item=frame["winner"][same])
     queries, query = _codes([*(q for q, _ in known)], frame["query"])
     names, pair = _codes([*(i for _, i in known)], frame["winner"], frame["loser"])
     size, rows, given = len(names), len(frame), len(known)
@@ -278,7 +319,7 @@ def encode(frame: pl.DataFrame, items: Mapping[Any, Iterable[Any]] | None) -> di
     if items is not None and len(distinct) > len(np.unique(keys[:given])):
         row = int(np.argmax(~np.isin(keys[given:], keys[:given])))
         name = names[int(keys[given + row] % size)]
-        raise DataError("unknown-item", row=row % rows, item=name)
+        raise DataError("unknown-item", row=place[row % rows], item=name)
     workers, worker = _codes([], frame["worker"]) if "worker" in frame.columns else ((), None)
     counts = frame["weight"].to_numpy() > 0 if "weight" in frame.columns else np.ones(rows, bool)
     optional: dict[str, Any] = {

@@ -13,7 +13,10 @@ from rankdev._common.checks import check_choice
 from rankdev._common.columns import number_column
 from rankdev.errors import DataError, UsageError, shown
 
-ROLES = ("query", "item_a", "item_b", "winner", "loser", "tie", "worker", "weight", "probability", "share", "first")
+ROLES = (
+    *("query", "item_a", "item_b", "winner", "loser", "tie", "worker", "weight", "count"),
+    *("probability", "share", "first"),
+)
 
 # normalised names, the most specific first
 NAMES: dict[str, tuple[str, ...]] = {
@@ -25,6 +28,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "tie": ("tie",),
     "weight": ("weight",),
+    "count": ("count", "counts", "times"),
     "probability": ("probabilitya",),  # not prob_a: without its underscore it is short for any probability
     "share": ("share",),
     "first": ("first", "shownfirst"),
@@ -86,11 +90,7 @@ def _as_text(outcome: pl.Series) -> pl.Series:
         outcome = outcome.fill_nan(None)
         whole = outcome.cast(pl.Int64, strict=False)
         outcome = whole if ((outcome == whole).fill_null(False) | outcome.is_null()).all() else outcome
-    text = outcome.cast(pl.String).str.strip_chars()
-    missing = text.is_null() | (text == "").fill_null(True)
-    if missing.any():
-        raise DataError("no-value", row=int(missing.arg_max() or 0), name=outcome.name)
-    return text
+    return outcome.cast(pl.String).str.strip_chars()
 
 
 def _by_lead(table: pl.DataFrame, lead: pl.Series) -> pl.DataFrame:

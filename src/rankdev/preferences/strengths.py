@@ -187,10 +187,12 @@ class Strengths(Result):
         """Ends of each strength's interval; NaN where there is none."""
         from scipy.special import stdtrit
 
-        freedom = self._variances.freedom
-        wide = stdtrit(np.minimum(freedom, 1e9), 1 - self.alpha / 2) * self.standard_errors
-        wide[freedom < ENOUGH_WORKERS - 1] = np.nan
+        simple, _, freedom = self._variances
         raised, lowered = unlimited(self.inference_fit.preferences)
+        # where workers agree without exception, what they differ by says nothing
+        error = np.where(raised | lowered, np.fmax(self.standard_errors, np.sqrt(simple)), self.standard_errors)
+        wide = stdtrit(np.minimum(freedom, 1e9), 1 - self.alpha / 2) * error
+        wide[freedom < ENOUGH_WORKERS - 1] = np.nan
         return np.where(lowered, np.nan, self.values - wide), np.where(raised, np.nan, self.values + wide)
 
 
