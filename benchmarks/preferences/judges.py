@@ -57,12 +57,11 @@ def facts(name: str, judged: Preferences) -> Row:
     """Return what the judgments of a collection show."""
     found = {row["fact"]: row for row in preferences.judge_agreement(judged).to_polars().iter_rows(named=True)}
     alpha, triads = found["Krippendorff's α"], found["intransitive triads"]
-    fit, first = found["lack of fit of Bradley–Terry"], found["first wins if equal"]
+    first = found["first wins if equal"]
     return {
         "judgments": f"{name}, {first['n']:,}",
         "α": f"{alpha['value']:.3f} ({alpha['low']:.3f}–{alpha['high']:.3f})",
         "intransitive triads": f"{triads['value']:.1%} of {triads['n']:,}",
-        "lack of fit": f"{fit['value']:.2f}, p = {fit['p']:.2f}",
         "first wins if equal": f"{first['value']:.3f} ({first['low']:.3f}–{first['high']:.3f}), p = {first['p']:.2g}",
     }
 

@@ -348,7 +348,6 @@ SENTENCES = {
     "one-worker": "These are one worker's preferences: {worker}.",
     "random-workers": "{count:worker seems} to answer at random: {names:some}.",
     "repeated-judgments": "{count:judgment repeats} one of the same worker; together they count once.",
-    "shares-as-choices": "Probabilities count as choices of the likelier item; the fit of Bradley–Terry is not tested.",
     "skipped-judgments": "{count:judgment is} skipped, as chosen by `values`.",
     "unanswered": "{count:row is} left out, which {count:has|have} no answer.",
     "unconnected-items": "{count:item is} left out, which no chain of comparisons connects with the others, such as"

@@ -179,7 +179,6 @@ def test_diagnostics_by_hand():
     assert table["in_cycles"].to_list() == [3, 0]  # x > y > z > x by majority
     assert table["duplicates"].to_list() == [1, 0]
     assert table["contradictions"].to_list() == [0, 1]
-    assert table["single_workers"].to_list() == [0, 1]
     assert table["connected"].to_list() == [True, True]
     # pairs of judgments that agree: 1 of 3 on x–y; 0 of 1 on u–w
     np.testing.assert_allclose(table["agreement"].to_list(), [1 / 3, 0.0])

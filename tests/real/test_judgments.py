@@ -27,7 +27,7 @@ def test_arguments_by_worker():
     judged = rd.read_preferences(JUDGED / "arguments/pairs_by_worker.tsv.gz")
     assert (len(judged), len(judged.items), len(judged.workers)) == (84_445, 1_052, 3_815)
     assert judged.remarks == ("Columns not used: pair_id, gold_label.",)
-    found = preferences.judge_agreement(judged.select(judged.queries[:4]), resamples=100, simulations=9)
+    found = preferences.judge_agreement(judged.select(judged.queries[:4]), resamples=100)
     assert 0.1 < found.krippendorff_low < found.krippendorff < found.krippendorff_high < 0.5
     assert found.intransitive < 0.1
 

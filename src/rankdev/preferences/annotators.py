@@ -1,9 +1,9 @@
-"""Agreement of annotators: Krippendorff's alpha, transitivity, fit of Bradley–Terry."""
+"""Agreement of annotators: Krippendorff's alpha, transitivity, repeated questions, position bias."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,9 +14,6 @@ from rankdev._common.checks import check_number, check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev.errors import DataError, Note
 from rankdev.preferences.bias import PositionBias, position_bias
-from rankdev.preferences.models import Options
-from rankdev.preferences.pairs import Pairs, maximise, moments
-from rankdev.preferences.strengths import fit_model
 from rankdev.preferences.tiers import as_preferences
 
 if TYPE_CHECKING:
@@ -74,9 +71,6 @@ def _alphas(disagreement: Floats, pairable: Floats, distance: Floats, weight: Fl
         return np.asarray(np.where(expected > 0, 1 - (weight @ disagreement) / expected, np.nan))
 
 
-RIDGE = 0.1
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JudgeAgreement(Result):
     """Agreement of judges: a few statistics, and a table by worker.
@@ -98,10 +92,6 @@ class JudgeAgreement(Result):
         Triples of items all three of whose pairs have a majority.
     intransitive : float
         Fraction of the triads that are cycles.
-    lack_of_fit : float
-        Pearson's X² of Bradley–Terry, divided by its mean if the model holds.
-    lack_of_fit_p : float
-        p-value of the model: probability of a larger X² if it holds.
     position : PositionBias or None
         Position bias; None where it is unknown which item was shown first.
     workers : polars.DataFrame
@@ -111,8 +101,6 @@ class JudgeAgreement(Result):
         Intervals are at level 1 − ``alpha``.
     resamples : int
         Bootstrap samples.
-    simulations : int
-        Simulations of the lack of fit.
     seed : int
         Seed of the random numbers.
     remarks : tuple of str
@@ -133,17 +121,14 @@ class JudgeAgreement(Result):
     ties: float
     triads: int
     intransitive: float
-    lack_of_fit: float
-    lack_of_fit_p: float
     position: PositionBias | None = field(repr=False)
     workers: pl.DataFrame = field(repr=False)
     alpha: float
     resamples: int
-    simulations: int
     seed: int
     remarks: tuple[str, ...] = ()
 
-    made_with = ("alpha", "resamples", "simulations", "seed")
+    made_with = ("alpha", "resamples", "seed")
 
     def to_polars(self) -> pl.DataFrame:
         """Tabulate the statistics.
@@ -161,11 +146,10 @@ class JudgeAgreement(Result):
         """
         order = self.position
         alpha = (self.krippendorff, self.krippendorff_low, self.krippendorff_high)
-        rows = [
+        rows: list[tuple[Any, ...]] = [
             ("Krippendorff's α", *alpha, 0.0, None, self.pairs_judged_twice),
             ("ties", self.ties, None, None, None, None, self.judgments),
             ("intransitive triads", self.intransitive, None, None, 0.25, None, self.triads),
-            ("lack of fit of Bradley–Terry", self.lack_of_fit, None, None, 1.0, self.lack_of_fit_p, self.judgments),
         ]
         if order is not None:
             rows.append(("first wins if equal", order.bias, order.low, order.high, 0.5, order.p, order.judgments))
@@ -180,10 +164,9 @@ def judge_agreement(
     *,
     alpha: float = 0.05,
     resamples: int = 1000,
-    simulations: int = 99,
     seed: int = 0,
 ) -> JudgeAgreement:
-    """Measure how far judges agree, are consistent, fit a common order, and follow the order of presentation.
+    """Measure how far judges agree, are consistent, and follow the order of presentation.
 
     Which item of a pair comes first in the data has no meaning, so that α takes both as equally frequent by chance.
 
@@ -195,9 +178,6 @@ def judge_agreement(
         Intervals are at level 1 − ``alpha``.
     resamples : int, default 1000
         Bootstrap samples of pairs, for the interval of Krippendorff's α.
-    simulations : int, default 99
-        Judgments are simulated from the fitted model and fitted again so many times, for the p-value of the lack of
-        fit.
     seed : int, default 0
         Seed of the random numbers.
 
@@ -216,13 +196,12 @@ def judge_agreement(
     if not len(judged):
         raise DataError("none-given", what="comparisons")
     alpha = check_number("alpha", alpha, 0, 1)
-    resamples, simulations = check_whole("resamples", resamples, 1), check_whole("simulations", simulations, 1)
+    resamples = check_whole("resamples", resamples, 1)
     rng = np.random.Generator(np.random.Philox(check_seed(seed)))
     counts = _answers(judged)
     units = counts[counts.sum(axis=1) >= 2]
     krippendorff, low, high = _krippendorff(units, alpha, resamples, rng)
     triads, intransitive = _triads(judged)
-    lack_of_fit, lack_of_fit_p = _lack_of_fit(judged, simulations, rng)
     order = None if judged.winner_first is None else position_bias(judged, alpha=alpha)
     return JudgeAgreement(
         judgments=len(judged),
@@ -233,13 +212,10 @@ def judge_agreement(
         ties=float(judged.tie.mean()),
         triads=triads,
         intransitive=intransitive,
-        lack_of_fit=lack_of_fit,
-        lack_of_fit_p=lack_of_fit_p,
         position=order,
         workers=_by_worker(judged, counts, order),
         alpha=alpha,
         resamples=resamples,
-        simulations=simulations,
         seed=seed,
         remarks=tuple(_remarks(judged, len(units))),
     )
@@ -278,37 +254,6 @@ def _triads(judged: Preferences) -> tuple[int, float]:
     return triads, cycles / triads if triads else np.nan
 
 
-def _lack_of_fit(judged: Preferences, simulations: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Compare Pearson's X² of the fitted model with that of judgments drawn from it and fitted again."""
-    if judged.share is not None:
-        return np.nan, np.nan
-    unweighted = replace(judged, weight=None)
-    # every judgment counts, repeated ones too, since these are what is simulated
-    fit = fit_model(unweighted, "bradley-terry", Options(RIDGE, "davidson"))
-    pairs, tie_rate = unweighted.pairs, fit.tie_rate
-    found = _pearson(pairs, fit.values, tie_rate)
-    chances = _chances(fit.values[pairs.first] - fit.values[pairs.second], tie_rate)
-    drawn = np.empty(simulations)
-    for k in range(simulations):
-        won, _, tied = rng.multinomial(pairs.count.astype(np.int64), chances).T
-        again = replace(pairs, score=won + tied / 2, ties=tied.astype(np.float64))
-        refit = maximise(again, RIDGE, tie_rate=tie_rate, start=fit.values)
-        drawn[k] = _pearson(again, refit.strength, tie_rate)
-    return found / float(drawn.mean()), (1 + int((drawn >= found).sum())) / (simulations + 1)
-
-
-def _pearson(pairs: Pairs, strength: Floats, tie_rate: float) -> float:
-    mean, variance = moments(strength[pairs.first] - strength[pairs.second], tie_rate)
-    return float(((pairs.score - pairs.count * mean) ** 2 / np.maximum(pairs.count * variance, 1e-12)).sum())
-
-
-def _chances(d: Floats, tie_rate: float) -> Floats:
-    """Compute the probabilities of the first item, of the second, and of a tie in Davidson's model."""
-    odds = np.exp(np.stack([d / 2, -d / 2], axis=1) - np.abs(d)[:, None] / 2)
-    odds = np.concatenate([odds, tie_rate * np.exp(-np.abs(d) / 2)[:, None]], axis=1)
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
-
-
 def _by_worker(judged: Preferences, counts: Floats, order: PositionBias | None) -> pl.DataFrame:
     """One row per worker: judgments, ties, agreement with the others' answers to the same pairs, repeats, bias."""
     if judged.worker is None:
@@ -340,8 +285,6 @@ def _by_worker(judged: Preferences, counts: Floats, order: PositionBias | None) 
 def _remarks(judged: Preferences, units: int) -> Iterator[Note]:
     if not units:
         yield Note("no-repeats")
-    if judged.share is not None:
-        yield Note("shares-as-choices")
     if judged.weight is not None:
         yield Note("weights-ignored")
     if judged.winner_first is None:

@@ -24,8 +24,6 @@ COLUMNS = (
     "agreement",
     "duplicates",
     "contradictions",
-    "single_workers",
-    "first_wins",
 )
 
 
@@ -61,8 +59,7 @@ class Diagnostics(Result):
             items are connected; in_cycles: items on a cycle of majorities (x beats y beats z beats x); agreement:
             probability that two judgments of one pair agree, null where no pair was judged twice; duplicates: rows that
             repeat another in everything, worker included; contradictions: pairs to which one worker gave different
-            answers; single_workers: workers with one judgment in the whole data; first_wins: fraction of untied
-            judgments won by the item shown first, null where that is unknown; connected: whether groups is 1.
+            answers; connected: whether groups is 1.
 
         Examples
         --------
@@ -73,7 +70,7 @@ class Diagnostics(Result):
         """
         columns = {name: self.values[name] for name in COLUMNS}
         table = pl.DataFrame({"query": list(self.queries), **columns}, schema_overrides={"query": pl.String})
-        return table.with_columns(pl.col("agreement", "first_wins").fill_nan(None), connected=pl.col("groups") == 1)
+        return table.with_columns(pl.col("agreement").fill_nan(None), connected=pl.col("groups") == 1)
 
 
 def diagnose(preferences: Preferences) -> Diagnostics:
@@ -95,7 +92,6 @@ def diagnose(preferences: Preferences) -> Diagnostics:
         "in_cycles": _in_cycles(preferences),
         "agreement": _agreement(preferences, of_pair),
         **_workers(preferences, of_judgment),
-        "first_wins": _first_wins(preferences, of_judgment),
     }
     return Diagnostics(preferences.queries, values, preferences.disconnected())
 
@@ -124,22 +120,11 @@ def _agreement(preferences: Preferences, of_pair: npt.NDArray[Any]) -> npt.NDArr
     return np.where(possible > 0, np.bincount(of_pair, agreeing, queries) / np.maximum(possible, 1), np.nan)
 
 
-def _first_wins(preferences: Preferences, of_judgment: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    queries = len(preferences.queries)
-    if preferences.winner_first is None:
-        return np.full(queries, np.nan)
-    decided = ~preferences.tie
-    total = np.bincount(of_judgment, decided, queries)
-    won = np.bincount(of_judgment, decided & preferences.winner_first, queries)
-    return np.where(total > 0, won / np.maximum(total, 1), np.nan)
-
-
 def _workers(preferences: Preferences, of_judgment: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
     queries, worker = len(preferences.queries), preferences.worker
     nothing = np.zeros(queries, np.int64)
     if worker is None:
-        return dict.fromkeys(("workers", "duplicates", "contradictions", "single_workers"), nothing)
-    once = np.bincount(worker, minlength=len(preferences.workers)) == 1
+        return dict.fromkeys(("workers", "duplicates", "contradictions"), nothing)
     outcome = np.where(preferences.tie, 0, np.where(preferences.winner < preferences.loser, 1, 2))
     who = np.unique(np.stack([of_judgment, worker]), axis=1)
     distinct, repeats = np.unique(np.stack([worker, preferences.pairs.of, outcome]), axis=1, return_counts=True)
@@ -149,5 +134,4 @@ def _workers(preferences: Preferences, of_judgment: npt.NDArray[Any]) -> dict[st
         "workers": np.bincount(who[0], minlength=queries),
         "duplicates": np.bincount(of_pair[distinct[1]], repeats - 1, queries).astype(np.int64),
         "contradictions": np.bincount(of_pair[judged[1][answers > 1]], minlength=queries),
-        "single_workers": np.bincount(of_judgment[once[worker]], minlength=queries),
     }

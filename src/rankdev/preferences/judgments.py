@@ -430,25 +430,14 @@ def split_by_component(preferences: Preferences) -> Preferences:
         for number, group in enumerate(groups, 1)
         for item in group
     }
-    labels = [
-        names.get((preferences.queries[query], item), preferences.queries[query])
-        for query, item in zip(preferences.item_query.tolist(), preferences.items, strict=True)
-    ]
-    queries = tuple(
-        name
-        for query in preferences.queries
-        for name in ([f"{query}#{k}" for k in range(1, len(broken[query]) + 1)] if query in broken else [query])
-    )
-    number = {name: code for code, name in enumerate(queries)}
-    codes = np.array([number[label] for label in labels], np.int32)
-    order = np.argsort(codes, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return replace(
-        preferences,
-        queries=queries,
-        items=tuple(preferences.items[i] for i in order),
-        item_query=codes[order],
-        winner=place[preferences.winner].astype(np.int32),
-        loser=place[preferences.loser].astype(np.int32),
-    )
+    items: dict[str, list[str]] = {}
+    for query in preferences.queries:
+        items |= {f"{query}#{k}": [] for k in range(1, len(broken[query]) + 1)} if query in broken else {query: []}
+    for code, item in zip(preferences.item_query.tolist(), preferences.items, strict=True):
+        query = preferences.queries[code]
+        items[names.get((query, item), query)].append(item)
+    table = preferences.to_polars()
+    if preferences.winner_first is not None:
+        table = table.with_columns(winner_first=preferences.winner_first)
+    queries = [names.get(pair, pair[0]) for pair in table.select("query", "winner").iter_rows()]
+    return Preferences(**encode(table.with_columns(query=pl.Series(queries, dtype=pl.String)), items))
