@@ -114,7 +114,7 @@ check: setup
 examples: setup
 	$(BIN)/python -m tests.examples
 
-# what the notebooks of docs show, written into them; make test says where that changed
+# what the notebooks of docs show, written into them; .ci/nightly says where that changed
 notebooks: setup
 	$(BIN)/python -m tests.notebooks
 

@@ -12,7 +12,6 @@ import rankdev as rd
 from rankdev.measures import REGISTRY
 from tests.common import draws
 from tests.common.claims import EVERY
-from tests.raising import raises
 
 pytest.importorskip("pyarrow")
 from rankdev.integrations import _executors as executors
@@ -76,12 +75,6 @@ def test_every_measure_is_that_of_one_machine_bit_for_bit(measures, ties, seed, 
     for entry in expected.coverage:
         found = counts.row(by_predicate=pl.col("system") == entry.system, named=True)
         assert found == {"system": entry.system, **{name: getattr(entry, name) for name in executors.COUNTS}}
-
-
-def test_a_system_that_was_not_named_is_refused(monkeypatch):
-    references, runs = simulated(0)
-    with raises("not-a-choice", rd.DataError, role="runs", name="system", value="b"):
-        done(sent(references, runs), Task(["a"], [rd.parse("RDQ@5")], "trec_eval").score, monkeypatch)
 
 
 def test_the_system_that_is_wrong_is_named(monkeypatch):

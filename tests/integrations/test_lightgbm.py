@@ -53,13 +53,6 @@ def test_training_raises_rdq_and_the_metric_is_ours(rows):
     assert seen[-1] == pytest.approx(scores.means[0, 0], abs=1e-9)
 
 
-def test_one_objective_gives_the_same_model_each_time(rows):
-    objective = Objective("RDQ@5", noise=1, seed=7)
-    first, again = (trained(rows, objective)[0].predict(rows[0]) for _ in range(2))
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(trained(rows, Objective("RDQ@5", noise=1, seed=8))[0].predict(rows[0]), first)
-
-
 def test_a_ranker_shows_its_groups_to_objectives_of_four_arguments(rows):
     x, labels, sizes = rows
     ranker = lgb.LGBMRanker(objective=Objective("RDQ@5").of_ranker, n_estimators=20, **SETTINGS)
@@ -70,22 +63,6 @@ def test_a_ranker_shows_its_groups_to_objectives_of_four_arguments(rows):
     booster, seen = trained(rows, Objective("RDQ@5"))
     np.testing.assert_array_equal(ranker.predict(x), booster.predict(x))
     assert ranker.evals_result_["training"]["RDQ@5"] == pytest.approx(seen)
-
-
-def test_cross_validation_goes_by_query(rows):
-    x, labels, sizes = rows
-    data = lgb.Dataset(x, labels, group=sizes)
-    found = lgb.cv(
-        {**SETTINGS, "objective": Objective("RDQ@5")}, data, 10, nfold=3, stratified=False, feval=Metric("RDQ@5")
-    )
-    means = next(values for name, values in found.items() if name.endswith("RDQ@5-mean"))
-    assert means[-1] > means[0]
-
-
-def test_a_data_set_without_groups_is_refused(rows):
-    x, labels, _ = rows
-    with raises("no-groups", rd.UsageError):
-        lgb.train({**SETTINGS, "objective": Objective("RDQ@5")}, lgb.Dataset(x, labels), 1)
 
 
 def test_references_may_know_more_than_the_rows(rows):

@@ -70,12 +70,6 @@ def test_only_queries_that_are_asked_count(bi):
     assert evaluator(bi) == {"RDQ@10": wanted}
 
 
-def test_names_may_be_numbers_and_references_a_file(bi, tmp_path):
-    (tmp_path / "qrels").write_text("1 0 7 1\n")
-    evaluator = RankingEvaluator({1: "kelp"}, {7: "kelp", 8: "amber"}, tmp_path / "qrels", candidates={1: [7, 8]})
-    assert evaluator.run(bi)["1"] == ["7", "8"]
-
-
 class NotANumber:
     """Finds one item beyond comparison."""
 
@@ -186,9 +180,3 @@ def test_a_cross_encoder_needs_candidates_and_gives_one_number(cross, folder):
     several = sentence_transformers.CrossEncoder(str(folder / "bi"), num_labels=3, device="cpu")
     with raises("bad-value", rd.UsageError, name="num_labels", value=3):
         RankingEvaluator(QUERIES, ITEMS, TIERS, candidates=CANDIDATES)(several)
-
-
-def test_a_query_without_candidates_scores_0(cross):
-    found = RankingEvaluator(QUERIES, ITEMS, TIERS, candidates={"q0": CANDIDATES["q0"]})
-    alone = RankingEvaluator({"q0": QUERIES["q0"]}, ITEMS, {"q0": TIERS["q0"]}, candidates=CANDIDATES)
-    assert found(cross)["RDQ@10"] == pytest.approx(alone(cross)["RDQ@10"] / len(QUERIES))

@@ -8,8 +8,8 @@ import pytest
 import rankdev as rd
 
 sklearn = pytest.importorskip("sklearn")
-from sklearn.linear_model import LogisticRegression, Ridge  # noqa: E402
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate  # noqa: E402
+from sklearn.linear_model import Ridge  # noqa: E402
+from sklearn.model_selection import GroupKFold, cross_val_score  # noqa: E402
 from sklearn.tree import DecisionTreeRegressor  # noqa: E402
 
 from rankdev.integrations.sklearn import mean_score, scorer  # noqa: E402
@@ -52,30 +52,6 @@ def test_cross_validation_scores_by_query(rows, model, measure):
     folds = GroupKFold(3)
     found = cross_val_score(model, x, labels, cv=folds, scoring=scorer(measure), params={"groups": queries})
     np.testing.assert_allclose(found, by_hand(model, rows, measure, folds), atol=1e-12)
-
-
-def test_a_grid_is_searched_for_the_best_score(rows):
-    x, labels, queries = rows
-    grid = {"max_depth": [1, 4]}
-    search = GridSearchCV(DecisionTreeRegressor(random_state=0), grid, cv=GroupKFold(3), scoring=scorer("RDQ@5"))
-    search.fit(x, labels, groups=queries)
-    by_depth = [
-        np.mean(by_hand(DecisionTreeRegressor(max_depth=d, random_state=0), rows, "RDQ@5", GroupKFold(3)))
-        for d in (1, 4)
-    ]
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], by_depth)
-    assert search.best_params_ == {"max_depth": 4}
-    assert search.score(x, labels, groups=queries) > 0.6
-
-
-def test_several_measures_at_once_and_classifiers(rows):
-    x, labels, queries = rows
-    several = {"rdq": scorer("RDQ@5"), "p": scorer("P@5")}
-    found = cross_validate(
-        LogisticRegression(), x, labels > 1, cv=GroupKFold(3), scoring=several, params={"groups": queries}
-    )
-    assert found["test_rdq"].min() > 0.3
-    assert found["test_p"].min() > 0.1
 
 
 def test_without_routing_the_remedy_is_named(rows):

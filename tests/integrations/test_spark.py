@@ -107,14 +107,6 @@ def test_values_are_the_same_bit_for_bit_and_so_is_coverage(session):
             assert counted[entry.system][name] == getattr(entry, name)
 
 
-def test_verdicts_are_drawn_from_what_comes_back(session):
-    references, runs = simulated()
-    collected = rankdev_spark.collect(rankdev_spark.evaluate(made(session, references), made(session, runs), "RDQ@5"))
-    expected = here(references.sort("query"), runs, "RDQ@5")
-    assert collected.queries == expected.queries
-    assert rd.significance(collected, seed=1).to_polars().equals(rd.significance(expected, seed=1).to_polars())
-
-
 def test_grades_and_nonrelevant_items_travel(session):
     """One measure depends on the highest grade of all queries, which no worker sees."""
     grades = table(
@@ -142,18 +134,6 @@ def test_a_system_that_scores_nothing_is_noticed(session):
     inside = made(session, of_ranks([("q", "a", 1)])), made(session, of_runs([("s", "Q", "a", 1.0)]))
     with warns("zero-everywhere", system="s"):
         assert rankdev_spark.means(rankdev_spark.evaluate(*inside, "RDQ@5"))["RDQ@5"].to_list() == [0.0]
-
-
-def test_a_query_may_have_far_more_rows_than_a_batch(session):
-    many = 1_000_000
-    items = session.range(many).selectExpr(
-        "'s' system", "'q' query", "cast(id as string) item", "cast(id as double) score"
-    )
-    references = of_ranks([("q", str(many - 1), 1), ("q", "7", 2)])
-    scores = rankdev_spark.evaluate(made(session, references), items, ["RDQ@5", "AP"], systems=["s"])
-    run = pl.DataFrame({"query": "q", "item": pl.Series(range(many)), "score": pl.Series(range(many))})
-    expected = rd.evaluate(references, {"s": run}, ["RDQ@5", "AP"]).to_polars()
-    assert sorted_rows(table(scores.collect(), *scores.columns)).equals(sorted_rows(expected))
 
 
 def test_queries_may_lie_scattered_over_many_batches(session):
@@ -223,20 +203,6 @@ def test_wrong_rows_are_named_in_one_line(session, runs, message):
 
 
 @pytest.mark.parametrize(
-    ("references", "message"),
-    [
-        ([("q", "a", 1), ("q", None, 2)], "references: query 'q': no item; every row needs one"),
-        ([("q", "a", None), ("q", "b", 2)], "query 'q': item 'a': the rank is None; expected a finite number"),
-        ([("q", "a", 1), ("q", "a", 2)], "query 'q': item 'a' has two ranks"),
-    ],
-)
-def test_wrong_references_are_named_in_one_line(session, references, message):
-    inside = made(session, of_ranks(references)), made(session, of_runs([("s", "q", "a", 1.0)]))
-    with pytest.raises(rd.DataError, match="^" + re.escape(message)):
-        rankdev_spark.collect(rankdev_spark.evaluate(*inside, "RDQ@5"))
-
-
-@pytest.mark.parametrize(
     ("said", "kind", "part"),
     [
         (
@@ -301,14 +267,3 @@ def test_a_worker_that_dies_is_replaced_and_changes_nothing(session, tmp_path, r
     got = rankdev_spark.collect(scores).to_polars()
     assert (tmp_path / "died").exists()
     assert sorted_rows(got).equals(sorted_rows(here(references, runs, MEASURES).to_polars()))
-
-
-def test_workers_that_always_die_are_an_error_in_one_line(session, request):
-    if "sail" in request.node.name:
-        pytest.skip("Sail runs Python in its own process")
-    references, runs = (made(session, frame) for frame in simulated())
-    scores = rankdev_spark.evaluate(references, runs, MEASURES)
-    frail = scores.mapInArrow(dying(None, executor=False), "value double")
-    with raises("worker-lost") as caught:
-        rankdev_spark._here(frail)
-    assert "\n" not in str(caught.value)

@@ -45,23 +45,11 @@ def test_training_raises_rdq(data):
     assert seen[-1] == pytest.approx(wanted, abs=1e-5)  # XGBoost keeps six digits
 
 
-def test_one_objective_gives_the_same_model_each_time(data):
-    objective = Objective("RDQ@5", noise=1, seed=7)
-    first, again = (trained(data[0], objective)[0].predict(data[0]) for _ in range(2))
-    np.testing.assert_array_equal(first, again)
-
-
 def test_weights_are_those_of_queries(data):
     plain, sizes = data
     weighted = xgb.DMatrix(np.zeros((sizes.sum(), 1)), plain.get_label(), group=sizes, weight=np.full(60, 2.0))
     scores = np.zeros(sizes.sum())
     np.testing.assert_allclose(Objective("RDQ@5")(scores, weighted)[0], 2 * Objective("RDQ@5")(scores, plain)[0])
-
-
-def test_a_data_set_without_groups_is_refused():
-    data = xgb.DMatrix(np.zeros((4, 1)), np.array([1, 0, 0, 1]))
-    with raises("no-groups", rd.UsageError):
-        Objective("RDQ@5")(np.zeros(4), data)
 
 
 def test_estimators_that_hide_the_groups_are_refused():

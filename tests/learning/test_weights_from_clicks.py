@@ -158,13 +158,6 @@ def test_wrong_logs_are_refused(change, kind, fields):
         rd.weights_from_clicks(log.with_columns(**{name: pl.lit(value) for name, value in change.items()}))
 
 
-def test_the_same_seed_gives_the_same_intervals():
-    log = position_based_log(np.random.default_rng(0), TRUTH, sessions=500)
-    one, same, other = (rd.weights_from_clicks(log, resamples=20, seed=seed) for seed in (1, 1, 2))
-    assert one.to_polars().equals(same.to_polars())
-    assert not one.to_polars().equals(other.to_polars())
-
-
 def test_columns_can_be_named():
     log = position_based_log(np.random.default_rng(0), TRUTH, sessions=500)
     renamed = log.rename({"clicked": "was", "item": "doc"})

@@ -1,4 +1,4 @@
-"""action.yml: its inputs and outputs are used, and its steps do in a shell what they do on a runner."""
+"""action.yml: the gate's status and report reach a runner, and nothing passes by mistake."""
 
 import os
 import re
@@ -14,15 +14,6 @@ ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "action.yml").read_text(encoding="utf-8")
 ACTION = yaml.safe_load(TEXT)
 STEPS = ACTION["runs"]["steps"]
-
-
-def test_inputs_and_outputs_are_used_and_known():
-    assert ACTION["runs"]["using"] == "composite"
-    assert set(re.findall(r"inputs\.([\w-]+)", TEXT)) == set(ACTION["inputs"])
-    written = set(re.findall(r'echo "(\w+)=', TEXT))
-    for name, output in ACTION["outputs"].items():
-        assert output["value"] == f"${{{{ steps.gate.outputs.{name} }}}}"
-        assert name in written
 
 
 def test_nothing_from_outside_is_pasted_into_a_script():
@@ -62,11 +53,6 @@ def runner(tmp_path):
     return run
 
 
-def test_nothing_is_installed_where_rankdev_is_there(runner):
-    done, files = runner(0)
-    assert (done.returncode, done.stdout, files["GITHUB_PATH"]) == (0, "", "")
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "summary"),
     [
@@ -77,6 +63,7 @@ def test_nothing_is_installed_where_rankdev_is_there(runner):
             "| query",
         ),
         ("places.jsonl popular.run", 2, ""),
+        ("places.jsonl blended.run popular.run -m RDQ@5 --margin 0.02 --name today's", 2, ""),
     ],
 )
 def test_the_gate_writes_its_report_to_the_summary(runner, arguments, status, summary):

@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import polars as pl
 import pytest
@@ -8,7 +6,6 @@ from tests.raising import raises
 
 import rankdev as rd
 from rankdev.cli.app import cli
-from rankdev.data.tables import runs_in
 from rankdev.measures import parse_all
 from rankdev.studies import poi
 from rankdev.studies.poi import Protocol, poi_report, published, run_poi, save_poi_figures
@@ -90,30 +87,7 @@ def test_too_few_queries_are_refused():
         run_poi(made.references, made.runs)
 
 
-def test_a_folder_without_runs_is_refused(tmp_path):
-    with raises("no-runs-here", rd.UsageError):
-        runs_in(tmp_path)
-    with raises("no-runs-here", rd.UsageError):
-        runs_in(tmp_path / "nowhere")
-    for name in ("a.run", "a.run.gz"):
-        (tmp_path / name).touch()
-    with raises("same-name", rd.UsageError, name="a"):
-        runs_in(tmp_path)
-
-
 def test_figures_are_written(study, tmp_path):
     paths = save_poi_figures(study, tmp_path / "new")
     assert [path.name for path in paths] == ["figure1.png", "power.png", "stability.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)
-
-
-def test_references_without_runs_are_refused():
-    with raises("needed", rd.UsageError, name="runs"):
-        run_poi({"q": ["d"]}, None)
-
-
-def test_quick_runs_from_the_command_line(monkeypatch):
-    monkeypatch.setattr(poi, "QUICK", TINY)
-    done = CliRunner().invoke(cli, ["study", "poi", "--quick", "--format", "json", "--seed", "3"])
-    assert done.exit_code == 0
-    assert {record["part"] for record in json.loads(done.stdout)} == {"Table 2", "Table 3", "Figure 1", "pairs"}
