@@ -373,7 +373,7 @@ SENTENCES = {
     "no-such-runs": "no run matches `replicates={value}`; the runs are {known:list}",
     "not-a-section": "{value!r} is not a command{near:hint} (settings are in [COMMAND] sections)",
     "not-for-settings": "settings run no code and name no output; give {value} of {section} on the command line",
-    "not-a-setting": "{value!r} is not an option of {section}{near:hint} (--help-all lists them)",
+    "not-a-setting": "{value!r} is not an option of {section}{near:hint} (see rankdev help {section})",
     "not-a-table": "expected a table (CSV, TSV, JSONL or Parquet) with the columns {columns:list}",
     "not-for-terminals": "{form} cannot be shown on a terminal; write it to a file with -o",
     "not-one-measure": "give one measure with -m; got {measures:list}",

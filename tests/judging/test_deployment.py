@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import rankdev as rd
-from rankdev.cli.app import cli
+from rankdev.cli import cli
 from rankdev.judging.addresses import origin_of
 from rankdev.judging.items import LONGEST_POLICY, read_items
 from tests.judging.serving import Client, serving, written

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import rankdev as rd
-from rankdev.cli.app import cli
+from rankdev.cli import cli
 from rankdev.judging.items import Pool
 from rankdev.judging.quality import read_gold
 from tests.judging.serving import Client, serving, written

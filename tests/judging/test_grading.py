@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 import rankdev as rd
-from rankdev.cli.app import cli
+from rankdev.cli import cli
 from rankdev.data.database import read_given_grades
 from rankdev.data.files import read_grades
 from rankdev.errors import DataError, UsageError

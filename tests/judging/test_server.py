@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import rankdev as rd
-from rankdev.cli.app import cli
+from rankdev.cli import cli
 from rankdev.judging._owner import EXPORTS
 from rankdev.judging._screens import LOOKING
 from rankdev.judging.items import read_items

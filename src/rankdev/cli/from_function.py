@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from rankdev.cli.app import command, option, shared
+from rankdev.cli import command, option, shared
 from rankdev.cli.inputs import (
     USUAL,
     Source,
@@ -72,12 +72,14 @@ class Parameter(NamedTuple):
         """Return the option of a command for it."""
         if self.name in OWN:
             return OWN[self.name]
-        kind = {"type": click.Choice(self.choices)} if self.choices else _KINDS[self.kind]
+        kind = {"type": click.Choice(self.choices), "metavar": "NAME"} if self.choices else _KINDS[self.kind]
         many = "multiple" in kind
         usual = {} if many or self.default in (None, False) else {"default": self.default, "show_default": True}
         flag = f"-{self.name}" if len(self.name) == 1 else f"--{self.name.replace('_', '-')}"
         said, _, usually = self.help.partition(". ")
-        text = f"{said.removesuffix('.')}; repeat. {usually}".rstrip() if many else self.help
+        said = said.removesuffix(".")
+        more = f": {' or '.join([', '.join(self.choices[:-1]), self.choices[-1]])}" if self.choices else ""
+        text = f"{said}{more}{'; repeat' if many else ''}. {usually}".rstrip()
         return option(flag, self.name, help=text, **kind, **usual)
 
     def read(self, value: Any) -> Any:
@@ -136,8 +138,9 @@ def _source_of(module: str) -> str:
 
 def _short(description: str) -> str:
     """Keep the first sentence, and what the default is."""
-    sentences = re.split(r"(?<=[.])\s+(?=[A-Z])", " ".join(description.replace("``", "").split()))
-    return " ".join([sentences[0], *(text for text in sentences[1:] if text.startswith("Default:"))])
+    sentences = re.split(r"(?<=[.])\s+(?=[A-Z`])", " ".join(description.split()))
+    kept = [sentences[0], *(text for text in sentences[1:] if text.startswith("Default:"))]
+    return " ".join(kept).replace("``", "")
 
 
 def options_of(path: str, *names: str) -> list[click.Option]:

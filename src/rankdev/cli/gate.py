@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from rankdev._common.files_in_use import is_special
-from rankdev.cli.app import command, option, refuse_unused
+from rankdev.cli import command, option, refuse_unused
 from rankdev.cli.from_function import options_of
 from rankdev.cli.inputs import Source, source
 from rankdev.cli.outputs import OUTPUT, Output, file_option, write_file

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
-from rankdev.cli.app import Part, RegisteredChoice, argument, option, shared
+from rankdev.cli import Part, RegisteredChoice, argument, option, shared
 from rankdev.cli.outputs import reading_progress
 from rankdev.cli.terminal import write_notes
 from rankdev.data.options import TIE_RULES, Duplicates, Order, Ranks, ReadOptions

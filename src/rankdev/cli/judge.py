@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.app import Part, argument, command, option, refuse_unused, shared
+from rankdev.cli import Part, argument, command, option, refuse_unused, shared
 from rankdev.cli.inputs import READING, chosen, each_once
 from rankdev.cli.outputs import TABLE, encoded_table, file_option, write_file
 from rankdev.cli.terminal import write_line, write_notes

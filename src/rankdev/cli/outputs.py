@@ -17,7 +17,7 @@ import click
 
 from rankdev._common.files_in_use import announce_output, refusal
 from rankdev._common.work import Progress
-from rankdev.cli.app import Part, RegisteredChoice, option, shared
+from rankdev.cli import Part, RegisteredChoice, option, shared
 from rankdev.cli.terminal import for_command, not_yet_written, write_notes
 from rankdev.errors import MissingExtraError, UsageError
 

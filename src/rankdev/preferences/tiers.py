@@ -147,7 +147,8 @@ def tiers(strengths: Strengths, *, rule: str = "probability", probability: float
     strengths : Strengths
         Fitted strengths.
     rule : {"probability", "strict"}
-        ``probability`` is the rule above. ``strict`` keeps every difference, for those who trust each answer.
+        What separates tiers. ``probability`` is the rule above; ``strict`` keeps every difference, for those who trust
+        each answer.
     probability : float, default 0.8
         Probability that separates two tiers.
 
