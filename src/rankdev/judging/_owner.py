@@ -97,7 +97,7 @@ def _models(session: Session, answers: pl.DataFrame) -> list[str]:
 
 def _checked(session: Session) -> dict[str, list[str]]:
     """Report how far each model agrees with people, or why that is not known."""
-    from rankdev.judging.model_check import check_model, model_check_report
+    from rankdev.judging.model_check import check_model
 
     answers, _ = session.known_answers()
     judged, found = as_judgments(answers), {}
@@ -107,7 +107,7 @@ def _checked(session: Session) -> dict[str, list[str]]:
             if model not in there or there <= {*models}:
                 raise DataError("no-shared-pair", model=model)
             others = [name for name in models if name != model and name in there]
-            found[model] = list(model_check_report(check_model(judged, model, leave_out=others)).opening)
+            found[model] = check_model(judged, model, leave_out=others).conclusion.splitlines()
         except DataError as error:
             found[model] = [str(error)]
     return found

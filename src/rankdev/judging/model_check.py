@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -13,10 +13,8 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_names, check_number
 from rankdev._common.result import Result
+from rankdev._common.view import Col, Tab, View
 from rankdev.data.database import as_judgments, is_database, read_answers
-from rankdev.display.cells import percent
-from rankdev.display.dispatch import report_of, reports
-from rankdev.display.report import Report, Table
 from rankdev.errors import DataError, Note, UsageError, counted
 from rankdev.judging._strategies import Left
 from rankdev.judging.items import Pair, Pool, sorted_pair
@@ -149,6 +147,47 @@ class ModelCheck(Result):
     remarks: tuple[str, ...] = ()
 
     made_with = ("alpha",)
+    view: ClassVar = View(
+        [
+            Tab("Agreement with each person", frame="judges", digits=3),
+            Tab("Queries with the least agreement", frame="_least", digits=3),
+            Tab(
+                "Scores by people's judgments, estimated from both",
+                ("measure", Col(("a", "b"), "pair", "difference"), "estimate", "low", "verdict"),
+                frame="_estimates",
+                digits=3,
+            ),
+        ],
+        opening=["{conclusion}"],
+    )
+
+    @property
+    def conclusion(self) -> str:
+        """How far the model can be trusted, a line each."""
+        where = f"{counted(self.answers, 'answer')} about {counted(self.queries, 'query')}"
+        between = f"{100 * (1 - self.alpha):g}% interval {self.low:.0%} to {self.high:.0%}"
+        lines = [f"{self.model} agrees with people on {self.agreement:.0%} of {where}; {between}."]
+        undecided = "Whether that is better than chance is undecided: ask people about more queries."
+        lines.append(undecided if self.verdict == "undecided" else f"It is {self.verdict}.")
+        if self.between_people is not None:
+            lines.append(f"Two people agree on {self.between_people:.0%} of the pairs that both judged.")
+        if self.first_wins is not None:
+            won, low, high = self.first_wins
+            lines.append(
+                f"The item shown first wins {won:.0%} of its answers ({low:.0%} to {high:.0%}; unbiased: 50%)."
+            )
+        return "\n".join(lines)
+
+    def _least(self) -> pl.DataFrame:
+        return self.by_query.sort("agreement", maintain_order=True).head(FEW)
+
+    def _estimates(self) -> pl.DataFrame:
+        """Return the scores of systems and their differences, where runs were given."""
+        if self.scores is None:
+            return pl.DataFrame()
+        better = pl.when(pl.col("low") > 0).then(pl.lit("better")).when(pl.col("high") < 0).then(pl.lit("worse"))
+        verdict = pl.when(pl.col("b").is_not_null()).then(better.otherwise(pl.lit("cannot tell")))
+        return self.scores.to_polars().with_columns(verdict=verdict)
 
     def to_polars(self) -> pl.DataFrame:
         """Tabulate the agreement with all people, and with each.
@@ -360,37 +399,3 @@ def scored(judged: pl.DataFrame, runs: Mapping[str, Any], measures: str | Sequen
 
     references = references_from_preferences(judged, rule="strict", disconnected="largest")
     return evaluate(references, runs, measures)
-
-
-@reports(ModelCheck)
-def model_check_report(found: ModelCheck) -> Report:
-    """State how far the model can be trusted; a table of judges, and of scores where there are runs."""
-    least = found.by_query.sort("agreement", maintain_order=True).head(FEW)
-    tables = [
-        Table(found.judges, "Agreement with each person", digits=3),
-        Table(least, "Agreement by query" if len(least) == found.queries else "Queries with the least", digits=3),
-    ]
-    closing = []
-    if found.scores is not None:
-        tables += report_of(found.scores).tables
-        closing = [_conclusion(row) for row in found.scores.to_polars().drop_nulls("b").iter_rows(named=True)]
-    return Report(found.to_polars(), tables, opening=_opening(found), closing=closing, remarks=found.remarks)
-
-
-def _conclusion(row: Mapping[str, Any]) -> str:
-    better = row["a"] if row["low"] > 0 else row["b"] if row["high"] < 0 else ""
-    return f"{row['measure']}, {row['a']} and {row['b']}: {f'{better} is better' if better else 'undecided'}."
-
-
-def _opening(found: ModelCheck) -> list[str]:
-    where = f"{counted(found.answers, 'answer')} about {counted(found.queries, 'query')}"
-    between = f"{percent(1 - found.alpha)} interval {found.low:.0%} to {found.high:.0%}"
-    lines = [f"{found.model} agrees with people on {found.agreement:.0%} of {where}; {between}."]
-    undecided = "Whether that is better than chance is undecided: ask people about more queries."
-    lines.append(undecided if found.verdict == "undecided" else f"It is {found.verdict}.")
-    if found.between_people is not None:
-        lines.append(f"Two people agree on {found.between_people:.0%} of the pairs that both judged.")
-    if found.first_wins is not None:
-        won, low, high = found.first_wins
-        lines.append(f"The item shown first wins {won:.0%} of its answers ({low:.0%} to {high:.0%}; unbiased: 50%).")
-    return lines

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
-from rankdev.display.dispatch import reports
-from rankdev.display.report import Report, Table
+from rankdev._common.view import Tab, View
 from rankdev.errors import DataError, counted
 from rankdev.judging.items import Pool
 from rankdev.preferences import Preferences, references_from_preferences
@@ -107,6 +106,14 @@ class Collected(Result):
     remarks: tuple[str, ...] = ()
 
     made_with = ("goal", "budget", "repeats", "error", "probability", "seed")
+    view: ClassVar = View([Tab("What was asked", frame="summary")], opening=["{conclusion}"])
+
+    @property
+    def conclusion(self) -> str:
+        """What was asked, why it stopped, and how much is expected to be wrong."""
+        what = {"order": "of the pairs in each query", "top": "of each query's top"}[self.goal]
+        wrong = f"About {np.mean(list(self.errors.values())):.0%} {what} are expected to be wrong."
+        return f"{counted(self.asked, 'judgment')}; {self.stopped}.\n{wrong}"
 
     @property
     def asked(self) -> int:
@@ -191,12 +198,3 @@ class JudgeError(DataError):
     """
 
     collected: Collected | None = None
-
-
-@reports(Collected)
-def collected_report(found: Collected) -> Report:
-    """Report what was asked, why it stopped and the result; a row per query."""
-    lines = [f"{counted(found.asked, 'judgment')}; {found.stopped}."]
-    what = {"order": "of the pairs in each query", "top": "of each query's top"}[found.goal]
-    lines.append(f"About {np.mean(list(found.errors.values())):.0%} {what} are expected to be wrong.")
-    return Report(found.to_polars(), [Table(found.summary(), "What was asked")], opening=lines, remarks=found.remarks)

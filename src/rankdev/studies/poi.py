@@ -124,7 +124,7 @@ def run_poi(
 def save_poi_figures(study: Poi, folder: str | Path) -> list[Path]:
     """Write figure1.png (sensitivity), power.png and stability.png; return their paths."""
     figures = {
-        "figure1.png": study.sensitivity.plot(chosen=REPORTED),
+        "figure1.png": study.sensitivity.plot(chosen=REPORTED, note="as in the paper's experiments"),
         "power.png": study.power.plot(),
         "stability.png": study.stability.plot(),
     }

@@ -165,7 +165,9 @@ def save_track_figures(study: Track, folder: str | Path) -> list[Path]:
         prefix = f"{part.name}-" if len(study.parts) > 1 else ""
         figures |= {f"{prefix}power.png": part.power.plot(), f"{prefix}stability.png": part.stability.plot()}
         if part.grid is not None:
-            figures[f"{prefix}figure1.png"] = part.grid.plot(chosen=[one for one in REPORTED if one in part.grid.cells])
+            figures[f"{prefix}figure1.png"] = part.grid.plot(
+                chosen=[one for one in REPORTED if one in part.grid.cells], note=NOTE
+            )
     if study.agreement is not None:
         columns, rows = study.families
         figures["figure2.png"] = study.agreement.plot(rows=rows, columns=columns)
