@@ -89,7 +89,7 @@ def test_agreement_panels_for_each_data_set(scores):
     found = agreement({"x": scores, "y": scores.select(queries=slice(0, 9))})
     axes = found.plot(rows=["RDQ@5"], columns=["nDCG@10"]).axes
     assert [axis.get_title() for axis in axes[:4]] == ["x: τ", "y: τ", "x: r", "y: r"]
-    assert texts(axes[1]) == [f"{found.tau[1, 0, 2]:.2f}"]
+    assert texts(axes[1]) == [f"{found.tau[1, 0, 2]:.3f}"]
     with raises("not-a-choice", UsageError, name="measure"):
         found.plot(rows=["P@1"])
 

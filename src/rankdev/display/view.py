@@ -160,8 +160,8 @@ def _laid_out(frame: pl.DataFrame, tab: Tab, title: str, words: Words) -> tuple[
         frame = frame.rename({name: f"{across}={name}" for name in frame.columns if name != down})
     columns = [one if isinstance(one, Col) else COLUMNS.get(one, Col(one)) for one in tab.columns or _merged(frame)]
     columns = [column for column in columns if _says_something(column, frame)]
-    if not title and _of_one(frame, columns):  # one measure is said once
-        title = frame["measure"][0]
+    if _of_one(frame, columns):  # one measure is said once
+        title = title or frame["measure"][0]
         columns = [column for column in columns if column.source != "measure"]
     shown: dict[str, pl.Series] = {}
     look: dict[str, Any] = {"formats": {}, "right": [], "left": [], "names": [], "prose": []}
