@@ -191,7 +191,7 @@ def _heat(
     chosen: Sequence[Sequence[Any]] = (),
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
-    note: str = "",
+    note: str = "chosen",
 ) -> Figure:
     """Draw grids of numbers; ``chosen`` cells have a red frame, which ``note`` explains.
 

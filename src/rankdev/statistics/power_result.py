@@ -80,8 +80,6 @@ class Power(OfDrawnQueries):
         Power with replacement at sizes above a quarter of the queries, in the layout of ``power``; else NaN.
     clusters : int, optional
         Clusters of queries that were drawn and flipped whole: n and ``queries`` count clusters then.
-    at : int, optional
-        The size that its text is about. Default: 100, or the largest size below.
 
     See Also
     --------
@@ -126,7 +124,6 @@ class Power(OfDrawnQueries):
     limits: Floats = field(repr=False)
     replaced: Floats = field(repr=False)
     clusters: int | None = None
-    at: int | None = field(default=None, repr=False)
 
     made_with = (
         *("sizes", "subsamples", "permutations", "alpha", "p_value", "replacement"),
@@ -151,7 +148,7 @@ class Power(OfDrawnQueries):
     @property
     def n(self) -> int:
         """The size that summaries are about."""
-        return self.sizes[self._size(self.at)]
+        return usual(self.sizes)
 
     @property
     def pairs(self) -> int:
