@@ -110,8 +110,8 @@ def _value(text: str) -> Any:
 def documented(path: str) -> tuple[str, dict[str, Parameter]]:
     """Return what a function does, and its parameters, from its source; ``path`` is ``module:function``."""
     module, name = path.split(":")
-    tree = ast.parse(_source_of(module))
-    defined = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name][-1]  # no overload
+    defined = ast.parse(_source_of(module, name)).body[0]
+    assert isinstance(defined, ast.FunctionDef)
     text = cleandoc(ast.get_docstring(defined) or "")
     arguments = [*defined.args.args, *defined.args.kwonlyargs]
     defaults: list[Any] = [*defined.args.defaults, *defined.args.kw_defaults]
@@ -130,10 +130,11 @@ def documented(path: str) -> tuple[str, dict[str, Parameter]]:
     return text.partition("\n\n")[0].replace("\n", " "), found
 
 
-def _source_of(module: str) -> str:
-    """Read the source of a module without importing the package that holds it."""
+def _source_of(module: str, function: str) -> str:
+    """Read the source of a function, up to the blank lines that follow it; a whole module takes long to parse."""
     root = Path(__file__).parents[1]
-    return root.joinpath(*module.split(".")[1:]).with_suffix(".py").read_text("utf-8")
+    source = root.joinpath(*module.split(".")[1:]).with_suffix(".py").read_text("utf-8")
+    return source[source.rindex(f"\ndef {function}(") :].strip().partition("\n\n\n")[0]
 
 
 def _short(description: str) -> str:
