@@ -11,7 +11,7 @@ from click.shell_completion import ShellComplete
 
 from rankdev.cli import RegisteredChoice, SharedOption, cli, topic_of, topics
 from rankdev.commands import COMMANDS as TABLE
-from rankdev.judging.collect import GOALS
+from rankdev.judging.strategies import GOALS
 
 TOPICS = topics()
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from rankdev._common.lazy import later_step
 from rankdev._common.tables import Tabular
-from rankdev._common.view import View
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,7 +16,8 @@ class Result(Tabular):
     """Base class of results: a table, its parameters, and how to show it.
 
     A result is a frozen dataclass. It names in ``made_with`` the fields that record how it was computed, and lists in
-    ``remarks`` whatever a reader should know before using it. Its ``view`` declares how it looks.
+    ``remarks`` whatever a reader should know before using it. How it looks is decided by the module named in
+    ``display``, which registers a report and a figure of the class.
 
     Examples
     --------
@@ -27,7 +28,7 @@ class Result(Tabular):
     """
 
     made_with: ClassVar[tuple[str, ...]] = ()
-    view: ClassVar[View] = View()
+    display: ClassVar[str] = ""
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -78,22 +79,29 @@ class Result(Tabular):
         >>> import rankdev as rd
         >>> figure = rd.explain(["d1", "d2"], ["d2", "d1"], k=2).plot()
         """
-        from rankdev.display.figures import figure_of  # draws what is declared here
-
-        return figure_of(self, **options)
+        return _display().figure_of(self, **options)
 
     def __str__(self) -> str:
-        from rankdev.display.view import text_of
-
-        return text_of(self)
+        return _display().text_of(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show the table, not the fields, where IPython shows text."""
-        from rankdev.display.view import text_of
-
-        printer.text("…" if cycle else text_of(self, short=True))
+        printer.text("…" if cycle else _display().text_of(self, short=True))
 
     def _repr_html_(self) -> str:
-        from rankdev.display.view import html_of
+        return _display().html_of(self)
 
-        return html_of(self)
+
+class _Display(Protocol):
+    """What shows results."""
+
+    def figure_of(self, result: Result, **options: Any) -> Figure: ...
+
+    def text_of(self, result: Result, *, short: bool = False) -> str: ...
+
+    def html_of(self, result: Result) -> str: ...
+
+
+def _display() -> _Display:
+    shown_by: _Display = later_step("display")
+    return shown_by

@@ -276,7 +276,7 @@ def by_segment(
     scores: Any, segments: Mapping[str, set[str]] | None, analyse: Callable[[Any], Found], **look: Any
 ) -> tuple[Found, Report]:
     """Analyse all queries and each segment: return the result of all, and the report of each."""
-    from rankdev.display.view import report_of
+    from rankdev.display.dispatch import report_of
 
     found = analyse(scores)
     report = report_of(found, **look)

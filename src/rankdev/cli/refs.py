@@ -33,7 +33,7 @@ from rankdev.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from rankdev.data.references import References
-    from rankdev.judging.model_check import ModelCheck
+    from rankdev.judging.check import ModelCheck
     from rankdev.preferences import Preferences
 
 refs_command = Group(
@@ -266,7 +266,7 @@ def _checked(
 ) -> ModelCheck:
     """Compare a model with people; a database is read by itself, since it knows skipped pairs too."""
     from rankdev.data.database import is_database
-    from rankdev.judging.model_check import check_model
+    from rankdev.judging.check import check_model
 
     if bool(runs) != bool(measures) or len(runs) == 1:
         raise UsageError("needs-runs")

@@ -13,7 +13,7 @@ import numpy as np
 from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
 from rankdev._common.columns import column, number_column, text_column, truth_column
 from rankdev._common.files_in_use import PathLike
-from rankdev._common.lazy import pl
+from rankdev._common.lazy import later_step, pl
 from rankdev._common.names import is_interactions, unrated
 from rankdev._common.tables import (
     OfRanx,
@@ -245,9 +245,8 @@ class References(ByQuery[Reference]):
         >>> References.from_preferences([("q", "x", "y")] * 6)["q"]
         Reference({'x': 1, 'y': 2})
         """
-        from rankdev.preferences import references_from_preferences
-
-        return references_from_preferences(preferences, method, **options)
+        made: References = later_step("preferences").references_from_preferences(preferences, method, **options)
+        return made
 
     @classmethod
     def of(cls, value: ReferencesLike) -> References:

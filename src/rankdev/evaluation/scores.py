@@ -17,7 +17,6 @@ from rankdev._common.ids import places_in
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev._common.tables import as_frame, check_mapping
-from rankdev._common.view import Tab, View
 from rankdev.errors import DataError, Note, UsageError, counted, nearest, shown
 from rankdev.evaluation.coverage import (
     Coverage,
@@ -82,6 +81,7 @@ class Scores(Result):
     """
 
     made_with: ClassVar = ("measures", "order", "ties", "empty")
+    display: ClassVar = "rankdev.display.scores"
 
     systems: tuple[str, ...]
     queries: tuple[str, ...]
@@ -512,10 +512,7 @@ class QueryDifferences(Result):
     """
 
     made_with: ClassVar = ("a", "b")
-    view: ClassVar = View(
-        [Tab("{measure}, worst for a first: a is {a}, b is {b}", ("query", "a", "b", "difference"), by="measure")],
-        "compare",
-    )
+    display: ClassVar = "rankdev.display.differences"
 
     a: str
     b: str

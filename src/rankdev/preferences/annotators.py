@@ -12,7 +12,6 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number, check_seed, check_whole
 from rankdev._common.result import Result
-from rankdev._common.view import Tab, View
 from rankdev.errors import DataError, Note
 from rankdev.preferences.bias import PositionBias, position_bias
 from rankdev.preferences.tiers import as_preferences
@@ -112,7 +111,7 @@ class JudgeAgreement(Result):
     judge_agreement : Compute it.
     """
 
-    view: ClassVar = View([Tab("Agreement between judges")], closing=["{position.swaps}"])
+    display: ClassVar = "rankdev.display.preferences"
 
     judgments: int
     krippendorff: float

@@ -14,7 +14,6 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_kind, check_number, is_number
 from rankdev._common.result import Result
-from rankdev._common.view import Dots, Panel, Tab, View
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.preferences.bias import check_order
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
@@ -83,15 +82,7 @@ class Strengths(Result):
     strengths : Fit them.
     """
 
-    view: ClassVar = View(
-        [Tab("Strengths ({method}), {level} intervals", ("query", "item", "strength", "low", "rank"), digits=3)],
-        figure=Dots(
-            ["query", "item"],
-            [Panel("strength", "strength, {level} interval")],
-            "How much items are preferred, by {method}",
-            zero=True,
-        ),
-    )
+    display: ClassVar = "rankdev.display.preferences"
 
     preferences: Preferences = field(repr=False)
     method: str

@@ -13,7 +13,6 @@ import polars as pl
 from rankdev._common.checks import check_choice, check_kind, check_number
 from rankdev._common.result import Result
 from rankdev._common.tables import is_table
-from rankdev._common.view import Dots, Panel, Tab, View
 from rankdev.errors import Note, counted
 from rankdev.preferences.judgments import Preferences
 from rankdev.preferences.order import joined, orders
@@ -52,23 +51,7 @@ class Tiers(Result):
     tiers : Cut strengths into tiers.
     """
 
-    view: ClassVar = View(
-        [
-            Tab(
-                "Tiers: items of equal rank are tied",
-                ("query", "item", "strength", "low", "rank", "separated"),
-                digits=3,
-            ),
-            Tab("Queries: the least probability at a border, and that of coin flips", frame="summary", digits=3),
-        ],
-        opening=["{conclusion}"],
-        figure=Dots(
-            ["query", "item"],
-            [Panel("strength", "strength and its interval; one colour and marker per tier")],
-            group="rank",
-            zero=True,
-        ),
-    )
+    display: ClassVar = "rankdev.display.preferences"
 
     strengths: Strengths = field(repr=False)
     tiers: dict[str, list[list[str]]]

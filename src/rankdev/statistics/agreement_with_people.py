@@ -13,7 +13,6 @@ from rankdev._common.checks import check_number
 from rankdev._common.columns import text_column
 from rankdev._common.result import Result
 from rankdev._common.tables import Tabular, as_frame
-from rankdev._common.view import Dots, Panel, Tab, View
 from rankdev.errors import DataError, Note, nearest
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.design import Design
@@ -66,31 +65,7 @@ class AgreementWithPeople(Result):
     agreement_with_people : Returns it.
     """
 
-    view: ClassVar = View(
-        [
-            Tab(
-                "How often a measure prefers what assessors prefer: {preferred:preference}, {queries:query}",
-                ("measure", "agreement", "low"),
-                digits=3,
-                sort="agreement",
-                bars=("agreement",),
-            ),
-            Tab(
-                "Differences between measures; their intervals hold for all pairs together",
-                ("a", "b", "difference", "low"),
-                frame="between",
-            ),
-        ],
-        "agreement",
-        closing=["agreement between judges: {ceiling:.3f}", "{ties:tie} left out; 0.5 is chance"],
-        more={"between": "between", "by_size": "by_size"},
-        figure=Dots(
-            ["measure"],
-            [Panel("agreement", "fraction of the preferences predicted, {level} interval; 0.5 is chance")],
-            "{measure} agrees with assessors most often, over {preferred:preference}",
-            sort="agreement",
-        ),
-    )
+    display: ClassVar = "rankdev.display.agreement"
     made_with = ("alpha", "clusters")
 
     measures: tuple[str, ...]

@@ -12,7 +12,6 @@ import polars as pl
 from rankdev._common.checks import FINEST, check_number, is_list
 from rankdev._common.ids import is_integer
 from rankdev._common.result import Result
-from rankdev._common.view import Col, Tab, View
 from rankdev.errors import DataError, Note, UsageError, nearest
 from rankdev.evaluation.coverage import unjudged_share
 from rankdev.evaluation.files import with_system
@@ -24,7 +23,7 @@ from rankdev.statistics.paired import student
 from rankdev.statistics.pairs import Family, gains
 from rankdev.statistics.significance import losses_of
 
-WORST, SHOWN = 20, 5  # queries that lost most that are kept, and that are shown of each measure
+WORST = 20  # queries that lost most that are kept
 REFUSED: GateVerdict = "refused"
 
 
@@ -65,22 +64,7 @@ class Gate(Result):
     gate : Returns it.
     """
 
-    view: ClassVar = View(
-        [
-            Tab(
-                columns=(
-                    *("measure", "segment", Col("baseline", "{baseline}"), Col("candidate", "{candidate}")),
-                    *(Col("difference", "change", "signed"), "low", "wins", "verdict"),
-                )
-            ),
-            Tab("Queries that lost most", ("measure", "query", "baseline", "candidate", "lost"), frame="_lost_most"),
-        ],
-        "gate",
-        opening=["{conclusion}"],
-        closing=["{losses}", ("w/t/l: queries won, tied and lost", "{unjudged}")],
-        more={"queries": "worst"},
-        brief=True,
-    )
+    display: ClassVar = "rankdev.display.gate"
 
     verdict: GateVerdict
     conclusion: str
@@ -101,9 +85,6 @@ class Gate(Result):
     def __bool__(self) -> bool:
         """Tell whether the candidate passes."""
         return self.verdict == "pass"
-
-    def _lost_most(self) -> pl.DataFrame:
-        return self.worst.group_by("measure", maintain_order=True).head(SHOWN)
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure, and also per segment where there are such.

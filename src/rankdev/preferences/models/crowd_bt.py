@@ -12,7 +12,6 @@ import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
-from rankdev._common.view import Dots, Panel, View
 from rankdev.errors import UsageError
 from rankdev.preferences.models import Fitted, Model, Options
 from rankdev.preferences.pairs import Pairs, conjugate_gradients, damped, maximise, moments, penalise, sums
@@ -241,13 +240,7 @@ class WorkerQuality(Result):
     strengths : ``strengths(preferences, "crowd-bt").workers``.
     """
 
-    view: ClassVar = View(
-        figure=Dots(
-            ["worker"],
-            [Panel("quality", "quality, {level} interval")],
-            "How often each worker agrees with the consensus order",
-        )
-    )
+    display: ClassVar = "rankdev.display.preferences"
 
     workers: tuple[str, ...]
     quality: Floats = field(repr=False)
