@@ -17,7 +17,7 @@ import polars as pl
 from benchmarks.history import Row, report
 
 import rankdev as rd
-from rankdev.data.tables import runs_in
+from rankdev.data.files import runs_in
 from rankdev.statistics.agreement import tau_b
 
 Floats = npt.NDArray[np.float64]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from rankdev.data.tables import runs_in
+from rankdev.data.files import runs_in
 from rankdev.studies.poi import published, run_poi
 from rankdev.studies.track import Track, run_track
 

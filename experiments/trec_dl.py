@@ -18,7 +18,7 @@ from benchmarks.history import Row, report
 from benchmarks.preferences.orders import model_judgments, preference_references
 
 import rankdev as rd
-from rankdev.data.tables import runs_in
+from rankdev.data.files import runs_in
 from rankdev.studies.poi import run_poi
 from rankdev.studies.track import Track, run_track, tier_statistics
 

@@ -174,6 +174,7 @@ SENTENCES = {
     " an answer to every pair that the model answered",
     "incomplete-request": "the request is incomplete",
     "internal-error": "internal error ({why})",
+    "like-name": "{name!r} could be taken for {other!r}, who has a link; choose another name",
     "name-of-model": "{name!r} is the name of a model here; choose another name",
     "needs-length": "a request needs one length",
     "no-link": "{name!r} has no link",
@@ -184,7 +185,6 @@ SENTENCES = {
     " (bad,fair,good), or 0=bad,1=fair",
     "not-found": "there is no such page or request",
     "not-json-request": "requests must be JSON",
-    "other-browser": "{name!r} began in another browser; go on there, choose another name, or ask for your own link",
     "other-scale": "it has the grade {grade}, which `grades` does not; use the scale of before, or another database",
     "other-site": "requests from {origin!r} are refused",
     "own-link": "{name!r} has a link of their own: use that link, or choose another name",
@@ -373,7 +373,7 @@ SENTENCES = {
     "no-such-runs": "no run matches `replicates={value}`; the runs are {known:list}",
     "not-a-section": "{value!r} is not a command{near:hint} (settings are in [COMMAND] sections)",
     "not-for-settings": "settings run no code and name no output; give {value} of {section} on the command line",
-    "not-a-setting": "{value!r} is not an option of {section}{near:hint} (see rankdev help {section})",
+    "not-a-setting": "{value!r} is not an option of {section}{near:hint} (--help-all lists them)",
     "not-a-table": "expected a table (CSV, TSV, JSONL or Parquet) with the columns {columns:list}",
     "not-for-terminals": "{form} cannot be shown on a terminal; write it to a file with -o",
     "not-one-measure": "give one measure with -m; got {measures:list}",
@@ -399,6 +399,7 @@ SENTENCES = {
     "contexts-in-table": "lists of contexts are read from JSON and JSONL, not from tables",
     "cut-short": "the last line is cut short: the one before it ends in the tag {tag!r}",
     "damaged": "the file cannot be read to its end ({why}); it may be damaged",
+    "decompress-first": "this is {format}, which is not read; decompress it first, or pack it with gzip or zstd",
     "describes-itself": "a database of judgments describes itself; leave out `columns` and `values`",
     "empty-file": "the file is empty",
     "first-sheet": "of {count} sheets only the first is read, {name!r}",
@@ -443,7 +444,7 @@ SENTENCES = {
     # references and runs
     "empty-tier": "tier {tier} is empty; every rank needs an item",
     "engine-error": "the search engine returned an error ({why!r}); search again",
-    "grades-or-ranks": "{{item: number}} could mean grades or ranks; use {family}.from_grades or {family}.from_ranks",
+    "grades-or-ranks": "{{item: number}} could mean grades or ranks; use from_grades or from_ranks",
     "later-page": "the hits begin at {start!r}; a run begins with the first (start=0)",
     "looks-like-references": "this looks like references; give them as the references, before the runs",
     "nameless-response": "this response does not name its query; write {{query: response}}, one record"
@@ -483,7 +484,6 @@ SENTENCES = {
     "two-in-run": "item {item!r} has two {what}s, {a:.15g} and {b:.15g}; keep one, or choose with `duplicates='first'`"
     " (or last, best)",
     "two-values": "item {item!r} has two {what}s, {a:.15g} and {b:.15g}; keep one",
-    "unsorted-hits": "these records are not in the order of their scores; sort them, best first",
     # tables, ids and files
     "being-read": "this file is being read; write to another one",
     "cannot-write": "cannot write here ({why}); choose another place",
@@ -492,6 +492,7 @@ SENTENCES = {
     " multiprocessing.get_context('spawn') or 'forkserver', or fork before the first use",
     "no-systems": "nothing names the system of each row; expected one of {known:list}, or runs as {{system: run}}",
     "record-for-items": "expected items; got the record {value!r}",
+    "two-columns": "{names:and} could both be the {name}; choose one with `columns={{'{name}': …}}`",
     "unusable-table": "this {what} cannot be used as a table ({why})",
     "not-an-id": "an item or query is named by text or a whole number; got {value!r}",
     "not-text": "{value!r} is not valid text; write it in UTF-8",

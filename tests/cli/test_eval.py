@@ -9,7 +9,7 @@ from tests.raising import raises
 
 import rankdev as rd
 from rankdev.cli.inputs import named
-from rankdev.data.tables import system_name
+from rankdev.data.files import system_name
 from rankdev.errors import UsageError
 
 RUNS = ("nearest.run", "popular.run", "blended.run")

@@ -52,22 +52,6 @@ RANK_EVAL_REQUEST = {
     ],
     "metric": {"precision": {"k": 20, "relevant_rating_threshold": 1}},
 }
-RANK_EVAL_RESPONSE = {
-    "metric_score": 0.4,
-    "details": {
-        "red shoes": {
-            "metric_score": 0.6,
-            "unrated_docs": [{"_index": "shop", "_id": "s7"}],
-            "hits": [
-                {"hit": {"_index": "shop", "_id": "s2", "_score": 1.3}, "rating": 1},
-                {"hit": {"_index": "shop", "_id": "s1", "_score": 1.1}, "rating": 3},
-                {"hit": {"_index": "shop", "_id": "s7", "_score": 0.2}, "rating": None},
-            ],
-            "metric_details": {"precision": {"relevant_docs_retrieved": 2, "docs_retrieved": 3}},
-        }
-    },
-    "failures": {},
-}
 # https://github.com/o19s/quepid: app/views/api/v1/export/ratings (show.json, show.basic.csv)
 QUEPID_JSON = {
     "queries": [{"query": "red shoes", "ratings": {"s1": 3, "s2": 1, "s9": 0}}, {"query": "x", "ratings": {}}]

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.data.options import ReadOptions
-from rankdev.data.rows import of_frame
 from rankdev.data.run import Run
 from tests.common import draws
 from tests.raising import noted, raises
@@ -62,13 +61,10 @@ def plain(rows, duplicates):
     st.lists(st.tuples(st.sampled_from("pqr"), st.sampled_from("abcd"), st.integers(0, 5)), min_size=1, max_size=30),
     st.sampled_from(["first", "last", "best"]),
     st.sampled_from([None, 1, 2]),
-    st.integers(1, 8),
 )
-def test_batches_do_not_matter(rows, duplicates, depth, size):
+def test_a_loop_over_rows_keeps_the_same(rows, duplicates, depth):
     read = ReadOptions(duplicates=duplicates, depth=depth)
-    parts = [rows[begin : begin + size] for begin in range(0, len(rows), size)]
-    frames = [pl.DataFrame(part, schema=["query", "item", "score"], orient="row") for part in parts]
-    run = Run.of_pieces((of_frame(frame, read, {}) for frame in frames), read)
+    run = Run.of_value(pl.DataFrame(rows, schema=["query", "item", "score"], orient="row"), read)
     kept = plain(rows, duplicates)
     assert run.left_out == len(rows) - len(kept)
     for query in {query for query, _, _ in rows}:

@@ -19,8 +19,6 @@ OLD_RAGAS = {"question": "How tall is it?", "contexts": RAGAS["retrieved_context
 WITH_IDS = {**RAGAS, "retrieved_context_ids": ["c1", 2, "c3"], "reference_context_ids": [2, "c1"]}
 # https://docs.llamaindex.ai/en/stable/module_guides/evaluating/usage_pattern_retrieval/ (RetrievalEvalResult)
 LLAMA = {"query": "How tall is it?", "expected_ids": ["2", "c1"], "retrieved_ids": ["c1", "2", "c3"], "mode": "text"}
-# the same page: EmbeddingQAFinetuneDataset
-LLAMA_DATA = {"queries": {"q": "How tall?"}, "corpus": {"c1": "…"}, "relevant_docs": {"q": ["c1"]}, "mode": "text"}
 TEXTS = ["The tower is 300 m tall.", "It is in Paris.", "A cake."]
 QUESTION = "How tall is it?"
 

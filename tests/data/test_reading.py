@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 import zstandard
 
 from rankdev import References, Run
-from rankdev.data import text as streams
 from rankdev.data.files import read_grades, read_references, read_run
 from tests.data.samples import GRADE_FILES, GRADE_JSON, GRADES, RANKS, REFERENCE_FILES, RUN, RUN_FILES
 
@@ -88,28 +86,7 @@ def test_ties(tmp_path: Path) -> None:
     assert read_run(tmp_path / "a.run", ties="given")["q1"] == ["b", "c", "a"]
 
 
-@pytest.mark.parametrize("spacing", [b" ", b"\t"])
-@pytest.mark.parametrize("depth", [None, 3])
-@pytest.mark.parametrize("size", [1, 64, 1000])
-def test_batches_cut_inside_queries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, depth: int | None, spacing: bytes
-) -> None:
-    lines = [f"q{i % 7} Q0 d{i} 1 {i * 37 % 101} t" for i in range(70)]
-    lines[50:50] = ["", " ", ""]
-    content = "\n".join(lines).encode().replace(b" ", spacing)
-    (tmp_path / "a.run").write_bytes(content)
-    whole = read_run(tmp_path / "a.run")
-    monkeypatch.setattr(streams, "BATCH_BYTES", size)
-    monkeypatch.setattr(streams, "HEAD_BYTES", 32)
-    cut = read_run(tmp_path / "a.run", depth=depth)
-    assert list(cut) == list(whole)
-    assert all(items == whole[query][: len(items)] for query, items in cut.items())
-    assert cut == whole or depth == 3
-    assert min(cut.sizes) >= 3
-
-
-def test_progress_adds_up_to_the_size_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "BATCH_BYTES", 10_000)
+def test_progress_adds_up_to_the_size_of_the_file(tmp_path: Path) -> None:
     for path, pack in ((tmp_path / "a.run", bytes), (tmp_path / "a.run.gz", gzip.compress)):
         path.write_bytes(pack("".join(f"q{i} Q0 d{i} 1 1 t\n" for i in range(10_000)).encode()))
         steps: list[tuple[float, float, str]] = []
@@ -118,16 +95,6 @@ def test_progress_adds_up_to_the_size_of_the_file(tmp_path: Path, monkeypatch: p
         assert steps == sorted(steps)
         assert {step[1:] for step in steps} == {(path.stat().st_size, str(path))}
         assert steps[-1][0] == path.stat().st_size
-
-
-LISTS = {
-    "json": json.dumps({"q1": ["d3", "d1"], "q2": ["d9"]}),
-    "jsonl": '{"query": "q1", "items": ["d3", "d1"]}\n{"query": "q2", "items": ["d9"]}\n',
-    "tiers.jsonl": '{"query": "q1", "tiers": [["d3"], ["d1"]]}\n{"query": "q2", "tiers": [["d9"]]}\n',
-    "csv": "query,item\nq1,d3\nq2,d9\nq1,d1\n",
-    "rank.csv": "query,item,rank\nq1,d1,2\nq2,d9,1\nq1,d3,1\n",
-    "run": "q1 Q0 d1 2 0.5 t\nq1 Q0 d3 1 0.7 t\nq2 Q0 d9 1 1 t\n",
-}
 
 
 @pytest.mark.parametrize(

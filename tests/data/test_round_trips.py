@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rankdev import DataError, RankdevWarning, References, Run
 from rankdev.data.files import read_grades, read_references, read_run, write_references, write_run
-from rankdev.data.text import plain_suffix
+from rankdev.data.write import plain_suffix
 from tests.common.examples import examples
 
 RUN_NAMES = ["a.run", "a.csv", "a.tsv", "a.jsonl", "a.json", "a.parquet", "a", "a.trec.gz", "a.csv.zst", "a.jsonl.gz"]

@@ -1,8 +1,6 @@
 import functools
-from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankdev import DataError, Reference, References, Run, UsageError, evaluate, read_run
-from rankdev.data import run as runs
 from rankdev.data.options import Order, ReadOptions, Ties
-from rankdev.data.rows import of_frame
 from tests.raising import noted, raises, warns
 
 Row = tuple[str, str, float]
@@ -81,44 +77,6 @@ def test_order_is_that_of_a_plain_sort(read: ReadOptions, data: st.DataObject) -
         assert {(query, item): score for query, item, _, score in run.to_polars().rows()} == expected
 
 
-def batches(draw: st.DrawFn, rows: list[Row]) -> list[list[Row]]:
-    cuts = sorted(draw(st.sets(st.integers(0, len(rows)), max_size=6)))
-    return [rows[a:b] for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
-
-
-@st.composite
-def cut_rows(draw: st.DrawFn) -> tuple[list[list[Row]], ReadOptions, int, int]:
-    given_rows = draw(rows(scores=[1.0, 1.0 + 1e-9, 2.0, 1e300, 1e301]))
-    read = draw(st.sampled_from(READS))
-    if read.order == "rank":
-        given_rows = ranked(given_rows)
-    return batches(draw, given_rows), read, draw(st.integers(1, 5)), draw(st.integers(0, 12))
-
-
-@given(cut_rows())
-def test_batches_keep_the_first_positions_and_what_is_tied_with_them(
-    case: tuple[list[list[Row]], ReadOptions, int, int],
-) -> None:
-    parts, read, depth, many = case
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "MANY", many)
-        cut = joined([table(part, read.order or "score") for part in parts], replace(read, depth=depth))
-    whole = Run.from_table(table(list(chain(*parts)), read.order), order=read.order, ties=read.ties)
-    assert cut.read.depth == depth
-    assert list(cut) == list(whole)
-    for i, items in enumerate(whole.values()):
-        count = min(depth, len(items))
-        if whole.scores is not None:
-            keys = read.keys(whole.scores[whole.offsets[i] : whole.offsets[i + 1]])
-            count = int((keys >= keys[count - 1]).sum())
-        assert cut[whole.queries[i]] == items[:count]
-
-
-def joined(frames: Iterable[pl.DataFrame], read: ReadOptions) -> Run:
-    """Make a run of rows that come one part after the other."""
-    return Run.of_pieces((of_frame(frame, read, {}) for frame in frames), read)
-
-
 def test_builders_agree() -> None:
     expected = {"q1": ["d2", "d1"], "7": ["3"]}
     columns: dict[str, list[Any]] = {"query": ["q1", "7", "q1"], "item": ["d1", "3", "d2"], "score": [1, 5, 2]}
@@ -163,21 +121,19 @@ def test_repeats_in_a_list_are_reported_and_marked() -> None:
 
 
 @pytest.mark.parametrize("read", READS[:3], ids=str)
-@pytest.mark.parametrize("batches", [1, 2])
-def test_repeats_with_the_same_score(read: ReadOptions, batches: int) -> None:
+def test_repeats_with_the_same_score(read: ReadOptions) -> None:
     frame = table([("q1", "d1", 2.0), ("q2", "d1", 1.0), ("q1", "d2", 3.0), ("q1", "d1", 2.0)], "score")
-    run = joined([frame] if batches == 1 else [frame[:2], frame[2:]], replace(read, notes=[]))
+    run = Run.of_value(frame, replace(read, notes=[]))
     noted(run.notes, "returned-twice", count=1)
     assert run["q1"] == ["d2", "d1", "d1"]
     assert run.repeats is not None
     assert run.repeats.tolist() == [False, False, True, False]
 
 
-@pytest.mark.parametrize("batches", [1, 2])
-def test_contradicting_scores(batches: int) -> None:
+def test_contradicting_scores() -> None:
     frame = table([("q1", "d1", 2.0), ("q1", "d2", 3.0), ("q1", "d1", 2.5)], "score")
     with raises("two-in-run", DataError, query="q1", item="d1", what="score", a=2.0):
-        joined([frame] if batches == 1 else [frame[:2], frame[2:]], ReadOptions())
+        Run.of(frame)
 
 
 BAD = [
@@ -284,5 +240,5 @@ def test_what_a_run_has_lost_is_refused(tmp_path: Path, options: dict[str, Any],
 def test_strict_calls_refuse_what_a_run_was_warned_of() -> None:
     with warns("returned-twice"):
         run = Run.from_lists({"q": ["a", "a"]})
-    with raises("returned-twice", DataError, system="s"):
+    with raises("returned-twice", DataError):
         evaluate({"q": ["a"]}, {"s": run}, "RR", strict=True)

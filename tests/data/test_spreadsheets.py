@@ -43,7 +43,7 @@ def test_headers(tmp_path, text):
         ("query;item;score\nq1;d1;1.234,5\n", "not-finite"),
         ("query;item;score\nq1;d1;1,5\nq1;d2;1.234\n", "not-finite"),
         ('query,item,score\nq1,d1,"1,5"\n', "not-finite"),
-        ("Score,SCORE,query,item\n1,2,q,d\n", "column-twice"),
+        ("Score,SCORE,query,item\n1,2,q,d\n", "two-columns"),
     ],
 )
 def test_what_is_ambiguous_is_refused(tmp_path, text, kind):

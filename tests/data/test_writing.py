@@ -70,22 +70,6 @@ def test_the_umask_is_respected_and_never_touched(tmp_path: Path, monkeypatch: p
     assert stat.S_IMODE((tmp_path / "a.run").stat().st_mode) == 0o640
 
 
-def test_what_a_killed_process_left_is_swept_and_what_a_living_one_holds_is_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / ".rankdev.0123456789abcdef").write_bytes(b"half")
-    (tmp_path / ".rankdev.mine").write_bytes(b"another's")
-    monkeypatch.delattr(os, "O_TMPFILE", raising=False)
-    with writing(tmp_path / "a.run") as stream:
-        held = {path.name for path in tmp_path.iterdir()} - {".rankdev.mine"}
-        assert len(held) == 1
-        assert ".rankdev.0123456789abcdef" not in held
-        write_run(RUN, tmp_path / "b.run")
-        assert held <= {path.name for path in tmp_path.iterdir()}
-        stream.write(b"whole")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".rankdev.mine", "a.run", "b.run"]
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is protected against root")
 def test_a_file_that_is_protected_stays(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_bytes(b"before")

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from markdown_it import MarkdownIt
 
-from rankdev.data.tables import spreadsheet_safe
+from rankdev.data.formats import spreadsheet_safe
 from rankdev.display.encodings import FORMATS
 from rankdev.display.report import Report, Table
 from rankdev.errors import printable

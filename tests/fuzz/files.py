@@ -4,9 +4,6 @@ import os
 from collections.abc import Iterator
 from random import Random
 
-import pytest
-
-from rankdev.data import text as streams
 from tests.common.examples import scaled
 
 # files that each fuzzer makes; `make fuzz` asks for 30,000
@@ -39,9 +36,3 @@ NO_NUMBERS = ["x", "nan", "inf", "1_0", "0x1", "1e999", "١", "1e", "1,5", "--1"
 def seeds(count: int = FILES) -> Iterator[Random]:
     """Give a source of chance for each file, the same in every run, so that a failure can be repeated."""
     return (Random(seed) for seed in range(count))
-
-
-def small_batches(chance: Random, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let batches end anywhere."""
-    monkeypatch.setattr(streams, "BATCH_BYTES", chance.choice([1, 20, 60, 16 << 20]))
-    monkeypatch.setattr(streams, "HEAD_BYTES", chance.choice([8, 64, 1 << 16]))

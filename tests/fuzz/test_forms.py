@@ -1,4 +1,4 @@
-"""One collection, in memory and in every kind of file, whole or in small batches, gives one number."""
+"""One collection, in memory and in every kind of file gives one number."""
 
 import gzip
 import json
@@ -11,9 +11,9 @@ import pytest
 import zstandard
 
 import rankdev as rd
-from rankdev.data import text as streams
+from rankdev.data import trec
 from tests.data.samples import parquet, table
-from tests.fuzz.files import FILES, seeds, small_batches
+from tests.fuzz.files import FILES, seeds
 
 MEASURES = ["RDQ@3", "nDCG@3", "AP@5", "RR@10"]
 Values = dict[str, dict[str, float]]
@@ -53,8 +53,7 @@ def test_all_forms_give_one_number(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         runs |= forms(tmp_path, scores, "score", "{} Q0 {} 1 {!r} 7")
         runs["json"] = tmp_path / "run.json"
         runs["json"].write_text(json.dumps(scores))
-        small_batches(chance, monkeypatch)
-        monkeypatch.setattr(streams, "HEAD_BYTES", 1 << 16)  # less does not tell a Parquet file from others
+        monkeypatch.setattr(trec, "SMALL", chance.choice([0, 1 << 19]))
         first = rd.evaluate(references.pop("from_grades"), runs, MEASURES).values
         assert (first == first[0]).all(), f"seed {seed}: {grades} {scores}"
         for form, other in references.items():

@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rankdev as rd
-from tests.data.responses import ENGINES, LINES, QUEPID_JSON, RANK_EVAL_REQUEST, RANK_EVAL_RESPONSE
-from tests.data.test_rag import LANGCHAIN, LLAMA, LLAMA_DATA, RAGAS, WITH_IDS
+from tests.data.responses import ENGINES, LINES, QUEPID_JSON, RANK_EVAL_REQUEST
+from tests.data.test_rag import LANGCHAIN, LLAMA, RAGAS, WITH_IDS
 from tests.fuzz.files import SLOW
 
 SEEDS = [{"q1": response, "q2": response} for response in ENGINES.values()]
 SEEDS += [*ENGINES.values(), LINES, {"queries": ["a"], "responses": [ENGINES["elasticsearch"]]}]
-SEEDS += [QUEPID_JSON, RANK_EVAL_REQUEST, RANK_EVAL_RESPONSE, LLAMA_DATA]
+SEEDS += [QUEPID_JSON, RANK_EVAL_REQUEST]
 SEEDS += [[record] for record in (LANGCHAIN, LLAMA, RAGAS, WITH_IDS)]
 ODD = [
     None,

@@ -1,4 +1,4 @@
-"""CSV and JSONL read fast, in batches of any size, give what Python's own csv and json modules give."""
+"""CSV and JSONL read fast give what Python's own csv and json modules give."""
 
 import csv
 import io
@@ -8,13 +8,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
 from rankdev import RankdevError
-from rankdev._common.columns import number_column, text_column
-from rankdev.data.tables import table_batches
+from rankdev.data.formats import read_table
+from rankdev.data.tables import number_column, text_column
 from rankdev.data.text import Source
-from tests.fuzz.files import IDS, NO_NUMBERS, NUMBERS, seeds, small_batches
+from tests.fuzz.files import IDS, NO_NUMBERS, NUMBERS, seeds
 
 Row = tuple[str, str, float]
 ODD_IDS = [True, False, 1.5, 1e2, 7.0, ["d1"], {"a": 1}, ""]
@@ -22,16 +20,13 @@ ODD_IDS = [True, False, 1.5, 1e2, 7.0, ["d1"], {"a": 1}, ""]
 
 def read(path: Path, kind: str) -> list[Row] | None:
     """The rows of a run, or None where the file is refused."""
-    rows: list[Row] = []
     try:
         with Source(path) as source:
-            for table in table_batches(source, kind, {"query", "item", "score"}):
-                query, item = (text_column(table.frame, name, "a run") for name in ("query", "item"))
-                score = number_column(table.frame, "score", "a run")
-                rows += zip(query, item, score, strict=True)
+            frame = read_table(source, kind).frame
+        query, item = (text_column(frame, name, "a run") for name in ("query", "item"))
+        return list(zip(query, item, number_column(frame, "score", "a run"), strict=True))
     except RankdevError:
         return None
-    return rows
 
 
 def as_number(value: Any) -> float:
@@ -75,12 +70,11 @@ def plain_csv(content: str) -> list[Row] | None:
     return found if all(query and item and math.isfinite(score) for query, item, score in found) else None
 
 
-def test_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_csv(tmp_path: Path) -> None:
     path = tmp_path / "file.csv"
     for seed, chance in enumerate(seeds()):
         content = csv_file(chance)
         path.write_bytes(content.encode())
-        small_batches(chance, monkeypatch)
         assert read(path, "csv") == plain_csv(content), f"seed {seed}: {content!r}"
 
 
@@ -125,10 +119,9 @@ def plain_jsonl(content: str) -> list[Row] | None:
     return rows if all(math.isfinite(score) for *_, score in rows) else None
 
 
-def test_jsonl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jsonl(tmp_path: Path) -> None:
     path = tmp_path / "file.jsonl"
     for seed, chance in enumerate(seeds()):
         content = jsonl_file(chance)
         path.write_bytes(content.encode())
-        small_batches(chance, monkeypatch)
         assert read(path, "jsonl") == plain_jsonl(content), f"seed {seed}: {content!r}"

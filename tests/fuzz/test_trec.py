@@ -1,4 +1,4 @@
-"""TREC files read quickly or with care, in batches of any size, give what a plain parser gives, to an error's line."""
+"""TREC files read quickly or with care, give what a plain parser gives, to an error's line."""
 
 import math
 import re
@@ -10,9 +10,9 @@ import pytest
 from rankdev.data import trec
 from rankdev.data.options import ReadOptions
 from rankdev.data.text import Source
-from rankdev.data.trec import QRELS, RUN, Layout, trec_rows
+from rankdev.data.trec import QRELS, RUN, Layout, read_trec
 from rankdev.errors import DataError
-from tests.fuzz.files import IDS, NO_NUMBERS, NUMBERS, seeds, small_batches
+from tests.fuzz.files import IDS, NO_NUMBERS, NUMBERS, seeds
 
 Row = tuple[int, str, str, float]  # the line, the query, the item, the number
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
@@ -67,14 +67,12 @@ def made(chance: Random, layout: Layout) -> bytes:
 
 def rows_in(path: Path, layout: Layout, number: str) -> list[Row]:
     read = ReadOptions(order=None if layout is QRELS else number)  # type: ignore[arg-type]
-    found: list[Row] = []
     with Source(path, read) as source:
-        for rows, _ in trec_rows(source, layout, read, several=True):
-            assert rows.line_of is not None
-            queries = [rows.queries[code] for code in rows.codes]
-            lines = [rows.line_of(row) for row in range(len(queries))]
-            found += zip(lines, queries, rows.item, rows.value.tolist(), strict=True)  # type: ignore[arg-type]
-    return found
+        rows, _ = read_trec(source, layout, read, several=True)
+    assert rows.line_of is not None
+    queries = [rows.queries[code] for code in rows.codes]
+    lines = [rows.line_of(row) for row in range(len(queries))]
+    return list(zip(lines, queries, rows.item, rows.value.tolist(), strict=True))  # type: ignore[arg-type]
 
 
 def test_a_plain_parser_reads_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +81,7 @@ def test_a_plain_parser_reads_the_same(tmp_path: Path, monkeypatch: pytest.Monke
         layout, number = chance.choice([(RUN, "score"), (RUN, "rank"), (QRELS, "grade")])
         content = made(chance, layout)
         path.write_bytes(content)
-        small_batches(chance, monkeypatch)
+        monkeypatch.setattr(trec, "HEAD_BYTES", chance.choice([0, 1 << 16]))
         monkeypatch.setattr(trec, "SMALL", chance.choice([0, 1 << 19]))
         try:
             read: list[Row] | int | None = rows_in(path, layout, number)

@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 import rankdev as rd
-from rankdev.cli import cli
+from rankdev.cli.app import cli
 from rankdev.display.dispatch import report_of
 from rankdev.display.encodings import FORMATS
 from rankdev.errors import UsageError

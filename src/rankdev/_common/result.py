@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from rankdev._common.lazy import later_step
-from rankdev._common.tables import Tabular
+from rankdev.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
     from matplotlib.figure import Figure
+
+
+class Tabular(ABC):
+    """An object that can be turned into a polars or pandas table."""
+
+    @abstractmethod
+    def to_polars(self) -> pl.DataFrame:
+        """Return the object as a table.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per entry, with named columns.
+        """
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table of :meth:`to_polars` as a pandas frame; needs pandas, not pyarrow.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The same columns and rows.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> list(rd.Run.from_scores({"q": {"d1": 0.5}}).to_pandas().columns)
+        ['query', 'item', 'rank', 'score']
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("pandas", "pandas", "to_pandas()") from None
+        frame = self.to_polars()
+        return pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
 
 
 class Result(Tabular):

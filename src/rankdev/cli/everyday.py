@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rankdev.cli import command, given_options, option, refuse_unused
+from rankdev.cli.app import command, given_options, option, refuse_unused
 from rankdev.cli.from_function import options_of
 from rankdev.cli.inputs import USUAL, Source, by_segment, chosen, matching_runs, segments_option, source
 from rankdev.cli.outputs import DRAWN, OUTPUT, PAGE, Output, file_option, reading_progress

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rankdev._common.files_in_use import is_special
-from rankdev.cli import command, option, refuse_unused
+from rankdev.cli.app import command, option, refuse_unused
 from rankdev.cli.from_function import options_of
 from rankdev.cli.inputs import Source, source
 from rankdev.cli.outputs import OUTPUT, Output, file_option, write_file
+from rankdev.data.write import is_special
 from rankdev.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _scored(source: Source, against: str | None, save: str | None) -> tuple[Scor
 
     There is no baseline where the first one is saved.
     """
-    from rankdev.data.tables import system_name
+    from rankdev.data.files import system_name
     from rankdev.evaluation.files import with_digest, with_system
 
     first = save is not None and against is None and len(source.runs) == 1

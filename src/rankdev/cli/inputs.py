@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
-from rankdev.cli import Part, RegisteredChoice, argument, option, shared
+from rankdev.cli.app import Part, RegisteredChoice, argument, option, shared
 from rankdev.cli.outputs import reading_progress
 from rankdev.cli.terminal import write_notes
 from rankdev.data.options import TIE_RULES, Duplicates, Order, Ranks, ReadOptions
@@ -17,7 +17,7 @@ from rankdev.errors import DataError, Note, UsageError
 
 if TYPE_CHECKING:
     from rankdev._common.result import Result
-    from rankdev.data.formats.base import Table as NamedTable
+    from rankdev.data.formats import Table as NamedTable
     from rankdev.data.run import RunLike
     from rankdev.display.report import Report
     from rankdev.evaluation.scores import Scores
@@ -304,7 +304,7 @@ def _labels(texts: Sequence[str], known: Sequence[str]) -> list[str]:
 
 def named(paths: Sequence[str], names: Sequence[str], what: str = "systems") -> list[str]:
     """Name files by what was chosen, or after themselves."""
-    from rankdev.data.tables import system_name
+    from rankdev.data.files import system_name
 
     if names and len(names) != len(paths):
         raise UsageError("unequal", names=["--name", "RUN"], counts=[len(names), len(paths)])
@@ -332,7 +332,7 @@ def _is_text(word: str) -> bool:
 
 def read_named_table(path: str, expected: Sequence[str], columns: Mapping[str, str] | None = None) -> NamedTable:
     """Read a table from a file; refuse what has no named columns."""
-    from rankdev.data.tables import read_table
+    from rankdev.data.formats import read_table
     from rankdev.data.text import Source as Opened
 
     with Opened(path, columns=columns) as opened:
@@ -343,7 +343,7 @@ def read_named_table(path: str, expected: Sequence[str], columns: Mapping[str, s
 
 def read_pairs(path: str, names: tuple[str, str], columns: Mapping[str, str] | None) -> list[tuple[str, str]]:
     """Read two columns of names from a file; an error names the file and the line."""
-    from rankdev._common.columns import text_column
+    from rankdev.data.tables import text_column
 
     table = read_named_table(path, names, columns)
     try:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev._common.files_in_use import announce_output, refusal
 from rankdev._common.work import Progress
-from rankdev.cli import Part, RegisteredChoice, option, shared
+from rankdev.cli.app import Part, RegisteredChoice, option, shared
 from rankdev.cli.terminal import for_command, not_yet_written, write_notes
+from rankdev.data.write import announce_output, refusal
 from rankdev.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _check_figure(path: str) -> None:
     _check_matplotlib()
 
 
-TABLE, PAGE, REFERENCES = (f"rankdev.data.tables:check_{kind}_name" for kind in ("table", "page", "trec"))
+TABLE, PAGE, REFERENCES = (f"rankdev.data.formats:check_{kind}_name" for kind in ("table", "page", "trec"))
 format_option = shared(
     "--format",
     "form",
@@ -144,7 +144,7 @@ DRAWN = Part("output", [format_option, output_option, figure_option], Output)
 
 def encoded_table(rows: Any, path: str) -> bytes:
     """Encode a table in the format of its file's extension."""
-    from rankdev.data.tables import encode_table
+    from rankdev.data.formats import encode_table
 
     return encode_table(rows, path)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rankdev._common.files_in_use import PathLike, note_reading
 from rankdev._common.lazy import pl
+from rankdev.data.write import PathLike, note_reading
 from rankdev.errors import DataError, warn
 
 MAGIC = b"SQLite format 3\0"

@@ -1,64 +1,62 @@
-"""Files and whatever else is passed as references and runs, read; the only such place."""
+"""Files and whatever else is passed as references and runs, read; and written again."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 import numpy as np
 
-from rankdev._common.checks import check_kind, check_path
-from rankdev._common.columns import by_system
-from rankdev._common.ids import as_id, text_series
+from rankdev._common.checks import check_kind, check_path, is_number
 from rankdev._common.lazy import pl
-from rankdev._common.names import POSITIONS, SYSTEMS, is_interactions, ranked_names, unrated
-from rankdev._common.tables import as_polars, is_table, tabled
 from rankdev._common.work import Progress
 from rankdev.data import ids
 from rankdev.data.database import given_means, is_database
-from rankdev.data.engines import (
-    RETRIEVED,
-    RIGHT,
-    grades_of,
-    holds_responses,
-    is_answer,
-    lists_in_array,
-    lists_in_entries,
-    lists_in_lines,
-    ratings_in,
-    ratings_in_array,
-)
-from rankdev.data.formats.base import Table
-from rankdev.data.json_text import json_entries, read_json
-from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, tell
-from rankdev.data.references import References, ReferencesLike
-from rankdev.data.rows import Rows, of_frame, of_numbers
-from rankdev.data.rows import joined as joined_rows
-from rankdev.data.run import Run, RunLike, RunsLike
-from rankdev.data.tables import (
+from rankdev.data.formats import (
     ENDINGS,
+    READERS,
+    Table,
     check_trec_name,
     encode_table,
-    folder_batches,
-    parse_table,
-    read_table,
-    table_batches,
+    frame_of_lines,
+    loads,
+    read_columns,
+    records_of,
 )
-from rankdev.data.text import PathLike, Source, plain_suffix, size_of
-from rankdev.data.tiers import tier_records, tier_rows
-from rankdev.data.trec import QRELS, RUN, trec_rows, write_trec
-from rankdev.data.write import writing
-from rankdev.errors import DataError, MeasureError, RankdevError, UsageError, several
+from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, tell
+from rankdev.data.records import RETRIEVED, RIGHT, gold_of, is_answer, lists_of
+from rankdev.data.references import References, ReferencesLike, check_once
+from rankdev.data.rows import Rows, of_frame
+from rankdev.data.run import Run, RunLike, RunsLike
+from rankdev.data.tables import (
+    POSITIONS,
+    SYSTEMS,
+    as_polars,
+    by_system,
+    is_interactions,
+    is_table,
+    our_name,
+    tabled,
+    unrated,
+)
+from rankdev.data.text import Source, size_of
+from rankdev.data.trec import QRELS, RUN, read_trec, write_trec
+from rankdev.data.write import PathLike, plain_suffix, writing
+from rankdev.errors import DataError, MeasureError, RankdevError, UsageError, errors_at, several
 
 Made = TypeVar("Made", References, Run)
-_COLUMNS = {"query", "item", "score", "rank", "tiers", "grade", "items", *SYSTEMS, *POSITIONS}
-_ROWS = 200_000  # of a JSON run, made rows at once
+_PARQUET = {".parquet", ".pq"}
+_DATA = {*ENDINGS, ".xlsx", ".run", ".trec", ".res"} - _PARQUET
+_VERSIONED = ("_delta_log", ".hoodie")  # which of the files are still part of the table is written there
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+_ENDINGS = {".run", ".txt", ".gz", ".zst", ".trec", ".res", ".xlsx", *ENDINGS}  # that no system's name has
 
 
 def read_run(
@@ -314,22 +312,16 @@ def read_systems(path: PathLike, read: ReadOptions) -> dict[str, pl.DataFrame]:
     """Read the rows of several systems from one file, by the tag or the column that names them."""
     if os.path.isdir(check_path(path)):
         with located(path=path):
-            return _by_system(folder_batches(Path(path), _COLUMNS, read))
+            return by_system(read.named(_folder(Path(path))))
     with Source(path, read) as source:
         if source.kind == "json":
             raise DataError("no-systems", known=SYSTEMS)
-        if source.kind == "trec":
-            pairs = list(trec_rows(source, RUN, read, several=True))
-            rows = joined_rows([part for part, _ in pairs])
-            query = ids.series(rows.queries, "query").gather(rows.codes)
-            tags = ids.joined([part for _, part in pairs])
-            columns = {"query": query, "item": ids.series(rows.item), rows.what: rows.value, "tag": ids.series(tags)}
-            return by_system(pl.DataFrame(columns))
-        return _by_system(table_batches(source, source.kind, _COLUMNS))
-
-
-def _by_system(tables: Iterable[Table]) -> dict[str, pl.DataFrame]:
-    return by_system(pl.concat([table.frame for table in tables], how="diagonal_relaxed", rechunk=True))
+        if source.kind != "trec":
+            return by_system(read.named(read_columns(source).frame))
+        rows, tags = read_trec(source, RUN, read, several=True)
+        query = ids.series(rows.queries, "query").gather(rows.codes)
+        columns = {"query": query, "item": ids.series(rows.item), rows.what: rows.value, "tag": ids.series(tags)}
+        return by_system(pl.DataFrame(columns))
 
 
 def run_from_path(path: PathLike, read: ReadOptions, progress: Progress | None = None) -> Run:
@@ -337,80 +329,164 @@ def run_from_path(path: PathLike, read: ReadOptions, progress: Progress | None =
     own = read.of_source()
     if os.path.isdir(check_path(path)):  # False, not an error, for names that no file can have
         with located(path=path):
-            tables = folder_batches(Path(path), _COLUMNS, own)
-            return _at(Run.of_pieces(_rows(tables, own), own), path=str(path))
+            return _at(Run.of_rows(of_frame(own.named(_folder(Path(path))), own), own), path=str(path))
     with Source(path, own, progress) as source:
         return _at(_run(source), path=source.name)
 
 
 def _run(source: Source) -> Run:
-    kind, read = source.kind, source.options
-    if kind == "trec":
-        return Run.of_pieces((rows for rows, _ in trec_rows(source, RUN, read)), read)
-    if kind == "json":
-        return _run_of_json(source)
-    if kind == "jsonl" and holds_responses(source):
-        return _listed(lists_in_lines(source, read), read)
-    return Run.of_pieces(_rows(table_batches(source, kind, _COLUMNS), read), read)
-
-
-def _rows(tables: Iterable[Table], read: ReadOptions) -> Iterator[Rows]:
-    """Yield the rows of a run's tables; the first decides by what it is ordered."""
-    systems: dict[str, str] = {}
-    agree = False
-    for table in tables:
-        try:
-            rows = of_frame(table.frame, read, systems, table.line_of, agree=agree)
-        except DataError as error:
-            table.fail(error)
-        agree = agree or rows.rises is False
-        if read.order is None:
-            read = replace(read, order="rank" if rows.what == "rank" else "score")
-        yield rows
-
-
-def _run_of_json(source: Source) -> Run:
     read = source.options
-    if source.first_line().lstrip().startswith(b"["):
-        return _listed(lists_in_array(source, read), read)
-    entries = lists_in_entries(json_entries(source), read)
-    if isinstance(entries, dict):
-        return _listed(entries, read)
-    first = next(entries)
-    entries = chain([first], entries)
-    if isinstance(first[1], dict):
-        if read.order == "rank":
-            raise DataError("no-ranks")
-        return Run.of_pieces(_scores(entries), read)
-    return _listed(entries, read)
+    if source.kind == "trec":
+        return Run.of_rows(read_trec(source, RUN, read)[0], read)
+    if source.kind == "json":
+        return _run_of_json(loads(source.content), read)
+    if source.kind == "jsonl":
+        records, lines = records_of(source.content)
+        if is_answer(records):
+            return Run.of_lists(lists_of(records, read, lines), read)
+        if len(records) == 1 and is_answer(records[0]):
+            return Run.of_lists(lists_of(records[0], read), read)
+        table = Table(source.name, frame_of_lines(records, lines), lines.__getitem__)
+    else:
+        table = read_columns(source)
+    frame = read.named(table.frame)
+    try:
+        rows = of_frame(frame, read, table.line_of)
+    except DataError as error:
+        table.fail(error)
+    return Run.of_rows(rows, read)
 
 
-def _listed(lists: Any, read: ReadOptions) -> Run:
-    """Make a run of lists, as a mapping or as pairs that are still read."""
-    depth = read.depth if read.counting is None else None  # else an item below the cut may count
-    pairs = lists.items() if isinstance(lists, dict) else lists
-    return Run.of_listed({query: items[:depth] if isinstance(items, list) else items for query, items in pairs}, read)
-
-
-def _scores(entries: Iterator[tuple[str, Any]]) -> Iterator[Rows]:
-    """Make rows of ``query, {item: score}``, about ``_ROWS`` at once."""
-    held: dict[str, dict[str, Any]] = {}
-    count = 0
-    for query, scores in entries:
-        if not isinstance(scores, dict):
-            raise DataError("wrong-form", query=query, expected="{item: score}", value=scores)
-        held[query] = scores
-        count += len(scores)
-        if count >= _ROWS:
-            yield of_numbers(held, "score", "{item: score}")
-            held, count = {}, 0
-    yield of_numbers(held, "score", "{item: score}")
+def _run_of_json(value: Any, read: ReadOptions) -> Run:
+    if is_answer(value):
+        return Run.of_lists(lists_of(value, read), read)
+    if not isinstance(value, dict) or not value:
+        raise DataError("not-by-query")
+    if any(isinstance(entry, dict) for entry in value.values()):
+        return Run.of_scores(value, read)
+    return Run.of_lists(value, read)
 
 
 def references_from_path(path: PathLike, read: ReadOptions, progress: Progress | None = None) -> References:
     """Read references from a file; their notes say what may be wrong with them."""
     with Source(path, read.of_source(), progress) as source:
         return _at(_references(source), path=source.name)
+
+
+def _references(source: Source) -> References:
+    read = source.options
+    if source.kind == "trec":
+        rows, _ = read_trec(source, QRELS, read)
+        with rows.located():
+            return References.of_rows(rows, None, read)
+    if source.kind == "json":
+        return _references_of_json(loads(source.content), read)
+    if source.kind != "jsonl":
+        return _references_of_table(read_columns(source), read)
+    records, lines = records_of(source.content)
+    gold = gold_of(records[0] if len(records) == 1 else records, read, lines if len(records) > 1 else None)
+    if gold is not None:
+        return References.of_gold(gold, read)
+    if any(our_name(name, read.columns or {}) in ("tiers", "items") for name in records[0]):
+        return _references_of_tiers(records, lines.__getitem__, read)
+    return _references_of_table(Table(source.name, frame_of_lines(records, lines), lines.__getitem__), read)
+
+
+def _references_of_table(table: Table, read: ReadOptions) -> References:
+    """Make references of a table of ranks or grades, of tiers, or of users and what they chose."""
+    chosen = read.columns or {}
+    missing = unrated(table.frame, chosen)
+    if missing is not None:
+        read.note("unrated", path=table.name, count=int(missing.sum()))
+        kept, line_of = (~missing).arg_true(), table.line_of
+        table = Table(table.name, table.frame.filter(~missing), lambda row: line_of(kept[row]))
+    frame = read.named(table.frame)
+    names = {*frame.columns}
+    if names & {"tiers", "items"}:
+        return _references_of_tiers(frame.to_dicts(), table.line_of, read)
+    one_tier = is_interactions(table.frame.columns, chosen)
+    if not names & {"rank", "grade"} and not one_tier:
+        raise DataError(_not_references(names), path=table.name, known=frame.columns)
+    try:
+        return References.of_frame(frame, read, one_tier=one_tier)
+    except DataError as error:
+        table.fail(error)
+
+
+def _not_references(names: set[str]) -> str:
+    """Return the kind of error about a table that holds no references."""
+    if names & {*RIGHT}:
+        return "contexts-in-table"
+    if names & {*RETRIEVED}:
+        return "no-contexts"
+    return "looks-like-run" if names & {"score", "response", "hits"} else "not-references"
+
+
+def _references_of_json(value: Any, read: ReadOptions) -> References:
+    gold = gold_of(value, read)
+    if gold is not None:
+        return References.of_gold(gold, read)
+    if not isinstance(value, dict) or not value:
+        raise DataError("not-by-query")
+    if is_answer(value):
+        raise DataError("looks-like-run")
+    for query, entry in value.items():
+        if not isinstance(entry, list):
+            raise DataError("not-tiers", query=query, value=entry)
+    return References.of_entries(value, "item or tier", read)
+
+
+def _references_of_tiers(records: Sequence[Mapping[str, Any]], line_of: Any, read: ReadOptions) -> References:
+    """Make references of records, each with the tiers of a query (or items, each a tier)."""
+    records = [{our_name(name, read.columns or {}): value for name, value in record.items()} for record in records]
+    read.met.update((read.columns or {}).values())
+    graded, judged = (any(record.get(name) is not None for record in records) for name in ("grades", "nonrelevant"))
+    found: list[tuple[int, str, str, float, bool]] = []
+    for at, record in enumerate(records):
+        query = record.get("query")
+        with errors_at(line=line_of(at), query=query):
+            if query in (None, ""):
+                raise DataError("no-value", name="query")
+            found += ((at, ids.as_id(query), *row) for row in _tier_rows(record, graded))
+    places, names, items, values, poor = (list(column) for column in zip(*found, strict=True))
+    queries, codes = ids.numbered(names)
+    rows = Rows(queries, codes, items, np.array(values, np.float64), "grade" if graded else "rank")
+    rows = replace(rows, line_of=lambda row: line_of(places[row]))
+    with rows.located():
+        check_once([ids.as_id(record["query"]) for record in records])
+        references = References.of_rows(rows, np.array(poor) if judged and not graded else None, read)
+    return references if judged else replace(references, nonrelevant=None)
+
+
+def _tier_rows(record: Mapping[str, Any], graded: bool) -> Iterator[tuple[str, float, bool]]:
+    """Yield the items of a record, with rank or grade, and whether they are nonrelevant."""
+    name = "tiers" if "tiers" in record else "items"
+    tiers, poor, nested = record.get(name) or [], _listed(record, "nonrelevant", "[item, …]"), name == "tiers"
+    if not isinstance(tiers, list) or any(isinstance(tier, list) != nested for tier in tiers if tier is not None):
+        raise DataError("wrong-form", role=name, expected="[[item, …], …]" if nested else "[item, …]", value=tiers)
+    if not tiers and not poor:
+        raise DataError("empty-tier", tier=1)
+    grades = _listed(record, "grades", "[number, …]") if graded else list(range(1, len(tiers) + 1))
+    falling = [*grades, 0.0] == sorted({*grades, 0.0}, reverse=True)
+    if graded and (len(grades) != len(tiers) or not falling):
+        raise DataError("tier-grades")
+    for rank, (tier, value) in enumerate(zip(tiers, grades, strict=True), 1):
+        items = tier if nested else [tier]
+        if not any(item is not None for item in items or ()):
+            raise DataError("empty-tier", tier=rank)
+        yield from ((ids.as_id(item), value, False) for item in items)
+    below = _listed(record, "nonrelevant_grades", "[number, …]") or [0.0] * len(poor)
+    if graded and (len(below) != len(poor) or any(grade > 0 for grade in below)):
+        raise DataError("nonrelevant-grades")
+    yield from ((ids.as_id(item), grade if graded else 0.0, True) for item, grade in zip(poor, below, strict=False))
+
+
+def _listed(record: Mapping[str, Any], name: str, form: str) -> list[Any]:
+    value = [] if record.get(name) is None else record[name]
+    numbers = "grades" in name
+    if not isinstance(value, list) or any(isinstance(entry, list) or numbers > is_number(entry) for entry in value):
+        raise DataError("wrong-form", role=name, expected=form, value=value)
+    return value
 
 
 def read_grades(path: PathLike, **options: Any) -> References:
@@ -420,9 +496,9 @@ def read_grades(path: PathLike, **options: Any) -> References:
     read = ReadOptions(**options)
     with Source(path, read) as source:
         if source.kind == "json":
-            value = read_json(source)
-            rated = grades_of(value, read)
-            references = References.of_grades(value if rated is None else rated, read)
+            value = loads(source.content)
+            gold = gold_of(value, read)
+            references = References.of_grades(value, read) if gold is None else References.of_gold(gold, read)
         else:
             references = _references(source)
         if references.grades is None:
@@ -435,11 +511,11 @@ def read_lists(path: PathLike, **options: Any) -> References:
     read = ReadOptions(**options)
     with Source(path, read) as source:
         if source.kind == "json":
-            references = _references_of_json(source)
+            references = _references_of_json(loads(source.content), read)
         elif source.kind == "trec":
             references = _of_run(_run(source))
         else:
-            references = _lists_of(read_table(source, source.kind), read)
+            references = _lists_of(read_columns(source), read)
     return _with_notes(references, read, source.name)
 
 
@@ -450,16 +526,16 @@ def _with_notes(references: References, read: ReadOptions, name: str) -> Referen
 
 
 def _lists_of(table: Table, read: ReadOptions) -> References:
-    table = replace(table, frame=ranked_names(table.frame))
-    names = set(table.frame.columns)
-    if {"tiers", "items"} & names:
-        references = _build(tier_rows(table), read)
-        return references if "nonrelevant" in names else replace(references, nonrelevant=None)
-    if "rank" in names and read.ranks == "competition":
-        return _guarded(table, lambda frame: References.of_ranks(frame, read))
-    if {"score", "rank"} & names:
-        return _of_run(Run.of_pieces(_rows([table], read), read))
-    return _guarded(table, lambda frame: References.of_lists(frame, read))
+    frame = read.named(table.frame)
+    names = {*frame.columns}
+    try:
+        if {"tiers", "items"} & names:
+            return _references_of_tiers(frame.to_dicts(), table.line_of, read)
+        if {"score", "rank", *POSITIONS} & names and read.ranks != "competition":
+            return _of_run(Run.of_rows(of_frame(frame, read, table.line_of), read))
+        return (References.of_ranks if "rank" in names else References.of_lists)(frame, read)
+    except DataError as error:
+        table.fail(error)
 
 
 def _of_run(run: Run) -> References:
@@ -468,76 +544,80 @@ def _of_run(run: Run) -> References:
     return References.from_lists({**run})
 
 
-def _references(source: Source) -> References:
-    kind, read = source.kind, source.options
-    if kind == "json":
-        return _references_of_json(source)
-    if kind == "trec":
-        rows = joined_rows([part for part, _ in trec_rows(source, QRELS, read)])
-        with rows.located():
-            return References.of_rows(rows, None, read)
-    rated = ratings_in(source, read) if kind == "jsonl" else None
-    if rated is not None:
-        return References.of_grades(rated, read)
-    table = _rated(parse_table(source.name, source.read(), kind, read), read)
-    chosen = is_interactions(table.frame.columns, read.columns or {})
-    table = replace(table, frame=read.named(table.frame))
-    if chosen:
-        table = replace(table, frame=table.frame.with_columns(rank=pl.lit(1)))
-    if "tiers" not in table.frame.columns:
-        return _build(table, read)
-    references = _build(tier_rows(table), read)
-    return references if "nonrelevant" in table.frame.columns else replace(references, nonrelevant=None)
+def _folder(folder: Path) -> pl.DataFrame:
+    """Read the Parquet files of a folder as one table, in the order of their names.
+
+    Names that begin with a dot or an underscore are not data: Spark keeps what is unfinished there. Columns may be in
+    the names of folders, as in ``query=q1/part-0.parquet``.
+    """
+    tables = []
+    for file in _files(folder):
+        parts = [part.partition("=") for part in file.relative_to(folder).parent.parts if "=" in part]
+        places = {name: None if value == _NO_VALUE else unquote(value) for name, _, value in parts}
+        with Source(file, ReadOptions()) as source:
+            frame, _ = READERS["parquet"](source.content, source.options)
+        tables.append(frame.with_columns(**{n: pl.lit(v) for n, v in places.items() if n not in frame.columns}))
+    frame = pl.concat(tables, how="diagonal_relaxed", rechunk=True)
+    if frame.is_empty():
+        raise DataError("no-rows", what="table")
+    return frame
 
 
-def _rated(table: Table, read: ReadOptions) -> Table:
-    """Leave out rows without a rating."""
-    missing = unrated(table.frame, read.columns or {})
-    if missing is None:
-        return table
-    read.note("unrated", path=table.name, count=int(missing.sum()))
-    kept = (~missing).arg_true()
-    return Table(table.name, table.frame.filter(~missing), lambda row: table.line_of(kept[row]))
+def _files(folder: Path) -> list[Path]:
+    """Find the files that are one table; refuse what would silently be left out or counted twice."""
+    if any((folder / name).exists() for name in _VERSIONED):
+        raise UsageError("versioned-folder", path=folder)
+    entries = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+    ]
+    files = [entry for entry in entries if _is_parquet(entry)]
+    if not files:
+        raise UsageError("is-folder", path=folder)
+    for entry in entries:
+        if plain_suffix(entry) in _DATA:
+            raise UsageError("not-parquet", path=entry)
+    return files
 
 
-def _build(table: Table, read: ReadOptions) -> References:
-    names = set(table.frame.columns)
-    if not names & {"rank", "grade"}:
-        raise DataError(_not_references(names), path=table.name, known=table.frame.columns)
-    return _guarded(table, lambda frame: References.of_frame(frame, read))
-
-
-def _not_references(names: set[str]) -> str:
-    """Return the kind of error about a table that holds no references."""
-    if names & {*RIGHT}:
-        return "contexts-in-table"
-    if names & {*RETRIEVED}:
-        return "no-contexts"
-    return "looks-like-run" if names & {"score", "response", "hits"} else "not-references"
-
-
-def _guarded(table: Table, build: Callable[[Any], References]) -> References:
+def _is_parquet(path: Path) -> bool:
+    """Return whether a file is Parquet, by its extension, or by its first bytes: Hive writes files called 000000_0."""
+    if path.suffix:
+        return plain_suffix(path) in _PARQUET
     try:
-        return build(table.frame)
-    except DataError as error:
-        table.fail(error)
+        with path.open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError as error:
+        raise UsageError("cannot-open", path=path, why=error.strerror) from None
 
 
-def _references_of_json(source: Source) -> References:
-    read = source.options
-    if source.first_line().lstrip().startswith(b"["):
-        return References.of_grades(ratings_in_array(source, read), read)
-    value = read_json(source)
-    rated = grades_of(value, read)
-    if rated is not None:
-        return References.of_grades(rated, read)
-    if is_answer(value):
-        raise DataError("looks-like-run")
-    for query, entry in value.items():
-        if not isinstance(entry, list):
-            raise DataError("not-tiers", query=query, value=entry)
-    tiers = {query: [tier if isinstance(tier, list) else [tier] for tier in entry] for query, entry in value.items()}
-    return References.of_tiers(tiers, read)
+def system_name(path: str) -> str:
+    r"""Name a system after its file, without extensions such as .run, .txt and .gz; bytes that are no text as escapes.
+
+    >>> system_name("runs/bm25.run.gz"), system_name("caf\udce9.run")
+    ('bm25', 'caf\\xe9')
+    """
+    if path == "-":
+        return "stdin"
+    name = (Path(path).name or path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    while Path(name).suffix.lower() in _ENDINGS and Path(name).stem:
+        name = Path(name).stem
+    return name
+
+
+def runs_in(folder: str | Path) -> dict[str, str]:
+    """Return the files of a folder by the name of their system, in order of name; hidden files are not runs."""
+    runs: dict[str, str] = {}
+    for path in sorted(Path(folder).iterdir()) if Path(folder).is_dir() else ():
+        if path.is_file() and not path.name.startswith("."):
+            name = system_name(str(path))
+            if name in runs:
+                raise UsageError("same-name", what="systems", name=name, paths=(runs[name], str(path)))
+            runs[name] = str(path)
+    if not runs:
+        raise UsageError("no-runs-here", path=folder)
+    return runs
 
 
 def write_references(references: References, path: PathLike) -> None:
@@ -634,7 +714,9 @@ def _trec_of_run(run: Run, tag: str) -> bytes:
     query = ids.series(run.queries, "query").gather(run.codes)
     falling = run.sizes[run.codes] - run.positions
     score = pl.Series(falling if run.scores is None else run.scores)
-    constant = [text_series("tag", [as_id(word)]).gather(np.zeros(len(query), np.int64)) for word in ("Q0", tag)]
+    constant = [
+        ids.text_series("tag", [ids.as_id(word)]).gather(np.zeros(len(query), np.int64)) for word in ("Q0", tag)
+    ]
     columns = [query, constant[0], ids.series(run.item_ids), pl.Series(run.positions + 1), score, constant[1]]
     return write_trec(columns)
 
@@ -656,3 +738,22 @@ def _qrels(references: References) -> bytes:
         grade = grade.cast(pl.Int64)
     zero = pl.zeros(len(grade), pl.Int64, eager=True)
     return write_trec([frame["query"], zero, frame["item"], grade])
+
+
+def tier_records(references: References) -> Iterator[dict[str, Any]]:
+    """One record per query: its tiers, the grade of each where there are grades, and the nonrelevant items."""
+    new_tier = np.append(np.diff(references.ranks) != 0, True)
+    items = ids.listed(references.item_ids)
+    bounds_of_each = zip(references.queries, references.offsets[:-1], references.offsets[1:], strict=True)
+    for place, (query, begin, end) in enumerate(bounds_of_each):
+        ends = begin + np.flatnonzero(new_tier[begin : end - 1]) + 1
+        bounds = [int(begin), *ends.tolist(), int(end)] if end > begin else [int(begin)]
+        record: dict[str, Any] = {"query": query, "tiers": [items[a:b] for a, b in pairwise(bounds)]}
+        if references.grades is not None:
+            record["grades"] = references.grades[bounds[:-1]].tolist()
+        if references.nonrelevant is not None:
+            nonrelevant = references.nonrelevant.of_query(place)
+            record["nonrelevant"] = list(nonrelevant)
+            if any(nonrelevant.values()):
+                record["nonrelevant_grades"] = list(nonrelevant.values())
+        yield record

@@ -1,27 +1,67 @@
-"""Columns of ids: a list where they come from Python or a small file, a polars column where from a table or more.
+"""Ids are text, and whole numbers are taken by their text; and columns of ids.
 
-The only file that knows both; polars is imported when a column of it arrives.
+A column is a list where it comes from Python or a small file, a polars column where from a table or more. This is the
+only file that knows both; polars is imported when a column of it arrives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise, repeat
-from typing import Any, TypeAlias
+from numbers import Integral
+from typing import Any, TypeAlias, TypeVar
 from unicodedata import normalize
 
 import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev._common.ids import as_id, text_series
 from rankdev._common.lazy import pl
+from rankdev._common.work import refuse_lost_threads
 from rankdev.errors import DataError
 
+Value = TypeVar("Value")
 Ids: TypeAlias = "list[str] | pl.Series"
 
 FEW = 20_000  # ids that a dict finds faster
+
+
+def as_id(value: object) -> str:
+    """Return an identifier as text; whole numbers are accepted, other types are not."""
+    if isinstance(value, str) and value:
+        return value
+    if is_integer(value):
+        return str(value)
+    if hasattr(value, "as_py"):  # of an Arrow array
+        return as_id(value.as_py())
+    raise DataError("not-an-id", value=value)
+
+
+def by_id(values: Mapping[Any, Value]) -> dict[str, Value]:
+    """Return what is known by ids, whole numbers among them, by their text."""
+    return {str(key) if is_integer(key) else key: values[key] for key in values}
+
+
+def is_integer(value: object) -> bool:
+    """Tell whether an id is a whole number."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def text_series(name: str, values: Sequence[str | None]) -> pl.Series:
+    """Make a column of text; refuse half a surrogate pair, which is not text."""
+    refuse_lost_threads()
+    try:
+        return pl.Series(name, values, dtype=pl.String)
+    except UnicodeEncodeError as error:
+        raise DataError("not-text", value=error.object) from None
+
+
+def places_in(known: pl.Series, values: pl.Series) -> Ints:
+    """Return where each value is in a column of different ones; -1 where it is not."""
+    lookup = pl.DataFrame({"name": known, "place": pl.int_range(len(known), eager=True)})
+    found = pl.DataFrame({"name": values}).join(lookup, on="name", how="left", maintain_order="left")
+    return found["place"].fill_null(-1).to_numpy()
 
 
 def as_ids(values: Iterable[Any]) -> list[str]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rankdev._common.checks import check_choice, check_flag, check_whole
-from rankdev._common.names import check_named, known_names
 from rankdev.errors import DataError, Note, UsageError, warn
 
 if TYPE_CHECKING:
@@ -100,6 +99,8 @@ class ReadOptions:
         if self.depth is not None:
             check_whole("depth", self.depth, 1)
         if self.columns is not None:
+            from rankdev.data.tables import check_named  # these load libraries, and --help needs only names
+
             check_named(self.columns)
 
     @property
@@ -133,6 +134,8 @@ class ReadOptions:
 
     def named(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Rename the columns of a table to rankdev's names."""
+        from rankdev.data.tables import known_names
+
         if self.columns:
             self.met.update(name for name in self.columns.values() if name in frame.columns)
         return known_names(frame, self.columns or {})

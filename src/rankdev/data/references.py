@@ -1,37 +1,266 @@
-"""References: the ordered reference lists of all queries, kept as columns."""
+"""References: the ordered reference lists of all queries, kept as columns; and that of one query."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, TypeAlias
+from types import MappingProxyType
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
-from rankdev._common.columns import column, number_column, text_column, truth_column
-from rankdev._common.files_in_use import PathLike
 from rankdev._common.lazy import later_step, pl
-from rankdev._common.names import is_interactions, unrated
-from rankdev._common.tables import (
+from rankdev.data import ids
+from rankdev.data.ids import Ids, Index
+from rankdev.data.options import ReadOptions, tell
+from rankdev.data.records import RIGHT, gold_of, records_in
+from rankdev.data.rows import ByQuery, Rows, are_lists, last_of_each, named, of_lists, of_numbers, refuse_two_values
+from rankdev.data.tables import (
     OfRanx,
     TableLike,
     as_polars,
     check_mapping,
-    check_no_records,
-    from_ranx,
+    column,
+    is_interactions,
+    is_record,
     is_table,
+    number_column,
     tabled,
+    text_column,
+    truth_column,
+    unrated,
 )
-from rankdev.data import ids
-from rankdev.data.engines import RIGHT, grades_of, records_in
-from rankdev.data.ids import Ids, Index
-from rankdev.data.options import ReadOptions, tell
-from rankdev.data.reference import Reference
-from rankdev.data.rows import ByQuery, Rows, are_lists, last_of_each, named, of_lists, of_numbers, refuse_two_values
+from rankdev.data.write import PathLike
 from rankdev.errors import DataError, Note, counted
+
+ONE = "this"  # names the query of a reference alone
+LISTED = 50  # items of a reference that repr lists; more are counted
+
+
+class Reference(Mapping[str, int]):
+    """The reference of one query: a mapping item → rank.
+
+    Ranks are consecutive from 1, and items of equal rank form a tier. A reference is empty only where nothing but
+    ``nonrelevant`` items is known: every ranking scores 0 then.
+
+    Parameters
+    ----------
+    ranks : dict of str to int
+        Rank of each relevant item, 1 the best.
+    nonrelevant : iterable of str, optional
+        Items judged nonrelevant. Default: unknown.
+    query : str, optional
+        Name of the query, for messages.
+
+    Examples
+    --------
+    >>> reference = Reference.from_tiers([["d1", "d3"], ["d2"]])
+    >>> dict(reference)
+    {'d1': 1, 'd3': 1, 'd2': 2}
+    """
+
+    __slots__ = ("_grades", "_nonrelevant", "_ranks")
+    _ranks: dict[str, int]
+    _grades: dict[str, float] | None
+    _nonrelevant: dict[str, float] | None
+
+    def __init__(
+        self, ranks: Mapping[Any, int], *, nonrelevant: Iterable[Any] | None = None, query: str | None = None
+    ) -> None:
+        lists = None if nonrelevant is None else {ONE: list(nonrelevant)}
+        self._take(lambda: References.from_ranks({ONE: ranks}, nonrelevant=lists), query)
+
+    def _take(self, make: Callable[[], References], query: str | None) -> None:
+        """Take the reference of one query from references that are made here."""
+        try:
+            made = make()[ONE]
+        except DataError as error:
+            if error.fields.pop("query", ONE) != ONE:
+                raise
+            raise error.at(query=query) from None
+        self._ranks, self._grades, self._nonrelevant = made._ranks, made._grades, made._nonrelevant
+
+    @classmethod
+    def _made(cls, make: Callable[[], References], query: str | None) -> Self:
+        made = cls.__new__(cls)
+        made._take(make, query)
+        return made
+
+    @classmethod
+    def _of(cls, ranks: dict[str, int], grades: dict[str, float] | None, nonrelevant: dict[str, float] | None) -> Self:
+        """Make a reference of what was checked."""
+        made = cls.__new__(cls)
+        made._ranks, made._grades, made._nonrelevant = ranks, grades, nonrelevant
+        return made
+
+    @classmethod
+    def from_list(cls, items: Iterable[Any], *, query: str | None = None) -> Self:
+        """Make a reference from a strict order.
+
+        Parameters
+        ----------
+        items : iterable of str
+            The relevant items, best first.
+        query : str, optional
+            Name of the query, for messages.
+
+        Returns
+        -------
+        Reference
+            Each item has a rank of its own.
+
+        Examples
+        --------
+        >>> Reference.from_list(["d1", "d2"])
+        Reference({'d1': 1, 'd2': 2})
+        """
+        return cls._made(lambda: References.from_lists({ONE: items}), query)
+
+    @classmethod
+    def from_tiers(cls, tiers: Iterable[Iterable[Any]], *, query: str | None = None) -> Self:
+        """Make a reference from tiers of equally relevant items.
+
+        Parameters
+        ----------
+        tiers : iterable of iterables of str
+            The items of each tier, best tier first.
+        query : str, optional
+            Name of the query, for messages.
+
+        Returns
+        -------
+        Reference
+            The items of a tier share a rank.
+
+        Examples
+        --------
+        >>> Reference.from_tiers([["d1", "d3"], ["d2"]])
+        Reference({'d1': 1, 'd3': 1, 'd2': 2})
+        """
+        return cls._made(lambda: References.from_tiers({ONE: tiers}), query)
+
+    @classmethod
+    def from_grades(cls, grades: Mapping[Any, float], *, query: str | None = None) -> Self:
+        """Make a reference from relevance grades.
+
+        Parameters
+        ----------
+        grades : dict of str to float
+            Grade of each judged item. Items of grade 0 or less are nonrelevant.
+        query : str, optional
+            Name of the query, for messages.
+
+        Returns
+        -------
+        Reference
+            Each distinct positive grade is a tier, the highest first.
+
+        Examples
+        --------
+        >>> Reference.from_grades({"d1": 3, "d2": 1, "d3": 1, "d4": 0})
+        Reference({'d1': 1, 'd2': 2, 'd3': 2})
+        """
+        return cls._made(lambda: References.from_grades({ONE: grades}), query)
+
+    @classmethod
+    def from_ranks(cls, ranks: Mapping[Any, int], *, query: str | None = None) -> Self:
+        """Make a reference from ranks.
+
+        Parameters
+        ----------
+        ranks : dict of str to int
+            Rank of each relevant item, 1 the best; consecutive.
+        query : str, optional
+            Name of the query, for messages.
+
+        Returns
+        -------
+        Reference
+            Items of equal rank form a tier.
+
+        Examples
+        --------
+        >>> Reference.from_ranks({"d1": 1, "d2": 2, "d3": 1}).tiers
+        [['d1', 'd3'], ['d2']]
+        """
+        return cls(ranks, query=query)
+
+    @classmethod
+    def of(cls, value: Any, *, query: str | None = None) -> Reference:
+        """Make a reference from whatever the functions of rankdev accept as one.
+
+        Parameters
+        ----------
+        value : Reference, list of str, list of lists of str or set of str
+            A reference, or items or tiers, best first; a set is one tier. A dict is refused: it could mean grades or
+            ranks.
+        query : str, optional
+            Name of the query, for messages.
+
+        Returns
+        -------
+        Reference
+            The value itself where it is a Reference.
+
+        Examples
+        --------
+        >>> Reference.of([["d1", "d3"], "d2"])
+        Reference({'d1': 1, 'd3': 1, 'd2': 2})
+        """
+        if isinstance(value, Reference):
+            return value
+        return cls._made(lambda: References.of({ONE: value}), query)
+
+    @property
+    def tiers(self) -> list[list[str]]:
+        """Items by rank, best tier first."""
+        tiers: list[list[str]] = [[] for _ in range(max(self._ranks.values(), default=0))]
+        for item, rank in self._ranks.items():
+            tiers[rank - 1].append(item)
+        return tiers
+
+    @property
+    def grades(self) -> dict[str, float] | None:
+        """Native grades, where the reference was made from grades."""
+        return self._grades
+
+    @property
+    def nonrelevant(self) -> Mapping[str, float] | None:
+        """Items judged nonrelevant, with their grades (0 or less); None where it is not known which they are."""
+        return None if self._nonrelevant is None else MappingProxyType(self._nonrelevant)
+
+    def without_nonrelevant(self) -> Reference:
+        """Return the reference without its nonrelevant items.
+
+        Returns
+        -------
+        Reference
+            The same ranks and grades; ``nonrelevant`` is None.
+
+        Examples
+        --------
+        >>> Reference.from_grades({"d1": 1, "d2": 0}).without_nonrelevant().nonrelevant is None
+        True
+        """
+        return Reference._of(self._ranks, self._grades, None)
+
+    def __getitem__(self, item: str) -> int:
+        return self._ranks[str(item) if ids.is_integer(item) else item]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ranks)
+
+    def __len__(self) -> int:
+        return len(self._ranks)
+
+    def __repr__(self) -> str:
+        if len(self._ranks) <= LISTED:
+            return f"Reference({self._ranks})"
+        return f"Reference({len(self._ranks):,} items on {len(set(self._ranks.values())):,} ranks)"
+
 
 ReferencesLike: TypeAlias = "References | PathLike | TableLike | OfRanx | Mapping[Any, Iterable[Any]]"
 """References: their file, References, a table, Qrels of ranx, or ``{query: …}`` of lists or tiers."""
@@ -277,64 +506,48 @@ class References(ByQuery[Reference]):
         if isinstance(value, References):
             return value
         if type(value) is dict and value and are_lists(value.values()) and all(value.values()):
-            rows = replace(of_lists(value), listed=False)
-            if ids.repeated(rows.codes, rows.item) is None:
-                return cls.of_rows(replace(rows, distinct=True), None, read)
-        rated = grades_of(value, read)
-        if rated is not None:
-            return cls.of_grades(rated, read)
+            return cls.of_rows(replace(of_lists(value), listed=False), None, read)
+        gold = gold_of(value, read)
+        if gold is not None:
+            return cls.of_gold(gold, read)
         value = tabled(value)
-        if is_table(value):
-            value = as_polars(value)
-            records = records_in(value, RIGHT)
-            return cls.of_table(value, read) if records is None else cls.of_value(records, read)
-        if hasattr(value, "qrels"):
-            return cls.of_grades(from_ranx(value, "qrels"), read)
-        value = check_mapping(value, "references", "References, a table, {query: [item, …]} or {query: [[item, …], …]}")
-        check_no_records(value)
-        return cls._of_each({query: Reference.of(entry, query=query) for query, entry in value.items()}, read)
+        return cls._of_table(as_polars(value), read) if is_table(value) else cls._of_mapping(value, read)
 
     @classmethod
-    def _of_each(cls, entries: Mapping[Any, Reference], read: ReadOptions) -> References:
-        grades = {query: entry.grades for query, entry in entries.items()}
-        nonrelevant = {query: entry.nonrelevant for query, entry in entries.items()}
-        known = None not in nonrelevant.values()
-        if None in grades.values():
-            lists = {query: list(items or ()) for query, items in nonrelevant.items()}
-            return cls.of_ranks(entries, read, lists if known else None)
-        found = cls.of_grades(
-            {query: {**(grades[query] or {}), **(nonrelevant[query] or {})} for query in entries}, read
-        )
+    def _of_table(cls, frame: pl.DataFrame, read: ReadOptions) -> References:
+        gold = gold_of(records_in(frame, RIGHT), read)
+        return cls.of_table(frame, read) if gold is None else cls.of_gold(gold, read)
+
+    @classmethod
+    def _of_mapping(cls, value: Any, read: ReadOptions) -> References:
+        if hasattr(value, "qrels") and hasattr(value, "to_dict"):  # of ranx
+            return cls.of_grades(value.to_dict(), read)
+        value = check_mapping(value, "references", "References, a table, {query: [item, …]} or {query: [[item, …], …]}")
+        if not any(isinstance(entry, Reference) for entry in value.values()):
+            return cls.of_entries(value, "item or tier", read)
+        entries = {
+            query: entry if isinstance(entry, Reference) else Reference.of(entry, query=query)
+            for query, entry in value.items()
+        }
+        poor = {query: entry.nonrelevant for query, entry in entries.items()}
+        known = None not in poor.values()
+        if any(entry.grades is None for entry in entries.values()):
+            return cls.of_ranks(entries, read, {query: [*(poor[query] or ())] for query in poor} if known else None)
+        grades = {query: {**(entry.grades or {}), **(entry.nonrelevant or {})} for query, entry in entries.items()}
+        found = cls.of_grades(grades, read)
         return found if known else replace(found, nonrelevant=None)
 
     @classmethod
-    def of_lists(cls, lists: Any, read: ReadOptions, nonrelevant: Any = None) -> References:
-        """Rank the items of each query by their order: ``{query: [item, …]}`` or a table with query, item."""
-        lists = tabled(lists)
-        if is_table(lists):
-            rows = _of_frame(read.named(as_polars(lists)), None)
-            return cls.of_rows(*_with_nonrelevant(replace(rows, value=_nth(rows.codes)), nonrelevant), read)
-        lists = check_mapping(lists, "lists", "{query: [item, …]}")
-        return cls.of_tiers(
-            {query: [[item] for item in _ordered(items, query, "item")] for query, items in lists.items()},
-            read,
-            nonrelevant,
-        )
+    def of_gold(cls, gold: Mapping[Any, Any], read: ReadOptions) -> References:
+        """Make references of what :func:`rankdev.data.records.gold_of` found."""
+        if any(isinstance(entry, Mapping) for entry in gold.values()):
+            return cls.of_grades(gold, read)
+        return cls.of_entries(gold, "item", read)
 
     @classmethod
-    def of_tiers(cls, tiers: Any, read: ReadOptions, nonrelevant: Any = None) -> References:
-        """Rank the items of each query by their tiers: ``{query: [[item, …], …]}`` or a table with query, tiers."""
-        tiers = tabled(tiers)
-        if is_table(tiers):
-            frame = read.named(as_polars(tiers))
-            names = text_column(frame, "query", "references")
-            check_once(names)
-            tiers = dict(zip(names, column(frame, "tiers", "references").to_list(), strict=True))
-        tiers = check_mapping(tiers, "tiers", "{query: [[item, …], …]}")
-        levels = {
-            query: [_filled(tier, query, rank) for rank, tier in enumerate(_ordered(entry, query, "tier"), 1)]
-            for query, entry in tiers.items()
-        }
+    def of_entries(cls, value: Mapping[Any, Any], what: str, read: ReadOptions, nonrelevant: Any = None) -> References:
+        """Rank what each query lists, best first: an ``item``, a ``tier``, or each of them an ``item or tier``."""
+        levels = {query: _levels(entry, query, what) for query, entry in value.items()}
         _check_filled(levels, nonrelevant or {})
         counts = [len(entry) for entry in levels.values()]
         sizes = [len(tier) for entry in levels.values() for tier in entry]
@@ -344,6 +557,26 @@ class References(ByQuery[Reference]):
         items = named(flat, chain.from_iterable(flat.values()))
         rows = Rows(named(flat, flat), codes, items, np.repeat(rank, sizes), "rank")
         return cls.of_rows(*_with_nonrelevant(rows, nonrelevant), read)
+
+    @classmethod
+    def of_lists(cls, lists: Any, read: ReadOptions, nonrelevant: Any = None) -> References:
+        """Rank the items of each query by their order: ``{query: [item, …]}`` or a table with query, item."""
+        lists = tabled(lists)
+        if not is_table(lists):
+            return cls.of_entries(check_mapping(lists, "lists", "{query: [item, …]}"), "item", read, nonrelevant)
+        rows = _of_frame(read.named(as_polars(lists)), None)
+        return cls.of_rows(*_with_nonrelevant(replace(rows, value=_nth(rows.codes)), nonrelevant), read)
+
+    @classmethod
+    def of_tiers(cls, tiers: Any, read: ReadOptions, nonrelevant: Any = None) -> References:
+        """Rank the items of each query by their tiers: ``{query: [[item, …], …]}`` or a table with query, tiers."""
+        tiers = tabled(tiers)
+        if is_table(tiers):
+            frame = read.named(as_polars(tiers))
+            names = text_column(frame, "query", "references")
+            check_once(names.to_list())
+            tiers = dict(zip(names, column(frame, "tiers", "references").to_list(), strict=True))
+        return cls.of_entries(check_mapping(tiers, "tiers", "{query: [[item, …], …]}"), "tier", read, nonrelevant)
 
     @classmethod
     def of_ranks(cls, ranks: Any, read: ReadOptions, nonrelevant: Any = None) -> References:
@@ -545,11 +778,8 @@ class References(ByQuery[Reference]):
         rows = self.rows(query)
         items = ids.listed(self.item_ids[rows])
         nonrelevant = None if self.nonrelevant is None else self.nonrelevant.of_query(self.place_of(query))
-        if self.grades is not None:
-            grades = dict(zip(items, self.grades[rows].tolist(), strict=True))
-            reference = Reference.from_grades({**grades, **(nonrelevant or {})}, query=query)
-            return reference if nonrelevant is not None else reference.without_nonrelevant()
-        return Reference(dict(zip(items, self.ranks[rows].tolist(), strict=True)), nonrelevant=nonrelevant, query=query)
+        grades = None if self.grades is None else dict(zip(items, self.grades[rows].tolist(), strict=True))
+        return Reference._of(dict(zip(items, self.ranks[rows].tolist(), strict=True)), grades, nonrelevant)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, References):
@@ -580,11 +810,10 @@ def told(references: References) -> References:
     return references
 
 
-def check_once(queries: pl.Series) -> None:
+def check_once(queries: list[str]) -> None:
     """Refuse a query that appears twice."""
-    repeated = ~queries.is_first_distinct()
-    if repeated.any():
-        row = int(repeated.arg_max() or 0)
+    if len({*queries}) < len(queries):
+        row = next(row for row, query in enumerate(queries) if query in queries[:row])
         raise DataError("query-twice", query=queries[row], row=row)
 
 
@@ -638,20 +867,25 @@ def _check_filled(entries: Mapping[Any, Any], elsewhere: Any) -> None:
             raise DataError("no-items", query=query)
 
 
-def _ordered(value: Any, query: object, what: str) -> Iterable[Any]:
-    """Refuse what has no order of its own."""
-    if isinstance(value, str | Mapping | Set) or not isinstance(value, Iterable):
-        raise DataError("wrong-form", query=query, expected=f"[best {what}, …]", value=value)
-    return value
-
-
-def _filled(tier: Any, query: object, rank: int) -> list[Any]:
-    if isinstance(tier, str | Mapping) or not isinstance(tier, Iterable):
-        raise DataError("not-a-tier", query=query, tier=rank, value=tier)
-    items = list(tier)
-    if not items:
-        raise DataError("empty-tier", query=query, tier=rank)
-    return items
+def _levels(entry: Any, query: object, what: str) -> list[list[Any]]:
+    """Return what a query lists as tiers; refuse what has no order of its own."""
+    if isinstance(entry, Mapping) and what == "item or tier":
+        raise DataError("grades-or-ranks", query=query)
+    if isinstance(entry, Set) and what == "item or tier":
+        return [sorted(entry, key=str)]
+    if isinstance(entry, str | Set | Mapping) or not isinstance(entry, Iterable) or getattr(entry, "ndim", 1) == 0:
+        raise DataError("wrong-form", query=query, expected=f"[best {what}, …]", value=entry)
+    levels = []
+    for rank, tier in enumerate(entry, 1):
+        if is_record(tier) and what != "item":
+            raise DataError("record-for-items", query=query, value=tier)
+        plural = what != "item" and not isinstance(tier, str) and isinstance(tier, Iterable)
+        if what == "tier" and not plural:
+            raise DataError("not-a-tier", query=query, tier=rank, value=tier)
+        levels.append(list(tier) if plural else [tier])
+        if not levels[-1]:
+            raise DataError("empty-tier", query=query, tier=rank)
+    return levels
 
 
 def _nth(codes: Ints) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,14 +14,12 @@ import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import is_list
-from rankdev._common.columns import check_one_system, number_column, number_series, text_column
-from rankdev._common.ids import is_integer
 from rankdev._common.lazy import pl
-from rankdev._common.names import ranked_names
-from rankdev._common.tables import Tabular, check_mapping
+from rankdev._common.result import Tabular
 from rankdev.data import ids
-from rankdev.data.ids import Ids
+from rankdev.data.ids import Ids, is_integer
 from rankdev.data.options import ReadOptions
+from rankdev.data.tables import POSITIONS, check_mapping, check_one_system, number_column, text_column
 from rankdev.errors import DataError, errors_at
 
 LONGEST_TIE = 10_000  # rows of a query that are kept past the depth because they are tied with the last within it
@@ -114,10 +113,12 @@ class Rows:
     left_out: int = 0
     line_of: Callable[[int], int | None] | None = None
 
-    def take(self, rows: Ints | slice) -> Rows:
+    def take(self, rows: Ints) -> Rows:
         """Return some of the rows; a query may remain without any."""
+        find = self.line_of
+        line_of = None if find is None else lambda row: find(int(rows[row]))
         codes, item, value = self.codes[rows], ids.take(self.item, rows), self.value[rows]
-        return replace(self, codes=codes, item=item, value=value, line_of=None)
+        return replace(self, codes=codes, item=item, value=value, line_of=line_of)
 
     @contextmanager
     def located(self) -> Iterator[None]:
@@ -132,84 +133,6 @@ class Rows:
     def at(self, row: int) -> dict[str, Any]:
         """Name a row in an error."""
         return {"query": self.queries[int(self.codes[row])], "row": int(row), "item": self.item[int(row)]}
-
-
-def joined(parts: Sequence[Rows]) -> Rows:
-    """Return rows of several pieces, one after the other; a query may be in two of them."""
-    if len(parts) == 1:
-        return parts[0]
-    names, places = ids.numbered([name for part in parts for name in part.queries])
-    shifts = np.cumsum([0, *(len(part.queries) for part in parts[:-1])])
-    codes = [places[part.codes + shift] for part, shift in zip(parts, shifts, strict=True)]
-    known = [part.rises for part in parts if part.rises is not None]
-    begins = np.cumsum([0, *(len(part.codes) for part in parts)])
-
-    def line_of(row: int) -> int | None:
-        part = int(np.searchsorted(begins, row, side="right")) - 1
-        find = parts[part].line_of
-        return None if find is None else find(row - int(begins[part]))
-
-    return replace(
-        parts[0],
-        queries=names,
-        codes=np.concatenate(codes),
-        item=ids.joined([part.item for part in parts]),
-        value=np.concatenate([part.value for part in parts]),
-        distinct=False,
-        rises=all(known) if known else None,
-        repeats=None,
-        left_out=sum(part.left_out for part in parts),
-        line_of=line_of,
-    )
-
-
-def whole_queries(pieces: Iterable[Rows]) -> Iterator[Rows]:
-    """Yield rows such that a query whose rows are adjacent is in one piece: the last one of a piece may continue."""
-    last: Rows | None = None
-    same: list[Rows] = []  # of one query, that may continue
-    for piece in pieces:
-        if not len(piece.codes):
-            continue
-        if last is not None:
-            end = len(last.codes) - _length_of_first(last.codes[::-1])
-            if end:
-                yield _part(last, 0, end)
-            same, last = [_part(last, end, len(last.codes))], None
-        begin = 0
-        if same:
-            goes_on = piece.queries[int(piece.codes[0])] == same[0].queries[0]
-            begin = _length_of_first(piece.codes) if goes_on else 0
-            same += [_part(piece, 0, begin)] if begin else []
-            if begin == len(piece.codes):
-                continue
-            yield joined(same)
-            same = []
-        last = _part(piece, begin, len(piece.codes))
-    if same:
-        yield joined(same)
-    if last is not None:
-        yield last
-
-
-def _length_of_first(codes: Ints) -> int:
-    """Length of the stretch of equal codes at the beginning."""
-    differs = codes != codes[0]
-    return int(np.argmax(differs)) if differs.any() else len(codes)
-
-
-def _part(piece: Rows, begin: int, end: int) -> Rows:
-    if (begin, end) == (0, len(piece.codes)):
-        return piece
-    find = piece.line_of
-    codes = piece.codes[begin:end]
-    used = np.bincount(codes, minlength=len(piece.queries)) > 0
-    names = [name for name, kept in zip(piece.queries, used.tolist(), strict=True) if kept]
-    return replace(
-        piece.take(slice(begin, end)),
-        queries=names,
-        codes=(np.cumsum(used) - 1)[codes],
-        line_of=None if find is None else lambda row: find(row + begin),
-    )
 
 
 def are_numbers(entries: Iterable[Any]) -> bool:
@@ -227,20 +150,17 @@ def are_lists(entries: Iterable[Any]) -> bool:
 
 def of_numbers(value: Mapping[Any, Any], what: What, expected: str) -> Rows:
     """Return the rows of ``{query: {item: number}}``."""
-    entries = list(value.values())
-    if not set(map(type, entries)) <= {dict}:
-        for query, entry in value.items():
-            check_mapping(entry, None, expected, query=query)
-    if what == "score" and not all(entries):
+    for query, entry in value.items() if not set(map(type, value.values())) <= {dict} else ():
+        check_mapping(entry, None, expected, query=query)
+    if what == "score":
         value = {query: entry for query, entry in value.items() if entry}
-        entries = list(value.values())
+    entries = list(value.values())
     sizes = list(map(len, entries))
     codes = np.repeat(np.arange(len(sizes)), sizes)
     given = list(chain.from_iterable(entries))
     queries, items = named(value, value), named(value, given)
     numbers = list(chain.from_iterable(entry.values() for entry in entries))
-    values = _finite(queries, codes, items, numbers, what)
-    return Rows(queries, codes, items, values, what, distinct=items == given)
+    return Rows(queries, codes, items, _finite(queries, codes, items, numbers, what), what, distinct=items == given)
 
 
 def named(value: Mapping[Any, Iterable[Any]], names: Iterable[Any]) -> list[str]:
@@ -254,9 +174,7 @@ def named(value: Mapping[Any, Iterable[Any]], names: Iterable[Any]) -> list[str]
                 ids.as_ids(value[query])
         raise
     if names is value and len(set(found)) < len(found):
-        seen: set[str] = set()
-        twice = next(name for name in found if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise DataError("number-and-text", query=twice)
+        raise DataError("number-and-text", query=max(found, key=found.count))
     return found
 
 
@@ -268,9 +186,20 @@ def _finite(queries: list[str], codes: Ints, items: list[str], numbers: list[Any
             values = np.array([np.nan])
         if np.isfinite(values).all():
             return values
-    frame = pl.DataFrame({what: number_series(what, numbers)})
-    names = {"query": ids.series([queries[i] for i in codes.tolist()], "query"), "item": ids.series(items)}
-    return number_column(frame.with_columns(**names), what, "a run").to_numpy()
+    for row, number in enumerate(numbers):
+        if not _is_finite(number):
+            raise DataError("not-finite", name=what, value=number, query=queries[int(codes[row])], item=items[row])
+    return np.array(list(map(float, numbers)), np.float64)
+
+
+def _is_finite(number: Any) -> bool:
+    try:
+        plain = not isinstance(number, str | bytes) or (
+            isinstance(number, str) and number.isascii() and "_" not in number
+        )
+        return plain and math.isfinite(float(number))
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def of_lists(lists: Mapping[Any, Any]) -> Rows:
@@ -287,17 +216,11 @@ def of_lists(lists: Mapping[Any, Any]) -> Rows:
     return Rows(queries, codes, items, rank, "rank", listed=True)
 
 
-def of_frame(
-    frame: pl.DataFrame,
-    read: ReadOptions,
-    systems: dict[str, str],
-    line_of: Callable[[int], int | None] | None = None,
-    *,
-    agree: bool = False,
-) -> Rows:
-    """Return the rows of a run's table, whose columns have our names; ``agree``: ranks are known to fit the scores."""
-    frame = ranked_names(frame)
-    check_one_system(frame, systems)
+def of_frame(frame: pl.DataFrame, read: ReadOptions, line_of: Callable[[int], int | None] | None = None) -> Rows:
+    """Return the rows of a run's table, whose columns have our names."""
+    if not {"rank", "score"} & {*frame.columns}:  # positions are ranks where nothing else orders a run
+        frame = frame.rename(dict.fromkeys([n for n in POSITIONS if n in frame.columns][:1], "rank"))
+    check_one_system(frame)
     names = {*frame.columns}
     if not names & {"score", "rank"} and names & {"tiers", "grade", "items"}:
         raise DataError("looks-like-references")
@@ -306,9 +229,7 @@ def of_frame(
     query, item = (text_column(frame, name, "a run") for name in ("query", "item"))
     value = number_column(frame, what, "a run").to_numpy()
     queries, codes = ids.numbered(query)
-    rises = None
-    if not by_rank and "rank" in names and not agree:
-        rises = opposed(codes, read.keys(value), frame["rank"])
+    rises = opposed(codes, read.keys(value), frame["rank"]) if not by_rank and "rank" in names else None
     return Rows(queries, codes, item, value, what, rises=rises, line_of=line_of)
 
 
@@ -341,29 +262,25 @@ def opposed(codes: Ints, keys: Floats, rank: Any) -> bool | None:
     return rises or None
 
 
-def counted_once(rows: Rows, read: ReadOptions) -> Rows:
-    """Keep the row of each item that counts, where that was chosen; chunks become their documents."""
-    if read.collapse is not None:
-        rows = replace(rows, item=ids.documents(rows.item, read.collapse), distinct=False)
-    if read.counting is None or rows.distinct:
+def counted_once(rows: Rows, counting: str | None) -> Rows:
+    """Keep the row of each item that counts, where that was chosen: the first, the last, or the best."""
+    if counting is None or rows.distinct:
         return rows
-    repeated = ids.repeated(rows.codes, rows.item)
-    if repeated is None:
+    if ids.repeated(rows.codes, rows.item) is None:
         return replace(rows, distinct=True)
     better = -rows.value if rows.what == "rank" else rows.value
-    order = {"first": np.arange(len(better)), "last": np.arange(len(better))[::-1]}.get(read.counting)
+    order = {"first": np.arange(len(better)), "last": np.arange(len(better))[::-1]}.get(counting)
     order = np.argsort(-better, kind="stable") if order is None else order
     again = ids.repeated(rows.codes[order], ids.take(rows.item, order))
     kept = np.sort(order if again is None else order[~again])
-    find = rows.line_of
-    line_of = None if find is None else lambda row: find(int(kept[row]))
-    left_out = rows.left_out + len(rows.value) - len(kept)
-    return replace(rows.take(kept), distinct=True, left_out=left_out, line_of=line_of)
+    return replace(rows.take(kept), distinct=True, left_out=rows.left_out + len(rows.value) - len(kept))
 
 
-def arranged(rows: Rows, read: ReadOptions, depth: int | None) -> Rows:
+def arranged(rows: Rows, read: ReadOptions) -> Rows:
     """Check the rows of a run, sort them by query and position, and keep the first positions of each query."""
-    rows = counted_once(rows, read)
+    if read.collapse is not None:
+        rows = replace(rows, item=ids.documents(rows.item, read.collapse), distinct=False)
+    rows = counted_once(rows, read.counting)
     if rows.what == "rank" and read.ranks == "competition" and not rows.listed:  # ties are broken and counted
         rows = replace(rows, value=-rows.value, what="score")
     repeats = None if rows.distinct else ids.repeated(rows.codes, rows.item)
@@ -375,7 +292,7 @@ def arranged(rows: Rows, read: ReadOptions, depth: int | None) -> Rows:
     by_rank = rows.what == "rank"
     keys = -rows.value if by_rank else read.keys(rows.value)
     order = None if rows.listed else _order(rows, keys, None if by_rank else read.rule.names_descend)
-    kept = _cut(rows, keys if order is None else keys[order], depth, np.inf if read.rule.open else LONGEST_TIE)
+    kept = _cut(rows, keys if order is None else keys[order], read.depth, np.inf if read.rule.open else LONGEST_TIE)
     if kept is not None:
         order = kept if order is None else order[kept]
     if order is not None:
@@ -420,11 +337,10 @@ def _cut(rows: Rows, keys: Floats, depth: int | None, longest: float) -> Ints | 
 def refuse_two_values(rows: Rows, repeated: Bools, kind: str) -> None:
     """Refuse an item to which two rows of a query give different values."""
     seen: dict[tuple[int, str], float] = {}
-    again = set(
-        zip(rows.codes[repeated].tolist(), ids.listed(ids.take(rows.item, np.flatnonzero(repeated))), strict=True)
-    )
+    again = ids.listed(ids.take(rows.item, np.flatnonzero(repeated)))
+    pairs = set(zip(rows.codes[repeated].tolist(), again, strict=True))
     for row, pair in enumerate(zip(rows.codes.tolist(), ids.listed(rows.item), strict=True)):
-        if pair in again and seen.setdefault(pair, rows.value[row]) != rows.value[row]:
+        if pair in pairs and seen.setdefault(pair, rows.value[row]) != rows.value[row]:
             raise DataError(kind, **rows.at(row), what=rows.what, a=seen[pair], b=rows.value[row])
 
 

@@ -4,31 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
-from rankdev._common.files_in_use import PathLike
 from rankdev._common.lazy import pl
-from rankdev._common.tables import OfRanx, TableLike, as_polars, check_mapping, from_ranx, is_table, tabled
 from rankdev.data import ids
-from rankdev.data.engines import RETRIEVED, ItemField, is_answer, items_of, lists_of, records_in
 from rankdev.data.ids import Ids
 from rankdev.data.options import DEFAULT, Duplicates, Order, Ranks, ReadOptions, Ties, tell
-from rankdev.data.rows import (
-    ByQuery,
-    Rows,
-    are_lists,
-    are_numbers,
-    arranged,
-    joined,
-    of_frame,
-    of_lists,
-    of_numbers,
-    whole_queries,
-)
+from rankdev.data.records import RETRIEVED, is_answer, lists_of, of_listed, records_in
+from rankdev.data.rows import ByQuery, Rows, are_lists, are_numbers, arranged, of_frame, of_lists, of_numbers
+from rankdev.data.tables import OfRanx, TableLike, as_polars, check_mapping, is_table, tabled
+from rankdev.data.write import PathLike
 from rankdev.errors import DataError, Note, UsageError, counted
 
 RunsLike: TypeAlias = "Mapping[str, RunLike] | PathLike | TableLike"
@@ -36,7 +24,6 @@ RunsLike: TypeAlias = "Mapping[str, RunLike] | PathLike | TableLike"
 RunLike: TypeAlias = "Run | PathLike | TableLike | OfRanx | Mapping[Any, Iterable[Any]]"
 """A run: its file, a Run, a table, a Run of ranx, ``{query: [item, …]}``, ``{query: {item: score}}`` or
 ``{query: response}`` of a search engine."""
-MANY = 4_000_000  # rows of queries that are scattered in the source, which are then joined and cut
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,7 +86,7 @@ class Run(ByQuery[list[str]]):
         >>> Run.from_lists({"q1": ["d2", "d1"]})["q1"]
         ['d2', 'd1']
         """
-        return told(cls.of_listed(lists, ReadOptions()))
+        return told(cls.of_lists(lists, ReadOptions()))
 
     @classmethod
     def from_scores(cls, scores: Any, *, ties: Ties = "trec_eval") -> Run:
@@ -122,7 +109,7 @@ class Run(ByQuery[list[str]]):
         >>> Run.from_scores({"q1": {"d1": 0.2, "d2": 0.7}})["q1"]
         ['d2', 'd1']
         """
-        return told(cls._scored(scores, ReadOptions(ties=ties)))
+        return told(cls.of_scores(scores, ReadOptions(ties=ties)))
 
     @classmethod
     def from_table(
@@ -208,64 +195,52 @@ class Run(ByQuery[list[str]]):
         """Make a run of anything but a path; what may be wrong with it is in its notes."""
         if isinstance(value, Run):
             return value.read_as(read)
-        if type(value) is dict and value and are_numbers(value.values()):
-            return cls._scored(value, read)
+        if type(value) is dict and value:
+            if are_numbers(value.values()):
+                return cls.of_scores(value, read)
+            if are_lists(value.values()):
+                return cls.of_rows(of_lists(value), read)
         if is_answer(value):
-            return cls.of_listed(lists_of(value, read), read)
-        if not isinstance(value, dict):
-            value = tabled(value)
-        if is_table(value):
-            value = as_polars(value)
-            records = records_in(value, RETRIEVED)
-            return cls._tabled(value, read) if records is None else cls.of_listed(lists_of(records, read), read)
-        value = from_ranx(value, "run")
-        value = check_mapping(value, "a run", "a path, a Run, a table, {query: [item, …]} or {query: {item: score}}")
-        if any(isinstance(entry, Mapping) for entry in value.values()):
-            return cls._scored(value, read)
-        return cls.of_listed(value, read)
+            return cls.of_lists(lists_of(value, read), read)
+        value = tabled(value)
+        return cls._tabled(as_polars(value), read) if is_table(value) else cls._of_mapping(value, read)
 
     @classmethod
-    def _scored(cls, scores: Any, read: ReadOptions) -> Run:
+    def _of_mapping(cls, value: Any, read: ReadOptions) -> Run:
+        if hasattr(value, "run") and hasattr(value, "to_dict"):  # of ranx
+            value = value.to_dict()
+        value = check_mapping(value, "a run", "a path, a Run, a table, {query: [item, …]} or {query: {item: score}}")
+        if any(isinstance(entry, Mapping) for entry in value.values()):
+            return cls.of_scores(value, read)
+        return cls.of_lists(value, read)
+
+    @classmethod
+    def of_scores(cls, scores: Any, read: ReadOptions) -> Run:
+        """Make a run of ``{query: {item: score}}``."""
         scores = check_mapping(scores, "a run", "{query: {item: score}}")
         if read.order == "rank":
             raise DataError("no-ranks")
-        return cls.of_pieces([of_numbers(scores, "score", "{item: score}")], read)
+        return cls.of_rows(of_numbers(scores, "score", "{item: score}"), read)
+
+    @classmethod
+    def of_lists(cls, lists: Any, read: ReadOptions) -> Run:
+        """Make a run of ``{query: [item, …]}``, where items may be records."""
+        return cls.of_rows(of_listed(check_mapping(lists, "a run", "{query: [item, …]}"), read), read)
 
     @classmethod
     def _tabled(cls, table: Any, read: ReadOptions) -> Run:
-        return cls.of_pieces([of_frame(read.named(as_polars(tabled(table))), read, {})], read)
+        frame = as_polars(tabled(table))
+        records = records_in(frame, RETRIEVED)
+        if records is not None:
+            return cls.of_lists(lists_of(records, read), read)
+        return cls.of_rows(of_frame(read.named(frame), read), read)
 
     @classmethod
-    def of_listed(cls, lists: Any, read: ReadOptions) -> Run:
-        """Make a run of ``{query: [item, …]}``; its notes say what may be wrong with it."""
-        lists = check_mapping(lists, "a run", "{query: [item, …]}")
-        if are_lists(lists.values()):
-            return cls.of_pieces([of_lists(lists)], read)
-        field = ItemField(read)
-        return cls.of_pieces([of_lists({query: items_of(items, query, field) for query, items in lists.items()})], read)
-
-    @classmethod
-    def of_pieces(cls, pieces: Iterable[Rows], read: ReadOptions) -> Run:
-        """Make a run of its rows, some at a time; only the positions that can matter are kept.
-
-        A contradiction between rows of a query is noticed wherever its rows are adjacent, whatever is cut afterwards.
-        Where only one row of an item counts, all are kept until the last is known.
-        """
-        pieces = iter(pieces) if isinstance(pieces, list) and len(pieces) == 1 else whole_queries(pieces)
-        parts = [*islice(pieces, 2)]
-        depth = read.depth if len(parts) < 2 or read.counting is None else None
-        parts = [arranged(part, read, depth) for part in parts]
-        held, most = sum(len(part.codes) for part in parts), MANY
-        for piece in pieces:
-            parts.append(arranged(piece, read, depth))
-            held += len(parts[-1].codes)
-            if held > most and depth is not None:
-                parts = [_together(parts, read, depth)]
-                held = len(parts[0].codes)
-                most = max(most, 2 * held)
-        if not parts or not parts[0].queries:
+    def of_rows(cls, rows: Rows, read: ReadOptions) -> Run:
+        """Make a run of its rows; only the positions that can matter are kept."""
+        if not len(rows.queries):
             return cls([], np.zeros(1, np.int64), [], np.zeros(0), read=_kept(read, "score"))
-        rows = parts[0] if len(parts) == 1 else _together(parts, read, read.depth)
+        rows = arranged(rows, read)
         if rows.repeats is not None:
             first = rows.at(int(np.argmax(rows.repeats)))
             count = int(rows.repeats.sum())
@@ -274,10 +249,8 @@ class Run(ByQuery[list[str]]):
             read.note("rising-scores")
         scores = rows.value if rows.what == "score" else None
         offsets = offsets_of(np.bincount(rows.codes, minlength=len(rows.queries)))
-        order = None if rows.listed else rows.what
-        return cls(
-            rows.queries, offsets, rows.item, scores, rows.repeats, _kept(read, order), rows.left_out, tuple(read.notes)
-        )
+        kept = _kept(read, None if rows.listed else rows.what)
+        return cls(rows.queries, offsets, rows.item, scores, rows.repeats, kept, rows.left_out, tuple(read.notes))
 
     def read_as(self, read: ReadOptions) -> Run:
         """Return the run as it is with these options; refused where it no longer has what that takes.
@@ -320,7 +293,7 @@ class Run(ByQuery[list[str]]):
         value = self.positions + 1.0 if self.scores is None else self.scores
         what, listed = ("score", False) if self.scores is not None else ("rank", True)
         rows = Rows(self.queries, self.codes, self.item_ids, value, what, listed=listed)  # type: ignore[arg-type]
-        run = Run.of_pieces([rows], replace(own, notes=[], strict=read.strict, **changes))
+        run = Run.of_rows(rows, replace(own, notes=[], strict=read.strict, **changes))
         known = replace(own, **changes)
         return replace(run, read=known, left_out=run.left_out + self.left_out)
 
@@ -368,16 +341,6 @@ def told(run: Run) -> Run:
     """Warn of what may be wrong with a run."""
     tell(run.notes)
     return run
-
-
-def _together(parts: list[Rows], read: ReadOptions, depth: int | None) -> Rows:
-    """Join rows that were arranged some at a time, which is all there is to do where no query is in two of them."""
-    rows = joined(parts)
-    scattered = len(rows.queries) < sum(len(part.queries) for part in parts)
-    if scattered or (read.counting is not None and depth is not None):
-        return arranged(rows, replace(read, collapse=None, duplicates=read.counting), depth)
-    marks = [np.zeros(len(part.codes), bool) if part.repeats is None else part.repeats for part in parts]
-    return replace(rows, repeats=np.concatenate(marks) if any(map(np.any, marks)) else None)
 
 
 def _kept(read: ReadOptions, order: Any) -> ReadOptions:

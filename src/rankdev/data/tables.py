@@ -1,187 +1,318 @@
-"""Tables of any format, in files and in folders of Parquet files; what names of files mean."""
+"""Tables from outside (polars, pandas, Arrow, records) as polars frames: what columns mean and hold."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Collection, Iterator
-from dataclasses import replace
-from pathlib import Path
-from urllib.parse import unquote
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
+from os import PathLike
+from threading import RLock
+from types import MappingProxyType
+from typing import Any, Protocol, TypeAlias
 
-from rankdev._common.checks import check_path
+from rankdev._common.checks import is_list
 from rankdev._common.lazy import pl
-from rankdev._common.names import ALIASES
-from rankdev.data.formats import TABLE_FORMATS
-from rankdev.data.formats.base import Table, joined
-from rankdev.data.options import ReadOptions
-from rankdev.data.text import PathLike, Source, plain_suffix
-from rankdev.data.write import is_stream
-from rankdev.errors import DataError, UsageError
+from rankdev._common.work import refuse_lost_threads
+from rankdev.data.ids import as_id, text_series
+from rankdev.errors import DataError, UsageError, nearest
 
-ENDINGS = (*(known.ending for known in TABLE_FORMATS.values() if known.written), ".json")
+OURS = ("query", "item", "score", "rank", "grade", "tiers", "items", "system", "measure", "value", "segment", "cluster")
+NONE: Mapping[str, str] = MappingProxyType({})
 
-
-def read_table(source: Source, kind: str) -> Table:
-    """Read a table, its columns renamed to rankdev's names; in text files, identifiers stay as they are written."""
-    table = parse_table(source.name, source.read(), kind, source.options)
-    return Table(table.name, source.options.named(table.frame), table.line_of)
-
-
-def parse_table(name: str, content: bytes, kind: str, read: ReadOptions) -> Table:
-    """Make a table of a file's content; columns keep their names."""
-    table = joined(name, TABLE_FORMATS[kind].parts([content], read))
-    if table.frame.is_empty():
-        raise DataError("no-rows", what="table")
-    return table
-
-
-def table_batches(
-    source: Source, kind: str, columns: Collection[str], *, may_be_empty: bool = False
-) -> Iterator[Table]:
-    """Yield a table batch by batch, so that it never has to fit into memory; of Parquet, only these columns."""
-    known, read = TABLE_FORMATS[kind], source.options
-    empty = True
-    for frame, line_of in known.parts(source.pieces() if known.binary else source.batches(), read, columns):
-        if not frame.is_empty():
-            yield Table(source.name, read.named(frame), line_of)
-            empty = False
-    if empty and not may_be_empty:
-        raise DataError("no-rows", what="table")
+# what ir_measures, PyTerrier, BEIR, ranx and others call our columns; users are the queries of recommenders
+KNOWN_NAMES = {
+    "query": ("qid", "query", "query_id", "query-id", "q_id", "query_text", "user_id", "userid", "user"),
+    "item": ("item", "docno", "doc_id", "docid", "corpus-id", "item_id", "itemid", "movieid"),
+    "grade": ("grade", "relevance", "label", "rating"),
+    "nonrelevant": ("nonrelevant",),
+    "nonrelevant_grades": ("nonrelevant_grades",),
+}
+ALIASES = {alias: name for name, aliases in KNOWN_NAMES.items() for alias in aliases}
+# where a table has all of these, the first is meant: the others are texts, or internal (PyTerrier)
+PREFERRED = (("qid", "query", "query_id", "query_text"), ("query", "query_text"), ("docno", "docid", "doc_id"))
+SYSTEMS = ("system", "tag", "run_id", "run", "name", "snapshot_name")  # may name a row's system; the first that varies
+POSITIONS = ("position", "doc_position")  # of a run; elsewhere a position may be that of a click
+_NAMES = {*ALIASES, *SYSTEMS, *OURS, *POSITIONS, "grades"}
+_IDS = ("query", "item", "system", "measure")
+_FOREIGN = RLock()  # tables of one connection, such as DuckDB's, must not be read at the same time
 
 
-def encode_records(frame: pl.DataFrame) -> bytes:
-    """Return a table as a JSON list of records; what is not finite is null, since JSON has no infinity."""
-    floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
-    finite = frame.with_columns(pl.when(pl.col(name).is_finite()).then(pl.col(name)) for name in floats)
-    return (json.dumps(finite.to_dicts(), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
+class HasColumns(Protocol):
+    """A table of polars, pandas or Arrow, or whatever else has columns."""
+
+    @property
+    def columns(self) -> Any:
+        """Return the columns, or their names."""
 
 
-def check_table_name(path: PathLike) -> str:
-    """Return the extension of a table's file; refuse one that no format has."""
-    suffix = plain_suffix(path)
-    if suffix not in ENDINGS:
-        raise UsageError("bad-ending", path=path, endings=ENDINGS)
-    return suffix
+class OfRanx(Protocol):
+    """Qrels or Run of ranx."""
+
+    def to_dict(self) -> Any:
+        """Return the values by query and item."""
 
 
-def spreadsheet_safe(frame: pl.DataFrame) -> pl.DataFrame:
-    """Put an apostrophe before each text that a spreadsheet would take for a formula; numbers stay as they are."""
-    risky = pl.col(pl.String).str.contains(r"^[=+\-@\t\r]")
-    return frame.with_columns(pl.when(risky).then("'" + pl.col(pl.String)).otherwise(pl.col(pl.String)).name.keep())
+TableLike: TypeAlias = HasColumns | Iterable[Mapping[str, Any]] | Iterable[tuple[Any, ...]]
+"""A table, or a list of records: mappings or named tuples."""
 
 
-def encode_table(frame: pl.DataFrame, path: PathLike) -> bytes:
-    """Return a table as the bytes of a file in the format of the file's extension."""
-    suffix = check_table_name(path)
-    return encode_records(frame) if suffix == ".json" else TABLE_FORMATS[suffix[1:]].encode(frame)
+def check_named(columns: object) -> None:
+    """Check names of columns, by ours."""
+    if not isinstance(columns, Mapping) or not all(isinstance(word, str) for pair in columns.items() for word in pair):
+        raise UsageError("not-columns", value=columns)
+    for name in columns:
+        if name not in OURS:
+            raise UsageError("unknown-column", name=name, near=nearest(name, OURS), known=OURS)
 
 
-_ENDINGS = {".run", ".txt", ".gz", ".zst", ".trec", ".res", ".xlsx", *ENDINGS}
+def our_name(column: str, columns: Mapping[str, str] = NONE) -> str:
+    """Return what rankdev calls a column: ``columns`` are names that were chosen, by ours.
 
+    Capitals, blanks and RecBole's types are set aside where the name is then known.
 
-def system_name(path: str) -> str:
-    r"""Name a system after its file, without extensions such as .run, .txt and .gz; bytes that are no text as escapes.
-
-    >>> system_name("runs/bm25.run.gz"), system_name("caf\udce9.run")
-    ('bm25', 'caf\\xe9')
+    >>> our_name("Doc ID"), our_name("item_id:token"), our_name("Colour")
+    ('item', 'item', 'Colour')
     """
-    if path == "-":
-        return "stdin"
-    name = (Path(path).name or path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    while Path(name).suffix.lower() in _ENDINGS and Path(name).stem:
-        name = Path(name).stem
-    return name
+    for ours, theirs in columns.items():
+        if theirs == column:
+            return ours
+    plain = column.strip().lower().replace(" ", "_").removesuffix(":token").removesuffix(":float")
+    return ALIASES.get(plain, plain) if plain in _NAMES else column
 
 
-def runs_in(folder: str | Path) -> dict[str, str]:
-    """Return the files of a folder by the name of their system, in order of name; hidden files are not runs."""
-    runs: dict[str, str] = {}
-    for path in sorted(Path(folder).iterdir()) if Path(folder).is_dir() else ():
-        if path.is_file() and not path.name.startswith("."):
-            name = system_name(str(path))
-            if name in runs:
-                raise UsageError("same-name", what="systems", name=name, paths=(runs[name], str(path)))
-            runs[name] = str(path)
-    if not runs:
-        raise UsageError("no-runs-here", path=folder)
-    return runs
+def known_names(frame: pl.DataFrame, columns: Mapping[str, str] = NONE) -> pl.DataFrame:
+    """Rename columns to rankdev's names: those that were chosen, and those that are known; two of one are refused."""
+    chosen = {ours: theirs for ours, theirs in columns.items() if theirs in frame.columns}
+    found: dict[str, list[str]] = {}
+    renamed: dict[str, str] = {}
+    for name in frame.columns:
+        found.setdefault(our_name(name, columns), []).append(name)
+    if is_beir(frame.columns):
+        found["grade"] = found.pop("score")
+    for ours, names in found.items():
+        plain = {name.strip().lower().replace(" ", "_"): name for name in names}
+        first = next((order[0] for order in PREFERRED if order[0] in plain and {*plain} <= {*order}), None)
+        if ours in chosen or len(names) == 1 or first is not None:
+            renamed[chosen.get(ours) or (names[0] if first is None else plain[first])] = ours
+        else:
+            raise DataError("two-columns", name=ours, names=names)
+    taken = [ours for theirs, ours in renamed.items() if theirs != ours and ours in frame.columns]
+    return frame.drop(name for name in taken if name not in renamed).rename(renamed)
 
 
-_OTHERS = {".xlsx", ".xls", ".ods", ".xml", ".html", ".htm", ".yaml", ".yml", ".toml", ".pdf", ".md", ".tex", ".rtf"}
-_OTHERS |= {".doc", ".docx", ".odt", ".ppt", ".pptx", ".png", ".svg", ".jpg", ".jpeg", ".gif", ".sqlite", ".db"}
-_OTHERS |= {".pkl", ".pickle", ".npy", ".npz", ".h5", ".feather", ".arrow", ".avro", ".orc"}
-_OTHERS |= {".zip", ".bz2", ".xz", ".7z", ".tar"}
+def is_interactions(columns: Collection[str], chosen: Mapping[str, str] = NONE) -> bool:
+    """Recognise users and items that they chose, without a rank, a grade or a score; other pairs could be in order."""
+    names = {our_name(name, chosen) for name in columns}
+    users = {name.strip().lower().partition(":")[0] for name in columns} & {"user", "user_id", "userid"}
+    return bool(users) and "item" in names and not names & {"rank", "grade", "score", "tiers", "items", *POSITIONS}
 
 
-def check_trec_name(path: str | os.PathLike[str]) -> None:
-    """Refuse extensions of formats that are not written; any other may be TREC."""
-    suffix = plain_suffix(path)
-    if suffix in _OTHERS - {*ENDINGS}:
-        raise UsageError("bad-ending", path=path, endings=[*ENDINGS, ".txt"])
+def is_beir(columns: Collection[str]) -> bool:
+    """Recognise the qrels of BEIR, whose grade is called score: taken for a run, they would be scored silently."""
+    return {"query-id", "corpus-id", "score"} <= {*columns} and not {"grade", "relevance"} & {*columns}
 
 
-def check_page_name(path: PathLike) -> None:
-    """Refuse a page under a name that promises another kind of file."""
-    if not is_stream(check_path(path)) and plain_suffix(path) not in (".html", ".htm"):
-        raise UsageError("bad-ending", path=path, endings=[".html"])
+def unrated(frame: pl.DataFrame, columns: Mapping[str, str] = NONE) -> pl.Series | None:
+    """Mark rows whose rating is missing, as exports of judging tools have them; None where there are none."""
+    name = next((name for name in frame.columns if name.strip().lower().partition(":")[0] == "rating"), None)
+    if name is None or our_name(name, columns) != "grade" or frame[name].dtype.is_nested():
+        return None
+    text = frame[name].cast(pl.String)
+    missing = text.is_null() | text.is_in(["", "NaN"])
+    return missing if missing.any() and not missing.all() else None
 
 
-_PARQUET = {".parquet", ".pq"}
-_DATA = {*ENDINGS, ".xlsx", ".run", ".trec", ".res"} - _PARQUET
-_VERSIONED = ("_delta_log", ".hoodie")  # which of the files are still part of the table is written there
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+def is_table(value: object) -> bool:
+    """Return whether ``value`` is a table: a polars or pandas frame, or whatever exports Arrow or is interchanged."""
+    return hasattr(type(value), "columns") or any(
+        hasattr(value, protocol) for protocol in ("__arrow_c_stream__", "__dataframe__")
+    )
 
 
-def folder_batches(folder: Path, columns: Collection[str], read: ReadOptions) -> Iterator[Table]:
-    """Yield the tables of a folder's files, in the order of their names; some may be empty, not all.
+def is_record(value: object) -> bool:
+    """Return whether a value is a mapping or a named tuple."""
+    return isinstance(value, Mapping) or (isinstance(value, tuple) and hasattr(value, "_asdict"))
 
-    Names that begin with a dot or an underscore are not data: Spark keeps what is unfinished there. Columns may be in
-    the names of folders, as in ``query=q1/part-0.parquet``.
+
+def tabled(value: Any) -> Any:
+    """Turn a list of records (mappings or named tuples) into a table; leave everything else as it is.
+
+    >>> tabled([{"query": "q", "item": "d", "rank": 1}]).columns
+    ['query', 'item', 'rank']
     """
-    empty = True
-    for file in _files(folder):
-        places = _partitions(file.relative_to(folder))
-        with Source(file, read) as source:
-            for table in table_batches(source, "parquet", columns, may_be_empty=True):
-                wanted = {name: value for name, value in places.items() if name in columns}
-                missing = {name: pl.lit(value) for name, value in wanted.items() if name not in table.frame.columns}
-                yield replace(table, frame=table.frame.with_columns(**missing))
-                empty = False
-    if empty:
-        raise DataError("no-rows", what="table")
+    if is_table(value) or not is_list(value):
+        return value
+    records = list(value)
+    if not records or not all(map(is_record, records)):
+        return records
+    return frame_of([record if isinstance(record, Mapping) else record._asdict() for record in records])
 
 
-def _files(folder: Path) -> list[Path]:
-    """Find the files that are one table; refuse what would silently be left out or counted twice."""
-    if any((folder / name).exists() for name in _VERSIONED):
-        raise UsageError("versioned-folder", path=folder)
-    entries = [path for path in sorted(folder.rglob("*")) if path.is_file() and not _hidden(path.relative_to(folder))]
-    files = [entry for entry in entries if _is_parquet(entry)]
-    if not files:
-        raise UsageError("is-folder", path=folder)
-    for entry in entries:
-        if plain_suffix(entry) in _DATA:
-            raise UsageError("not-parquet", path=entry)
-    return files
+def frame_of(records: Sequence[Mapping[Any, Any]]) -> pl.DataFrame:
+    """Make a table of records; what one of them lacks is missing there."""
+    names = dict.fromkeys(name for record in records for name in record)
+    return pl.DataFrame({str(name): _mixed(str(name), [record.get(name) for record in records]) for name in names})
 
 
-def _is_parquet(path: Path) -> bool:
-    """Return whether a file is Parquet, by its extension, or by its first bytes: Hive writes files called 000000_0."""
-    if path.suffix:
-        return plain_suffix(path) in _PARQUET
+def as_frame(table: Any) -> pl.DataFrame:
+    """Turn a table into a polars frame whose columns have rankdev's names."""
+    return known_names(as_polars(tabled(table)))
+
+
+def as_polars(table: Any) -> pl.DataFrame:
+    """Turn a table into a polars frame whose columns keep their names."""
+    refuse_lost_threads()
+    if isinstance(table, str | PathLike):
+        raise DataError("path-for-table", value=str(table))
+    if isinstance(table, pl.DataFrame):
+        return table
     try:
-        with path.open("rb") as file:
-            return file.read(4) == b"PAR1"
-    except OSError as error:
-        raise UsageError("cannot-open", path=path, why=error.strerror) from None
+        if isinstance(table, pl.LazyFrame):
+            return table.collect()
+        if type(table).__module__.partition(".")[0] == "pandas":
+            return _from_pandas(table)
+        with _FOREIGN:
+            return pl.DataFrame(_interchanged(table))
+    except DataError:
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:  # of any library, such as a closed connection
+        raise DataError("unusable-table", what=type(table).__name__, why=first_line(error)) from None
 
 
-def _hidden(path: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in path.parts)
+def _from_pandas(table: Any) -> pl.DataFrame:
+    """Take columns, and levels of the index with a name of their own, through NumPy: pyarrow is not needed."""
+    if not hasattr(table, "columns"):
+        raise DataError("series-for-table")
+    names = [str(name) for name in table.columns]
+    if len(set(names)) < len(names):
+        raise DataError("column-twice", name=next(name for i, name in enumerate(names) if name in names[:i]))
+    levels = {str(name): i for i, name in enumerate(table.index.names) if name is not None and str(name) not in names}
+    columns = {name: table.index.get_level_values(level).to_numpy() for name, level in levels.items()}
+    columns |= {name: table.iloc[:, place].to_numpy() for place, name in enumerate(names)}
+    return pl.DataFrame(
+        {name: _mixed(name, values.tolist()) if values.dtype == object else values for name, values in columns.items()}
+    )
 
 
-def _partitions(path: Path) -> dict[str, str | None]:
-    """Read the columns that are in the names of folders."""
-    pairs = [part.partition("=") for part in path.parent.parts if "=" in part]
-    return {ALIASES.get(name, name): None if value == _NO_VALUE else unquote(value) for name, _, value in pairs}
+def _interchanged(table: Any) -> Any:
+    """Read the older interchange protocol, which polars leaves to pyarrow."""
+    if hasattr(table, "__arrow_c_stream__") or not hasattr(table, "__dataframe__"):
+        return table
+    try:
+        from pyarrow.interchange import from_dataframe
+    except ImportError:
+        raise TypeError("its protocol needs pyarrow: pip install pyarrow") from None
+    return from_dataframe(table)
+
+
+def _mixed(name: str, values: list[Any]) -> pl.Series:
+    """Make a column of Python values; identifiers among them follow :func:`as_id`, and may be missing."""
+    if ALIASES.get(name, name) not in _IDS:
+        return mixed_series(name, values)
+    return text_series(name, [None if value == "" or written(value) is None else as_id(value) for value in values])
+
+
+def mixed_series(name: str, values: list[Any]) -> pl.Series:
+    """Make a column of values of any type, as text where the types are mixed."""
+    if any(isinstance(value, Decimal) and not value.is_finite() for value in values):  # of which polars panics
+        values = [str(value) if isinstance(value, Decimal) else value for value in values]
+    try:
+        made = pl.Series(name, values)
+    except (TypeError, ValueError, OverflowError, RuntimeError, pl.exceptions.PolarsError):
+        made = None
+    if made is not None and made.dtype != pl.Object:
+        return made
+    return text_series(name, [value if isinstance(value, str) else written(value) for value in values])
+
+
+def written(value: object) -> str | None:
+    """Return a value as text; None where it is missing."""
+    text = str(value)
+    return None if text in ("None", "nan", "<NA>", "NaT") else text
+
+
+def first_line(error: object) -> str:
+    """Return the first line of a library's error, without the explanations below it."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def check_mapping(value: object, what: str | None, expected: str, **where: Any) -> Mapping[Any, Any]:
+    """Refuse anything but a mapping of this form."""
+    if not isinstance(value, Mapping):
+        raise DataError("wrong-form", role=what, expected=expected, value=value, **where)
+    return value
+
+
+def column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
+    """Return column ``name``, or raise an error that lists the columns there are."""
+    if name not in frame.columns:
+        raise DataError("no-column", role=what, name=name, known=frame.columns)
+    return frame[name]
+
+
+def text_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
+    """Return column ``name`` as text; identifiers may be numbers in the source, never missing."""
+    values = column(frame, name, what)
+    whole = values.dtype.is_integer() or (isinstance(values.dtype, pl.Decimal) and not values.dtype.scale)
+    if not (whole or values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
+        raise DataError("bad-column", role=what, name=name, type=values.dtype, expected="text or whole numbers")
+    text = values.cast(pl.String)
+    missing = text.is_null() | (text == "").fill_null(False)
+    if missing.any():
+        raise DataError("no-value", role=what, name=name, row=int(missing.arg_max() or 0))
+    return text
+
+
+def number_column(frame: pl.DataFrame, name: str, what: str, needed: pl.Series | None = None) -> pl.Series:
+    """Return column ``name`` as finite numbers; 0 in rows where none is ``needed`` and none is there."""
+    values = column(frame, name, what)
+    if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.String, pl.Null)):
+        raise DataError("bad-column", role=what, name=name, type=values.dtype, expected="numbers")
+    numbers = values.cast(pl.Float64, strict=False)
+    if needed is not None:
+        given = values.is_not_null() & (values.cast(pl.String) != "")
+        numbers = numbers.zip_with(needed | given, pl.zeros(len(numbers), pl.Float64, eager=True))
+    bad = numbers.is_null() | ~numbers.is_finite().fill_null(False)
+    if bad.any():
+        row = int(bad.arg_max() or 0)
+        where = {key: frame[key][row] for key in ("query", "item") if key in frame.columns}
+        raise DataError("not-finite", name=name, value=values[row], row=row, role=None if where else what, **where)
+    return numbers
+
+
+def truth_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
+    """Return column ``name`` as true or false; a missing value is false."""
+    values = column(frame, name, what).cast(pl.String).str.to_lowercase().fill_null("false")
+    known = values.is_in(["true", "false", "1", "0", ""])
+    if not known.all():
+        row = int((~known).arg_max() or 0)
+        raise DataError("bad-value", role=what, name=name, value=values[row], expected="true or false", row=row)
+    return values.is_in(["true", "1"])
+
+
+def system_columns(frame: pl.DataFrame) -> list[str]:
+    """Find the columns that may name the system of each row."""
+    return [
+        name
+        for name in SYSTEMS
+        if name in frame.columns
+        and not (frame[name].dtype.is_nested() or frame[name].dtype in (pl.Null, pl.Binary, pl.Object))
+    ]
+
+
+def check_one_system(frame: pl.DataFrame) -> None:
+    """Refuse the rows of several systems where one run belongs."""
+    for name in system_columns(frame):
+        names = frame[name].cast(pl.String).drop_nulls().unique(maintain_order=True)
+        if len(names) > 1:
+            raise DataError("several-systems", column=name, names=names.to_list())
+
+
+def by_system(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Split the rows of several systems by the column that names them."""
+    columns = system_columns(frame)
+    if not columns:
+        raise DataError("no-systems", known=SYSTEMS)
+    name = next((name for name in columns if frame[name].n_unique() > 1), columns[0])
+    names = text_column(frame.with_columns(pl.col(name).cast(pl.String)), name, "runs")
+    parts = frame.with_columns(names).partition_by(name, maintain_order=True, as_dict=True)
+    return {system: part for (system,), part in parts.items()}

@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Iterator, Set
 from typing import Any, TypeVar
 
 from rankdev._common.lazy import pl
-from rankdev.data.tables import table_batches
-from rankdev.data.text import PathLike, Source
+from rankdev.data.formats import read_columns
+from rankdev.data.text import Source
+from rankdev.data.write import PathLike
 from rankdev.errors import DataError, UsageError
 
 Found = TypeVar("Found")
@@ -34,29 +35,27 @@ def read_texts(path: PathLike, key: str, wanted: Collection[str]) -> dict[str, s
 
 
 def _tabled(source: Source, key: str) -> Iterator[tuple[str, str]]:
-    for table in table_batches(source, source.kind, ("title", "text", "query", *KEYS["query"], *KEYS["item"])):
-        name = next((name for name in KEYS[key] if name in table.frame.columns), None)
-        if name is None or "text" not in table.frame.columns:
-            raise DataError("no-column", name=key if name is None else "text", known=table.frame.columns)
-        texts = table.frame["text"].cast(str)
-        if "title" in table.frame.columns:
-            parts = [column.cast(str).str.strip_chars().replace("", None) for column in (table.frame["title"], texts)]
-            texts = table.frame.select(pl.concat_str(parts, separator=" – ", ignore_nulls=True)).to_series()
-        yield from zip(table.frame[name].cast(str), texts.fill_null(""), strict=True)
+    frame = read_columns(source).frame
+    name = next((name for name in KEYS[key] if name in frame.columns), None)
+    if name is None or "text" not in frame.columns:
+        raise DataError("no-column", name=key if name is None else "text", known=frame.columns)
+    texts = frame["text"].cast(str)
+    if "title" in frame.columns:
+        parts = [column.cast(str).str.strip_chars().replace("", None) for column in (frame["title"], texts)]
+        texts = frame.select(pl.concat_str(parts, separator=" – ", ignore_nulls=True)).to_series()
+    yield from zip(frame[name].cast(str), texts.fill_null(""), strict=True)
 
 
 def _lined(source: Source, key: str) -> Iterator[tuple[str, str]]:
-    id_at, text_at, line = 0, None, 0
-    for batch in source.batches():
-        for content in batch.decode("utf-8", "replace").split("\n"):
-            line += 1
-            fields = content.rstrip("\r").split("\t")
-            if line == 1 and "text" in fields and set(fields) & set(KEYS[key]):
-                id_at, text_at = next(fields.index(name) for name in KEYS[key] if name in fields), fields.index("text")
-            elif len(fields) > max(id_at, text_at or 1):
-                yield fields[id_at], " ".join(fields[1:]) if text_at is None else fields[text_at]
-            elif content.strip():
-                raise DataError("column-count", count=len(fields), expected=2, names=(key, "text"), line=line)
+    id_at, text_at = 0, None
+    for line, content in enumerate(source.content.decode("utf-8", "replace").split("\n"), 1):
+        fields = content.rstrip("\r").split("\t")
+        if line == 1 and "text" in fields and set(fields) & set(KEYS[key]):
+            id_at, text_at = next(fields.index(name) for name in KEYS[key] if name in fields), fields.index("text")
+        elif len(fields) > max(id_at, text_at or 1):
+            yield fields[id_at], " ".join(fields[1:]) if text_at is None else fields[text_at]
+        elif content.strip():
+            raise DataError("column-count", count=len(fields), expected=2, names=(key, "text"), line=line)
 
 
 class DatasetTexts:

@@ -6,21 +6,16 @@ to the first whatever it is not sure of.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
-from operator import add
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from rankdev._common.lazy import pl
 from rankdev.data import ids
-from rankdev.data.formats.base import BYTE_ORDER_MARK
 from rankdev.data.options import ReadOptions
 from rankdev.data.rows import Rows, opposed
-from rankdev.data.text import HEAD_BYTES, Source, kind_of
+from rankdev.data.text import BYTE_ORDER_MARK, HEAD_BYTES, Source
 from rankdev.errors import DataError
 
 
@@ -41,49 +36,34 @@ _BLANKS = str.maketrans("\t\r", "  ")  # what trec_eval and polars agree to be b
 Tags = Any  # of each line: a list, or a polars column
 
 
-def trec_rows(
-    source: Source, layout: Layout, read: ReadOptions, *, several: bool = False
-) -> Iterator[tuple[Rows, Tags]]:
-    """Yield rows, some at a time, and the tags of a run's lines; several systems are refused unless asked for."""
-    number = "grade" if layout is QRELS else read.order or "score"
-    first_line, system, undecided = 1, None, number == "score"
-    last: list[str | None] = []  # tags of the last two lines
-    for piece in source.batches():
-        text = read.dialect.uncommented(piece.replace(b"\r\n", b"\n") if b"\r" in piece else piece)
-        large = first_line > 1 or len(text) >= SMALL
-        found = _quickly(text, layout, number, undecided) if large and _is_single_spaced(text) else None
-        if found is None:
-            cut = read.dialect.cut(text) if layout is RUN else text
-            found = _carefully(cut, first_line, layout, number)
-        lines, rank, tags = found
-        line_of = lines.line_of or partial(add, first_line)
-        first_line += text.count(b"\n") if lines.line_of else len(lines.codes)
-        if not len(lines.codes):
-            continue
-        if layout is RUN:
-            last = [*last, *tags[-2:]][-2:]
-            if not text.endswith(b"\n") and len(last) == 2 and _is_cut(*last):
-                raise DataError("cut-short", tag=last[0], line=line_of(len(tags) - 1))
-            system = system if several else _one_system(tags, system)
-        rises = None
-        if undecided and rank is not None:
-            rises = opposed(lines.codes, read.keys(lines.value), rank)
-            undecided = rises is not False
-        yield Rows(lines.queries, lines.codes, lines.item, lines.value, lines.what, rises=rises, line_of=line_of), tags
+def read_trec(source: Source, layout: Layout, read: ReadOptions, *, several: bool = False) -> tuple[Rows, Tags]:
+    """Return the rows of a file, and the tags of a run's lines; several systems are refused unless asked for."""
+    text = read.dialect.uncommented(source.content)
+    if layout is RUN:
+        text = read.dialect.cut(text)
+    found = quickly(text, layout, read) if len(text) >= SMALL else None
+    rows, tags = carefully(text, layout, read) if found is None else found
+    if not len(rows.codes):
+        raise DataError("empty-file")
+    if layout is RUN:
+        last = list(tags[-2:])
+        if not text.endswith(b"\n") and len(last) == 2 and _is_cut(*last):
+            raise DataError("cut-short", tag=last[0], line=_lines(text)[-1])
+        if not several:
+            _check_one_system(tags)
+    return replace(rows, line_of=lambda row: _lines(text)[row]), tags
 
 
-def _one_system(tags: Tags, known: str | None) -> str | None:
-    """Refuse the lines of several systems; return the name of the one, where a line has it."""
-    if isinstance(tags, list):
-        names = [*dict.fromkeys([known, *tags])]
-    else:
-        known = tags.drop_nulls().head(1).to_list()[0] if known is None and tags.null_count() < len(tags) else known
-        others = tags.filter(tags != known) if known is not None else tags.head(0)
-        names = [known, *others.unique(maintain_order=True)]
-    names = [name for name in names if name is not None]
+def _lines(text: bytes) -> list[int]:
+    """Number the lines that are not empty."""
+    return [at for at, line in enumerate(text.split(b"\n"), 1) if line.strip(b" \t\r")]
+
+
+def _check_one_system(tags: Tags) -> None:
+    names = dict.fromkeys(tags if isinstance(tags, list) else tags.unique(maintain_order=True))
+    names.pop(None, None)
     if len(names) > 1:
-        raise DataError("several-systems", column="tag", names=names)
-    return names[0] if names else None
+        raise DataError("several-systems", column="tag", names=list(names))
 
 
 def _is_cut(before: str | None, last: str | None) -> bool:
@@ -91,46 +71,53 @@ def _is_cut(before: str | None, last: str | None) -> bool:
     return before is not None and before != last and before.startswith(last or "")
 
 
-def _carefully(text: bytes, first_line: int, layout: Layout, number: str) -> tuple[Rows, Any, Tags]:
+def carefully(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tags]:
     """Split line by line, whatever the white space; an error names the line."""
     try:
         plain = text.decode().translate(_BLANKS)
     except UnicodeDecodeError as error:
-        _carefully(text[: text.rfind(b"\n", 0, error.start) + 1], first_line, layout, number)
-        raise DataError("not-utf8", line=first_line + text.count(b"\n", 0, error.start)) from None
-    lines, found = [], []
-    least, most, wrong = layout.least, len(layout.columns), None
-    for at, line in enumerate(plain.split("\n"), first_line):
+        carefully(text[: text.rfind(b"\n", 0, error.start) + 1], layout, read)
+        raise DataError("not-utf8", line=1 + text.count(b"\n", 0, error.start)) from None
+    found: list[list[str]] = []
+    most, wrong = len(layout.columns), None
+    for at, line in enumerate(plain.split("\n"), 1):
         fields = line.split(" ")
         if "" in fields:
             fields = [field for field in fields if field]
             if not fields:
                 continue
-        if not least <= len(fields) <= most:
+        if not layout.least <= len(fields) <= most:
             wrong = at, len(fields)
             break
-        lines.append(at)
         found.append(fields)
-    place = layout.columns.index(number)
-    texts = [fields[place] for fields in found]
-    values = _numbers(texts)
+    number = _number(layout, read)
+    texts = [fields[layout.columns.index(number)] for fields in found]
+    values = _finite(texts)
     if values is None:
-        row = next(row for row, word in enumerate(texts) if not _is_finite(word))
-        raise DataError("not-finite", name=number, value=texts[row], line=lines[row])
+        row = next(row for row, word in enumerate(texts) if _finite([word]) is None)
+        raise DataError("not-finite", name=number, value=texts[row], line=_lines(text)[row])
     if wrong is not None:
         at, count = wrong
         if at == 1 and count in ((4,) if layout is RUN else (5, 6)):
             raise DataError(layout.mistaken, line=at)
         raise DataError("column-count", count=count, expected=most, names=layout.columns, line=at)
     queries, codes = ids.numbered([fields[0] for fields in found])
-    items = [fields[2] for fields in found]
-    rows = Rows(queries, codes, items, values, number, line_of=lines.__getitem__)  # type: ignore[arg-type]
+    rows = Rows(queries, codes, [fields[2] for fields in found], values, number)
     if layout is QRELS:
-        return rows, None, None
-    return rows, [fields[3] for fields in found], [fields[5] if len(fields) == most else None for fields in found]
+        return rows, None
+    tags = [fields[5] if len(fields) == most else None for fields in found]
+    return _with_rise(rows, [fields[3] for fields in found], read), tags
 
 
-def _numbers(texts: list[str]) -> Any:
+def _number(layout: Layout, read: ReadOptions) -> Any:
+    return "grade" if layout is QRELS else read.order or "score"
+
+
+def _with_rise(rows: Rows, rank: Any, read: ReadOptions) -> Rows:
+    return replace(rows, rises=opposed(rows.codes, read.keys(rows.value), rank)) if rows.what == "score" else rows
+
+
+def _finite(texts: list[str]) -> Any:
     """Return numbers; None where one of the texts is none."""
     try:
         values = np.array(list(map(float, texts)), np.float64)
@@ -140,19 +127,17 @@ def _numbers(texts: list[str]) -> Any:
     return values if np.isfinite(values).all() and whole.isascii() and "_" not in whole else None
 
 
-def _is_finite(text: str) -> bool:
-    try:
-        return math.isfinite(float(text)) and text.isascii() and "_" not in text
-    except ValueError:
-        return False
-
-
-def _quickly(text: bytes, layout: Layout, number: str, with_rank: bool) -> tuple[Rows, Any, Tags] | None:
-    """Read single-spaced lines by polars, each a row; None for anything else, which takes care."""
-    texts = [*(["tag"] if layout is RUN else []), *(["rank"] if with_rank else [])]
-    extra = len(layout.columns)
+def quickly(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tags] | None:
+    """Read lines by polars, each a row; None for anything that takes more care."""
+    number = _number(layout, read)
+    head = carefully(text[: text.find(b"\n", HEAD_BYTES) + 1], layout, read)[0]
+    needed = ["query", "item", number, layout.columns[layout.least - 1]]  # without the last, the line is cut short
+    more = ["tag"] if layout is RUN else []
+    if head.rises is not False and layout is RUN:
+        more.append("rank")
+    places = sorted({layout.columns.index(name) for name in (*needed, *more)} | {len(layout.columns)})
     schema: dict[str, Any] = dict.fromkeys(layout.columns, pl.String) | {number: pl.Float64, "extra": pl.String}
-    needed = ("query", "item", number, layout.columns[layout.least - 1])  # without the last, the line is cut short
+    text = _single_spaced(text)
     # polars takes a text that begins with x^ for packed, and drops a byte-order mark, which here is part of a name
     shield = BYTE_ORDER_MARK if text.startswith((b"x", BYTE_ORDER_MARK)) else b""
     try:
@@ -162,7 +147,7 @@ def _quickly(text: bytes, layout: Layout, number: str, with_rank: bool) -> tuple
             separator=" ",
             quote_char=None,
             schema=schema,
-            columns=[*sorted({layout.columns.index(column) for column in (*needed, *texts)}), extra],
+            columns=places,
             missing_columns="insert",
         )
     except (pl.exceptions.PolarsError, ValueError):
@@ -172,24 +157,35 @@ def _quickly(text: bytes, layout: Layout, number: str, with_rank: bool) -> tuple
         return None
     frame = frame.rechunk()
     queries, codes = ids.numbered(frame["query"])
-    rows = Rows(queries, codes, frame["item"], frame[number].to_numpy(), number)  # type: ignore[arg-type]
-    return rows, frame["rank"] if with_rank else None, frame["tag"] if layout is RUN else None
+    rows = Rows(queries, codes, frame["item"], frame[number].to_numpy(), number)
+    if layout is QRELS:
+        return rows, None
+    return (_with_rise(rows, frame["rank"], read) if "rank" in more else replace(rows, rises=False)), frame["tag"]
 
 
-def _is_single_spaced(text: bytes) -> bool:
-    """Return whether one blank is between columns and none elsewhere, so that a simple split finds the columns."""
-    if b"\t" in text or b"\r" in text or text[:1] <= b" " or text[-1:] == b" ":
-        return False
+def _single_spaced(text: bytes) -> bytes:
+    """Return the lines with one blank between columns and none elsewhere, without empty lines."""
+    if b"\t" in text or b"\r" in text:
+        text = text.replace(b"\t", b" ").replace(b"\r", b" ")
     characters = np.frombuffer(text, np.uint8)
-    for begin in range(0, len(characters), _CACHED_BYTES):  # much faster than to look for pairs of bytes
+    doubled = text[:1] <= b" " or text[-1:] == b" "
+    for begin in range(0, len(characters) if not doubled else 0, _CACHED_BYTES):  # faster than to look for pairs
         blank = characters[begin : begin + _CACHED_BYTES + 1] <= ord(" ")
         if (blank[1:] & blank[:-1]).any():
-            return False
-    return True
+            doubled = True
+            break
+    if not doubled:
+        return text
+    for pair, one in ((b"  ", b" "), (b" \n", b"\n"), (b"\n ", b"\n"), (b"\n\n", b"\n")):
+        while pair in text:
+            text = text.replace(pair, one)
+    return text.strip(b" \n") + b"\n"
 
 
 def write_trec(columns: list[pl.Series]) -> bytes:
     """Join columns by single spaces; names with white space cannot be written so."""
+    from rankdev.data.formats import kind_of_text
+
     for column in columns:
         if column.dtype == pl.String:
             spaced = column.filter(column.str.contains(r"[\s\x00]|^$"))
@@ -197,6 +193,6 @@ def write_trec(columns: list[pl.Series]) -> bytes:
                 raise DataError("unwritable-name", name=spaced[0])
     frame = pl.DataFrame({f"c{i}": column for i, column in enumerate(columns)})
     content = frame.write_csv(separator=" ", include_header=False, quote_style="never").encode()
-    if content.startswith(BYTE_ORDER_MARK) or kind_of(content[:HEAD_BYTES]) != "trec":
+    if content.startswith(BYTE_ORDER_MARK) or kind_of_text(content[:HEAD_BYTES]) != "trec":
         raise DataError("unwritable-name", name=columns[0][0])
     return content

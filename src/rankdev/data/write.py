@@ -1,30 +1,149 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and never replace what the same command reads or has written."""
 
 from __future__ import annotations
 
 import errno
-import gzip
 import os
 import re
 import secrets
 import shutil
-import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import IO
 
 from rankdev._common.checks import check_path
-from rankdev._common.files_in_use import PathLike, is_special, note_writing, refusal
 from rankdev.errors import UsageError
 
-if sys.platform != "win32":
-    import fcntl
-
-_UNFINISHED = re.compile(r"\.rankdev\.[0-9a-f]{16}")
+PathLike = str | os.PathLike[str]
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
+_COMPRESSED = {".gz", ".zst"}
+
+
+def plain_suffix(path: PathLike) -> str:
+    """Return the extension of a file without .gz and .zst."""
+    suffixes = [suffix.lower() for suffix in Path(str(path)).suffixes]
+    while suffixes and suffixes[-1] in _COMPRESSED:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file by its place and, where it exists, by its identity: links and other spellings are the same file."""
+
+    name: str
+    place: str
+    identity: tuple[int, int] | None
+
+    @classmethod
+    def at(cls, path: PathLike, descriptor: int | None = None) -> _File:
+        identity = None
+        with suppress(OSError, ValueError):
+            there = os.stat(path if descriptor is None else descriptor)
+            identity = (there.st_dev, there.st_ino)
+        return cls(os.fspath(path), os.path.realpath(path), identity)
+
+    def is_among(self, others: list[_File]) -> bool:
+        return any(map(self.same, others))
+
+    def same(self, other: _File) -> bool:
+        return self.place == other.place or (self.identity is not None and self.identity == other.identity)
+
+
+@dataclass
+class _InUse:
+    read: list[_File] = field(default_factory=list)
+    announced: list[_File] = field(default_factory=list)
+    written: list[_File] = field(default_factory=list)
+
+
+_commands: list[_InUse] = []
+
+
+@contextmanager
+def one_command() -> Iterator[None]:
+    """Check all files read and written inside against each other; outside, a file may be read and then replaced."""
+    _commands.append(_InUse())
+    try:
+        yield
+    finally:
+        _commands.pop()
+
+
+def announce_output(path: PathLike) -> None:
+    """Register an output before the work begins: refused at once where it cannot be written."""
+    if not _commands:
+        return
+    now, target = _commands[-1], _File.at(path)
+    if str(path) == "-":
+        target = _File("-", "-", None)
+    elif not is_special(path):
+        folder = os.path.dirname(target.place)
+        if target.is_among(now.read):
+            raise UsageError("being-read", path=path)
+        if os.path.isdir(path):
+            raise UsageError("cannot-write", path=path, why=os.strerror(errno.EISDIR))
+        if not os.path.isdir(folder):
+            raise UsageError("cannot-write", path=path, why=os.strerror(errno.ENOENT))
+        if not os.access(folder, os.W_OK):
+            raise UsageError("cannot-write", path=path, why=refusal(folder))
+    if target.is_among(now.announced):
+        raise UsageError("same-output", path=path)
+    now.announced.append(target)
+
+
+def note_reading(path: PathLike, descriptor: int) -> None:
+    """Register an input; refused where it is announced as an output."""
+    if not _commands or is_special(descriptor):
+        return
+    file = _File.at(path, descriptor)
+    _commands[-1].read.append(file)
+    for target in filter(file.same, _commands[-1].announced):
+        raise UsageError("being-read", path=target.name)
+
+
+def note_writing(path: PathLike) -> None:
+    """Register an output; refused where it is an input, or was written before."""
+    if not _commands or is_special(path):
+        return
+    now, target = _commands[-1], _File.at(path)
+    if target.is_among(now.read):
+        raise UsageError("being-read", path=path)
+    if target.is_among(now.written):
+        raise UsageError("same-output", path=path)
+    now.written.append(target)
+
+
+def refusal(folder: PathLike) -> str:
+    """Return why a folder cannot be written to."""
+    read_only = hasattr(os, "statvfs") and os.statvfs(folder).f_flag & os.ST_RDONLY
+    return os.strerror(errno.EROFS if read_only else errno.EACCES)
+
+
+def is_special(path: PathLike | int) -> bool:
+    """Return whether this is a pipe, a terminal or a device, which hold nothing that could be lost."""
+    try:
+        there = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not (S_ISREG(there) or S_ISDIR(there))
+
+
+def is_stream(path: PathLike) -> bool:
+    """Return whether this is standard output, an open descriptor, a pipe or a device, whose name has no format."""
+    return str(path) == "-" or _descriptor(str(path)) is not None or is_special(path)
+
+
+def _descriptor(path: str) -> int | None:
+    """Return the descriptor of names such as /dev/stdout and /dev/fd/63."""
+    path = os.path.abspath(path)
+    found = _DESCRIPTOR.fullmatch(path)
+    return _STREAMS.get(path) if found is None else int(found[1])
 
 
 @contextmanager
@@ -45,117 +164,50 @@ def writing(path: PathLike) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _opened(path: PathLike) -> Iterator[IO[bytes]]:
-    if str(path) == "-":
-        yield _standard_output()
+def _opened(path: str) -> Iterator[IO[bytes]]:
+    descriptor = _descriptor(path)
+    if path == "-" or descriptor is not None:  # which may be open for appending, and is not replaced
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, "it is closed")
         sys.stdout.flush()
-        return
-    descriptor = _descriptor(str(path))
-    if descriptor is not None:  # a file that is open already, perhaps for appending, is not replaced
-        if sys.stdout is not None:
+        if descriptor is None:
+            yield sys.stdout.buffer
             sys.stdout.flush()
-        with open(os.dup(descriptor), "wb") as raw:
-            yield raw
+        else:
+            with open(os.dup(descriptor), "wb") as raw:
+                yield raw
         return
     note_writing(path)
     if is_special(path):
         with open(path, "wb") as raw:
             yield raw
-        return
-    with _replacing(Path(os.path.realpath(path))) as raw:
-        yield raw
-
-
-def is_stream(path: PathLike) -> bool:
-    """Return whether this is standard output, an open descriptor, a pipe or a device, whose name has no format."""
-    return str(path) == "-" or _descriptor(str(path)) is not None or is_special(path)
-
-
-def _standard_output() -> IO[bytes]:
-    if sys.stdout is None:
-        raise OSError(errno.EBADF, "it is closed")
-    sys.stdout.flush()
-    return sys.stdout.buffer
-
-
-def _descriptor(path: str) -> int | None:
-    """Return the descriptor of names such as /dev/stdout and /dev/fd/63, and links to them."""
-    for _ in range(20):
-        path = os.path.abspath(path)
-        if path in _STREAMS:
-            return _STREAMS[path]
-        if found := _DESCRIPTOR.fullmatch(path):
-            return int(found[1])
-        if not os.path.islink(path):
-            return None
-        path = os.path.join(os.path.dirname(path), os.readlink(path))
-    return None
+    else:
+        with _replacing(Path(os.path.realpath(path))) as raw:
+            yield raw
 
 
 @contextmanager
 def _replacing(target: Path) -> Iterator[IO[bytes]]:
-    """Write to a file without a name, or with a hidden one where that cannot be, and name it at the end."""
-    before = _replaceable(target)
-    _sweep(target.parent)
+    """Write to a file with a hidden name in the same folder, close it, and let it take the place of the target."""
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if target.exists() and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, refusal(target.parent))
     hidden = target.parent / f".rankdev.{secrets.token_hex(8)}"
     try:
-        with open(_unseen(hidden), "w+b") as raw:
-            if before is not None:
-                _same_rights(raw.fileno(), before)
+        with open(hidden, "xb") as raw:
             yield raw
             raw.flush()
             _settle(raw.fileno())  # or a loss of power may leave the name without the content
-            if not hidden.exists():
-                _name(raw, hidden)
-            os.replace(hidden, target)
-        _settle_folder(target.parent)
-    except BaseException:
-        hidden.unlink(missing_ok=True)
-        raise
-
-
-def _replaceable(target: Path) -> os.stat_result | None:
-    """Return what is there, if anything; refuse folders, and files that are protected against writing."""
-    try:
-        before = target.stat()
-    except FileNotFoundError:
-        return None
-    if stat.S_ISDIR(before.st_mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, refusal(target.parent))
-    return before
-
-
-def _unseen(hidden: Path) -> int:
-    """Open a file that has no name, so that it vanishes with its process; the umask gives its mode."""
-    unnamed = getattr(os, "O_TMPFILE", 0)
-    if unnamed and os.path.isdir("/proc/self/fd"):
-        with suppress(OSError):  # not every file system can
-            return _locked(os.open(hidden.parent, unnamed | os.O_RDWR, 0o666))
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    return _locked(os.open(hidden, flags, 0o666))
-
-
-def _name(raw: IO[bytes], hidden: Path) -> None:
-    """Name a file that has no name, or copy it where the system does not allow that."""
-    folder = os.open(hidden.parent, os.O_RDONLY)
-    try:
-        # with a folder's descriptor Python calls linkat, which follows the link in /proc to the open file
-        os.link(f"/proc/self/fd/{raw.fileno()}", hidden.name, dst_dir_fd=folder, follow_symlinks=True)
-    except OSError:
-        raw.seek(0)
-        with open(hidden, "xb") as copy:
-            os.fchmod(copy.fileno(), stat.S_IMODE(os.fstat(raw.fileno()).st_mode))
-            shutil.copyfileobj(raw, copy)
-            copy.flush()
-            _settle(copy.fileno())
+        if target.exists():
+            shutil.copymode(target, hidden)
+        os.replace(hidden, target)
     finally:
-        os.close(folder)
+        hidden.unlink(missing_ok=True)
 
 
 def _settle(descriptor: int) -> None:
-    """Wait until a file or a folder is on the disk."""
+    """Wait until a file is on the disk."""
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -163,53 +215,11 @@ def _settle(descriptor: int) -> None:
             raise
 
 
-def _settle_folder(folder: Path) -> None:
-    if sys.platform == "win32":
-        return
-    with suppress(OSError):  # the file is there; its folder may be one that can be written and not read
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            _settle(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _same_rights(descriptor: int, before: os.stat_result) -> None:
-    if sys.platform == "win32":
-        return
-    now = os.fstat(descriptor)
-    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
-        with suppress(PermissionError):
-            os.fchown(descriptor, before.st_uid, before.st_gid)
-    os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what a killed process left with a hidden name: nobody holds its lock any more."""
-    if sys.platform == "win32":
-        return
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if _UNFINISHED.fullmatch(entry.name):
-                with suppress(OSError):
-                    descriptor = os.open(entry.path, os.O_RDONLY | os.O_NONBLOCK)
-                    try:
-                        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        os.unlink(entry.path)
-                    finally:
-                        os.close(descriptor)
-
-
-def _locked(descriptor: int) -> int:
-    if sys.platform != "win32":
-        with suppress(OSError):  # a file system without locks: what is left there stays
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return descriptor
-
-
 @contextmanager
 def _packed(raw: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
     if suffix == ".gz":
+        import gzip
+
         with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as stream:
             yield stream  # type: ignore[misc]
     elif suffix == ".zst":

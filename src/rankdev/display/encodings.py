@@ -17,7 +17,6 @@ from rankdev.display.cells import NOT_AVAILABLE, Cell
 from rankdev.errors import UsageError, printable
 
 if TYPE_CHECKING:
-    from rankdev.data.formats import TableFormat
     from rankdev.display.report import Report, Table
 
     Make = Callable[[Report], bytes | Iterable[bytes]]
@@ -69,22 +68,24 @@ def as_text(report: Report) -> bytes:
 
 def all_formats() -> dict[str, Format]:
     """Add the formats of tables that are not formats of reports; this loads the modules that read and write tables."""
-    from rankdev.data.formats import TABLE_FORMATS
+    from rankdev.data.formats import WRITERS
 
-    for known in filter(lambda known: known.written, TABLE_FORMATS.values()):
-        if known.name not in FORMATS:
-            report_format(known.name, known.ending, binary=known.binary)(_rows_as(known))
+    for ending, encode in WRITERS.items():
+        if ending[1:] not in FORMATS:
+            report_format(ending[1:], ending, binary=ending == ".parquet")(_rows_as(encode))
     return FORMATS
 
 
-def _rows_as(known: TableFormat) -> Make:
-    return lambda report: known.encode(report.rows)
+def _rows_as(encode: Callable[[pl.DataFrame], bytes]) -> Make:
+    return lambda report: encode(report.rows)
 
 
 def choose_format(form: str | None, output: str | None) -> Format:
     """Choose the format that was asked for, or that of the output's extension; a table by default."""
-    from rankdev.data.text import plain_suffix  # loads polars, and --help needs only the names of formats
-    from rankdev.data.write import is_stream
+    from rankdev.data.write import (
+        is_stream,
+        plain_suffix,  # loads polars, and --help needs only the names of formats
+    )
 
     if form is not None:
         check_choice("format", form, all_formats())

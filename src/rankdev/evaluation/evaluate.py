@@ -14,8 +14,7 @@ from rankdev._common.checks import check_choice, is_list
 from rankdev._common.work import Progress
 from rankdev.data.files import Faults, located, named_systems, references_of, run_of, watched
 from rankdev.data.options import PLAIN, Duplicates, Order, Ranks, ReadOptions, Ties, tell
-from rankdev.data.reference import Reference
-from rankdev.data.references import References, ReferencesLike
+from rankdev.data.references import Reference, References, ReferencesLike
 from rankdev.data.run import Run, RunsLike
 from rankdev.errors import DataError, Note
 from rankdev.evaluation.conventions import check_grades, follow
@@ -211,7 +210,7 @@ def ranked(ranking: Iterable[Any]) -> Run:
     """Return one ranking as a run."""
     if isinstance(ranking, Mapping):  # item → score, as in a run
         run = Run.from_scores({ONE: ranking})
-        return run if ONE in run else Run.of_listed({ONE: []}, ReadOptions())
+        return run if ONE in run else Run.of_lists({ONE: []}, ReadOptions())
     if isinstance(ranking, Set) or not is_list(ranking):
         raise DataError("not-a-ranking", value=ranking)
-    return Run.of_listed({ONE: list(ranking)}, ReadOptions())
+    return Run.of_lists({ONE: list(ranking)}, ReadOptions())

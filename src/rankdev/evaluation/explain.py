@@ -14,8 +14,7 @@ from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_choice
 from rankdev._common.result import Result
 from rankdev.data import ids
-from rankdev.data.reference import Reference
-from rankdev.data.references import References
+from rankdev.data.references import Reference, References
 from rankdev.data.run import Run
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.evaluate import ONE, matched, ranked

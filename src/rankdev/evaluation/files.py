@@ -17,10 +17,11 @@ import polars as pl
 
 from rankdev import __version__
 from rankdev.data.files import references_of
+from rankdev.data.formats import read_columns
 from rankdev.data.options import ReadOptions
 from rankdev.data.references import References, ReferencesLike
-from rankdev.data.tables import parse_table
-from rankdev.data.text import PathLike, Source
+from rankdev.data.text import Source
+from rankdev.data.write import PathLike
 from rankdev.errors import DataError, Note
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.scores import Scores
@@ -56,10 +57,10 @@ def read_scores(path: PathLike, *, columns: Mapping[str, str] | None = None) -> 
     [[0.75]]
     """
     with Source(path, columns=columns) as source:
-        name, kind, content = source.name, source.kind, source.read()
+        kind, content = source.kind, source.content
         if kind == "trec":
             raise DataError("no-score-table")
-        frame = _records(content) if kind == "json" else parse_table(name, content, kind, source.options).frame
+        frame = _records(content) if kind == "json" else read_columns(source).frame
         scores = Scores.from_table(source.options.named(frame))
         provenance = pl.read_parquet_metadata(io.BytesIO(content)).get(METADATA, "") if kind == "parquet" else ""
         return _with_provenance(scores, provenance) if '"measures"' in provenance else scores  # others are of results

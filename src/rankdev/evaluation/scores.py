@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_kind, check_names, is_list
-from rankdev._common.columns import column, text_column
-from rankdev._common.ids import places_in
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
-from rankdev._common.tables import as_frame, check_mapping
+from rankdev.data.ids import places_in
+from rankdev.data.tables import as_frame, check_mapping, column, text_column
 from rankdev.errors import DataError, Note, UsageError, counted, nearest, shown
 from rankdev.evaluation.coverage import (
     Coverage,
@@ -32,8 +31,8 @@ from rankdev.measures.syntax import info_of, known_measure
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rankdev._common.files_in_use import PathLike
-    from rankdev._common.tables import TableLike
+    from rankdev.data.tables import TableLike
+    from rankdev.data.write import PathLike
 
 NAMED = 8  # names that a message lists
 LEAST = 1e-5  # what a query counts at least in a geometric mean, as in trec_eval

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from rankdev._common.checks import FINEST, check_flag, check_kind, check_number, check_seed
-from rankdev._common.ids import by_id
-from rankdev._common.tables import check_mapping
 from rankdev._common.work import Progress
 from rankdev.data.files import load_runs
+from rankdev.data.formats import check_page_name
+from rankdev.data.ids import by_id
 from rankdev.data.options import Order, Ties, check_one_order
 from rankdev.data.references import ReferencesLike
 from rankdev.data.run import RunLike
-from rankdev.data.tables import check_page_name
+from rankdev.data.tables import check_mapping
 from rankdev.data.write import writing
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.evaluate import Empty

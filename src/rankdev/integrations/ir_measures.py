@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from rankdev._common.ids import as_id
+from rankdev.data.ids import as_id
 from rankdev.data.references import References
 from rankdev.errors import MeasureError, MissingExtraError, RankdevError, nearest
 from rankdev.evaluation.evaluate import evaluate

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rankdev._common.checks import bad_type, check_path
-from rankdev.data.json_text import loads
+from rankdev.data.formats import loads
 from rankdev.data.references import References
 from rankdev.data.run import Run
-from rankdev.data.text import PathLike, Source
+from rankdev.data.text import Source
+from rankdev.data.write import PathLike
 from rankdev.errors import DataError, UsageError, nearest
 
 ENDING = "_predictions.json"
@@ -100,12 +100,7 @@ def _content(path: PathLike, task: str | None) -> dict[str, Any]:
             raise UsageError("no-predictions", path=file, ending=ENDING)
         file = known[_one_of(known, "task", task, str(file))]
     with Source(file) as source:
-        try:
-            content = loads(source.read())
-        except json.JSONDecodeError as error:
-            raise DataError("not-json", path=file, line=error.lineno, why=error.msg) from None
-        except DataError as error:
-            raise error.at(path=file) from None
+        content = loads(source.content)
     if not isinstance(content, dict) or not isinstance(content.get(META), dict):
         raise DataError("not-of-mteb", path=file, key=META)
     return content

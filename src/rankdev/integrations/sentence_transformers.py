@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from rankdev._common.checks import bad_type, check_whole, is_list
-from rankdev._common.ids import as_id
-from rankdev._common.tables import check_mapping
 from rankdev.data.files import load_references
+from rankdev.data.ids import as_id
 from rankdev.data.references import ReferencesLike
 from rankdev.data.run import Run
+from rankdev.data.tables import check_mapping
 from rankdev.errors import DataError, MissingExtraError, UsageError
 from rankdev.evaluation.evaluate import evaluate
 from rankdev.learning.training import trainable

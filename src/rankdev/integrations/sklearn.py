@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankdev._common.ids import as_id
+from rankdev.data.ids import as_id
 from rankdev.data.references import References
 from rankdev.errors import DataError, MissingExtraError, UsageError
 from rankdev.evaluation.evaluate import evaluate

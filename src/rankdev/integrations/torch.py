@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankdev._common.checks import bad_type, check_kind, check_number, is_list
-from rankdev._common.ids import as_id
 from rankdev.data.files import load_references
+from rankdev.data.ids import as_id
 from rankdev.data.references import ReferencesLike
 from rankdev.errors import DataError, MissingExtraError, UsageError
 from rankdev.learning.training import trainable

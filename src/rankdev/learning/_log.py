@@ -12,8 +12,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev._common.columns import column, number_column
-from rankdev._common.tables import as_frame, check_mapping
+from rankdev.data.tables import as_frame, check_mapping, column, number_column
 from rankdev.errors import DataError, UsageError
 
 BAGS = 400  # sessions are resampled in so many bags at most: enough for an interval, for logs of any size

@@ -13,9 +13,9 @@ from scipy.special import expit
 
 from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
 from rankdev._common.checks import check_flag, check_number, check_seed
-from rankdev._common.columns import text_column
 from rankdev.data.files import load_references
 from rankdev.data.references import References, ReferencesLike
+from rankdev.data.tables import text_column
 from rankdev.errors import DataError, MeasureError, UsageError
 from rankdev.measures import Measure, parse
 from rankdev.measures.match import Ideals

@@ -13,9 +13,8 @@ import numpy.typing as npt
 import polars as pl
 
 from rankdev._common.checks import check_choice, is_list
-from rankdev._common.columns import mixed_series, number_column, text_column
-from rankdev._common.ids import as_id, text_series
-from rankdev._common.tables import check_mapping, is_table
+from rankdev.data.ids import as_id, text_series
+from rankdev.data.tables import check_mapping, is_table, mixed_series, number_column, text_column
 from rankdev.errors import DataError, Note, UsageError, shown
 from rankdev.preferences.outcomes import (
     NAMES,

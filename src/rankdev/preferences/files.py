@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,11 +10,9 @@ import polars as pl
 
 from rankdev._common.checks import check_kind
 from rankdev.data.database import as_judgments, is_database, read_answers
-from rankdev.data.formats.base import Table
-from rankdev.data.json_text import not_json
-from rankdev.data.tables import ENDINGS, encode_table, parse_table
-from rankdev.data.text import PathLike, Source, plain_suffix
-from rankdev.data.write import writing
+from rankdev.data.formats import ENDINGS, Table, encode_table, loads, read_columns
+from rankdev.data.text import Source
+from rankdev.data.write import PathLike, plain_suffix, writing
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.preferences import Preferences
 from rankdev.preferences.columns import frame_of_records
@@ -142,11 +139,11 @@ def _from_database(path: PathLike, items: Mapping[Any, Iterable[Any]] | None) ->
 def _read(source: Source, values: Any) -> tuple[Table, Any]:
     if source.kind == "json":
         return _json(source), values
-    content = source.read()
+    content = source.content
     kind = source.kind if source.kind != "trec" else _kind_of_header(content)
     if kind == "trec":
         return _word_lines(source.name, content), "items" if values is None else values
-    return parse_table(source.name, content, kind, source.options), values
+    return read_columns(source, kind), values
 
 
 def _kind_of_header(content: bytes) -> str:
@@ -160,14 +157,9 @@ def _kind_of_header(content: bytes) -> str:
 
 def _json(source: Source) -> Table:
     """Read an array of records, or records one after the other."""
-    content = source.read()
-    if not content.lstrip().startswith(b"["):
-        return parse_table(source.name, content, "jsonl", source.options)
-    try:
-        records = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise not_json(error).at(line=getattr(error, "lineno", None)) from None
-    return Table(source.name, frame_of_records(records), lambda row: None)
+    if not source.content.lstrip().startswith(b"["):
+        return read_columns(source, "jsonl")
+    return Table(source.name, frame_of_records(loads(source.content)))
 
 
 def _word_lines(name: str, content: bytes) -> Table:

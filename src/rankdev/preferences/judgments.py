@@ -14,7 +14,8 @@ import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number
-from rankdev._common.tables import Tabular, as_polars
+from rankdev._common.result import Tabular
+from rankdev.data.tables import as_polars
 from rankdev.errors import DataError, UsageError, nearest
 from rankdev.preferences.columns import check_rows, columns_of, encode, frame_of_grades, frame_of_records, frame_of_rows
 from rankdev.preferences.pairs import Pairs, count_pairs

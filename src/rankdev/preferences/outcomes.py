@@ -10,7 +10,7 @@ from numbers import Real
 import polars as pl
 
 from rankdev._common.checks import check_choice
-from rankdev._common.columns import number_column
+from rankdev.data.tables import number_column
 from rankdev.errors import DataError, UsageError, shown
 
 ROLES = (

@@ -216,18 +216,18 @@ def strengths(
     preferences : Preferences
         Judgments.
     method : {"bradley-terry", "crowd-bt", "rank-centrality"}
-        Model of the strengths. ``crowd-bt`` also estimates the quality of each worker, and needs workers.
+        Model. ``crowd-bt`` also estimates the quality of each worker, and needs workers.
     ridge : float, default 0.1
         Regularisation: pulls the strengths of a query towards each other.
     tie_model : {"auto", "half", "davidson"}
         Whether a tie counts as half a win for each, or is modelled by Davidson (1970). ``auto``: Davidson where the
         method supports it.
     position : {"ignore", "correct"}
-        Bias for the first item. ``correct`` removes the effect of the order of presentation; see
-        :func:`rankdev.preferences.bias`.
+        ``correct`` removes the effect of the order of presentation; see :func:`rankdev.preferences.bias`.
     disconnected : {"largest", "split", "error"}
-        Items that no comparisons connect. They cannot be ordered: keep the largest connected component of each query
-        and name the other items in ``remarks``, split the query into one per component, or raise an error.
+        What to do with items that no chain of comparisons connects, which cannot be ordered: keep the largest connected
+        component of each query and name the other items in ``remarks``, split the query into one per component, or
+        raise an error.
     worker_prior : tuple of float, default (2, 1)
         Beta prior of the workers' quality (Crowd-BT).
     alpha : float, default 0.05

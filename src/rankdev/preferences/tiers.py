@@ -12,7 +12,7 @@ import polars as pl
 
 from rankdev._common.checks import check_choice, check_kind, check_number
 from rankdev._common.result import Result
-from rankdev._common.tables import is_table
+from rankdev.data.tables import is_table
 from rankdev.errors import Note, counted
 from rankdev.preferences.judgments import Preferences
 from rankdev.preferences.order import joined, orders
@@ -147,8 +147,7 @@ def tiers(strengths: Strengths, *, rule: str = "probability", probability: float
     strengths : Strengths
         Fitted strengths.
     rule : {"probability", "strict"}
-        What separates tiers. ``probability`` is the rule above; ``strict`` keeps every difference, for those who trust
-        each answer.
+        ``probability`` is the rule above. ``strict`` keeps every difference, for those who trust each answer.
     probability : float, default 0.8
         Probability that separates two tiers.
 

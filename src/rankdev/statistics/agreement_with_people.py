@@ -10,9 +10,8 @@ import polars as pl
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_number
-from rankdev._common.columns import text_column
-from rankdev._common.result import Result
-from rankdev._common.tables import Tabular, as_frame
+from rankdev._common.result import Result, Tabular
+from rankdev.data.tables import as_frame, text_column
 from rankdev.errors import DataError, Note, nearest
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.design import Design

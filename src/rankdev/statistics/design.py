@@ -11,8 +11,8 @@ import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_number, is_list
-from rankdev._common.ids import by_id
 from rankdev._common.result import Result
+from rankdev.data.ids import by_id
 from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.coverage import problems
 from rankdev.evaluation.scores import Scores, ScoresLike

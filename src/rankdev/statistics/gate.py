@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.checks import FINEST, check_number, is_list
-from rankdev._common.ids import is_integer
 from rankdev._common.result import Result
+from rankdev.data.ids import is_integer
 from rankdev.errors import DataError, Note, UsageError, nearest
 from rankdev.evaluation.coverage import unjudged_share
 from rankdev.evaluation.files import with_system

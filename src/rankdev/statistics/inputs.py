@@ -11,7 +11,7 @@ import numpy as np
 
 from rankdev._common.arrays import Ints
 from rankdev._common.checks import is_list
-from rankdev._common.ids import by_id
+from rankdev.data.ids import by_id
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.evaluation.files import read_scores
 from rankdev.evaluation.scores import Scores, ScoresLike

@@ -20,9 +20,9 @@ from scipy import optimize, special
 from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import check_number, check_seed, check_whole
 from rankdev._common.result import Result
-from rankdev._common.tables import check_mapping
 from rankdev.data.files import load_runs
 from rankdev.data.run import Run, RunLike
+from rankdev.data.tables import check_mapping
 from rankdev.errors import Note, UsageError, warn
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureLike

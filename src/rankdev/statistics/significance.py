@@ -367,7 +367,7 @@ def significance(
     alpha : float, default 0.05
         Level of the tests. Intervals have confidence 1 − alpha.
     permutations : int, default 100000
-        Sign flips that are drawn. Default: 100,000.
+        Sign flips of a randomization test. Default: 100,000.
     seed : int, default 0
         Seed of the flips.
     clusters : dict of str to str, optional

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 import rankdev as rd
-from rankdev.data.reference import Reference
+from rankdev.data.references import Reference
 from rankdev.display.report import Report, Table
 from rankdev.measures import Measure
 from rankdev.measures.rdq import RDQ

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 import rankdev as rd
-from rankdev._common.tables import Tabular
+from rankdev._common.result import Tabular
 from rankdev._common.work import Progress, part_of
 from rankdev.data.files import load_inputs
 from rankdev.display.cells import count

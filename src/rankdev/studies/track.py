@@ -14,7 +14,7 @@ import polars as pl
 import rankdev as rd
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_flag, check_seed, check_whole
-from rankdev._common.tables import Tabular
+from rankdev._common.result import Tabular
 from rankdev._common.work import Progress, part_of
 from rankdev.data.files import load_inputs
 from rankdev.errors import Note, RankdevWarning

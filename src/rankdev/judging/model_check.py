@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
@@ -17,6 +18,9 @@ from rankdev.display.cells import percent
 from rankdev.display.dispatch import report_of, reports
 from rankdev.display.report import Report, Table
 from rankdev.errors import DataError, Note, UsageError, counted
+from rankdev.judging._strategies import Left
+from rankdev.judging.items import Pair, Pool, sorted_pair
+from rankdev.judging.store import StoredAnswer
 from rankdev.preferences import Preferences, references_from_preferences
 from rankdev.preferences.tiers import as_preferences
 
@@ -24,7 +28,70 @@ if TYPE_CHECKING:  # loaded on use otherwise: collecting needs none of these
     from rankdev.evaluation.scores import Scores
     from rankdev.statistics.prediction_powered import PredictionPowered
 
+FEW = 5  # queries that are shown
 CHANCE = 0.5
+
+
+class CheckStrategy:
+    """Asks the pairs that a model has answered; one query is finished before the next.
+
+    The finished queries are a random sample of those that the model judged, whatever it answered: that is what
+    prediction-powered estimates need.
+    """
+
+    def __init__(self, pool: Pool, model: str, answers: Iterable[StoredAnswer], *, repeats: int, seed: int = 0) -> None:
+        by_query: dict[str, dict[Pair, float]] = {}
+        for answer in answers:
+            if answer.worker == model and answer.outcome != "skip" and pool.knows(*answer.pair):
+                by_query.setdefault(answer.query, {})[sorted_pair(answer.pair)] = 0.0
+        if not by_query:
+            raise DataError("unasked-model", model=model)
+        self.pool, self.repeats = pool, repeats
+        queries = sorted(by_query)
+        rng = np.random.default_rng(seed)
+        self._asked = {queries[k]: by_query[queries[k]] for k in rng.permutation(len(queries))}
+
+    def ask(
+        self,
+        skip: Collection[Pair] = (),
+        under_way: Collection[Pair] = (),
+        *,
+        stay: str | None = None,
+    ) -> Pair | None:
+        """Return the first pair that lacks answers, other than those to skip; queries come one after the other."""
+        taken = {sorted_pair(pair) for pair in [*skip, *under_way]}
+        for pairs in self._asked.values():
+            for pair, count in pairs.items():
+                if count < self.repeats and pair not in taken:
+                    return pair
+        return None
+
+    def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
+        """Count an answer of a person."""
+        pair, pairs = sorted_pair((query, winner, loser)), self._asked.get(query, {})
+        if pair in pairs:
+            pairs[pair] += times
+
+    def unsettled(self) -> list[str]:
+        """List the queries with pairs that lack answers."""
+        return [query for query, pairs in self._asked.items() if min(pairs.values()) < self.repeats]
+
+    def left(self) -> Left:
+        """Count the answers that are left."""
+        left = sum(max(0, round(self.repeats - n)) for pairs in self._asked.values() for n in pairs.values())
+        return Left(left, left, left)
+
+    def errors(self) -> dict[str, float]:
+        """Return nothing: a check estimates no order."""
+        return {}
+
+    def strengths(self) -> dict[str, Floats]:
+        """Return nothing: a check estimates no order."""
+        return {}
+
+    def given_up(self) -> dict[str, float]:
+        """Return nothing: every pair can be asked."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,6 +116,8 @@ class ModelCheck(Result):
         Mean agreement of two people on the same pair; None where no pair was judged by two.
     judges : polars.DataFrame
         One row per person: judge, answers, agreement, low, high.
+    by_query : polars.DataFrame
+        One row per query: query, answers, agreement, low, high; the interval is that of this query's answers.
     first_wins : tuple of float or None
         How often the item shown first won by the model, half of ties included, and its interval over queries; ½ if the
         position has no influence, where the order was random. None where it is unknown which item was shown first.
@@ -73,6 +142,7 @@ class ModelCheck(Result):
     verdict: str
     between_people: float | None
     judges: pl.DataFrame = field(repr=False)
+    by_query: pl.DataFrame = field(repr=False)
     first_wins: tuple[float, float, float] | None = field(repr=False)
     scores: PredictionPowered | None = field(repr=False)
     alpha: float
@@ -131,7 +201,7 @@ def check_model(
     Returns
     -------
     ModelCheck
-        Agreement by judge, a conclusion, and estimated scores.
+        Agreement by judge and query, a conclusion, and estimated scores.
 
     Examples
     --------
@@ -153,7 +223,7 @@ def check_model(
     both = _shared_answers(mine, theirs)
     if both.is_empty():
         raise DataError("no-shared-pair", model=model)
-    agreement, low, high = _mean_agreement(both, alpha)
+    agreement, low, high = _mean_agreement(both, alpha, "query")
     verdict = "better than chance" if low > CHANCE else "worse than chance" if high < CHANCE else "undecided"
     scores, remarks = (
         (None, [])
@@ -169,7 +239,8 @@ def check_model(
         high=high,
         verdict=verdict,
         between_people=_between_people(theirs),
-        judges=_by_judge(both, alpha),
+        judges=_agreement_table(both, "worker", "query", alpha, "judge"),
+        by_query=_agreement_table(both, "query", None, alpha, "query"),
         first_wins=_first_wins(mine, alpha) if "first" in mine.columns else None,
         scores=scores,
         alpha=alpha,
@@ -215,10 +286,10 @@ def _shared_answers(mine: pl.DataFrame, theirs: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(agrees=1 - (pl.col("score") - pl.col("by_model")).abs())
 
 
-def _mean_agreement(both: pl.DataFrame, alpha: float) -> tuple[float, float, float]:
-    """Return the mean agreement and its limits; answers about one query vary together."""
-    weighted = both.select("query", hits=pl.col("agrees") * pl.col("weight"), counts="weight")
-    sums = weighted.group_by("query", maintain_order=True).sum()
+def _mean_agreement(both: pl.DataFrame, alpha: float, unit: str | None) -> tuple[float, float, float]:
+    """Return the mean agreement and its limits; answers of one ``unit`` vary together."""
+    weighted = both.select(*([unit] if unit else []), hits=pl.col("agrees") * pl.col("weight"), counts="weight")
+    sums = weighted.group_by(unit, maintain_order=True).sum() if unit else weighted
     hits, counts = sums["hits"].to_numpy(), sums["counts"].to_numpy()
     return agreement_limits(hits, counts, alpha)
 
@@ -234,16 +305,15 @@ def agreement_limits(hits: Floats, counts: Floats, alpha: float) -> tuple[float,
 def _first_wins(mine: pl.DataFrame, alpha: float) -> tuple[float, float, float]:
     """Return how often the item shown first won, with limits."""
     won = pl.when("tie").then(0.5).otherwise((pl.col("first") == pl.col("winner")).cast(pl.Float64))
-    return _mean_agreement(mine.select("query", agrees=won, weight=pl.lit(1.0)), alpha)
+    return _mean_agreement(mine.select("query", agrees=won, weight=pl.lit(1.0)), alpha, "query")
 
 
-def _by_judge(both: pl.DataFrame, alpha: float) -> pl.DataFrame:
-    """Tabulate the agreement with each person."""
+def _agreement_table(both: pl.DataFrame, by: str, unit: str | None, alpha: float, name: str) -> pl.DataFrame:
     rows = [
-        (key[0], part.height, *_mean_agreement(part, alpha))
-        for key, part in both.group_by("worker", maintain_order=True)
+        (key[0], part.height, *_mean_agreement(part, alpha, unit))
+        for key, part in both.group_by(by, maintain_order=True)
     ]
-    kinds = {"judge": pl.String, "answers": pl.Int64, **dict.fromkeys(("agreement", "low", "high"), pl.Float64)}
+    kinds = {name: pl.String, "answers": pl.Int64, **dict.fromkeys(("agreement", "low", "high"), pl.Float64)}
     return pl.DataFrame(rows, schema=kinds, orient="row")
 
 
@@ -295,12 +365,16 @@ def scored(judged: pl.DataFrame, runs: Mapping[str, Any], measures: str | Sequen
 @reports(ModelCheck)
 def model_check_report(found: ModelCheck) -> Report:
     """State how far the model can be trusted; a table of judges, and of scores where there are runs."""
-    tables = [Table(found.judges, "Agreement with each person", digits=3)]
+    least = found.by_query.sort("agreement", maintain_order=True).head(FEW)
+    tables = [
+        Table(found.judges, "Agreement with each person", digits=3),
+        Table(least, "Agreement by query" if len(least) == found.queries else "Queries with the least", digits=3),
+    ]
     closing = []
     if found.scores is not None:
         tables += report_of(found.scores).tables
         closing = [_conclusion(row) for row in found.scores.to_polars().drop_nulls("b").iter_rows(named=True)]
-    return Report(found.to_polars(), tables, opening=opening(found), closing=closing, remarks=found.remarks)
+    return Report(found.to_polars(), tables, opening=_opening(found), closing=closing, remarks=found.remarks)
 
 
 def _conclusion(row: Mapping[str, Any]) -> str:
@@ -308,8 +382,7 @@ def _conclusion(row: Mapping[str, Any]) -> str:
     return f"{row['measure']}, {row['a']} and {row['b']}: {f'{better} is better' if better else 'undecided'}."
 
 
-def opening(found: ModelCheck) -> list[str]:
-    """State how far the model agrees with people."""
+def _opening(found: ModelCheck) -> list[str]:
     where = f"{counted(found.answers, 'answer')} about {counted(found.queries, 'query')}"
     between = f"{percent(1 - found.alpha)} interval {found.low:.0%} to {found.high:.0%}"
     lines = [f"{found.model} agrees with people on {found.agreement:.0%} of {where}; {between}."]

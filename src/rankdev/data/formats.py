@@ -1,0 +1,368 @@
+"""Formats of tables: CSV, TSV, JSONL, JSON, Parquet and Excel's workbooks, read and written.
+
+A format is an entry of :data:`FORMATS`, and a line of :func:`kind_of` that recognises it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias
+
+from rankdev._common.checks import check_path
+from rankdev._common.lazy import pl
+from rankdev.data.ids import text_series
+from rankdev.data.options import ReadOptions
+from rankdev.data.tables import NONE, first_line, frame_of, our_name
+from rankdev.data.text import BYTE_ORDER_MARK, Source
+from rankdev.data.write import PathLike, is_stream, plain_suffix
+from rankdev.errors import DataError, MissingExtraError, UsageError, errors_at
+
+LineOf: TypeAlias = "Callable[[int], int | None]"
+_SPACE = " \t"
+_NUMBERS = {"score", "rank", "grade", "value", "position", "doc_position"}
+_QUEPID = ["query", "docid", "rating"]  # its export has lines of a query alone
+_OTHER_COLUMNS = {"item", "winner", "a", "a1", "arg1", "measure"}  # what a table of ours has besides queries
+_JSON_BEGINS = re.compile(rb'\s*(\{\s*(["}]|$)|\[\s*([\[{"\]]|$))')
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns read from a file, and the line of a row where the file has lines."""
+
+    name: str
+    frame: pl.DataFrame
+    line_of: LineOf = lambda row: None
+
+    def fail(self, error: DataError) -> NoReturn:
+        """Raise an error about a row again, with its file and line."""
+        row = error.fields.get("row")
+        raise error.at(path=self.name, line=None if row is None else self.line_of(row)) from None
+
+
+def kind_of(head: bytes, suffix: str = "", columns: Mapping[str, str] = NONE) -> str:
+    """Infer the kind of file from its first bytes and its extension: a format of tables, or ``"trec"``."""
+    if not head.strip():
+        raise DataError("empty-file")
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise DataError("not-utf8")
+    if head.startswith(b"PAR1") and b"\0" in head:
+        return "parquet"
+    if head.startswith(b"PK\x03\x04"):
+        if suffix == ".xlsx" or b"[Content_Types].xml" in head:
+            return "xlsx"
+        raise DataError("decompress-first", format="zip")
+    if b"\0" in head:
+        raise DataError("binary-file")
+    kind = kind_of_text(head, suffix, columns)
+    if suffix in (".json", ".jsonl", ".parquet", ".xlsx") and kind not in ("json", "jsonl"):
+        raise DataError("wrong-content", expected=suffix[1:])
+    return kind
+
+
+def kind_of_text(head: bytes, suffix: str = "", columns: Mapping[str, str] = NONE) -> str:
+    """Infer the kind of a text: of JSON by its beginning, of tables by their extension or the names in their header."""
+    if suffix in (".csv", ".tsv"):
+        return suffix[1:]
+    line = head.lstrip().partition(b"\n")[0]
+    if _JSON_BEGINS.match(head):
+        return "jsonl" if suffix == ".jsonl" or _is_record(line) else "json"
+    for kind, mark in (("csv", _separator(line, ",")), ("tsv", "\t")):
+        names = {name.strip(b' "\r').decode(errors="replace") for name in line.split(mark.encode())}
+        known = {our_name(name, columns) for name in names}
+        if "query" in known and known & _OTHER_COLUMNS:
+            return kind
+    return "trec"
+
+
+def _is_record(line: bytes) -> bool:
+    """Distinguish a line of JSONL, an object about one query, from a JSON document, which maps queries to items."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return line.startswith(b'{"query"')
+    return isinstance(value, dict) and any(not isinstance(entry, dict | list) for entry in value.values())
+
+
+def read_table(source: Source, kind: str | None = None) -> Table:
+    """Read a table, its columns renamed to rankdev's names."""
+    table = read_columns(source, kind)
+    return Table(table.name, source.options.named(table.frame), table.line_of)
+
+
+def read_columns(source: Source, kind: str | None = None) -> Table:
+    """Read a table whose columns keep their names; in text files, identifiers stay as they are written."""
+    frame, line_of = READERS[kind or source.kind](source.content, source.options)
+    if frame.is_empty():
+        raise DataError("no-rows", what="table")
+    return Table(source.name, frame, line_of)
+
+
+def _separator(header: bytes, usual: str) -> str:
+    """Return what separates columns: as usual; or, without commas, the semicolons or tabs of a spreadsheet's .csv."""
+    if usual != "," or b"," in header:
+        return usual
+    return ";" if b";" in header else "\t" if b"\t" in header else usual
+
+
+def _read_csv(content: bytes, read: ReadOptions) -> tuple[pl.DataFrame, LineOf]:
+    return _read_lines(content, _separator(content.lstrip().partition(b"\n")[0], ","), read)
+
+
+def _read_tsv(content: bytes, read: ReadOptions) -> tuple[pl.DataFrame, LineOf]:
+    return _read_lines(content, "\t", read)
+
+
+def _read_lines(content: bytes, separator: str, read: ReadOptions) -> tuple[pl.DataFrame, LineOf]:
+    frame = _quickly(content, separator)
+    line_of: LineOf = lambda row: row + 2  # noqa: E731
+    if frame is None:
+        frame, lines = _carefully(content, separator)
+        line_of = lines.__getitem__
+    return (_with_points(frame, read.columns or NONE) if separator == ";" else frame), line_of
+
+
+def _quickly(text: bytes, separator: str) -> pl.DataFrame | None:
+    """Read a regular table without quotes, a row on each line; None for anything else."""
+    if b'"' in text or text.startswith(BYTE_ORDER_MARK) or text.count(b"\r") != text.count(b"\r\n"):
+        return None
+    try:
+        frame = pl.read_csv(text, has_header=False, separator=separator, infer_schema=False, quote_char=None)
+    except (pl.exceptions.PolarsError, OSError, ValueError):
+        return None
+    frame = frame.select(pl.all().str.strip_chars(_SPACE))
+    lines = text.count(b"\n") + (not text.endswith(b"\n"))
+    if min(frame.shape) < 2 or frame.height != lines or any(column.null_count() for column in frame):
+        return None
+    if text.count(separator.encode()) != lines * (frame.width - 1):  # polars drops fields past the header's
+        return None
+    header = frame.row(0)
+    return frame[1:].rename(dict(zip(frame.columns, header, strict=True))) if len({*header}) == len(header) else None
+
+
+def _carefully(content: bytes, separator: str) -> tuple[pl.DataFrame, list[int]]:
+    """Read row by row; an error names the line."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise DataError("not-utf8", line=1 + content.count(b"\n", 0, error.start)) from None
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=True)
+    header: list[str] = []
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    try:
+        for row in reader:
+            fields = [field.strip(_SPACE) for field in row]
+            if fields in ([], [""]):
+                continue
+            if not header:
+                header = fields
+                _check_header(header, reader.line_num)
+                continue
+            if header == _QUEPID and len(row) == 1:
+                fields = [*fields, "", ""]  # nothing is rated
+            if len(fields) != len(header):
+                line = reader.line_num
+                raise DataError("column-count", count=len(row), expected=len(header), names=header, line=line)
+            rows.append(fields)
+            lines.append(reader.line_num)
+    except csv.Error as error:
+        raise DataError("unusable-table", what="file", why=str(error), line=reader.line_num) from None
+    columns = zip(*rows, strict=True) if rows else [()] * len(header)
+    return pl.DataFrame({key: text_series(key, values) for key, values in zip(header, columns, strict=True)}), lines
+
+
+def _check_header(header: list[str], line: int) -> None:
+    """Refuse two columns of the same name."""
+    name, count = Counter(header).most_common(1)[0] if header else ("", 0)
+    if count > 1:
+        raise DataError("column-twice", name=name, line=line)
+
+
+def _with_points(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
+    """Write decimal commas as points; a column that has both, 1.234,5 or 1.5 and 1,5, stays as it is and is refused."""
+    for column in frame:
+        if our_name(column.name, columns) in _NUMBERS and column.str.contains(",", literal=True).any():
+            decimals = column.str.contains(r"^\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*$|^[^.,]*$")
+            if decimals.all():
+                frame = frame.with_columns(column.str.replace(",", ".", literal=True))
+    return frame
+
+
+def loads(content: bytes) -> Any:
+    """Read JSON in which no name of an object appears twice and every text is text."""
+    try:
+        value = json.loads(content.decode(), object_pairs_hook=_unrepeated)
+        if _SURROGATE.search(content):
+            json.dumps(value, ensure_ascii=False).encode()  # fails where half a pair stands alone, which is not text
+    except DataError:
+        raise
+    except UnicodeDecodeError:
+        raise DataError("not-utf8") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError("not-json", why=getattr(error, "msg", None) or first_line(error)).at(
+            line=error.lineno if isinstance(error, json.JSONDecodeError) else None
+        ) from None
+    return value
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a name that appears twice in an object, where JSON would keep the last."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise DataError("name-twice", name=Counter(name for name, _ in pairs).most_common(1)[0][0])
+    return value
+
+
+def records_of(content: bytes) -> tuple[list[dict[str, Any]], list[int]]:
+    """Return the objects of JSON lines, and the line of each."""
+    records: list[dict[str, Any]] = []
+    lines: list[int] = []
+    for at, line in enumerate(content.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = loads(line)
+        except DataError as error:
+            error.fields["line"] = at
+            raise
+        if not isinstance(record, dict):
+            raise DataError("not-an-object", line=at)
+        records.append(record)
+        lines.append(at)
+    return records, lines
+
+
+def _read_jsonl(content: bytes, read: ReadOptions) -> tuple[pl.DataFrame, LineOf]:
+    records, lines = records_of(content)
+    return frame_of_lines(records, lines), lines.__getitem__
+
+
+def frame_of_lines(records: list[dict[str, Any]], lines: list[int]) -> pl.DataFrame:
+    """Make a table of records; an error names the line."""
+    try:
+        return frame_of(records)
+    except DataError:
+        for record, line in zip(records, lines, strict=True):
+            with errors_at(line=line):
+                frame_of([record])
+        raise
+
+
+def _read_parquet(content: bytes, read: ReadOptions) -> tuple[pl.DataFrame, LineOf]:
+    try:
+        return pl.read_parquet(io.BytesIO(content)), lambda row: None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        raise DataError("damaged", why=first_line(error)) from None
+
+
+def _read_xlsx(content: bytes, read: ReadOptions) -> tuple[pl.DataFrame, LineOf]:
+    """Read the first sheet; its first row has the names of the columns."""
+    try:
+        import fastexcel
+    except ImportError:
+        raise MissingExtraError("fastexcel", "excel", "reading .xlsx") from None
+    try:
+        book = fastexcel.read_excel(content)
+        frame = pl.DataFrame(book.load_sheet(0, schema_sample_rows=None))  # a type holds for all rows
+        first = pl.DataFrame(book.load_sheet(0, header_row=None, n_rows=1, dtypes="string"))
+    except (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise DataError("damaged", why=first_line(error)) from None
+    _check_header([text for text in (first.row(0) if first.height else ()) if text], 1)
+    if len(book.sheet_names) > 1:
+        read.note("first-sheet", count=len(book.sheet_names), name=book.sheet_names[0])
+    lines = pl.Series(range(frame.height), dtype=pl.Int64)
+    if frame.width:
+        filled = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
+        frame, lines = frame.filter(filled), lines.filter(filled)
+    return frame.with_columns(map(_whole, frame)), lambda row: int(lines[row]) + 2
+
+
+def _whole(column: pl.Series) -> pl.Series:
+    """Make whole numbers of cells that all hold such: a workbook knows no others, and ids may be numbers."""
+    if not column.dtype.is_float() or not (column.is_null() | (column == column.floor())).all():
+        return column
+    return column.cast(pl.Int64) if not (column.abs() >= 2**53).any() else column
+
+
+READERS: dict[str, Callable[[bytes, ReadOptions], tuple[pl.DataFrame, LineOf]]] = {
+    "csv": _read_csv,
+    "tsv": _read_tsv,
+    "jsonl": _read_jsonl,
+    "parquet": _read_parquet,
+    "xlsx": _read_xlsx,
+}
+
+
+def _encode_lines(frame: pl.DataFrame, separator: str) -> bytes:
+    """Return the lines; refuse texts that would be read back without their white space."""
+    for column in frame.select(pl.col(pl.String)):
+        padded = column.filter(column.str.contains(r"^\s|\s$|\x00"))
+        if len(padded):
+            raise DataError("unwritable-name", name=padded[0])
+    return frame.write_csv(separator=separator).encode()
+
+
+def _encode_parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def encode_records(frame: pl.DataFrame) -> bytes:
+    """Return a table as a JSON list of records; what is not finite is null, since JSON has no infinity."""
+    floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+    finite = frame.with_columns(pl.when(pl.col(name).is_finite()).then(pl.col(name)) for name in floats)
+    return (json.dumps(finite.to_dicts(), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
+
+
+WRITERS: dict[str, Callable[[pl.DataFrame], bytes]] = {
+    ".csv": lambda frame: _encode_lines(frame, ","),
+    ".tsv": lambda frame: _encode_lines(frame, "\t"),
+    ".jsonl": lambda frame: frame.write_ndjson().encode(),
+    ".parquet": _encode_parquet,
+    ".json": encode_records,
+}
+ENDINGS = tuple(WRITERS)
+_OTHERS = {".xlsx", ".xls", ".ods", ".xml", ".html", ".htm", ".yaml", ".yml", ".toml", ".pdf", ".md", ".tex", ".rtf"}
+_OTHERS |= {".doc", ".docx", ".odt", ".ppt", ".pptx", ".png", ".svg", ".jpg", ".jpeg", ".gif", ".sqlite", ".db"}
+_OTHERS |= {".pkl", ".pickle", ".npy", ".npz", ".h5", ".feather", ".arrow", ".avro", ".orc"}
+_OTHERS |= {".zip", ".bz2", ".xz", ".7z", ".tar"}
+
+
+def encode_table(frame: pl.DataFrame, path: PathLike) -> bytes:
+    """Return a table as the bytes of a file in the format of the file's extension."""
+    return WRITERS[check_table_name(path)](frame)
+
+
+def check_table_name(path: PathLike) -> str:
+    """Return the extension of a table's file; refuse one that no format has."""
+    suffix = plain_suffix(path)
+    if suffix not in ENDINGS:
+        raise UsageError("bad-ending", path=path, endings=ENDINGS)
+    return suffix
+
+
+def check_trec_name(path: str | os.PathLike[str]) -> None:
+    """Refuse extensions of formats that are not written; any other may be TREC."""
+    if plain_suffix(path) in _OTHERS:
+        raise UsageError("bad-ending", path=path, endings=[*ENDINGS, ".txt"])
+
+
+def check_page_name(path: PathLike) -> None:
+    """Refuse a page under a name that promises another kind of file."""
+    if not is_stream(check_path(path)) and plain_suffix(path) not in (".html", ".htm"):
+        raise UsageError("bad-ending", path=path, endings=[".html"])
+
+
+def spreadsheet_safe(frame: pl.DataFrame) -> pl.DataFrame:
+    """Put an apostrophe before each text that a spreadsheet would take for a formula; numbers stay as they are."""
+    risky = pl.col(pl.String).str.contains(r"^[=+\-@\t\r]")
+    return frame.with_columns(pl.when(risky).then("'" + pl.col(pl.String)).otherwise(pl.col(pl.String)).name.keep())

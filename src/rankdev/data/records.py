@@ -1,0 +1,303 @@
+"""Records of retrieved items: responses of search engines, answers of RAG pipelines, and what is right for a question.
+
+A response has its hits in the order in which the engine returned them: what a user saw, whatever it was sorted by. All
+other records are ordered by their score, rank or distance where they have one, else as they are listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rankdev._common.lazy import pl
+from rankdev.data import ids
+from rankdev.data.options import ReadOptions
+from rankdev.data.rows import Rows, are_lists, of_frame, of_lists
+from rankdev.data.tables import KNOWN_NAMES, is_record, mixed_series, our_name
+from rankdev.errors import DataError, errors_at
+
+QUESTIONS = (*KNOWN_NAMES["query"], "user_input", "question", "input")
+RETRIEVED = (
+    *("retrieved_context_ids", "retrieved_ids", "retrieved_chunk_ids", "retrieved", "retrieved_contexts", "contexts"),
+    *("retrieved_texts", "retrieved_chunks", "retrieved_documents", "source_documents", "source_nodes"),
+)
+UNORDERED = ("reference_context_ids", "expected_ids", "reference_contexts", "expected_texts", "ground_truth_contexts")
+RIGHT = ("gold_chunk_ids", "gold_ids", "gold_doc_ids", "gold_passage_ids", "relevant_ids", *UNORDERED)
+_IDS = ("_id", "id", *KNOWN_NAMES["item"], "chunk_id", "node_id", "id_")
+_TEXTS = ("page_content", "text", "content")
+
+
+def plain(value: Any) -> Any:
+    """Return what a client's response object holds (``body``, ``raw_response``); all else as it is."""
+    if isinstance(value, Mapping | list | str) or value is None:
+        return value
+    for name in ("body", "raw_response"):
+        held = getattr(value, name, None)
+        if isinstance(held, Mapping | list):
+            return held
+    if type(value).__module__.partition(".")[0] == "ragas" and hasattr(value, "to_list"):  # an EvaluationDataset
+        return value.to_list()
+    return value
+
+
+def records_in(frame: pl.DataFrame, names: Iterable[str]) -> list[dict[str, Any]] | None:
+    """Return the rows of a table with lists of contexts, as ragas' ``to_pandas`` makes it; None of any other."""
+    lists = any(name in frame.columns and frame[name].dtype in (pl.List, pl.Array) for name in names)
+    return frame.to_dicts() if lists else None
+
+
+def question_of(record: Mapping[str, Any], read: ReadOptions) -> Any:
+    """Return the query that a record names, by the column that was chosen or by a name that is known."""
+    own = read.chosen("query")
+    names = QUESTIONS if own is None or own not in record else (own,)
+    read.met.update({own} & {*record} if own else ())
+    return next((record[name] for name in names if isinstance(record.get(name), str | int)), None)
+
+
+def _list_named(record: Any, names: Iterable[str]) -> str | None:
+    return next((name for name in names if isinstance(record.get(name), list)), None) if is_record(record) else None
+
+
+def is_response(value: Any) -> bool:
+    """Tell whether this is the answer to one query, of any engine, errors included."""
+    value = plain(value)
+    if not isinstance(value, Mapping):
+        return False
+    hits, found, error = value.get("hits"), value.get("response"), value.get("error")
+    return (
+        (isinstance(hits, Mapping) and isinstance(hits.get("hits"), list))
+        or (isinstance(found, Mapping) and isinstance(found.get("docs"), list))
+        or _list_named(value, RETRIEVED) is not None
+        or isinstance(error, Mapping)
+        or (isinstance(error, str) and isinstance(value.get("status"), int))
+    )
+
+
+def _is_named(value: Any) -> bool:
+    """Tell whether this is a response and perhaps the query that it answers."""
+    value = plain(value)
+    return isinstance(value, Mapping) and (is_response(value) or is_response(value.get("response")))
+
+
+def is_answer(value: Any) -> bool:
+    """Tell whether this is ``{query: response}``, a list of responses with their queries, or a multi-search answer."""
+    value = plain(value)
+    if isinstance(value, list):
+        return bool(value) and all(map(_is_named, value))
+    if not isinstance(value, Mapping) or not value:
+        return False
+    several = value.get("responses")
+    together = isinstance(several, list) and bool(several) and all(map(is_response, several))
+    return together or _is_named(value) or any(map(is_response, value.values()))
+
+
+def lists_of(answer: Any, read: ReadOptions, lines: Sequence[int] | None = None) -> dict[str, list[Any]]:
+    """Return the hits of each query, in their order; note answers that are not complete."""
+    found: dict[Any, list[Any]] = {}
+    partial: dict[Any, str] = {}
+    for query, response in _named_responses(answer, read, lines):
+        if query in found:
+            raise DataError("query-twice", query=query)
+        with errors_at(query=query):
+            found[query], reason = _hits(plain(response), read)
+        partial |= {query: reason} if reason else {}
+    if partial:
+        query, reason = next(iter(partial.items()))
+        read.note("partial-answers", count=len(partial), answers=len(found), query=query, why=reason)
+    return found
+
+
+def _named_responses(answer: Any, read: ReadOptions, lines: Sequence[int] | None) -> Iterator[tuple[Any, Any]]:
+    answer = plain(answer)
+    if isinstance(answer, list):
+        for place, record in enumerate(answer):
+            with errors_at(line=lines[place] if lines else None):
+                named = _named(plain(record), read)
+            yield named
+    elif isinstance(several := answer.get("responses"), list):
+        queries = answer.get("queries")
+        if queries is None:
+            yield from (_named(plain(record), read) for record in several)
+        elif not isinstance(queries, list) or len(queries) != len(several):
+            raise DataError("queries-of-responses", count=len(several))
+        else:
+            yield from zip(queries, several, strict=True)
+    elif _is_named(answer):
+        yield _named(answer, read)
+    else:
+        yield from answer.items()
+
+
+def _named(record: Any, read: ReadOptions) -> tuple[Any, Any]:
+    """Return the query that a record names, by its own column or as the engine repeats it, and the response."""
+    if not _is_named(record):
+        raise DataError("not-a-response", value=record)
+    response = record["response"] if is_response(record.get("response")) else record
+    query = question_of(record, read)
+    header = response.get("responseHeader")  # Solr
+    if query is None and isinstance(header, Mapping) and isinstance(header.get("params"), Mapping):
+        query = header["params"].get("q")
+    if query is None or query == "":
+        raise DataError("nameless-response")
+    return query, response
+
+
+def _hits(response: Any, read: ReadOptions) -> tuple[list[Any], str]:
+    """Return the items of one response and why they are incomplete, if they are; refuse an error and a later page."""
+    if not is_response(response):
+        raise DataError("not-a-response", value=response)
+    name = _list_named(response, RETRIEVED)
+    if name is not None:
+        return [hit if isinstance(hit, Mapping) else _name(hit, read) for hit in response[name]], ""
+    header = response.get("responseHeader") if isinstance(response.get("responseHeader"), Mapping) else {}
+    if "error" in response or header.get("status"):
+        error = response.get("error") or f"status {header['status']}"
+        reasons = (error.get(name) for name in ("reason", "msg", "type")) if isinstance(error, Mapping) else ()
+        raise DataError("engine-error", why=next(filter(None, reasons), error))
+    if isinstance(response.get("hits"), Mapping):  # Elasticsearch and OpenSearch
+        shards = response.get("_shards")
+        failed = isinstance(shards, Mapping) and shards.get("failed")
+        partial = "timed_out" if response.get("timed_out") else "_shards.failed" if failed else ""
+        return _hit_ids(response["hits"]["hits"], ("_id",), read), partial
+    found = response["response"]  # Solr
+    if found.get("start"):
+        raise DataError("later-page", start=found["start"])
+    return _hit_ids(found["docs"], ("id",), read), "partialResults" if header.get("partialResults") else ""
+
+
+def _hit_ids(hits: Sequence[Any], keys: Iterable[str], read: ReadOptions) -> list[Any]:
+    """Return the id of each hit: its chosen field, which may be nested, or the first that it has of some."""
+    own = read.chosen("item")
+    if own is not None and hits and not any(_field(hit, own) is not None for hit in hits):
+        own = None  # another input has it
+    found = []
+    for place, hit in enumerate(hits, 1):
+        if own is not None:
+            read.met.add(own)
+        names = [own] if own else [name for name in keys if name in hit] if is_record(hit) else []
+        value = next((_field(hit, name) for name in names), None)
+        if isinstance(value, list) and len(value) == 1:  # a field of Solr that could have several values
+            value = value[0]
+        if not ids.is_integer(value) and (not isinstance(value, str) or value == ""):
+            raise DataError("no-id-of-hit", place=place, name=own or next(iter(keys)))
+        found.append(value)
+    return found
+
+
+def _field(hit: Any, path: str) -> Any:
+    """Return the field of a hit, also of its source, and of what is nested: ``metadata.sku``."""
+    for inside in ("", "_source", "fields"):
+        value = hit.get(inside) if inside and isinstance(hit, Mapping) else hit
+        for name in [path] if isinstance(value, Mapping) and path in value else path.split("."):
+            value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+        if value is not None:
+            return value
+    return None
+
+
+def _name(context: Any, read: ReadOptions) -> str:
+    """Name a context: a text, an id, a Document of LangChain or a node of LlamaIndex, as an object or a record."""
+    own, value = read.chosen("item"), context
+    if not isinstance(context, str) and not ids.is_integer(context):
+        context = context if _field(context, "node") is None else _field(context, "node")
+        value = None if own is None else _field(context, own)
+        read.met.update([own] if own and value is not None else [])
+        names = (*_IDS, *_TEXTS) if value is None else ()
+        value = next((held for name in names if (held := _field(context, name)) not in (None, "")), value)
+    if (isinstance(value, str) or ids.is_integer(value)) and str(value).strip():
+        return " ".join(str(value).split())
+    raise DataError("not-a-context", name=own or "id", value=context)
+
+
+def of_listed(lists: Mapping[Any, Any], read: ReadOptions) -> Rows:
+    """Return the rows of ``{query: [item, …]}``, where an item may be a record with an id and what orders it."""
+    if are_lists(lists.values()) or not any(_holds_records(entry) for entry in lists.values()):
+        return of_lists(lists)
+    found: dict[str, list[Any]] = {"query": [], "item": []}
+    hits: list[Mapping[str, Any]] = []
+    for query, entry in lists.items():
+        with errors_at(query=query):
+            found["item"] += [_name(hit, read) if isinstance(hit, Mapping) else hit for hit in entry]
+        found["query"] += [query] * len(entry)
+        hits += [hit if isinstance(hit, Mapping) else {} for hit in entry]
+    orders = {}
+    for name in dict.fromkeys(name for hit in hits for name in hit):
+        ours = our_name(name, read.columns or {})
+        if ours in ("score", "rank", "position"):
+            orders[ours] = mixed_series(ours, [hit.get(name) for hit in hits])
+    if not orders:
+        given = iter(found["item"])
+        return of_lists({query: [next(given) for _ in entry] for query, entry in lists.items()})
+    columns = {name: ids.series(ids.as_ids(values), name) for name, values in found.items()}
+    return of_frame(pl.DataFrame({**columns, **orders}), read)
+
+
+def _holds_records(entry: Any) -> bool:
+    return isinstance(entry, list | tuple) and any(isinstance(hit, Mapping) for hit in entry)
+
+
+def gold_of(value: Any, read: ReadOptions, lines: Sequence[int] | None = None) -> dict[Any, Any] | None:
+    """Return ``{query: {item: grade}}`` or ``{query: [best item, …]}`` of ratings; None of anything else.
+
+    Ratings are a request to Elasticsearch's ``_rank_eval``, what Quepid exports as JSON, or records of questions with
+    the contexts that are right.
+    """
+    value = plain(value)
+    if isinstance(value, Mapping):
+        if _are_rated(value.get("requests")):
+            return _by_query((entry.get("id"), _rated(entry)) for entry in value["requests"])
+        if _are_rated(value.get("queries")):
+            rated = [entry for entry in value["queries"] if entry["ratings"]]
+            return _by_query((entry.get("query"), _checked(entry)) for entry in rated)
+    records = [value] if isinstance(value, Mapping) else value
+    if not isinstance(records, list) or not any(_list_named(record, RIGHT) for record in records):
+        return None
+    found: dict[Any, Any] = {}
+    for place, record in enumerate(records):
+        with errors_at(**({"row": place} if lines is None else {"line": lines[place]})):
+            name, query = _list_named(record, RIGHT), None
+            if name is None:
+                raise DataError("no-contexts")
+            if (query := question_of(record, read)) is None:
+                raise DataError("no-question", known=QUESTIONS)
+            if query in found:
+                raise DataError("query-twice", query=query)
+            with errors_at(query=query):
+                items = dict.fromkeys(_name(context, read) for context in record[name])
+            found[query] = dict.fromkeys(items, 1) if name in UNORDERED else list(items)
+    return found
+
+
+def _are_rated(entries: Any) -> bool:
+    rated = isinstance(entries, list) and all(isinstance(entry, Mapping) and "ratings" in entry for entry in entries)
+    return rated and bool(entries)
+
+
+def _by_query(pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for query, entry in pairs:
+        if ids.as_id(query) in found:
+            raise DataError("query-twice", query=query)
+        found[ids.as_id(query)] = entry
+    return found
+
+
+def _checked(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the ratings of a query of Quepid."""
+    ratings, form = entry["ratings"], "{item: rating}"
+    if not isinstance(ratings, Mapping):
+        raise DataError("wrong-form", role="ratings", query=entry.get("query"), expected=form, value=ratings)
+    return ratings
+
+
+def _rated(request: Mapping[str, Any]) -> dict[Any, Any]:
+    found: dict[Any, Any] = {}
+    ratings = request["ratings"]
+    for rated in ratings if isinstance(ratings, list) else [ratings]:
+        if not isinstance(rated, Mapping) or not {"_id", "rating"} <= {*rated}:
+            form = '[{"_id": …, "rating": …}, …]'
+            raise DataError("wrong-form", role="ratings", query=request.get("id"), expected=form, value=rated)
+        item, rating = ids.as_id(rated["_id"]), rated["rating"]
+        if found.setdefault(item, rating) != rating:
+            raise DataError("two-values", query=request.get("id"), item=item, what="grade", a=found[item], b=rating)
+    return found
