@@ -13,8 +13,8 @@ import rankdev as rd
 import rankdev.results as result_classes
 from rankdev import judging, preferences
 from rankdev._common.result import Result
-from rankdev.display.dispatch import report_of
 from rankdev.display.encodings import FORMATS
+from rankdev.display.view import report_of
 from rankdev.errors import RankdevWarning
 from tests.common.examples import PROFILE
 from tests.raising import noted, raises
@@ -45,6 +45,7 @@ DRAWN = {
     "judge_agreement",
     "merge_rankings",
     "position_bias",
+    "topic_set_size",
     "table",
     "gate",
 }
@@ -118,7 +119,6 @@ NAMES = sorted(
         "discriminative_power",
         "tiers",
         "bounds",
-        "topic_set_size",
         "evaluate",
         "prediction_powered",
         "meta_analysis",

@@ -17,9 +17,9 @@ from benchmarks.history import report
 from scipy.stats import kendalltau
 
 import rankdev as rd
-from rankdev.judging._strategies import OrderStrategy
 from rankdev.judging.items import Pool
-from rankdev.judging.progress import Rule
+from rankdev.judging.store import Answer
+from rankdev.judging.strategies import OrderStrategy, Rule, all_pairs
 
 QUERIES, ITEMS, SPREAD, MEASURE = 30, 12, 1.5, "RDQ@5"
 NAMES = [f"d{k}" for k in range(ITEMS)]
@@ -57,13 +57,13 @@ def means(runs: dict[str, rd.Run], values: np.ndarray) -> np.ndarray:
 class RandomPairs(OrderStrategy):
     """Asks pairs at random, each query equally often."""
 
-    def ask(self, skip: Any = ()) -> Any:
-        states = self._queries
+    def ask(self, *_: Any, **__: Any) -> Any:
+        states, (i, j) = self._queries, all_pairs(ITEMS)
         query = min(states, key=lambda name: states[name].count)
         rng = np.random.default_rng((self.seed, list(states).index(query)))
-        order = rng.permutation(len(states[query].i))
+        order = rng.permutation(len(i))
         k = order[int(states[query].count) % len(order)]
-        return query, NAMES[states[query].i[k]], NAMES[states[query].j[k]]
+        return query, NAMES[i[k]], NAMES[j[k]]
 
 
 def chooser(strategy: str, seed: int) -> OrderStrategy:
@@ -72,11 +72,11 @@ def chooser(strategy: str, seed: int) -> OrderStrategy:
     return kind(POOL, rule, repeats=REPEATS, seed=seed, spread=True)
 
 
-def answered(ask: Any, strength: np.ndarray, rng: np.random.Generator) -> tuple[str, str, str]:
+def answered(ask: Any, strength: np.ndarray, rng: np.random.Generator) -> Answer:
     query, a, b = ask.ask()
     row = strength[list(POOL.items).index(query)]
     chance = 1 / (1 + np.exp(row[NAMES.index(b)] - row[NAMES.index(a)]))
-    return (query, a, b) if rng.random() < chance else (query, b, a)
+    return Answer(query, a, b, "first" if rng.random() < chance else "second", "")
 
 
 def half_width(values: np.ndarray) -> np.ndarray:
@@ -88,7 +88,7 @@ def curve(strategy: str, seed: int) -> list[tuple[float, bool]]:
     strength, runs, truth, rng = world(seed)
     ask, found = chooser(strategy, seed), []
     for count in range(1, int(STEPS[-1]) + 1):
-        ask.tell(*answered(ask, strength, rng))
+        ask.tell(answered(ask, strength, rng))
         if count in STEPS:
             own = means(runs, np.array(list(ask.strengths().values())))
             found.append((kendalltau(own, truth).statistic, int(np.argmax(own)) == int(np.argmax(truth))))

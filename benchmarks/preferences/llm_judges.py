@@ -16,7 +16,7 @@ import polars as pl
 from benchmarks.history import Row, report
 
 import rankdev as rd
-from rankdev.judging.model_check import agreement_limits, scored
+from rankdev.judging.check import agreement_limits, scored
 from rankdev.statistics.prediction_powered import prediction_powered
 
 ITEMS, MEASURE, SPREAD = 5, "RDQ@5", 4.0

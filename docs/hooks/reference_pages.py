@@ -20,8 +20,8 @@ from mkdocs.structure.files import File, Files
 
 import rankdev
 from rankdev import results
-from rankdev.cli import GROUPS
-from rankdev.cli.app import FULL, cli
+from rankdev.cli import cli
+from rankdev.commands import GROUPS
 
 TITLES = {
     "data": "Data and files",
@@ -237,12 +237,21 @@ def _commands() -> str:
     return "\n\n".join(parts)
 
 
+def _whole_help(context: click.Context) -> str:
+    """Return the help of a command with the options that ``--help`` only names."""
+    command, formatter = context.command, context.make_formatter()
+    command.format_usage(context, formatter)
+    command.format_help_text(context, formatter)
+    (click.Group if isinstance(command, click.Group) else click.Command).format_options(command, context, formatter)
+    command.format_epilog(context, formatter)
+    return formatter.getvalue().rstrip("\n")
+
+
 def _helps(name: str, parent: click.Context) -> Iterator[str]:
     """Give the whole help of a command, and of the commands below it."""
     command = parent.command.get_command(parent, name)  # type: ignore[attr-defined]
     context = click.Context(command, info_name=name, parent=parent)
-    context.meta[FULL] = True
-    yield f"## {context.command_path}\n\n```\n{command.get_help(context)}\n```"
+    yield f"## {context.command_path}\n\n```\n{_whole_help(context)}\n```"
     if isinstance(command, click.Group):
         for child in command.list_commands(context):
             yield from _helps(child, context)

@@ -4,14 +4,9 @@ Public names are loaded on first use, so that importing the package costs next t
 :mod:`rankdev.results`, the paper's experiments in :mod:`rankdev.studies`.
 """
 
-from rankdev._common.lazy import name_later_steps, names_on_use
+from rankdev._common.lazy import names_on_use
 
 __version__ = "0.1.0"
-
-name_later_steps(
-    display="rankdev.display.dispatch",  # of a result that is printed or drawn
-    preferences="rankdev.preferences",  # of References.from_preferences
-)
 
 __getattr__, __dir__, __all__ = names_on_use(
     __name__,
@@ -30,7 +25,7 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.preferences.files": "read_preferences write_preferences",
         "rankdev.data.files": "read_references read_run write_references write_run",
         "rankdev.judging.collect": "collect",
-        "rankdev.judging.pool": "pool",
+        "rankdev.judging.items": "pool",
         "rankdev.learning.position_weights": "weights_from_clicks",
         "rankdev.measures.syntax": "parse",
         "rankdev.preferences.judgments": "Preferences",

@@ -22,7 +22,7 @@ from rankdev.evaluation.losses import losses as losses
 from rankdev.evaluation.scores import Scores as Scores
 from rankdev.html_report.page import report as report
 from rankdev.judging.collect import collect as collect
-from rankdev.judging.pool import pool as pool
+from rankdev.judging.items import pool as pool
 from rankdev.learning.position_weights import weights_from_clicks as weights_from_clicks
 from rankdev.measures.syntax import parse as parse
 from rankdev.preferences.files import read_preferences as read_preferences

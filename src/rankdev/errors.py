@@ -119,7 +119,7 @@ class MeasureError(UsageError):
     >>> import rankdev as rd
     >>> rd.parse("RPB@10")
     Traceback (most recent call last):
-    rankdev.errors.MeasureError: unknown measure 'RPB'; did you mean RBP? (see rankdev measures)
+    rankdev.errors.MeasureError: unknown measure 'RPB'; did you mean RBP@10? (see rankdev measures)
     """
 
 
@@ -232,8 +232,8 @@ def nearest(word: object, known: Iterable[str]) -> str | None:
 
     >>> nearest("RPB", ["RBP", "RDQ"]), nearest("BPM", ["RBP", "RDQ"]), nearest("Prec", ["P", "Precision"])
     ('RBP', None, 'Precision')
-    >>> nearest("set", ["Settings", "SET"])
-    'SET'
+    >>> nearest("set", ["Settings", "SET"]), nearest("evaluate", ["compare", "eval"])
+    ('SET', 'eval')
     """
     word = str(word)
     names: dict[str, str] = {}
@@ -241,7 +241,11 @@ def nearest(word: object, known: Iterable[str]) -> str | None:
         names.setdefault(name.lower(), name)
     begun = word.lower() if len(word) > 2 else " "
     slips = {name: _slips(word.lower()[:100], name[:100]) for name in names}
-    slips |= {name: min(slips[name], 1) for name in names if name.startswith(begun)}
+    slips |= {
+        name: min(slips[name], 1)
+        for name in names
+        if name.startswith(begun) or (len(name) > 3 and word.lower().startswith(name))
+    }
     found = min(slips, key=slips.__getitem__, default="")
     allowed = min(1 + len(word) // 4, len(word) - 1) if word else -1
     return names[found] if found and slips[found] <= allowed else None

@@ -7,8 +7,8 @@ from rankdev.evaluation.losses import Losses as Losses
 from rankdev.evaluation.scores import QueryDifferences as QueryDifferences
 from rankdev.evaluation.scores import Scores as Scores
 from rankdev.html_report.page import ReportPage as ReportPage
-from rankdev.judging.model_check import ModelCheck as ModelCheck
-from rankdev.judging.result import Collected as Collected
+from rankdev.judging.check import ModelCheck as ModelCheck
+from rankdev.judging.collect import Collected as Collected
 from rankdev.learning.position_weights import ClickWeights as ClickWeights
 from rankdev.preferences.annotators import JudgeAgreement as JudgeAgreement
 from rankdev.preferences.bias import PositionBias as PositionBias

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 import rankdev as rd
-from rankdev.judging.result import Collected
+from rankdev.judging.collect import Collected
 from tests.calibration.simulations import Finding
 
 Truth = dict[str, dict[str, float]]

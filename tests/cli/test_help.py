@@ -9,9 +9,9 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from rankdev.cli import COMMANDS as TABLE
-from rankdev.cli.app import FULL, RegisteredChoice, SharedOption, cli, topic_of, topics
-from rankdev.judging.collect import GOALS
+from rankdev.cli import RegisteredChoice, SharedOption, cli, topic_of, topics
+from rankdev.commands import COMMANDS as TABLE
+from rankdev.judging.strategies import GOALS
 
 TOPICS = topics()
 
@@ -38,14 +38,12 @@ ELSEWHERE = {
 }  # minutes, the network, other files or a server
 
 
-def help_of(name, *, full=False):
-    """What a command's --help, or --help-all, prints on a terminal of 80 columns."""
+def help_of(name):
+    """What a command's --help prints on a terminal of 80 columns."""
     context = None
     for part in ("rankdev", *name.split()):
         command = cli if context is None else context.command.get_command(context, part)
         context = click.Context(command, info_name=part, parent=context, terminal_width=78)  # click leaves two empty
-    if full:
-        context.meta[FULL] = True
     return context.get_help()
 
 
@@ -65,33 +63,14 @@ def test_help_fits_a_screen_and_ends_with_an_example_of_the_command(name):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_is_explained_or_named_with_its_topic(name):
-    short, full = help_of(name), help_of(name, full=True)
-    listed, _, also = short.partition("\n  Also: ")
-    also = " ".join(also.partition("\n\n")[0].split())
-    named = dict.fromkeys(TOPICS, "")
-    for part in also.removesuffix(". See rankdev help TOPIC.").split("; "):
-        if part:
-            options, topic = re.fullmatch(r"(.+) \((\w+)\)", part).groups()
-            named[topic] = options.split()
-    for option in (param for param in COMMANDS[name].params if isinstance(param, click.Option) and not param.hidden):
+    listed, _, also = help_of(name).partition("\n  Also: ")
+    parts = re.findall(r"((?:-[\w-]+ )+)\((\w+)\)", " ".join(also.split()))
+    named = {option: topic for options, topic in parts for option in options.split()}
+    for option in (param for param in COMMANDS[name].params if isinstance(param, click.Option)):
+        assert option.help, option.opts
+        assert named.get(option.opts[0]) == (topic_of(option.opts[0]) if isinstance(option, SharedOption) else None)
         row = re.compile(rf"^  {re.escape(', '.join(option.opts))}\b", re.MULTILINE)
-        assert row.search(full), option.opts
-        if isinstance(option, SharedOption):
-            assert [topic for topic in named if option.opts[0] in named[topic]] == [topic_of(option.opts[0])]
-            assert not row.search(listed), option.opts
-        else:
-            assert row.search(listed), option.opts
-            assert option.help, option.opts
-
-
-def test_options_of_the_same_name_are_shared_everywhere():
-    """But where -o is the command's own, which writes references, items or a page, or --columns: of a log."""
-    options = [(name, one) for name, command in COMMANDS.items() for one in command.params]
-    shared = {one.opts[0] for _, one in options if isinstance(one, SharedOption)}
-    own = [(name, one.opts[0]) for name, one in options if one.opts[0] in shared and not isinstance(one, SharedOption)]
-    judgments = {"weights", "refs preferences", "refs agreement"}
-    written = {"refs grades", "refs lists", "refs merge", "refs preferences", "pool", "report", "playground"}
-    assert set(own) == {(name, "--columns") for name in judgments} | {(name, "-o") for name in written}
+        assert bool(row.search(listed)) == (option.opts[0] not in named), option.opts
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -106,25 +85,16 @@ def test_a_topic_fits_a_screen_and_names_what_exists(topic, rankdev):
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", done.out)) <= known | {"--help"}
 
 
-def test_registered_names_are_listed_in_full_help_and_read(rankdev):
+def test_registered_names_are_those_that_are_read(rankdev):
     for name, command in COMMANDS.items():
         for param in command.params:
             if isinstance(param.type, RegisteredChoice):
                 default = param.get_default(click.Context(command), call=False)
                 assert not isinstance(default, str) or default in param.type.choices, (name, param.opts)
-                assert "|".join(param.type.choices) in help_of(name, full=True), (name, param.opts)
     (goal,) = (param for param in COMMANDS["judge"].params if param.name == "goal")
     assert tuple(goal.type.choices) == GOALS
-    done = rankdev("compare", "places.jsonl", "nearest.run", "--test", "z")
-    assert "'z' is not one of 't', 'randomization'" in done.err
-
-
-def test_help_all_is_an_option(rankdev):
-    done = rankdev("eval", "--help-all")
-    assert (done.status, done.err) == (0, "")
-    assert "--ties [trec_eval|descending|ascending|given|expected]" in done.out
-    assert "--help-all" in done.out
-    assert rankdev("refs", "--help-all").out.count("Usage:") == 6
+    done = rankdev("eval", "places.jsonl", "nearest.run", "--like", "z")
+    assert "'z' is not one of 'trec_eval-10'" in done.err
 
 
 def test_help_loads_nothing_that_computes():
@@ -179,7 +149,7 @@ def test_files_are_completed(words):
         (["refs"], "", ["agreement", "grades", "lists", "merge", "preferences"]),
         (["help"], "re", ["references", "refs", "report"]),
         (["compare"], "--te", ["--test"]),
-        (["compare"], "--help", ["--help", "--help-all"]),
+        (["compare"], "--help", ["--help"]),
         (["compare", "--test"], "", ["randomization", "t"]),
         (["eval", "--format"], "p", ["parquet"]),
         (["eval", "-m"], "RDQ@", ["RDQ@10"]),

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import rankdev as rd
-from rankdev.display.dispatch import report_of, text_of
 from rankdev.display.report import Report
+from rankdev.display.view import report_of, text_of
 from rankdev.measures.base import MeasureInfo
 
 

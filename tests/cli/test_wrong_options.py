@@ -4,8 +4,8 @@ import click
 import pytest
 from tests.common.examples import some
 
-from rankdev.cli import COMMANDS
-from rankdev.cli.app import cli
+from rankdev.cli import cli
+from rankdev.commands import COMMANDS
 
 SCORED = ["places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5"]
 QUICK = ["--subsamples", "2", "--permutations", "9"]

@@ -7,9 +7,6 @@ import numpy as np
 import pytest
 from tests.raising import raises
 
-from rankdev.display.agreement import plot_agreement, plot_sensitivity
-from rankdev.display.differences import plot_differences
-from rankdev.display.power import plot_power, plot_stability
 from rankdev.display.style import save
 from rankdev.errors import MissingExtraError, UsageError
 from rankdev.evaluation.explain import explain
@@ -58,7 +55,7 @@ def texts(axis):
 
 def test_power_curves_hold_the_medians(scores):
     found = power(scores, sizes=[5, 10], subsamples=6, permutations=39)
-    axis = plot_power(found).axes[0]
+    axis = found.plot().axes[0]
     drawn = {line.get_label(): line.get_ydata() for line in axis.lines}
     for m, name in enumerate(MEASURES):
         assert np.array_equal(drawn[name], np.median(found.power[m], axis=0))
@@ -66,39 +63,39 @@ def test_power_curves_hold_the_medians(scores):
 
 def test_stability_curves_hold_the_means(scores):
     found = stability(scores, sizes=[5, 10], subsamples=6)
-    drawn = {line.get_label(): line.get_ydata() for line in plot_stability(found).axes[0].lines}
+    drawn = {line.get_label(): line.get_ydata() for line in found.plot().axes[0].lines}
     assert np.array_equal(drawn["nDCG@10"], found.tau[2])
 
 
 def test_a_heatmap_shows_every_cell_and_frames_the_chosen(grid):
-    axis = plot_sensitivity(grid, chosen=[(1, 0.2)]).axes[0]
+    axis = grid.plot(chosen=[(1, 0.2)]).axes[0]
     assert texts(axis) == [f"{number:.3f}" for number in grid.power]
     (frame,) = axis.patches
     assert (frame.get_x() + 0.47, frame.get_y() + 0.47) == (1, 1)  # second column, second row
     with raises("not-a-cell", UsageError, cell=(3, 3)):
-        plot_sensitivity(grid, chosen=[(3, 3)])
+        grid.plot(chosen=[(3, 3)])
 
 
 def test_one_parameter_is_one_row_and_three_are_refused(grid):
     one = replace(grid, axes=("alpha",), cells=((1,), (2,)), power=np.array([0.25, 0.5]))
-    axis = plot_sensitivity(one, chosen=[(2,)]).axes[0]
+    axis = one.plot(chosen=[(2,)]).axes[0]
     assert texts(axis) == ["0.250", "0.500"]
     assert axis.patches[0].get_x() + 0.47 == 1
     with raises("many-axes", UsageError, axes=("alpha", "lam", "penalty")):
-        plot_sensitivity(replace(grid, axes=("alpha", "lam", "penalty")))
+        replace(grid, axes=("alpha", "lam", "penalty")).plot()
 
 
 def test_agreement_panels_for_each_data_set(scores):
     found = agreement({"x": scores, "y": scores.select(queries=slice(0, 9))})
-    axes = plot_agreement(found, rows=["RDQ@5"], columns=["nDCG@10"]).axes
+    axes = found.plot(rows=["RDQ@5"], columns=["nDCG@10"]).axes
     assert [axis.get_title() for axis in axes[:4]] == ["x: τ", "y: τ", "x: r", "y: r"]
-    assert texts(axes[1]) == [f"{found.tau[1, 0, 2]:.2f}"]
+    assert texts(axes[1]) == [f"{found.tau[1, 0, 2]:.3f}"]
     with raises("not-a-choice", UsageError, name="measure"):
-        plot_agreement(found, rows=["P@1"])
+        found.plot(rows=["P@1"])
 
 
 def test_differences_are_sorted_and_named(scores):
-    axis = plot_differences(scores, "a", "d", "RDQ@5").axes[0]
+    axis = scores.differences("a", "d").plot().axes[0]
     heights = [bar.get_width() for bar in axis.patches]
     apart = scores.values[0, :, 0] - scores.values[3, :, 0]
     assert heights == sorted(apart, reverse=True)
@@ -107,7 +104,7 @@ def test_differences_are_sorted_and_named(scores):
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_pictures_are_saved_and_reproducible(grid, tmp_path, ending):
-    one, other = (save(plot_sensitivity(grid), tmp_path / f"{i}.{ending}").read_bytes() for i in range(2))
+    one, other = (save(grid.plot(), tmp_path / f"{i}.{ending}").read_bytes() for i in range(2))
     assert one == other
     assert len(one) > 1000
 
@@ -115,7 +112,7 @@ def test_pictures_are_saved_and_reproducible(grid, tmp_path, ending):
 def test_without_matplotlib_the_extra_is_named(grid, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with raises("missing-extra", MissingExtraError, extra="plot"):
-        plot_sensitivity(grid)
+        grid.plot()
 
 
 @pytest.fixture(scope="module")
@@ -167,16 +164,16 @@ def test_pairs_are_filled_where_they_are_told_apart():
     for dot, row in zip(dots, found.to_polars().iter_rows(named=True), strict=True):
         assert dot.get_xdata()[0] == pytest.approx(row["difference"])
         assert (dot.get_markerfacecolor() == "white") == (row["verdict"] not in ("better", "worse"))
-    assert drawn.get_suptitle() == "2 of 3 differences significant in RDQ@5"
+    assert drawn.get_suptitle() == "a leads in RDQ@5. b cannot be told from it; both are better than c."
 
 
 def test_bands_are_the_intervals(scores):
     found = power(scores.select(systems=scores.systems[:2]), sizes=[6, 10], subsamples=10, permutations=99)
-    bands = plot_power(found).axes[0].collections
+    bands = found.plot().axes[0].collections
     assert len(bands) == len(found.measures)
     top = np.max([band.get_paths()[0].vertices[:, 1].max() for band in bands])
     assert top == pytest.approx(found.limits[1].max())
     many = power(scores, sizes=[6, 10], subsamples=10, permutations=99)
-    assert not plot_power(many).axes[0].collections  # no interval of a median over pairs
+    assert not many.plot().axes[0].collections  # no interval of a median over pairs
     texts = [text.get_text() for text in agreement(scores, resamples=20).plot().axes[0].texts]
     assert all("[" in text for text in texts)

@@ -10,15 +10,15 @@ import polars as pl
 import pytest
 
 import rankdev as rd
-from rankdev.display.dispatch import report_of
 from rankdev.display.encodings import choose_format
+from rankdev.display.view import report_of
 from rankdev.measures.base import MeasureInfo
 from tests.raising import kinds, raises
 
 SCRIPT = """
 import pickle, rankdev as rd
 from dataclasses import dataclass
-from rankdev.display.dispatch import report_of
+from rankdev.display.view import report_of
 from rankdev.display.encodings import choose_format
 from rankdev.measures import Measure
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import rankdev as rd
-from rankdev.cli.app import cli
+from rankdev.cli import cli
 
 DATA = """
 REFERENCES = {f"q{i}": ["a", "b", "c"] for i in range(40)}

@@ -6,9 +6,9 @@ import os
 import numpy as np
 
 from rankdev.judging.items import read_items
-from rankdev.judging.model_check import CheckStrategy
-from rankdev.judging.sessions import Session
+from rankdev.judging.session import Session
 from rankdev.judging.store import Store
+from rankdev.judging.strategies import CheckStrategy
 from tests.judging.chat_server import Chat, chatting
 
 QUERIES, ITEMS = 40, 4
@@ -53,7 +53,6 @@ class World:
             won = sorted((first, second))[int(rng.random() > 1 / (1 + np.exp(b - a)))]
             reply = {"query": question["query"]["id"], "first": first, "second": second, "comment": ""}
             session.answer(name, f"{name} {count}", reply | {"outcome": "first" if won == first else "second"})
-        session.close()
         store.close()
 
     def end(self):

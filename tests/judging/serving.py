@@ -7,14 +7,12 @@ from itertools import combinations
 from threading import Thread
 from uuid import uuid4
 
-from rankdev.judging._strategies import OrderStrategy
 from rankdev.judging.items import read_items
 from rankdev.judging.links import Tokens
-from rankdev.judging.model_check import CheckStrategy
-from rankdev.judging.progress import Rule
 from rankdev.judging.server import JudgeServer
-from rankdev.judging.sessions import Session
-from rankdev.judging.store import Store, StoredAnswer
+from rankdev.judging.session import Session
+from rankdev.judging.store import Answer, Store
+from rankdev.judging.strategies import CheckStrategy, OrderStrategy, Rule
 
 ROWS = [
     {
@@ -65,7 +63,7 @@ def serving(
     store = Store(folder / database)
     if quick:  # all pairs of a query, in turn: nothing has to be fitted
         pairs = [(query, *pair) for query, listed in items.pool.items.items() for pair in combinations(listed, 2)]
-        strategy = CheckStrategy(items.pool, "m", [StoredAnswer(*pair, "tie", "m") for pair in pairs], repeats=repeats)
+        strategy = CheckStrategy(items.pool, "m", [Answer(*pair, "tie", "m") for pair in pairs], repeats=repeats)
     else:
         strategy = OrderStrategy(items.pool, Rule(), repeats=repeats, seed=0)
     session = Session(items, store, strategy, least=least, gold=gold)
@@ -85,21 +83,20 @@ def served(session, host="127.0.0.1", port=0, **options):
         server.shutdown()
         thread.join()
         server.server_close()
-        session.close()
         session.store.close()
 
 
 class Client:
     """Calls the server as the page does."""
 
-    def __init__(self, server, judge="ann", token=None):
-        self.server, self.judge = server, judge
+    def __init__(self, server, judge="ann", token=None, browser=None):
+        self.server, self.judge, self.browser = server, judge, browser or f"browser of {judge}"
         self.token = token or server.tokens.judge
         self.connection = http.client.HTTPConnection(*server.server_address[:2], timeout=30)
 
     def post(self, path, headers=None, body=None, **asked):
         sent = {"Content-Type": "application/json", "Authorization": f"Bearer {self.token}", **(headers or {})}
-        content = json.dumps({"judge": self.judge, **asked}) if body is None else body
+        content = json.dumps({"judge": self.judge, "browser": self.browser, **asked}) if body is None else body
         self.connection.request("POST", f"/api/{path}", content, sent)
         response = self.connection.getresponse()
         content = response.read()

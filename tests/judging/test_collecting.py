@@ -1,15 +1,15 @@
 """The loop asks few questions, keeps every answer, and stops by rule."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import rankdev as rd
 from rankdev import judging
-from rankdev.judging._strategies import OrderStrategy
 from rankdev.judging.items import Pool
-from rankdev.judging.progress import Rule
+from rankdev.judging.strategies import OrderStrategy, Rule
 from tests.raising import noted, raises
 
 LETTERS = list("hcafbgde")
@@ -175,10 +175,10 @@ def test_an_answer_taken_back_leaves_the_next_question_as_it_was(seed):
     strategies = [OrderStrategy(Pool.of(items), Rule(), repeats=2, seed=0) for _ in range(2)]
     for strategy in strategies:
         for answer in found.answers:
-            strategy.tell(answer.query, answer.winner, answer.loser)
-    last = found.answers[-1]
+            strategy.tell(answer)
+    last = replace(found.answers[-1], outcome="tie")
     strategies[1].unsettled()
-    strategies[1].tell(last.query, last.loser, last.winner)
+    strategies[1].tell(last)
     strategies[1].unsettled()
-    strategies[1].tell(last.query, last.loser, last.winner, times=-1)
+    strategies[1].tell(last, -1)
     assert strategies[0].ask() == strategies[1].ask()

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import rankdev as rd
-from rankdev.cli.app import cli
+from rankdev.cli import cli
 from rankdev.judging.items import Pool
 from rankdev.judging.quality import read_gold
 from tests.judging.serving import Client, serving, written
@@ -19,7 +19,7 @@ GOLD = {(f"q{q}", "d0", f"d{k}"): "d0" for q in range(6) for k in (5, 6)}
 @pytest.fixture
 def random_draws(monkeypatch):
     """Questions that are the same at every run."""
-    monkeypatch.setattr("rankdev.judging._questions.random.SystemRandom", lambda: random.Random(3))
+    monkeypatch.setattr("rankdev.judging.session.random.SystemRandom", lambda: random.Random(3))
 
 
 def said(question):
@@ -56,9 +56,7 @@ def test_gold_pairs_are_mixed_in_and_are_no_judgments(random_draws, tmp_path):
         judged = rd.read_preferences(tmp_path / "judgments.sqlite")
         assert len(judged) == found.count("")
         noted(judged.remarks, "gold-left-out", count=found.count("gold"))
-        with server.session.questions._fitting:
-            server.session.questions._learn()
-        total = sum(state.count for state in server.session.questions.strategy._queries.values())
+        total = sum(state.count for state in server.session.strategy.queries.values())
         assert total == found.count("")
 
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 import rankdev as rd
-from rankdev.cli.app import cli
+from rankdev.cli import cli
 from rankdev.data.database import read_given_grades
 from rankdev.data.files import read_grades
 from rankdev.errors import DataError, UsageError
@@ -70,7 +70,7 @@ def test_every_item_is_asked_once_query_by_query(tmp_path):
             seen.add((queries[-1], asked["side"]["item"]))
             status, reply = grade(ann, asked, 2)
             assert (status, reply["saved"]) == (200, True)
-            assert reply["progress"]["left"] == 7 - len(seen) == reply["progress"]["yours"]
+            assert reply["progress"]["left"] == 7 - len(seen)
         assert len(seen) == 7
         assert queries == sorted(queries) or queries == sorted(queries, reverse=True)
         assert server.session.store.answers().is_empty()
@@ -158,7 +158,7 @@ def test_grades_resume_and_another_scale_is_refused(tmp_path):
             grade(ann, ask(ann), value)
     with grading(tmp_path) as server:
         progress = Client(server).post("next-grade")[1]["progress"]
-        assert (progress["mine"], progress["graded"], progress["left"], progress["yours"]) == (3, 2, 5, 4)
+        assert (progress["mine"], progress["all"], progress["left"]) == (3, 3, 5)
         items, store = server.session.items, server.session.store
         with raises("other-scale", DataError, grade=3):
             Grading(items, store, Scale.parse("no,yes"))

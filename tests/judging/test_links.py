@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 import rankdev as rd
-from rankdev.cli.app import cli
-from rankdev.judging.store import Store, StoredAnswer
+from rankdev.cli import cli
+from rankdev.judging.store import Answer, Store
 from tests.judging.serving import Client, serving, written
 
 
@@ -51,6 +51,33 @@ def test_nobody_else_can_use_the_name(name, server, owner):
             assert (status, reply["kind"]) == (403, "own-link")
     assert workers(server) == ["ann"]
     assert Client(server, "anna").post("next")[0] == 200
+
+
+PATHS = ("next", "answer", "undo", "leave", "history", "change")
+
+
+def test_a_name_of_the_common_link_belongs_to_the_browser_that_answered_under_it(tmp_path):
+    with serving(tmp_path) as server:
+        ann = Client(server)
+        looking = Client(server, browser="other")
+        assert looking.post("next")[0] == 200  # nobody has answered yet
+        ann.answer(ann.next())
+    with serving(tmp_path) as server:  # for good
+        for name in ("ann", "Ann"):
+            stranger = Client(server, name, browser="other")
+            for path in PATHS:
+                status, reply = stranger.post(path, request="r")
+                assert (status, reply["kind"]) == (403, "other-browser")
+        ann = Client(server)
+        assert len(ann.post("history")[1]["history"]) == 1
+        assert ann.post("next", browser="")[0] == 400
+        assert Client(server, token=server.tokens.owner, browser="other").post("next")[0] == 200
+        mine = linked(server, Client(server, "eve", server.tokens.owner), "ann")  # for another browser
+        assert len(mine.post("history")[1]["history"]) == 1
+    (tmp_path / "judgments.sqlite-judging").unlink()  # new links: nobody knows whose names these were
+    with serving(tmp_path) as server:
+        assert Client(server).post("history")[1]["kind"] == "other-browser"
+        assert Client(server, "bob").post("next")[0] == 200
 
 
 def test_a_revoked_link_ends_at_once_and_answers_stay(server, owner):
@@ -104,13 +131,13 @@ def test_links_survive_a_restart(tmp_path):
         ({"revoke": "bob"}, "no-link"),
         ({"make": ""}, "bad-name"),
         ({"make": "a\u202eb"}, "bad-name"),
-        ({"make": "Ann"}, "like-name"),
+        ({"make": "Ann"}, "own-link"),
     ],
 )
 def test_wrong_links_are_named(asked, kind, server, owner):
     linked(server, owner, "ann")
     status, reply = owner.post("links", **asked)
-    assert (status, reply["kind"]) == (400, kind)
+    assert (status, reply["kind"]) == (403 if kind == "own-link" else 400, kind)
     assert set(server.tokens.personal) == {"ann"}
 
 
@@ -154,7 +181,7 @@ def test_the_command_makes_links(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("names", "kind"), [("ann,ann", "given-twice"), ("ann,,bob", "bad-value"), ("ann,ANN", "like-name")]
+    ("names", "kind"), [("ann,ann", "given-twice"), ("ann,,bob", "bad-value"), ("ann,ANN", "own-link")]
 )
 def test_wrong_names_are_refused(names, kind, tmp_path, monkeypatch):
     result = started(tmp_path, monkeypatch, "--judges", names)
@@ -165,7 +192,7 @@ def test_wrong_names_are_refused(names, kind, tmp_path, monkeypatch):
 
 def test_nobody_answers_under_the_name_of_a_model(tmp_path, monkeypatch):
     with serving(tmp_path, database="j.sqlite") as server:
-        server.session.store.add("m", StoredAnswer("q1", "d1", "d2", "first", "small-1", program=1))
+        server.session.store.add("m", Answer("q1", "d1", "d2", "first", "small-1", program=1))
     with serving(tmp_path, database="j.sqlite") as server:
         for name in ("small-1", "Small-1"):
             owner = Client(server, "eve", server.tokens.owner)

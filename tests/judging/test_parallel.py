@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from itertools import count
 from threading import Lock
 
 import polars as pl
@@ -14,8 +13,7 @@ import pytest
 
 import rankdev as rd
 from rankdev.data.database import read_answers
-from rankdev.judging import BudgetSpentError, ChatJudge, JudgeError, NoAnswerError
-from rankdev.judging._asking import Reply
+from rankdev.judging import ChatJudge, JudgeError, NoAnswerError
 from rankdev.judging.store import Store, StoreError
 from tests.judging.chat_server import Chat, chatting
 from tests.raising import noted, raises
@@ -101,18 +99,6 @@ def test_a_judge_that_never_answers_is_given_up():
     assert len(asked) == 10
 
 
-def test_a_judge_that_may_answer_no_more_ends_the_loop():
-    def judge(query, a, b):
-        asked.append(a)
-        if len(asked) > 5:
-            raise BudgetSpentError("5 tokens are used")
-        return min(a, b)
-
-    asked = []
-    found = rd.collect(judge, ITEMS, parallel=4)
-    assert (found.asked, found.stopped) == (5, "5 tokens are used")
-
-
 def test_a_disk_that_is_full_is_named_and_the_rest_is_kept(tmp_path, monkeypatch):
     def full(*_):
         if len(written) == 5:
@@ -126,44 +112,6 @@ def test_a_disk_that_is_full_is_named_and_the_rest_is_kept(tmp_path, monkeypatch
         rd.collect(alphabetical, ITEMS, parallel=3, file=tmp_path / "answers.sqlite")
     assert caught.value.fields["why"].kind == "not-saved"
     assert caught.value.collected.asked == 5
-
-
-def test_comments_are_kept_and_read_again(tmp_path):
-    class Commenting:
-        def __call__(self, query, a, b):
-            raise AssertionError
-
-        def reply(self, query, a, b):
-            return Reply(min(a, b), "sure" if a < b else "")
-
-    path = tmp_path / "answers.sqlite"
-    found = [rd.collect(Commenting(), ITEMS, budget=n, file=path) for n in (6, 6)][1]
-    assert {answer.comment for answer in found.answers} == {"sure", ""}
-    assert len(rd.read_preferences(path)) == 6
-
-
-@pytest.fixture
-def interruptible():
-    """Let SIGINT interrupt, also where a shell has started the tests in the background, which ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@posix
-@pytest.mark.usefixtures("interruptible")
-def test_an_interruption_waits_for_what_was_asked(tmp_path):
-    number = count(1)  # of one thread each, whatever the others do meanwhile
-
-    def judge(query, a, b):
-        if next(number) == 6:
-            os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.05)
-        return min(a, b)
-
-    with pytest.raises(KeyboardInterrupt) as caught:
-        rd.collect(judge, ITEMS, parallel=4, file=tmp_path / "answers.sqlite")
-    assert caught.value.collected.asked == len(rd.read_preferences(tmp_path / "answers.sqlite")) == 8
 
 
 def test_judges_share_a_database_and_each_goes_on_from_its_own(tmp_path):

@@ -14,8 +14,8 @@ from scipy.special import betaln
 
 from rankdev.data.database import COLUMNS
 from rankdev.errors import DataError
-from rankdev.judging.quality import ALPHA, CHECKS, judge_quality, limits, told
-from rankdev.judging.store import StoredAnswer
+from rankdev.judging.quality import ALPHA, CHECKS, judge_quality, limits, noticed
+from rankdev.judging.store import Answer
 from rankdev.messages import SENTENCES
 from tests.common.examples import examples
 from tests.judging.serving import Client, serving
@@ -62,9 +62,7 @@ def plain(answers, gold):
 
 
 ANSWERS = st.builds(
-    lambda query, items, outcome, worker, kind, seconds: StoredAnswer(
-        query, *items, outcome, worker, "", "", seconds, kind
-    ),
+    lambda query, items, outcome, worker, kind, seconds: Answer(query, *items, outcome, worker, "", "", seconds, kind),
     st.sampled_from("qr"),
     st.sampled_from(list(itertools.permutations("abc", 2))),
     st.sampled_from(["first", "second", "tie", "skip"]),
@@ -78,7 +76,7 @@ ANSWERS = st.builds(
 @given(st.lists(ANSWERS, max_size=40))
 def test_it_is_what_a_plain_computation_gives(answers):
     gold = {("q", "a", "b"): "a", ("q", "b", "c"): None, ("r", "a", "c"): "c"}
-    table = judge_quality(frame(answers), gold).judges
+    table = judge_quality(frame(answers), gold)[0]
     slow = plain(answers, gold)
     assert table["judge"].to_list() == sorted({a.worker for a in answers})
     for row in table.iter_rows(named=True):
@@ -118,7 +116,7 @@ def simulated(rng, name, answers, act):
             kind = "gold"
         first, second = (b, a) if rng.random() < 0.5 else (a, b)
         outcome, seconds = act(rng, first, second)
-        given.append(StoredAnswer(query, f"d{first:02}", f"d{second:02}", outcome, name, "", f"{k}", seconds, kind))
+        given.append(Answer(query, f"d{first:02}", f"d{second:02}", outcome, name, "", f"{k}", seconds, kind))
     return given
 
 
@@ -141,7 +139,7 @@ def test_careful_judges_are_left_in_peace_whenever_one_looks():
     for _ in range(8):
         judges = [simulated(rng, name, 120, careful) for name in ("ann", "bob", "cy")]
         looks = [judge_quality(frame([a for mine in judges for a in mine[:n]]), GOLD) for n in (8, 20, 50, 120)]
-        noted += any(row for look in looks for row in look.judges["notes"].to_list())
+        noted += any(row for look, _ in looks for row in look["notes"].to_list())
     assert noted <= 2
 
 
@@ -150,31 +148,30 @@ def test_careless_judges_are_noticed(what):
     rng = random.Random(7)
     answers = [a for name in ("ann", "bob") for a in simulated(rng, name, 500, careful)]
     answers += simulated(rng, "cy", 900, ACTS[what])
-    found = judge_quality(frame(answers), GOLD)
-    rows = {row["judge"]: row for row in found.judges.iter_rows(named=True)}
+    found, remarks = judge_quality(frame(answers), GOLD)
+    rows = {row["judge"]: row for row in found.iter_rows(named=True)}
     assert SENTENCES[what] in rows["cy"]["notes"]
-    assert told(rows["ann"]) == told(rows["bob"]) == "nothing noticed"
-    assert kinds(found.remarks) == ["notes-of-judges"]
+    assert noticed(rows["ann"]) == noticed(rows["bob"]) == "nothing noticed"
+    assert kinds(remarks) == ["notes-of-judges"]
 
 
 def test_little_evidence_accuses_nobody():
     rng = random.Random(1)
-    found = judge_quality(frame(simulated(rng, "cy", 6, ACTS["left-judge"])), {})
-    (row,) = found.judges.iter_rows(named=True)
-    assert told(row) == "too few answers to tell (6 answers)"
-    assert found.summary["krippendorff"] is None
-    assert kinds(found.remarks) == ["random-unseen"]
-    assert judge_quality(frame([]), {}).remarks == ()
+    found, remarks = judge_quality(frame(simulated(rng, "cy", 6, ACTS["left-judge"])), {})
+    (row,) = found.iter_rows(named=True)
+    assert noticed(row) == "too few answers to tell (6 answers)"
+    assert kinds(remarks) == ["random-unseen"]
+    assert judge_quality(frame([]), {})[1] == ()
 
 
 @pytest.fixture
 def served(tmp_path, monkeypatch):
     """Two judges, one pair skipped, an answer changed, one taken back, and a name that a spreadsheet would run."""
-    monkeypatch.setattr("rankdev.judging._questions.GOLD_SHARE", 0)
+    monkeypatch.setattr("rankdev.judging.session.GOLD_SHARE", 0)
     gold = {("q1", "d1", "d2"): "d1"}
     with serving(tmp_path, repeats=2, gold=gold) as server:
         store = server.session.store
-        store.add("g", StoredAnswer("q1", "d2", "d1", "second", "=cmd()", seconds=2.5, kind="gold"))
+        store.add("g", Answer("q1", "d2", "d1", "second", "=cmd()", seconds=2.5, kind="gold"))
         for name in ("=cmd()", "bob"):
             client = Client(server, name)
             for outcome in ("first", "tie", "skip"):
@@ -213,7 +210,7 @@ def test_all_answers_are_exported(served, tmp_path):
     assert len([json.loads(line) for line in exported(served, form=".jsonl").decode().splitlines()]) == 4
 
 
-@pytest.mark.parametrize(("what", "marked"), [("judgments", 2), ("answers", 6), ("judges", 1)])
+@pytest.mark.parametrize(("what", "marked"), [("judgments", 2), ("answers", 6)])
 def test_exports_for_spreadsheets_run_nothing(what, marked, served):
     for form, mark in ((".csv", ","), (".tsv", "\t")):
         plain_text, safe = (exported(served, form=form, what=what, safe=s).decode() for s in (False, True))
@@ -230,7 +227,7 @@ def test_exports_for_spreadsheets_run_nothing(what, marked, served):
         ({"form": ".xlsx"}, "not-a-choice"),
         ({"form": ".csv", "what": "secrets"}, "not-a-choice"),
         ({"form": ".parquet", "safe": True}, "not-needed"),
-        ({"form": ".txt", "what": "answers"}, "not-needed"),
+        ({"form": ".txt"}, "not-a-choice"),
     ],
 )
 def test_wrong_exports_are_named(asked, kind, served):
@@ -240,11 +237,10 @@ def test_wrong_exports_are_named(asked, kind, served):
 
 def test_the_owner_sees_what_answers_say(served):
     reply = owner(served).post("overview")[1]
-    rows = {row["judge"]: row for row in reply["quality"]["judges"]}
+    rows = {row["judge"]: row for row in reply["judges"]}
     assert (rows["=cmd()"]["answers"], rows["=cmd()"]["skips"], rows["=cmd()"]["gold"]) == (4, 1, 1.0)
-    assert rows["bob"]["told"] == "too few answers to tell (3 answers)"
+    assert rows["bob"]["noticed"] == "too few answers to tell (3 answers)"
     assert rows["bob"]["gold"] is None
-    assert sum(row["answers"] for row in reply["quality"]["queries"]) == 7
     assert reply["models"] == {}
     for path in ("overview", "export", "links"):
         assert Client(served, "bob").post(path, form=".csv", what="answers")[0] == 403
@@ -259,7 +255,7 @@ def test_results_leave_out_what_the_items_no_longer_have(tmp_path):
         reply = owner(server).post("overview", query="q1")[1]
         assert reply["left_out"] == 8
         assert {entry["item"] for tier in reply["tiers"] for entry in tier} <= {"d1", "d2"}
-        assert [row["answers"] for row in reply["quality"]["judges"]] == [1]
+        assert [row["answers"] for row in reply["judges"]] == [1]
         rows = [json.loads(line) for line in exported(server, form=".jsonl", what="answers").decode().splitlines()]
         assert [row["in_items"] for row in rows].count(True) == 1
         assert len(rows) == 9
@@ -270,11 +266,11 @@ def test_a_model_is_checked_on_the_owners_page(tmp_path):
     with serving(tmp_path, rows) as server:
         store = server.session.store
         for k in range(12):
-            store.add(f"m{k}", StoredAnswer(f"q{k}", "a", "b", "first", "small", program=1))
+            store.add(f"m{k}", Answer(f"q{k}", "a", "b", "first", "small", program=1))
         told = owner(server).post("overview")[1]["models"]["small"]
         assert told == [str(DataError("no-shared-pair", model="small"))]
         for k in range(12):
-            store.add(f"p{k}", StoredAnswer(f"q{k}", "b", "a", "second", "ann"))
+            store.add(f"p{k}", Answer(f"q{k}", "b", "a", "second", "ann"))
         reply = owner(server).post("overview")[1]
         assert reply["models"]["small"][0].startswith("small agrees with people on 100% of 12 answers about 12 queries")
-        assert [row["judge"] for row in reply["quality"]["judges"]] == ["ann"]
+        assert [row["judge"] for row in reply["judges"]] == ["ann"]

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from rankdev.data.database import read_answers
-from rankdev.judging.store import Store, StoredAnswer, StoreError
+from rankdev.judging.store import Answer, Store, StoreError
 from tests.raising import raises
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be moved")
@@ -23,7 +23,7 @@ def store(tmp_path):
 
 
 def add(store, request, outcome="first"):
-    return store.add(request, StoredAnswer("q", "a", "b", outcome, "ann"))
+    return store.add(request, Answer("q", "a", "b", outcome, "ann"))
 
 
 def kept(path):

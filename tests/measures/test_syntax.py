@@ -82,9 +82,9 @@ def test_paper_stands_for_thirteen_configurations():
 @pytest.mark.parametrize(
     ("text", "kind", "fields"),
     [
-        ("RPB@5", "unknown-measure", {"name": "RPB", "near": "RBP"}),
-        ("Ndcg@5", "unknown-measure", {"near": "nDCG"}),
-        ("recal@5", "unknown-measure", {"near": "Recall"}),
+        ("RPB@5", "unknown-measure", {"name": "RPB", "near": "RBP@5"}),
+        ("Ndcg@5", "unknown-measure", {"near": "nDCG@5"}),
+        ("recal@5", "unknown-measure", {"near": "Recall@5"}),
         ("BPM@5", "unknown-measure", {"near": None}),
         ("Bpref@5", "no-cutoff", {"measure": "Bpref"}),
         ("IPrec", "needs-cutoff", {"what": "recall"}),

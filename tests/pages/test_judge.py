@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -36,7 +37,7 @@ def begin(page, server, token, name):
 
 
 def shown(page):
-    return tuple(page.text_content(f"#{side} h2") for side in ("first", "second"))
+    return tuple(page.text_content(f"#{side} > :first-child") for side in ("first", "second"))
 
 
 def said(server):
@@ -61,10 +62,7 @@ def test_keys_answer_and_the_page_says_saved(opened, server):
         titles = {(row["query"], row["item"]): row.get("title", row["item"]) for row in ROWS}
         assert (titles[query, first], titles[query, second]) == before
         assert (kept, worker, len(said(server))) == (outcome, "ann", count)
-        answers = "1 answer" if count == 1 else f"{count} answers"
-        assert opened.text_content("#progress").startswith(
-            f"{answers} by you ({count} since you opened this page), {count} in total. "
-        )
+        assert re.fullmatch(rf"{count} of (about )?\d+ done", opened.text_content("#progress"))
 
 
 def test_undo_asks_again(opened, server):
@@ -147,8 +145,8 @@ def test_reading_is_not_answering(page, tmp_path):
         page.click("#first .text")
         for key in ("ArrowDown", "ArrowDown", "ArrowUp", "PageDown", "Shift+ArrowRight", "ArrowDown"):
             page.keyboard.press(key)
-        page.wait_for_function("() => document.querySelector('#first .text').scrollTop > 0")
-        page.dblclick("#second .text", position={"x": 20, "y": 10})  # selects a word
+        page.wait_for_function("() => scrollY > 0")
+        page.dblclick("#second .text", position={"x": 20, "y": 200})  # selects a word
         assert page.evaluate("String(getSelection())").strip()
         page.click("#second h2")
         page.keyboard.press("ArrowDown")
@@ -281,6 +279,35 @@ def test_the_end_is_shown(opened, server):
     assert len(said(server)) == 9
 
 
+def test_the_owner_needs_no_name_to_see_results(page, server):
+    page.goto(server.link(server.tokens.owner))
+    page.click("text=Results")
+    page.wait_for_selector("#found li >> text=no judgments yet")
+    page.click("[data-mode=pairs]")
+    page.fill("#name", "eve")
+    page.press("#name", "Enter")
+    page.wait_for_selector("#pairs:not([hidden])")
+    page.goto("about:blank")
+    page.goto(server.link(server.tokens.judge))
+    page.wait_for_selector("#who:not([hidden])")
+    assert page.locator("[data-mode=owner]").is_hidden()
+    assert page.troubles == []
+
+
+def test_a_name_of_somebody_else_is_refused(browser, page, server):
+    begin(page, server, server.tokens.judge, "ann")
+    press(page, "ArrowLeft")
+    context = browser.new_context()
+    other = context.new_page()
+    other.goto(server.link(server.tokens.judge))
+    other.fill("#name", "Ann")
+    other.press("#name", "Enter")
+    other.wait_for_function("() => document.getElementById('problem').textContent.includes('another browser')")
+    assert other.locator("#who").is_visible()
+    assert other.locator("#history").is_hidden()
+    context.close()
+
+
 def test_the_owner_sees_tiers_and_exports(page, server, tmp_path):
     begin(page, server, server.tokens.owner, "eve")
     for _ in range(6):
@@ -313,8 +340,6 @@ def test_nothing_serious_stands_between_a_person_and_the_page(seen, server):
 
 def test_a_wrong_link_is_reported(page, server):
     page.goto(server.link("wrong"))
-    page.fill("#name", "ann")
-    page.press("#name", "Enter")
     page.wait_for_function("() => document.getElementById('problem').textContent.includes('link')")
 
 

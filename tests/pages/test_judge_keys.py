@@ -66,7 +66,7 @@ def test_new_questions_are_announced_and_focus_is_never_lost(page, tmp_path):
         assert page.evaluate("document.activeElement.id") == "title"
         seen = set()
         for _ in range(9):
-            first, second = (page.text_content(f"#{side} h2") for side in ("first", "second"))
+            first, second = (page.text_content(f"#{side} > :first-child") for side in ("first", "second"))
             query = page.text_content("#query strong")
             assert page.text_content("#live") == f"Query: {query}. Left: {first}. Right: {second}."
             seen.add(page.text_content("#live"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankdev.judging.store import StoredAnswer
+from rankdev.judging.store import Answer
 from tests.judging.serving import serving
 from tests.pages.test_judge import begin, press, said
 
@@ -82,7 +82,6 @@ def test_an_earlier_answer_is_changed(seen, server):
     page.wait_for_function("() => document.getElementById('saved').textContent === 'changed'")
     assert [row[3:] for row in said(server)] == [("first", "ann", ""), ("tie", "ann", "on second thoughts")]
     page.wait_for_function("() => document.querySelector('#past select').value === 'tie'")
-    assert page.evaluate("byId('saved').getBoundingClientRect().bottom < byId('past').getBoundingClientRect().top")
     page.focus("[data-outcome=skip]")
     page.keyboard.press("u")
     page.wait_for_function("() => document.getElementById('saved').textContent === 'undone'")
@@ -100,7 +99,7 @@ def test_the_owner_sees_what_answers_say_about_judges(judges, browser, seen, tmp
         server.change(lambda tokens: tokens.with_links(names))
         for k in range(30):
             about = (f"q{k % 4}", f"d{k % 7}", "d7")
-            server.session.store.add(f"s{k}", StoredAnswer(*about, "first", "always left", seconds=0.6))
+            server.session.store.add(f"s{k}", Answer(*about, "first", "always left", seconds=0.6))
         tabs = []
         for name in names:
             tab = browser.new_context().new_page()
@@ -120,9 +119,6 @@ def test_the_owner_sees_what_answers_say_about_judges(judges, browser, seen, tmp
         assert "took less than 1 second" in noticed["always left"]
         assert noticed["ann"] == "too few answers to tell (3 answers)"
         assert [row[2:4] for row in rows if row[0] == "ann"] == [["3", "1"]]
-        assert owner.text_content("#agreement").count("too few to tell") == 1
-        owner.click("summary >> text=Queries")
-        owner.wait_for_selector("#queries tbody tr")
         assert found() == []
         owner.select_option("#what", "answers")
         owner.check("#safe")

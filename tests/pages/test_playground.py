@@ -228,7 +228,7 @@ def test_own_weights_are_checked(opened):
 def test_the_command_writes_the_page(tmp_path):
     from click.testing import CliRunner
 
-    from rankdev.cli.app import cli
+    from rankdev.cli import cli
 
     path = tmp_path / "page.html"
     assert CliRunner().invoke(cli, ["playground", "-o", str(path)]).exit_code == 0

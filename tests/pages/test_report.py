@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import rankdev as rd
-from rankdev.cli.app import cli
+from rankdev.cli import cli
 from rankdev.html_report._html import packed
 from tests.raising import raises
 

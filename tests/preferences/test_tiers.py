@@ -166,11 +166,12 @@ def test_tastes_of_workers_are_no_order():
     assert one <= 15
 
 
-def test_sparse_and_dense_factors_agree(monkeypatch):
+@pytest.mark.parametrize("limit", ["DIRECT_UP_TO", "DENSE_UP_TO"])
+def test_large_queries_are_computed_alike(limit, monkeypatch):
     rows = [(*row, f"w{k % 3}") for k, row in enumerate(every_pair(np.linspace(1, -1, 8), 2, np.random.default_rng(2)))]
     (dense,) = orders(strengths(Preferences.from_rows(rows)))
     better, flips = dense.better, dense.coin_flips
-    monkeypatch.setattr(order, "DENSE_UP_TO", 0)
+    monkeypatch.setattr(order, limit, 1)
     (sparse,) = orders(strengths(Preferences.from_rows(rows)))
     assert sparse.better == pytest.approx(better, abs=1e-8)
     assert sparse.coin_flips == pytest.approx(flips, abs=1e-8)

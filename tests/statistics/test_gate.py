@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import rankdev as rd
-from rankdev.display.dispatch import report_of
 from rankdev.display.encodings import FORMATS
-from rankdev.display.gate import junit_of
+from rankdev.display.special import junit_of
+from rankdev.display.view import report_of
 from rankdev.errors import UsageError
 from rankdev.measures.base import MeasureInfo
 from tests.raising import noted, raises, warns

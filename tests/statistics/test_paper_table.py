@@ -5,9 +5,9 @@ import pytest
 from click.testing import CliRunner
 
 import rankdev as rd
-from rankdev.cli.app import cli
-from rankdev.display.dispatch import report_of
+from rankdev.cli import cli
 from rankdev.display.encodings import FORMATS
+from rankdev.display.view import report_of
 from rankdev.errors import UsageError
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.design import Design

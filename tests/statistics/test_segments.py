@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import rankdev as rd
-from rankdev.display.dispatch import report_of
+from rankdev.display.view import report_of
 from rankdev.errors import DataError, UsageError
 from rankdev.statistics.inputs import named_segments
 from rankdev.statistics.paired import holm

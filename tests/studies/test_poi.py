@@ -5,7 +5,7 @@ from click.testing import CliRunner
 from tests.raising import raises
 
 import rankdev as rd
-from rankdev.cli.app import cli
+from rankdev.cli import cli
 from rankdev.measures import parse_all
 from rankdev.studies import poi
 from rankdev.studies.poi import Protocol, poi_report, published, run_poi, save_poi_figures

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from tests.raising import raises
 
 import rankdev as rd
-from rankdev.cli.app import cli
+from rankdev.cli import cli
 from rankdev.studies import track as track_study
 from rankdev.studies.track import run_track
 from rankdev.studies.track_output import save_track_figures

@@ -1,4 +1,4 @@
-"""Loading on use: the public names of a package, the later steps that earlier ones call, and polars."""
+"""Loading on use: the public names of a package, and polars."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all else that `rankdev --version` needs
 
-__all__ = ["later_step", "name_later_steps", "names_on_use", "pl"]
+__all__ = ["names_on_use", "pl"]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,16 +40,3 @@ def names_on_use(
         return getattr(import_module(home[name]), name)  # the import system keeps what was loaded
 
     return load, lambda: list(public), public
-
-
-_LATER: dict[str, str] = {}
-
-
-def name_later_steps(**modules: str) -> None:
-    """Name the modules by which later steps are called; ``rankdev/__init__.py`` does so before anything else runs."""
-    _LATER.update(modules)
-
-
-def later_step(name: str) -> Any:
-    """Return the module of a later step, for what hands a value on to it: no earlier step knows its path."""
-    return import_module(_LATER[name])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankdev._common.lazy import later_step
+from rankdev._common.view import View
 from rankdev.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ class Result(Tabular):
     """Base class of results: a table, its parameters, and how to show it.
 
     A result is a frozen dataclass. It names in ``made_with`` the fields that record how it was computed, and lists in
-    ``remarks`` whatever a reader should know before using it. How it looks is decided by the module named in
-    ``display``, which registers a report and a figure of the class.
+    ``remarks`` whatever a reader should know before using it. Its ``view`` declares how it looks.
 
     Examples
     --------
@@ -65,7 +64,7 @@ class Result(Tabular):
     """
 
     made_with: ClassVar[tuple[str, ...]] = ()
-    display: ClassVar[str] = ""
+    view: ClassVar[View] = View()
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -116,29 +115,22 @@ class Result(Tabular):
         >>> import rankdev as rd
         >>> figure = rd.explain(["d1", "d2"], ["d2", "d1"], k=2).plot()
         """
-        return _display().figure_of(self, **options)
+        from rankdev.display.figures import figure_of  # draws what is declared here
+
+        return figure_of(self, **options)
 
     def __str__(self) -> str:
-        return _display().text_of(self)
+        from rankdev.display.view import text_of
+
+        return text_of(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show the table, not the fields, where IPython shows text."""
-        printer.text("…" if cycle else _display().text_of(self, short=True))
+        from rankdev.display.view import text_of
+
+        printer.text("…" if cycle else text_of(self, short=True))
 
     def _repr_html_(self) -> str:
-        return _display().html_of(self)
+        from rankdev.display.view import html_of
 
-
-class _Display(Protocol):
-    """What shows results."""
-
-    def figure_of(self, result: Result, **options: Any) -> Figure: ...
-
-    def text_of(self, result: Result, *, short: bool = False) -> str: ...
-
-    def html_of(self, result: Result) -> str: ...
-
-
-def _display() -> _Display:
-    shown_by: _Display = later_step("display")
-    return shown_by
+        return html_of(self)

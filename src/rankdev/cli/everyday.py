@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rankdev.cli.app import command, given_options, option, refuse_unused
+from rankdev.cli import command, given_options, option, refuse_unused
 from rankdev.cli.from_function import options_of
 from rankdev.cli.inputs import USUAL, Source, by_segment, chosen, matching_runs, segments_option, source
 from rankdev.cli.outputs import DRAWN, OUTPUT, PAGE, Output, file_option, reading_progress
@@ -81,7 +81,7 @@ def compare_command(
 
     Give REFERENCES and RUNs, or --scores, or more than one --collection. Of two RUNs the first is the baseline.
     """
-    from rankdev.display.dispatch import report_of
+    from rankdev.display.view import report_of
     from rankdev.statistics.significance import significance
 
     asked["clusters"] = source.clusters(asked["clusters"])
@@ -128,8 +128,8 @@ def explain_command(source: Source, query: str, output: Output) -> None:
     The measure is RDQ, nDCG, AP, RBP, P, RR or similar, with a cutoff.
     """
     from rankdev.data.files import load_references, load_runs
-    from rankdev.display.dispatch import report_of
-    from rankdev.display.scores import explanations_report
+    from rankdev.display.special import explanations_report
+    from rankdev.display.view import report_of
     from rankdev.evaluation.explain import explain
 
     check_one_order(source.read.get("ties"), "an explanation")

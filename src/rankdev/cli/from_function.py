@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from rankdev.cli.app import command, option, shared
+from rankdev.cli import command, option, shared
 from rankdev.cli.inputs import (
     USUAL,
     Source,
@@ -72,12 +72,14 @@ class Parameter(NamedTuple):
         """Return the option of a command for it."""
         if self.name in OWN:
             return OWN[self.name]
-        kind = {"type": click.Choice(self.choices)} if self.choices else _KINDS[self.kind]
+        kind = {"type": click.Choice(self.choices), "metavar": "NAME"} if self.choices else _KINDS[self.kind]
         many = "multiple" in kind
         usual = {} if many or self.default in (None, False) else {"default": self.default, "show_default": True}
         flag = f"-{self.name}" if len(self.name) == 1 else f"--{self.name.replace('_', '-')}"
         said, _, usually = self.help.partition(". ")
-        text = f"{said.removesuffix('.')}; repeat. {usually}".rstrip() if many else self.help
+        said = said.removesuffix(".")
+        more = f": {' or '.join([', '.join(self.choices[:-1]), self.choices[-1]])}" if self.choices else ""
+        text = f"{said}{more}{'; repeat' if many else ''}. {usually}".rstrip()
         return option(flag, self.name, help=text, **kind, **usual)
 
     def read(self, value: Any) -> Any:
@@ -108,8 +110,8 @@ def _value(text: str) -> Any:
 def documented(path: str) -> tuple[str, dict[str, Parameter]]:
     """Return what a function does, and its parameters, from its source; ``path`` is ``module:function``."""
     module, name = path.split(":")
-    tree = ast.parse(_source_of(module))
-    defined = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name][-1]  # no overload
+    defined = ast.parse(_source_of(module, name)).body[0]
+    assert isinstance(defined, ast.FunctionDef)
     text = cleandoc(ast.get_docstring(defined) or "")
     arguments = [*defined.args.args, *defined.args.kwonlyargs]
     defaults: list[Any] = [*defined.args.defaults, *defined.args.kw_defaults]
@@ -128,16 +130,18 @@ def documented(path: str) -> tuple[str, dict[str, Parameter]]:
     return text.partition("\n\n")[0].replace("\n", " "), found
 
 
-def _source_of(module: str) -> str:
-    """Read the source of a module without importing the package that holds it."""
+def _source_of(module: str, function: str) -> str:
+    """Read the source of a function, up to the blank lines that follow it; a whole module takes long to parse."""
     root = Path(__file__).parents[1]
-    return root.joinpath(*module.split(".")[1:]).with_suffix(".py").read_text("utf-8")
+    source = root.joinpath(*module.split(".")[1:]).with_suffix(".py").read_text("utf-8")
+    return source[source.rindex(f"\ndef {function}(") :].strip().partition("\n\n\n")[0]
 
 
 def _short(description: str) -> str:
     """Keep the first sentence, and what the default is."""
-    sentences = re.split(r"(?<=[.])\s+(?=[A-Z])", " ".join(description.replace("``", "").split()))
-    return " ".join([sentences[0], *(text for text in sentences[1:] if text.startswith("Default:"))])
+    sentences = re.split(r"(?<=[.])\s+(?=[A-Z`])", " ".join(description.split()))
+    kept = [sentences[0], *(text for text in sentences[1:] if text.startswith("Default:"))]
+    return " ".join(kept).replace("``", "")
 
 
 def options_of(path: str, *names: str) -> list[click.Option]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rankdev.cli.app import command, option, refuse_unused
+from rankdev.cli import command, option, refuse_unused
 from rankdev.cli.from_function import options_of
 from rankdev.cli.inputs import Source, source
 from rankdev.cli.outputs import OUTPUT, Output, file_option, write_file
@@ -68,9 +68,9 @@ def gate_command(
     Give REFERENCES and the RUNs of baseline (or --against) and candidate. Exit status: 3 if it fails, 4 if
     the data cannot decide and --undecided is fail, 1 if the data have a problem.
     """
-    from rankdev.display.dispatch import report_of
     from rankdev.display.encodings import FORMATS
-    from rankdev.display.gate import junit_of
+    from rankdev.display.special import junit_of
+    from rankdev.display.view import report_of
     from rankdev.statistics.gate import gate
 
     source, against = _completed(source, against, save)
@@ -160,7 +160,7 @@ def _saved(path: str) -> Scores:
 def _save(scores: Scores, path: str | None) -> None:
     """Write scores with what they were made from, to be compared with later."""
     if path is not None:
-        from rankdev.display.dispatch import report_of
         from rankdev.display.encodings import FORMATS
+        from rankdev.display.view import report_of
 
         write_file(path, FORMATS["parquet"].encode(report_of(scores, per_query=True)))

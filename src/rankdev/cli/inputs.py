@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
-from rankdev.cli.app import Part, RegisteredChoice, argument, option, shared
+from rankdev.cli import Part, RegisteredChoice, argument, option, shared
 from rankdev.cli.outputs import reading_progress
 from rankdev.cli.terminal import write_notes
 from rankdev.data.options import TIE_RULES, Duplicates, Order, Ranks, ReadOptions
@@ -276,7 +276,7 @@ def by_segment(
     scores: Any, segments: Mapping[str, set[str]] | None, analyse: Callable[[Any], Found], **look: Any
 ) -> tuple[Found, Report]:
     """Analyse all queries and each segment: return the result of all, and the report of each."""
-    from rankdev.display.dispatch import report_of
+    from rankdev.display.view import report_of
 
     found = analyse(scores)
     report = report_of(found, **look)

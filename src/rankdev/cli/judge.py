@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.app import Part, argument, command, option, refuse_unused, shared
+from rankdev.cli import Part, argument, command, option, refuse_unused, shared
 from rankdev.cli.inputs import READING, chosen, each_once
 from rankdev.cli.outputs import TABLE, encoded_table, file_option, write_file
 from rankdev.cli.terminal import write_line, write_notes
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from rankdev.judging.grading import Grading
     from rankdev.judging.items import Items
     from rankdev.judging.server import JudgeServer
-    from rankdev.judging.sessions import Session
+    from rankdev.judging.session import Session
+    from rankdev.judging.strategies import Strategy
 
 
 PAGE_OPTIONS = ("check", "host", "port", "public_url", "no_browser", "grades")
@@ -40,7 +41,7 @@ MODEL_OPTIONS = ("parallel", "budget", "both_orders", "temperature", "max_tokens
     option("--db", "database", metavar="FILE", required=True, help="SQLite file for the judgments."),
     option("--goal", type=click.Choice(["order", "top"]), default="order", help="Order all (default), or the top."),
     option("--top", default=5, show_default=True, help="Ranks that count with --goal top."),
-    option("--repeats", default=1, show_default=True, help="Maximum assessors per pair."),
+    option("--repeats", type=int, help="Answers per pair, at most. Default 2; --check 1."),
     option("--error", type=float, help="Accepted fraction of errors. Default .05; top .1."),
     option("--grades", metavar="SCALE", help="Also grades: 0-3, or bad,fair,good."),
     option("--query-texts", metavar="FILE", help="A table with query and text, description, ..."),
@@ -77,6 +78,7 @@ def judge_command(
     query_texts: str | None,
     judges: str | None,
     gold: str | None,
+    repeats: int | None,
     **options: Any,
 ) -> None:
     """Ask assessors in a browser, or a model, which of two items is better.
@@ -86,15 +88,14 @@ def judge_command(
     """
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only slow each other down
-    from rankdev._common.checks import check_whole
-    from rankdev.judging.addresses import check_public_url
     from rankdev.judging.grading import Grading, Scale
     from rankdev.judging.items import read_items
-    from rankdev.judging.model_check import CheckStrategy
+    from rankdev.judging.links import check_public_url
     from rankdev.judging.page import read_guidelines
     from rankdev.judging.quality import read_gold
-    from rankdev.judging.sessions import Session
+    from rankdev.judging.session import Session
     from rankdev.judging.store import Store
+    from rankdev.judging.strategies import CheckStrategy, OrderStrategy, Rule
 
     if public_url is not None:
         check_public_url(public_url)
@@ -103,32 +104,29 @@ def judge_command(
     scale = None if grades is None else Scale.parse(grades)
     shown = read_items(items, query_texts)
     asked = {name: options.pop(name) for name in MODEL_OPTIONS}
-    goal = options
-    if goal["goal"] != "top":
+    if options["goal"] != "top":
         refuse_unused("top", needs="goal='top'")
+    often: dict[str, Any] = {} if repeats is None else {"repeats": repeats}
     if model is not None:
         refuse_unused(*PAGE_OPTIONS, *TEAM_OPTIONS, beside="model")
-        ask_model(shown, database, model, goal, guidelines=guide, **asked)
+        ask_model(shown, database, model, {**options, **often}, guidelines=guide, **asked)
         return
     refuse_unused(*MODEL_OPTIONS, needs="model")
     known = None if gold is None else read_gold(gold, shown.pool)
     if check is not None:
         refuse_unused("goal", "top", "error", "gold", beside="check")
-        repeats = check_whole("repeats", goal["repeats"], 1)
         store = Store(database)
-        before = store.given()
-        strategy = CheckStrategy(shown.pool, check, before, repeats=repeats)
+        strategy: Strategy = CheckStrategy(shown.pool, check, store.given(), **often)
     else:
-        strategy = _strategy(shown.pool, **goal)
+        strategy = OrderStrategy(shown.pool, Rule.of(**options), **often)
         store = Store(database)
-    grading = None if scale is None else Grading(shown, store, scale, repeats=goal["repeats"])
+    grading = None if scale is None else Grading(shown, store, scale, **often)
     session = Session(shown, store, strategy, checked=check, gold=known)
     if session.unmatched:
         write_notes([Note("other-items", count=session.unmatched, path=database)])
     try:
         server = _started(session, host, port, public_url, guide, grading, names)
     except BaseException:
-        session.close()
         store.close()
         raise
     _serve(server, browser=not no_browser)
@@ -195,7 +193,7 @@ def _started(
 
 def _serve(server: JudgeServer, *, browser: bool) -> None:
     """Serve until it is stopped, and note what was collected."""
-    session, store, owner = server.session, server.session.store, server.link(server.tokens.owner)
+    store, owner = server.session.store, server.link(server.tokens.owner)
     try:
         tokens = server.tokens
         personal = [(f"judge {name}", secret) for name, secret in tokens.personal.items() if secret]
@@ -211,19 +209,11 @@ def _serve(server: JudgeServer, *, browser: bool) -> None:
         pass
     finally:
         server.server_close()
-        session.close()
         try:
             count = len(store.answers())
         finally:
             store.close()
         write_line(f"{counted(count, 'answer', 'is')} in {store.path}")
-
-
-def _strategy(pool: Any, *, goal: str, error: float | None, **options: Any) -> Any:
-    from rankdev.judging.collect import accepted_error, strategy_for
-    from rankdev.judging.progress import Rule
-
-    return strategy_for(pool, goal, Rule(accepted_error(error, goal)), **options)
 
 
 @command(
@@ -241,7 +231,7 @@ def pool_command(runs: tuple[str, ...], depth: int, texts: str | None, read: dic
     Assessors see the texts in --texts. If it has a column query, each row is about an item of that query, and may have
     a query_text. Then: rankdev judge items.jsonl --db judgments.sqlite
     """
-    from rankdev.judging.pool import pool
+    from rankdev.judging.items import pool
 
     items = pool(dict(zip(runs, runs, strict=True)), depth=depth, texts=texts, **read)
     write_file(output, encoded_table(items, output))

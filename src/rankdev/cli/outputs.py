@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev._common.work import Progress
-from rankdev.cli.app import Part, RegisteredChoice, option, shared
+from rankdev.cli import Part, RegisteredChoice, option, shared
 from rankdev.cli.terminal import for_command, not_yet_written, write_notes
 from rankdev.data.write import announce_output, refusal
 from rankdev.errors import MissingExtraError, UsageError
@@ -66,7 +66,7 @@ class Output:
 
     def show(self, found: Result, report: Report | None = None, drawn: Result | None = None) -> None:
         """Deliver a result, and draw it where that is asked for; end with status 1 where its data have a problem."""
-        from rankdev.display.dispatch import report_of
+        from rankdev.display.view import report_of
 
         self.deliver(report_of(found) if report is None else report)
         if self.figure is not None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.app import Group, Part, RegisteredChoice, argument, command, option, refuse_unused
-from rankdev.cli.from_function import OWN
+from rankdev.cli import Group, Part, argument, command, option, refuse_unused
+from rankdev.cli.from_function import OWN, options_of
 from rankdev.cli.inputs import (
     chosen,
     columns_option,
@@ -33,7 +33,7 @@ from rankdev.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from rankdev.data.references import References
-    from rankdev.judging.model_check import ModelCheck
+    from rankdev.judging.check import ModelCheck
     from rankdev.preferences import Preferences
 
 refs_command = Group(
@@ -94,13 +94,7 @@ def lists_command(file: str, output: str, read: dict[str, Any]) -> None:
     "merge",
     argument("files", metavar="RANKINGS...", nargs=-1, required=True),
     references_option,
-    option(
-        "--unranked",
-        type=RegisteredChoice("rankdev.preferences.rankings:UNRANKED"),
-        default="unknown",
-        show_default=True,
-        help="Items missing from a ranking: unknown or last.",
-    ),
+    *options_of("rankdev.preferences.rankings:merge_rankings", "unranked"),
     TABLES,
     group=refs_command,
     example="rankdev refs merge nearest.run blended.run -o refs.jsonl",
@@ -113,8 +107,7 @@ def merge_command(files: tuple[str, ...], output: str, unranked: str, read: dict
     from rankdev.data.files import read_lists
     from rankdev.preferences import merge_rankings
 
-    found = merge_rankings([read_lists(file, **read) for file in files], unranked=unranked)
-    write(found.references, output)
+    write(merge_rankings([read_lists(file, **read) for file in files], unranked=unranked).references, output)
 
 
 def _columns(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str | None] | None:
@@ -167,31 +160,8 @@ def read_judgments(file: str, described: dict[str, Any], items: Any = None) -> P
     JUDGMENTS,
     option("--items", metavar="POOL", help="Items to be judged; lists those without judgments."),
     references_option,
-    option(
-        "--method",
-        type=RegisteredChoice("rankdev.preferences.strengths:METHODS"),
-        default="bradley-terry",
-        help="bradley-terry (default), crowd-bt, rank-centrality.",
-    ),
-    option(
-        "--position",
-        type=RegisteredChoice("rankdev.preferences.strengths:POSITION"),
-        default="ignore",
-        help="Position bias: ignore (default) or correct.",
-    ),
-    option(
-        "--disconnected",
-        type=RegisteredChoice("rankdev.preferences.strengths:DISCONNECTED"),
-        default="largest",
-        help="Unconnected groups: largest (default), split, error.",
-    ),
-    option(
-        "--rule",
-        type=RegisteredChoice("rankdev.preferences.tiers:RULES"),
-        default="probability",
-        help="probability (default), or strict: trust each answer.",
-    ),
-    option("--probability", default=0.8, show_default=True, help="Probability that separates two tiers."),
+    *options_of("rankdev.preferences.strengths:strengths", "method", "position", "disconnected"),
+    *options_of("rankdev.preferences.tiers:tiers", "rule", "probability"),
     file_option("--strengths", "strengths_file", check=TABLE, help="Also write strengths and intervals here."),
     file_option("--workers", "workers_file", check=TABLE, help="Also write each worker's quality here (crowd-bt)."),
     group=refs_command,
@@ -296,7 +266,7 @@ def _checked(
 ) -> ModelCheck:
     """Compare a model with people; a database is read by itself, since it knows skipped pairs too."""
     from rankdev.data.database import is_database
-    from rankdev.judging.model_check import check_model
+    from rankdev.judging.check import check_model
 
     if bool(runs) != bool(measures) or len(runs) == 1:
         raise UsageError("needs-runs")

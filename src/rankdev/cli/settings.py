@@ -15,7 +15,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from rankdev.cli.app import SETTINGS_FILES as FILES
+from rankdev.cli import SETTINGS_FILES as FILES
 from rankdev.cli.outputs import Written
 from rankdev.errors import Note, UsageError, nearest, shown
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli.app import Part, argument, command, given_options, option
+from rankdev.cli import Part, argument, command, given_options, option
 from rankdev.cli.from_function import function_command, options_of
 from rankdev.cli.inputs import Source, names_and_values, read_named_table, source
 from rankdev.cli.outputs import DRAWN, Output

@@ -1,7 +1,4 @@
-"""Writing to a terminal: narrow alphabets, closed streams, notes that are written once.
-
-Nothing is imported here that ``rankdev --version`` does not need.
-"""
+"""Writing to a terminal: narrow alphabets, closed streams, notes that are written once."""
 
 from __future__ import annotations
 
@@ -9,12 +6,11 @@ import codecs
 import io
 import os
 import sys
+from collections.abc import Iterable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+import click
 
-    import click
+from rankdev.errors import Note, RankdevError, RankdevWarning, printable
 
 # how the symbols in our own tables are written on a terminal that lacks them
 _ASCII = {
@@ -29,8 +25,6 @@ _written: set[str] = set()
 
 def for_command(message: object, command: click.Command) -> str:
     """Return what an error, a warning or a note says, with parameters as the options and arguments of a command."""
-    from rankdev.errors import Note, RankdevError, RankdevWarning
-
     if not isinstance(message, RankdevError | RankdevWarning | Note):
         return str(message)
     called = {one.name: max(one.opts, key=len) if one.opts[0].startswith("-") else one.name for one in command.params}
@@ -39,8 +33,6 @@ def for_command(message: object, command: click.Command) -> str:
 
 def write_line(text: str) -> None:
     """Write one line on standard error."""
-    from rankdev.errors import printable
-
     print(printable(f"rankdev: {text}"), file=sys.stderr, flush=True)
 
 
@@ -53,8 +45,6 @@ def write_once(kind: str, line: str) -> None:
 
 def write_notes(lines: Iterable[str]) -> None:
     """Write notes of the running command on standard error."""
-    import click
-
     for line in lines:
         write_once("note", for_command(line, click.get_current_context().command))
 

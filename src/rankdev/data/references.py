@@ -12,7 +12,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
-from rankdev._common.lazy import later_step, pl
+from rankdev._common.lazy import pl
 from rankdev.data import ids
 from rankdev.data.ids import Ids, Index
 from rankdev.data.options import ReadOptions, tell
@@ -474,8 +474,9 @@ class References(ByQuery[Reference]):
         >>> References.from_preferences([("q", "x", "y")] * 6)["q"]
         Reference({'x': 1, 'y': 2})
         """
-        made: References = later_step("preferences").references_from_preferences(preferences, method, **options)
-        return made
+        from rankdev.preferences import references_from_preferences
+
+        return references_from_preferences(preferences, method, **options)
 
     @classmethod
     def of(cls, value: ReferencesLike) -> References:

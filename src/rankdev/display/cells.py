@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rankdev._common.view import Form
 from rankdev.errors import printable
 
 NOT_AVAILABLE = "–"
@@ -68,15 +70,6 @@ def p_value(value: float | None) -> str:
     return "<0.0001" if value is not None and value < 0.0001 else number(value)
 
 
-def p_header(correction: str) -> str:
-    """Name a column of p-values by the correction for multiple tests.
-
-    >>> p_header("none"), p_header("holm")
-    ('p', 'p (holm)')
-    """
-    return "p" if correction == "none" else f"p ({correction})"
-
-
 def percent(level: float) -> str:
     """Write a level, such as that of an interval, as it was given.
 
@@ -86,11 +79,20 @@ def percent(level: float) -> str:
     return f"{100 * level:g}%"
 
 
-def interval(low: float | None, high: float | None, digits: int = 4) -> str:
+def signed(value: float) -> str:
+    """Write a difference with its sign.
+
+    >>> signed(0.0301), signed(-0.5), signed(0.0)
+    ('+0.0301', '-0.5000', '0.0000')
+    """
+    return f"{value:+.4f}" if round(value, 4) else "0.0000"
+
+
+def interval(low: float | None, high: float | None, digits: int = 3) -> str:
     """Write an interval.
 
     >>> interval(-0.1, 0.25)
-    '[-0.1000, 0.2500]'
+    '[-0.100, 0.250]'
     """
     return f"[{number(low, digits)}, {number(high, digits)}]"
 
@@ -102,6 +104,31 @@ def counts(low: float | None, high: float | None) -> str:
     '[40, ∞]'
     """
     return f"[{count(low)}, {count(high)}]"
+
+
+def ranks(low: int, high: int) -> str:
+    """Write a range of ranks.
+
+    >>> ranks(1, 4), ranks(2, 2)
+    ('1–4', '2')
+    """
+    return f"{low}" if low == high else f"{low}–{high}"
+
+
+LOOKS = {"better": "best", "worse": "bad", "pass": "best", "fail": "bad"}
+FORMS: Mapping[Form, Callable[..., str | Cell]] = {
+    "interval": interval,
+    "counts": counts,
+    "ranks": ranks,
+    "percent": lambda fraction: f"{fraction:.0%}",
+    "count": count,
+    "p": p_value,
+    "signed": signed,
+    "verdict": lambda word: Cell(word, LOOKS.get(word, "")),
+    "yes": lambda is_so: "yes" if is_so else "",
+    "difference": lambda a, b: a if b is None else f"{a} − {b}",
+    "slashes": lambda *numbers: "/".join(map(str, numbers)),
+}
 
 
 def as_cell(value: Any, digits: int) -> Cell:

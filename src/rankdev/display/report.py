@@ -7,13 +7,12 @@ import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import IO, Any
 
 import polars as pl
 
-from rankdev._common.result import Result
-from rankdev.display.cells import Cell, as_cell, counts, interval
+from rankdev.display.cells import Cell, as_cell
 from rankdev.display.layout import Column, Paint, coloured, paragraph, table_lines, uncoloured
 from rankdev.errors import Note, printable
 
@@ -188,26 +187,6 @@ class Report:
             yield from paragraph(printable(text), width)
 
 
-def intervals(low: str = "low", high: str = "high", digits: int = 4) -> pl.Expr:
-    """Write two columns as one column of intervals."""
-    return _in_one(low, high, partial(interval, digits=digits))
-
-
-def count_intervals(low: str, high: str) -> pl.Expr:
-    """Write two columns of counts as one column of intervals."""
-    return _in_one(low, high, counts)
-
-
-def ranks(low: str = "rank_low", high: str = "rank_high") -> pl.Expr:
-    """Write two columns of ranks as one."""
-    alone = pl.col(low) == pl.col(high)
-    return pl.when(alone).then(pl.format("{}", low)).otherwise(pl.format("{}–{}", low, high))
-
-
-def _in_one(low: str, high: str, write: Callable[[float, float], str]) -> pl.Expr:
-    return pl.struct(low, high).map_elements(lambda limits: write(*limits.values()), return_dtype=pl.String)
-
-
 def best_cells(
     frame: pl.DataFrame, columns: Sequence[str], digits: int = 4, lowest: Collection[str] = ()
 ) -> frozenset[tuple[int, str]]:
@@ -259,37 +238,3 @@ def _labelled(lines: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 def _with_segment(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     named = [frame.select(pl.lit(name).alias("segment"), pl.all()) for name, frame in frames.items()]
     return pl.concat(named, how="diagonal_relaxed")
-
-
-# alpha is printed as level, because α is a parameter of RDQ as well
-LABELS = {"alpha": "level", "p_value": "p-value"}
-
-
-def result_report(
-    found: Result, command: str, tables: list[Table], opening: Any = (), closing: Any = (), **more: Any
-) -> Report:
-    """Make the report of a result, with its parameters and everything that was computed.
-
-    Where the data have a problem it shows nothing but the conclusion, which says so.
-    """
-    if getattr(found, "problems", ()):
-        tables, opening, closing = [], [getattr(found, "conclusion", "")], ()
-    known = {"conclusion": getattr(found, "conclusion", ""), "summary": found.summary(), **more}
-    return Report(
-        found.to_polars(),
-        tables,
-        opening=opening,
-        closing=closing,
-        remarks=found.remarks,
-        command=command,
-        parameters=found.parameters,
-        **known,
-    )
-
-
-def made_with(found: Result, *without: str) -> str:
-    """Name the parameters of a result."""
-    shown = {LABELS.get(name, name): value for name, value in found.parameters.items() if name not in without}
-    return ", ".join(
-        f"{name} = {value:,}" if type(value) is int else f"{name} = {value}" for name, value in shown.items()
-    )

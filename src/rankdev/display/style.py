@@ -12,9 +12,6 @@ from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
-import numpy as np
-import polars as pl
-
 from rankdev.data.write import writing
 from rankdev.errors import MissingExtraError, UsageError, printable, warn
 
@@ -26,6 +23,7 @@ P = ParamSpec("P")
 NOTEBOOK = 110  # pixels an inch has in a notebook; drawn twice as fine, for screens that are
 COLUMN, PAGE = 3.35, 7.0  # inches: one column, and both, of a two-column paper
 FORMATS = (".png", ".svg", ".pdf")
+GREY = "#777777"
 # Okabe and Ito's colours without yellow, which is too light for lines on white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 # Fourteen families, then configurations that are seen together: no two of either set are closer than 9 in CIEDE2000
@@ -318,53 +316,3 @@ def save(figure: Figure, path: str | Path, dpi: int = 300) -> Path:
     with writing(path) as stream:
         stream.write(content.getvalue())
     return Path(path)
-
-
-SHOWN = 80  # lines in a figure; the others are left to the table
-
-
-def draw_intervals(
-    rows: pl.DataFrame, value: str, names: Sequence[tuple[str, ...]], label: str, filled: Any = None, **look: Any
-) -> Figure:
-    """Draw a dot per row of a table with the columns ``value``, low and high; ``look`` goes to ``_lines``."""
-    middle, low, high = (rows[name].cast(float).fill_null(np.nan).to_numpy() for name in (value, "low", "high"))
-    return _lines(names, middle, low, high, label, filled, **look)
-
-
-def _lines(
-    names: Sequence[tuple[str, ...]],
-    values: Any,
-    low: Any,
-    high: Any,
-    label: str,
-    filled: Sequence[bool] | None = None,
-    *,
-    zero: bool = False,
-    groups: Sequence[int] | None = None,
-    between: str = "",
-) -> Figure:
-    """Draw a dot and its interval per name: a group, written where there are several, and one name or two."""
-    lines = min(len(names), SHOWN)
-    left_out = f"\n{len(names) - lines:,} more in the table" if len(names) > lines else ""
-    drawn, axes = figure(PAGE, 1.0 + (0.2 if lines <= 30 else 0.17) * lines)
-    axis: Any = axes[0, 0]
-    if zero:
-        axis.axvline(0, color="#777777", linewidth=0.8)
-    for i in range(lines):
-        group = 0 if groups is None else groups[i] - 1
-        colour, sign = COLOURS[group % len(COLOURS)], MARKERS[group % len(MARKERS)]
-        if low is not None and np.isfinite(low[i]) and np.isfinite(high[i]):
-            axis.plot([low[i], high[i]], [i, i], color=colour, linewidth=1.4)
-        face = colour if filled is None or filled[i] else "white"
-        axis.plot(values[i], i, sign, color=colour, markerfacecolor=face, markersize=5)
-    several = len({first for first, *_ in names}) > 1
-    axis.set_yticks(range(lines), [_label(name, between, several) for name in names[:lines]])
-    axis.set(xlabel=label + left_out, ylim=(lines - 0.5, -0.5))
-    axis.grid(visible=False, axis="y")
-    return drawn
-
-
-def _label(name: tuple[str, ...], between: str, grouped: bool) -> str:
-    """Write a name so that each part of it stays recognisable."""
-    first, *rest = side_by_side([printable(part) for part in (name if grouped else ("", *name[1:]))])
-    return f"{first}: {between.join(rest)}" if first else between.join(rest)

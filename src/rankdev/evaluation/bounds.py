@@ -12,6 +12,7 @@ import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
+from rankdev._common.view import Col, Dots, Panel, Tab, View
 from rankdev.data.files import load_inputs
 from rankdev.data.options import Order, ReadOptions, Ties, check_one_order
 from rankdev.data.references import References, ReferencesLike
@@ -43,7 +44,16 @@ class Bounds(Result):
     rankdev.bounds : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.scores"
+    view: ClassVar = View(
+        [Tab(columns=("system", "measure", "score", Col(("low", "high"), "could be", "interval"), "judged"))],
+        "bounds",
+        closing=["could be: with the unjudged items all nonrelevant, and all as good as can be"],
+        figure=Dots(
+            ["system"],
+            [Panel("score", "{measure}; line: how far unjudged items could change it")],
+            "How far unjudged items leave scores uncertain",
+        ),
+    )
 
     scores: Scores = field(repr=False)
     limits: Floats = field(repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -96,8 +96,6 @@ class Explanation(Result):
     --------
     rankdev.explain : Returns it.
     """
-
-    display: ClassVar = "rankdev.display.scores"
 
     measure: str
     score: float

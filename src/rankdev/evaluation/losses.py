@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -58,8 +58,6 @@ class Losses(Result):
     --------
     rankdev.losses : Returns it.
     """
-
-    display: ClassVar = "rankdev.display.scores"
 
     measure: str
     scores: Scores = field(repr=False)

@@ -14,6 +14,7 @@ from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_kind, check_names, is_list
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
+from rankdev._common.view import Tab, View
 from rankdev.data.ids import places_in
 from rankdev.data.tables import as_frame, check_mapping, column, text_column
 from rankdev.errors import DataError, Note, UsageError, counted, nearest, shown
@@ -80,7 +81,6 @@ class Scores(Result):
     """
 
     made_with: ClassVar = ("measures", "order", "ties", "empty")
-    display: ClassVar = "rankdev.display.scores"
 
     systems: tuple[str, ...]
     queries: tuple[str, ...]
@@ -511,7 +511,10 @@ class QueryDifferences(Result):
     """
 
     made_with: ClassVar = ("a", "b")
-    display: ClassVar = "rankdev.display.differences"
+    view: ClassVar = View(
+        [Tab("{measure}, worst for a first: a is {a}, b is {b}", ("query", "a", "b", "difference"), by="measure")],
+        "compare",
+    )
 
     a: str
     b: str

@@ -1,19 +1,8 @@
 """Collect pairwise judgments from an assessor or a program, with as few questions as the goal needs."""
 
-from rankdev.judging._asking import BudgetSpentError, NoAnswerError
 from rankdev.judging.chat import ChatJudge
-from rankdev.judging.collect import collect
-from rankdev.judging.model_check import check_model
-from rankdev.judging.pool import pool
-from rankdev.judging.result import Collected, JudgeError
+from rankdev.judging.check import check_model
+from rankdev.judging.collect import Collected, JudgeError, NoAnswerError, collect
+from rankdev.judging.items import pool
 
-__all__ = [
-    "BudgetSpentError",
-    "ChatJudge",
-    "Collected",
-    "JudgeError",
-    "NoAnswerError",
-    "check_model",
-    "collect",
-    "pool",
-]
+__all__ = ["ChatJudge", "Collected", "JudgeError", "NoAnswerError", "check_model", "collect", "pool"]

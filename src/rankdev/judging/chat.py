@@ -16,9 +16,8 @@ import polars as pl
 from rankdev._common.checks import check_flag, check_number, check_whole
 from rankdev.data.ids import as_id
 from rankdev.errors import DataError, Note, UsageError
-from rankdev.judging._asking import NoAnswerError, Reply
-from rankdev.judging.items import SHOWN
-from rankdev.judging.pool import table_of_texts
+from rankdev.judging.collect import NoAnswerError
+from rankdev.judging.items import SHOWN, table_of_texts
 
 ATTEMPTS = 3  # how often a question is asked until there is a valid reply
 INSTRUCTIONS = (
@@ -265,23 +264,6 @@ class ChatJudge:
         object
             ``a``, ``b``, or None for equally good.
         """
-        return self.reply(query, a, b).answer
-
-    def reply(self, query: Any, a: Any, b: Any) -> Reply:
-        """Ask which of two items is better; return the answer with what is kept about it.
-
-        Parameters
-        ----------
-        query : object
-            The query.
-        a, b : object
-            The items, ``a`` shown first.
-
-        Returns
-        -------
-        Reply
-            The answer: ``a``, ``b``, or None for equally good; and a comment.
-        """
         try:
             said = other = self._ask(query, a, b)
             if self.both_orders:
@@ -290,11 +272,8 @@ class ChatJudge:
         except NoAnswerError:
             self._count(skipped=1)
             raise
-        self._count(answers=1)
-        if other == said:
-            return Reply({"A": a, "B": b}.get(said))
-        self._count(changed=1)
-        return Reply(None, f"both orders: {said} and {other}")
+        self._count(answers=1, changed=int(other != said))
+        return {"A": a, "B": b}.get(said) if other == said else None
 
     @property
     def usage(self) -> Usage:

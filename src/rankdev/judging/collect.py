@@ -1,27 +1,203 @@
-"""The judging loop: choose a pair, ask the judge, update, until the budget is spent or the goal is reached."""
+"""The judging loop: choose a pair, ask the judge, update, until the budget is spent or the goal is reached.
+
+A judge is a function of a query and two items; its answers may be kept in a database of ``rankdev judge``.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, ClassVar
+from uuid import uuid4
 
 import numpy as np
+import polars as pl
 
-from rankdev._common.checks import check_choice, check_number, check_path, check_seed, check_whole
-from rankdev.errors import Note, UsageError
-from rankdev.judging._asking import AnswerFile, BudgetSpentError, QuestionLoop
-from rankdev.judging._strategies import OrderStrategy
+from rankdev._common.arrays import Floats
+from rankdev._common.checks import check_path, check_seed, check_whole
+from rankdev._common.result import Result
+from rankdev._common.view import Tab, View
+from rankdev.data.ids import is_integer
+from rankdev.errors import DataError, Note, RankdevError, UsageError, counted
 from rankdev.judging.items import Pool
-from rankdev.judging.progress import Rule
-from rankdev.judging.result import Answer, Collected, JudgeError
-from rankdev.preferences import Preferences
+from rankdev.judging.store import Answer, Pair, Store, check_name
+from rankdev.judging.strategies import OrderStrategy, Rule
+from rankdev.preferences import Preferences, references_from_preferences
 
-GOALS = ("order", "top")
+if TYPE_CHECKING:
+    from rankdev.data.references import References
+
 OUT_OF_REACH = "more answers would hardly help"
 MOST_AT_ONCE = 1000
+MOST_SILENT = 10  # pairs that a judge may skip in a row
+
+
+class NoAnswerError(DataError):
+    """Raised by a judge that cannot answer a question: the pair is skipped, and the loop continues.
+
+    Parameters
+    ----------
+    why : str
+        Why there is no answer.
+
+    See Also
+    --------
+    collect : Skips such pairs.
+    """
+
+    def __init__(self, why: str | RankdevError, /) -> None:
+        super().__init__("because", why=why)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.fields["why"],)
+
+
+class JudgeError(DataError):
+    """A judge failed or gave an invalid answer.
+
+    Attributes
+    ----------
+    collected : Collected or None
+        All other answers.
+
+    See Also
+    --------
+    collect : Raises it.
+    """
+
+    collected: Collected | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Collected(Result):
+    """What a judge was asked and answered, and why the loop stopped.
+
+    Attributes
+    ----------
+    pool : Pool
+        Items to be judged.
+    answers : tuple of Answer
+        Answers in the order asked, those of an earlier call with the same file included.
+    stopped : str
+        Why the loop stopped.
+    goal : str
+        What the questions were about.
+    budget : int or None
+        Largest number of questions.
+    repeats : int
+        How often a pair may be asked.
+    error : float
+        Accepted fraction of wrong relations, or of wrong items at the top.
+    probability : float or None
+        Probability with which neighbours are to be separated too.
+    seed : int
+        Seed of random choices.
+    strengths : dict of str to ndarray
+        Expected strength of each item, by which they are ordered, in the order of the pool.
+    errors : dict of str to float
+        Fraction of pair relations expected to be wrong in each query, or of the top.
+    unsettled : tuple of str
+        Queries in which the goal is not reached.
+    remarks : tuple of str
+        Notes.
+
+    See Also
+    --------
+    collect : Collect judgments.
+    """
+
+    pool: Pool = field(repr=False)
+    answers: tuple[Answer, ...] = field(repr=False)
+    stopped: str
+    goal: str
+    budget: int | None
+    repeats: int
+    error: float
+    probability: float | None
+    seed: int
+    strengths: dict[str, Floats] = field(repr=False)
+    errors: dict[str, float] = field(repr=False)
+    unsettled: tuple[str, ...] = field(default=(), repr=False)
+    remarks: tuple[str, ...] = ()
+
+    made_with = ("goal", "budget", "repeats", "error", "probability", "seed")
+    view: ClassVar = View([Tab("What was asked", frame="summary")], opening=["{conclusion}"])
+
+    @property
+    def conclusion(self) -> str:
+        """What was asked, why it stopped, and how much is expected to be wrong."""
+        what = {"order": "of the pairs in each query", "top": "of each query's top"}[self.goal]
+        wrong = f"About {np.mean(list(self.errors.values())):.0%} {what} are expected to be wrong."
+        return f"{counted(self.asked, 'judgment')}; {self.stopped}.\n{wrong}"
+
+    @property
+    def asked(self) -> int:
+        """Number of questions answered, those of an earlier call with the same file included."""
+        return len(self.answers)
+
+    @cached_property
+    def preferences(self) -> Preferences:
+        """Answers as preferences, with those that grades imply where the loop started from grades."""
+        names = ("query", "winner", "loser", "tie", "first")
+        records = [{name: getattr(answer, name) for name in names} for answer in self.answers]
+        if not records:
+            return self.pool.start()
+        judged = Preferences.from_rows(records, items=self.pool.items)
+        return judged if self.pool.grades is None else judged.with_grades(self.pool.grades)
+
+    @cached_property
+    def references(self) -> References:
+        """References made of the preferences; items that no answer connects with the others are left out."""
+        judged = self.preferences
+        compared = {judged.queries[k] for k in np.unique(judged.item_query[judged.winner])}
+        if not compared:
+            raise DataError("none-given", what="judgments")
+        return references_from_preferences(judged.select(compared), disconnected="largest")
+
+    def to_polars(self) -> pl.DataFrame:
+        """Tabulate the questions.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per question, in the order asked: query, first, second (as shown), winner (null: equal).
+
+        Examples
+        --------
+        >>> from rankdev.judging import collect
+        >>> collect(lambda query, a, b: "x", {"q": ["x", "y"]}).to_polars()["winner"].to_list()
+        ['x', 'x']
+        """
+        rows = [(*answer.pair, None if answer.tie else answer.winner) for answer in self.answers]
+        return pl.DataFrame(rows, schema=dict.fromkeys(("query", "first", "second", "winner"), pl.String), orient="row")
+
+    def summary(self) -> pl.DataFrame:
+        """Tabulate the questions of each query.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per query: query, items, asked, settled, error (the fraction expected to be wrong).
+
+        Examples
+        --------
+        >>> from rankdev.judging import collect
+        >>> collect(lambda query, a, b: "x", {"q": ["x", "y"]}, budget=1).summary().rows()[0][:4]
+        ('q', 2, 1, False)
+        """
+        asked = [answer.query for answer in self.answers]
+        rows = [
+            (q, len(items), asked.count(q), q not in self.unsettled, self.errors[q])
+            for q, items in self.pool.items.items()
+        ]
+        kinds = (pl.String, pl.Int64, pl.Int64, pl.Boolean, pl.Float64)
+        names = ("query", "items", "asked", "settled", "error")
+        return pl.DataFrame(rows, schema=dict(zip(names, kinds, strict=True)), orient="row")
 
 
 def collect(
@@ -51,8 +227,7 @@ def collect(
     judge : callable
         ``judge(query, a, b)`` takes ids as text and returns a, b, or None for equally good; ``a`` is shown first.
         :class:`rankdev.judging.ChatJudge` is a language model. A judge that raises
-        :class:`rankdev.judging.NoAnswerError` skips the pair, and one that raises
-        :class:`rankdev.judging.BudgetSpentError` ends the loop.
+        :class:`rankdev.judging.NoAnswerError` skips the pair.
     items : dict or table
         ``{query: [item, …]}``, or grades ``{query: {item: grade}}`` to start from; or a table with the columns query,
         item and perhaps grade, such as :func:`rankdev.pool` returns.
@@ -99,16 +274,14 @@ def collect(
     >>> list(found.references["q"])
     ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
     """
-    _check(judge, budget, goal)
-    seed = check_seed(seed)
-    pool = Pool.of(items)
-    if probability is not None:
-        probability = check_number("probability", probability, 0.5, 1)
-    rule = Rule(accepted_error(error, goal), probability)
-    strategy = strategy_for(pool, goal, rule, top=top, repeats=repeats, seed=seed, spread=budget is not None)
-    parallel = check_whole("parallel", parallel, 1, MOST_AT_ONCE)
-    kept = AnswerFile(check_path(file), pool, judge) if file is not None else None
-    loop = QuestionLoop(judge, pool, strategy, kept, seed)
+    if not callable(judge):
+        raise UsageError("bad-value", name="judge", value=judge, expected="a function of a query and two items")
+    if budget is not None:
+        check_whole("budget", budget, 1)
+    seed, parallel = check_seed(seed), check_whole("parallel", parallel, 1, MOST_AT_ONCE)
+    pool, rule = Pool.of(items), Rule.of(goal, top, error, probability)
+    strategy = OrderStrategy(pool, rule, repeats=repeats, seed=seed, spread=budget is not None)
+    loop = QuestionLoop(judge, pool, strategy, None if file is None else check_path(file), seed)
 
     def result(stopped: str) -> Collected:
         given_up = {} if budget is not None and stopped != OUT_OF_REACH else strategy.given_up()
@@ -125,7 +298,7 @@ def collect(
             strengths=strategy.strengths(),
             errors=strategy.errors(),
             unsettled=(*strategy.unsettled(), *given_up),
-            remarks=(*_remarks(pool, loop.answers), *_out_of_reach(given_up, pool), *loop.remarks()),
+            remarks=(*_uncompared(pool, loop.answers), *_out_of_reach(given_up, pool), *loop.remarks()),
         )
 
     reached = {"order": "order settled", "top": f"top {top} settled"}[goal]
@@ -141,63 +314,161 @@ def collect(
             except JudgeError as failed:
                 failed.collected = result("the judge gave no answer")
                 raise
-            except BudgetSpentError as spent:
-                return result(str(spent))
         return result("budget spent" if strategy.unsettled() else reached)
     except KeyboardInterrupt as interrupt:
         with suppress(Exception):  # in the middle of an update there may be none
             interrupt.collected = result("interrupted")  # type: ignore[attr-defined]
         raise
     finally:
-        if kept is not None:
-            kept.close()
+        loop.close()
 
 
-def strategy_for(
-    pool: Pool,
-    goal: str,
-    rule: Rule,
-    *,
-    top: int = 5,
-    repeats: int = 1,
-    seed: int = 0,
-    spread: bool = False,
-) -> OrderStrategy:
-    """Make the strategy of a goal."""
-    repeats = check_whole("repeats", repeats, 1)
-    places = check_whole("top", top, 1) if goal == "top" else None
-    return OrderStrategy(pool, replace(rule, top=places), repeats=repeats, seed=seed, spread=spread)
-
-
-def _remarks(pool: Pool, answers: list[Answer]) -> tuple[str, ...]:
+def _uncompared(pool: Pool, answers: Sequence[Answer]) -> Iterator[Note]:
     """Note items that no answer connects with the others."""
-    records = [answer.record() for answer in answers]
-    if pool.grades is not None or not records:
-        return ()
-    judged = Preferences.from_rows(records, items=pool.items)
-    kept = judged.select({answer.query for answer in answers}).largest_groups()
-    lost = len(judged.items) - len(kept.items)
-    if not lost:
-        return ()
-    return (Note("uncompared", count=lost, items=len(judged.items)),)
+    records = [{"query": answer.query, "winner": answer.winner, "loser": answer.loser} for answer in answers]
+    if pool.grades is None and records:
+        judged = Preferences.from_rows(records, items=pool.items)
+        kept = judged.select({answer.query for answer in answers}).largest_groups()
+        if lost := len(judged.items) - len(kept.items):
+            yield Note("uncompared", count=lost, items=len(judged.items))
 
 
-def _out_of_reach(given_up: dict[str, float], pool: Pool) -> tuple[str, ...]:
+def _out_of_reach(given_up: dict[str, float], pool: Pool) -> Iterator[Note]:
     """Note the queries in which the goal cannot be reached."""
-    if not given_up:
-        return ()
-    wrong = float(np.mean(list(given_up.values())))
-    return (Note("out-of-reach", count=len(given_up), queries=len(pool.items), wrong=wrong),)
+    if given_up:
+        wrong = float(np.mean(list(given_up.values())))
+        yield Note("out-of-reach", count=len(given_up), queries=len(pool.items), wrong=wrong)
 
 
-def accepted_error(error: float | None, goal: str) -> float:
-    """Check the fraction that may be wrong; by default one in twenty, at the top one in ten."""
-    return (0.1 if goal == "top" else 0.05) if error is None else check_number("error", error, 0, 0.5)
+class QuestionLoop:
+    """Asks the judge, and keeps the answers, in a database if there is one, next to those of others.
+
+    The order of presentation depends on the seed and the number of the question.
+    """
+
+    def __init__(
+        self, judge: Callable[..., Any], pool: Pool, strategy: OrderStrategy, path: str | None, seed: int
+    ) -> None:
+        self.judge, self.strategy, self.path, self.seed = judge, strategy, path, seed
+        self.name = str(getattr(judge, "name", None) or getattr(judge, "__name__", type(judge).__name__))
+        self.answers: list[Answer] = []
+        self.skipped: list[Answer] = []
+        self._silent = self._unmatched = 0  # skipped since the last answer; answers about other items
+        self._store: Store | None = None
+        if path is not None:
+            check_name(self.name)
+            self._store = Store(path)
+            try:
+                self._resume(pool)
+            except BaseException:
+                self.close()
+                raise
+
+    def _resume(self, pool: Pool) -> None:
+        assert self._store is not None
+        for answer in self._store.given():
+            if answer.worker == self.name and pool.knows(*answer.pair):
+                self._learn(answer)
+            else:
+                self._unmatched += answer.worker == self.name
+        self._silent = 0
+
+    @property
+    def asked(self) -> int:
+        """Number of questions, answered or skipped."""
+        return len(self.answers) + len(self.skipped)
+
+    def choose(self, number: int) -> list[Pair]:
+        """Choose what to ask at once; no pair twice, and none that was skipped."""
+        chosen: list[Pair] = []
+        skipped = [answer.pair for answer in self.skipped]
+        while len(chosen) < number:
+            pair = self.strategy.ask(skipped, chosen, judge=self.name)
+            if pair is None:
+                break
+            chosen.append(pair)
+        return chosen
+
+    def put(self, pairs: Sequence[Pair]) -> None:
+        """Ask questions at once; keep each answer as it comes, and then update the strategy in the order asked.
+
+        Whatever happens to one of them, the answers to the others count.
+        """
+        chances = (np.random.default_rng((self.seed, self.asked + k)).random() for k in range(len(pairs)))
+        asked = [self.strategy.presented(pair, chance) for pair, chance in zip(pairs, chances, strict=True)]
+        found: dict[int, Answer | JudgeError] = {}
+        try:
+            for k, reply in _replies(self.judge, asked):
+                found[k] = self._kept(self._read(asked[k], reply))
+        finally:
+            results = [found[k] for k in sorted(found)]
+            for answer in results:
+                if isinstance(answer, Answer):
+                    self._learn(answer)
+        failures = [failed for failed in results if isinstance(failed, JudgeError)]
+        if self._silent >= MOST_SILENT:
+            failures.append(JudgeError("silent-judge", count=self._silent, why=self.skipped[-1].comment))
+        if failures:
+            raise failures[0].at(answers=len(self.answers), kept=self.path or "error.collected")
+
+    def remarks(self) -> Iterator[Note]:
+        """Note what was skipped and ignored."""
+        if self.skipped:
+            yield Note("skipped-pairs", count=len(self.skipped), why=self.skipped[-1].comment)
+        if self._unmatched:
+            yield Note("other-items", count=self._unmatched, path=self.path)
+
+    def close(self) -> None:
+        """Close the database."""
+        if self._store is not None:
+            self._store.close()
+
+    def _read(self, question: Pair, reply: Any) -> Answer | JudgeError:
+        """Return the answer that a reply is, or why it is none."""
+        query, first, second = question
+        if isinstance(reply, NoAnswerError):
+            return Answer(*question, "skip", self.name, str(reply), program=1)
+        if isinstance(reply, Exception):
+            why = reply if isinstance(reply, RankdevError) else f"{type(reply).__name__}: {reply}"
+            failed = JudgeError("judge-failed", query=query, first=first, second=second, why=why)
+            failed.__cause__ = reply
+            return failed
+        said = str(reply) if is_integer(reply) else reply
+        if said is None or (isinstance(said, str) and said in (first, second)):
+            outcome = "tie" if said is None else "first" if said == first else "second"
+            return Answer(*question, outcome, self.name, program=1)
+        return JudgeError("not-an-answer", query=query, value=said, first=first, second=second)
+
+    def _kept(self, found: Answer | JudgeError) -> Answer | JudgeError:
+        """Write an answer to disk; return it, or why it could not be written."""
+        try:
+            if self._store is not None and isinstance(found, Answer):
+                self._store.add(uuid4().hex, found)
+        except DataError as error:
+            return JudgeError("answer-lost", why=error)
+        return found
+
+    def _learn(self, answer: Answer) -> None:
+        skipped = answer.outcome == "skip"
+        (self.skipped if skipped else self.answers).append(answer)
+        self._silent = self._silent + 1 if skipped else 0
+        self.strategy.tell(answer)
 
 
-def _check(judge: object, budget: int | None, goal: str) -> None:
-    if not callable(judge):
-        raise UsageError("bad-value", name="judge", value=judge, expected="a function of a query and two items")
-    check_choice("goal", goal, GOALS)
-    if budget is not None:
-        check_whole("budget", budget, 1)
+def _replies(judge: Callable[..., Any], questions: Sequence[Pair]) -> Iterator[tuple[int, Any]]:
+    """Ask all questions at once, each in a thread; yield the number of each and the reply, or an exception."""
+
+    def one(question: Pair) -> Any:
+        try:
+            return judge(*question)
+        except Exception as error:
+            return error
+
+    if len(questions) == 1:
+        yield 0, one(questions[0])
+        return
+    done: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+    for number, question in enumerate(questions):
+        Thread(target=lambda k=number, asked=question: done.put((k, one(asked))), daemon=True).start()
+    for _ in questions:
+        yield done.get()

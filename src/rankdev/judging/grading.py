@@ -11,12 +11,12 @@ from threading import Lock
 from typing import Any
 
 from rankdev.errors import DataError, UsageError
-from rankdev.judging._screens import MANY, ItemScreen, Place
 from rankdev.judging.items import Items
-from rankdev.judging.sessions import LEAST, check_comment, check_shown
-from rankdev.judging.store import Store, StoredGrade, check_name
+from rankdev.judging.session import LEAST, Screen, Screens, check_comment
+from rankdev.judging.store import Grade, Store, check_name
 
 MOST = 10  # grades: each has a digit as its key
+Place = tuple[str, str]  # query and item
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,9 @@ class Grading:
     def __init__(self, items: Items, store: Store, scale: Scale, *, repeats: int = 1, least: float = LEAST) -> None:
         self.items, self.store, self.scale, self.repeats, self.least = items, store, scale, repeats, least
         self._lock = Lock()
-        self._screens: dict[tuple[str, str], ItemScreen] = {}
+        self._screens = Screens()
         self._done: dict[str, dict[Place, None]] = {}  # by judge, in the order given
-        self._counts: Counter[Place] = Counter()
-        self._open = Counter(
-            {query: len(listed) for query, listed in items.pool.items.items()}
-        )  # items that lack grades
-        self._left, self._total = self._open.total() * repeats, 0
+        self._counts: Counter[Place] = Counter()  # grades of each item, without those that skip it
         known = {value for value, _ in scale.grades}
         for grade in store.grades():
             if grade.grade is not None and grade.grade not in known:
@@ -87,103 +83,83 @@ class Grading:
         check_name(name)
         self.store.check()
         with self._lock:
-            screen = self._screen(name, page)
-            if screen.asked is None:
-                screen.show(self._chosen(name, page))
-            asked, progress = screen.asked, self._progress(name)
-        shown = None
-        if asked is not None:
-            shown = {"query": self.items.query(asked[0]), "side": self.items.shown(*asked)}
-        return {"grading": shown, "progress": progress}
+            return self._question(name, self._screens.find(name, page))
 
     def grade(self, name: str, request: str, reply: Mapping[str, Any], page: str = "") -> dict[str, Any]:
         """Keep a grade, on disk when this returns; return the next item. ``saved`` is False for a second grade."""
         given = self._checked(name, reply)
         place = given.query, given.item
         with self._lock:
-            screen = self._screen(name, page, used=True)
-            check_shown(screen.seconds if screen.asked == place else None, self.least)
-            twice = place in self._done.get(name, {}) and not self.store.has(request, StoredGrade)
-        if not twice and self.store.add(request, given):
-            with self._lock:
+            screen = self._screens.find(name, page, used=True)
+            if screen.asked == place:
+                screen.seconds_shown(self.least)
+            twice = place in self._done.get(name, {}) and not self.store.has(request, Grade)
+            if not twice and self.store.add(request, given):
                 self._note(given, 1)
-        with self._lock:
-            for (judge, _), other in self._screens.items():
-                if judge == name and other.asked == place:
-                    other.asked = None
-        return {**self.question(name, page), "saved": not twice}
+            self._screens.clear(name, place)
+            return {**self._question(name, screen), "saved": not twice}
 
     def undo(self, name: str, page: str = "") -> dict[str, Any]:
         """Take back the judge's last grade, and ask for it again."""
         check_name(name)
-        taken = self.store.undo_grade(name, self.items.pool.knows)
-        if taken is not None:
-            with self._lock:
+        with self._lock:
+            taken = self.store.undo_grade(name, self.items.pool.knows)
+            screen = self._screens.find(name, page, used=True)
+            if taken is not None:
                 self._note(taken, -1)
-                screen = self._screen(name, page, used=True)
                 screen.show((taken.query, taken.item))
-        return {**self.question(name, page), "undone": taken is not None}
+            return {**self._question(name, screen), "undone": taken is not None}
 
-    def leave(self, name: str, page: str) -> None:
+    def leave(self, name: str, page: str | None = None) -> None:
         """Let others have the item of a page that was closed."""
         with self._lock:
-            self._screens.pop((name, page), None)
+            self._screens.leave(name, page)
 
-    def _screen(self, name: str, page: str, *, used: bool = False) -> ItemScreen:
-        if len(self._screens) >= MANY:
-            self._screens = {key: screen for key, screen in self._screens.items() if screen.open}
-        screen = self._screens.setdefault((name, page), ItemScreen())
-        if not screen.open:
-            screen.asked = None
-        screen.touch(used=used)
-        return screen
+    def answered(self) -> list[str]:
+        """List the judges who gave grades."""
+        return [name for name, places in self._done.items() if places]
 
-    def _chosen(self, name: str, page: str) -> Place | None:
+    def _question(self, name: str, screen: Screen) -> dict[str, Any]:
+        if screen.asked is None:
+            screen.show(self._chosen(name, screen))
+        shown = None
+        if screen.asked is not None:
+            query, item = screen.asked
+            shown = {"query": self.items.query(query), "side": self.items.shown(query, item)}
+        return {"grading": shown, "progress": self._progress(name)}
+
+    def _chosen(self, name: str, screen: Screen) -> Place | None:
         """Choose an item of the query that the judge is working on, or of the one that fewest others are working on."""
         mine, others = self._done.get(name, {}), Counter[Place]()
-        for (judge, tab), screen in self._screens.items():
-            if screen.asked is not None and screen.open and (judge, tab) != (name, page):
-                others[screen.asked] += self.repeats if judge == name else 1
+        for judge, asked in self._screens.others(screen):
+            others[asked] += self.repeats if judge == name else 1
         last = next(reversed(mine), ("", ""))[0]
         busy = Counter(query for query, _ in others)
         for query in sorted(self.items.pool.items, key=lambda query: (query != last, busy[query])):
-            if not self._open[query]:
-                continue
-            items = sorted(self.items.pool.items[query])
-            random.Random(f"{name}\0{query}").shuffle(items)
-            for item in items:
-                place = query, item
-                if place not in mine and self._counts[place] + others[place] < self.repeats:
-                    return place
+            places = [(query, item) for item in self.items.pool.items[query]]
+            open_ = [p for p in places if p not in mine and self._counts[p] + others[p] < self.repeats]
+            if open_:
+                return min(open_, key=lambda place: random.Random("\0".join([name, *place])).random())
         return None
 
-    def _note(self, grade: StoredGrade, times: int) -> None:
+    def _note(self, grade: Grade, times: int) -> None:
+        """Count a grade, or take it back."""
         place, mine = (grade.query, grade.item), self._done.setdefault(grade.worker, {})
         if times > 0:
             mine[place] = None
         else:
             mine.pop(place, None)
-        self._total += times
         if grade.grade is not None:
-            before = self._lacks(place)
             self._counts[place] += times
-            self._left += self._lacks(place) - before
-            self._open[grade.query] += (self._lacks(place) > 0) - (before > 0)
-
-    def _lacks(self, place: Place) -> int:
-        return max(0, self.repeats - self._counts[place])
 
     def _progress(self, name: str) -> dict[str, int]:
-        """Count what is graded and what is left: exact, since nothing is estimated."""
-        mine, lacking = self._done.get(name, {}), self._open.total()
-        items = sum(map(len, self.items.pool.items.values()))
-        working = {judge for (judge, _), screen in self._screens.items() if screen.used and screen.open} | {name}
-        return {
-            **{"mine": len(mine), "all": self._total, "items": items, "graded": items - lacking, "left": self._left},
-            **{"yours": lacking - sum(self._lacks(place) > 0 for place in mine), "judges": len(working)},
-        }
+        """Count what is done and what is left: exact, since nothing is estimated."""
+        wanted = self.repeats * sum(map(len, self.items.pool.items.values()))
+        left = wanted - sum(min(self.repeats, count) for count in self._counts.values())
+        done = {"mine": len(self._done.get(name, {})), "all": sum(map(len, self._done.values()))}
+        return {**done, "left": left, "judges": self._screens.working(name)}
 
-    def _checked(self, name: str, reply: Mapping[str, Any]) -> StoredGrade:
+    def _checked(self, name: str, reply: Mapping[str, Any]) -> Grade:
         check_name(name)
         query, item, comment, grade = (reply.get(key) for key in ("query", "item", "comment", "grade"))
         if not (isinstance(query, str) and isinstance(item, str) and isinstance(comment, str)):
@@ -193,4 +169,4 @@ class Grading:
         if grade is not None and (isinstance(grade, bool) or grade not in values):
             raise UsageError("bad-request", expected=f"grade, one of {', '.join(map(str, values))} or null")
         self.items.pool.check(query, item)
-        return StoredGrade(query, item, None if grade is None else int(grade), name, comment)
+        return Grade(query, item, None if grade is None else int(grade), name, comment)

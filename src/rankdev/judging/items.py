@@ -1,7 +1,8 @@
-"""Items to be judged: pools, and what assessors are shown."""
+"""Items to be judged: pooled from runs, read from a file, and what assessors are shown of them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,23 +11,29 @@ from typing import Any
 
 import polars as pl
 
+from rankdev._common.checks import check_whole
+from rankdev.data.files import load_runs
 from rankdev.data.formats import Table, read_table
 from rankdev.data.ids import as_id
+from rankdev.data.options import Order, Ties
+from rankdev.data.run import RunLike
 from rankdev.data.tables import as_polars, is_table
 from rankdev.data.text import Source
 from rankdev.data.texts import read_texts
 from rankdev.data.write import PathLike
-from rankdev.errors import DataError, UsageError
-from rankdev.judging.addresses import origin_of
+from rankdev.errors import DataError, UsageError, warn
 from rankdev.preferences import Preferences
 
-Pair = tuple[str, str, str]  # query and two of its items
-
-
-def sorted_pair(pair: Pair) -> Pair:
-    """Return a pair with its items sorted, so that both orders are equal."""
-    query, a, b = pair
-    return query, min(a, b), max(a, b)
+SHOWN = ("title", "text", "url")
+ABOUT = ("text", "description", "narrative")  # of a query: in a table of items, after query_
+OPTIONAL = (*SHOWN, "image", "grade", *(f"query_{name}" for name in ABOUT))
+IMAGE_TYPES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,19 +119,6 @@ def read_table_with(names: Collection[str], path: PathLike) -> Table:
     return table
 
 
-SHOWN = ("title", "text", "url")
-ABOUT = ("text", "description", "narrative")  # of a query: in a table of items, after query_
-OPTIONAL = (*SHOWN, "image", "grade", *(f"query_{name}" for name in ABOUT))
-LONGEST_POLICY = 1500  # characters: proxies refuse long headers
-IMAGE_TYPES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-}
-
-
 @dataclass(frozen=True, eq=False)
 class Items:
     """Items as assessors see them; ``images`` are files by query and item; URLs of images are in ``content``."""
@@ -158,13 +152,6 @@ class Items:
         if not any(any(row[2:]) for row in rows):
             return None
         return pl.DataFrame(rows, schema=dict.fromkeys(("query", "item", *SHOWN), pl.String), orient="row")
-
-    def remote(self) -> list[str]:
-        """List the servers that images come from, or only their schemes where there are many."""
-        servers = sorted({origin_of(entry["image"]) for entry in self.content.values() if "image" in entry})
-        if sum(map(len, servers)) <= LONGEST_POLICY:
-            return servers
-        return sorted({f"{server.partition(':')[0]}:" for server in servers})
 
 
 def read_items(path: PathLike, query_texts: PathLike | None = None) -> Items:
@@ -242,17 +229,10 @@ class _Row:
     def shown(self) -> dict[str, str]:
         entry = {name: self.text(name) for name in SHOWN if self.text(name)}
         if "url" in entry and not _on_the_web(entry["url"]):
-            raise self._no_address("url", entry["url"])
+            raise self.wrong("not-an-address", name="url", value=entry["url"], example="https://example.org/a")
         if _on_the_web(self.text("image")):
             entry["image"] = self.text("image")
-            try:
-                origin_of(entry["image"])
-            except ValueError:
-                raise self._no_address("image", entry["image"]) from None
         return entry
-
-    def _no_address(self, name: str, value: str) -> DataError:
-        return self.wrong("not-an-address", name=name, value=value, example="https://example.org/a.png")
 
     def image(self, folder: Path) -> Path | None:
         image = self.text("image")
@@ -275,3 +255,110 @@ class _Row:
 
 def _on_the_web(text: str) -> bool:
     return text.lower().startswith(("http://", "https://"))
+
+
+def pool(
+    runs: Mapping[str, RunLike],
+    *,
+    depth: int = 10,
+    texts: Any = None,
+    order: Order | None = None,
+    ties: Ties | None = None,
+    **read: Any,
+) -> pl.DataFrame:
+    """Pool the top items of each query from several runs for judging.
+
+    Parameters
+    ----------
+    runs : dict of str to Run, path, table or dict
+        Each system's ranking, as :func:`rankdev.evaluate` takes it.
+    depth : int, default 10
+        How many items of each run are taken.
+    texts : path, table or dict of str to str, optional
+        What assessors see: a table with the column item and one or more of title, text, url, image, grade (with a
+        column query, of that query's items only, and perhaps query_text); a collection with ids and texts, as a
+        .tsv without a header; or ``{item: text}``.
+    order : {"score", "rank"}, optional
+        What orders a run. Default: score; a Run keeps its own.
+    ties : {"trec_eval", "descending", "ascending", "given"}, optional
+        How equal scores are ordered. Default: as in trec_eval 9; a Run keeps its own.
+    **read : Any
+        How runs are read, as in :func:`rankdev.evaluate`: duplicates, columns, ranks, collapse, strict.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per item: query, item, and what ``texts`` has of it. Queries are in the order of the runs; items by
+        their best position, then by name. ``rankdev judge`` opens it once it is written, and ``collect`` takes it.
+
+    Examples
+    --------
+    >>> pool({"mine": {"q": ["d1", "d2", "d3"]}, "other": {"q": ["d4", "d1"]}}, depth=2).rows()
+    [('q', 'd1'), ('q', 'd4'), ('q', 'd2')]
+    """
+    depth = check_whole("depth", depth, 1)
+    best: dict[tuple[str, str], int] = {}
+    for run in load_runs(runs, order=order, ties=ties, depth=depth, **read).values():
+        for query in run:
+            for place, item in enumerate(run[query][:depth]):
+                best[query, item] = min(place, best.get((query, item), place))
+    if not best:
+        raise DataError("none-given", what="items to judge")
+    queries = {query: number for number, query in enumerate(dict.fromkeys(query for query, _ in best))}
+    chosen = sorted(best, key=lambda entry: (queries[entry[0]], best[entry], entry[1]))
+    frame = pl.DataFrame(chosen, schema={"query": pl.String, "item": pl.String}, orient="row")
+    return frame if texts is None else _with_texts(frame, *_texts(texts, set(frame["item"])))
+
+
+def _texts(texts: Any, items: Collection[str]) -> tuple[str, pl.DataFrame]:
+    """Return what the texts are called, and a row per item (or per query and item)."""
+    return str(texts) if isinstance(texts, str | os.PathLike) else "texts", table_of_texts(texts, items)
+
+
+class _Everything(frozenset[str]):
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+def table_of_texts(texts: Any, items: Collection[str] = _Everything()) -> pl.DataFrame:
+    """Return a row per item (or per query and item); of a collection, only those of ``items``."""
+    if isinstance(texts, str | os.PathLike):
+        return _read(texts, items)
+    if isinstance(texts, Mapping):
+        return _as_table({as_id(item): str(text) for item, text in texts.items()})
+    if is_table(texts):
+        return as_polars(texts)
+    raise UsageError("bad-value", name="texts", value=texts, expected="a file, a table or {item: text}")
+
+
+def _read(path: str | os.PathLike[str], items: Collection[str]) -> pl.DataFrame:
+    """Read a table with what is shown of each item; or texts as collections have them."""
+    with Source(path) as source:
+        if source.kind not in ("trec", "json", "tsv"):
+            frame = read_table(source, source.kind).frame
+            if "item" in frame.columns:
+                return frame
+    return _as_table(read_texts(path, "item", items))
+
+
+def _as_table(texts: Mapping[str, str]) -> pl.DataFrame:
+    return pl.DataFrame(list(texts.items()), schema={"item": pl.String, "text": pl.String}, orient="row")
+
+
+def _with_texts(frame: pl.DataFrame, name: str, texts: pl.DataFrame) -> pl.DataFrame:
+    columns = [column for column in OPTIONAL if column in texts.columns]
+    if "item" not in texts.columns or not columns:
+        raise DataError("no-texts", path=name, columns=OPTIONAL)
+    keys = [key for key in ("query", "item") if key in texts.columns]
+    texts = texts.select(*(pl.col(key).cast(pl.String) for key in keys), *columns)
+    twice = texts.filter(texts.select(keys).is_duplicated())
+    if len(twice):
+        raise DataError("appears-twice", path=name, what="item", value=twice["item"][0])
+    joined = frame.join(texts, on=keys, how="left", maintain_order="left")
+    bare = joined.filter(pl.all_horizontal(pl.col(columns).is_null()))
+    if len(bare) == len(frame):
+        raise DataError("none-known", path=name, what="items of the runs")
+    if len(bare):
+        query, item = bare.select("query", "item").row(0)
+        warn("lacks-texts", path=name, count=len(bare), items=len(frame), query=query, item=item)
+    return joined

@@ -17,14 +17,13 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev.data.write import PathLike
 from rankdev.errors import DataError, Note, counted
-from rankdev.judging.items import Pair, Pool, read_table_with, sorted_pair
+from rankdev.judging.items import Pool, read_table_with
+from rankdev.judging.store import Pair, sorted_pair
 
-GOLD_SHARE = 0.1  # of the questions, while a judge has not answered all gold pairs
 COLUMNS = ("query", "first", "second", "outcome")
 ALPHA = 0.05
 FAST = 1.0  # seconds: nobody reads two items in less
 FEW = 20  # answers, or pairs judged by two, below which nothing is said
-RESAMPLES = 400
 HALVINGS = 50
 SIDE = 0.5  # of the answers of somebody who looks at the items are for the left: sides are random
 
@@ -91,18 +90,10 @@ def limits(total: Floats, n: Floats, alpha: float) -> tuple[Floats, Floats]:
     return ends[0], ends[1]
 
 
-@dataclass(frozen=True)
-class Quality:
-    """``judges`` and ``queries`` are tables with a row each; ``summary`` is about all answers."""
-
-    judges: pl.DataFrame
-    queries: pl.DataFrame
-    summary: dict[str, Any]
-    remarks: tuple[str, ...]
-
-
-def judge_quality(answers: pl.DataFrame, gold: Mapping[Pair, str | None], models: Collection[str] = ()) -> Quality:
-    """Compute how reliable the people are who gave the answers; ``models`` are left out."""
+def judge_quality(
+    answers: pl.DataFrame, gold: Mapping[Pair, str | None], models: Collection[str] = ()
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Compute how reliable the people are who gave the answers, a row each, with remarks; ``models`` are left out."""
     people = _sided(answers.filter(~pl.col("worker").is_in(list(models))))
     values = {
         "fast": _fast(people),
@@ -117,18 +108,8 @@ def judge_quality(answers: pl.DataFrame, gold: Mapping[Pair, str | None], models
         remarks.append(Note("random-unseen"))
     if judges.height and judges["notes"].list.len().sum():
         remarks.append(Note("notes-of-judges", alpha=ALPHA))
-    left = values["left"]["value"]
-    return Quality(
-        judges.select("judge", "answers", "skips", "ties", "seconds", *_columns(names), "enough", "notes"),
-        _queries(people, values["others"]),
-        {**_agreement(people), "left": _fraction(float(left.sum()), len(left))},
-        tuple(remarks),
-    )
-
-
-def _fraction(total: float, n: int) -> dict[str, Any]:
-    low, high = limits(np.array([total]), np.array([n]), ALPHA)
-    return {"value": total / n if n else None, "low": float(low[0]), "high": float(high[0]), "n": n}
+    shown = ("judge", "answers", "skips", "ties", "seconds", *_columns(names), "enough", "notes")
+    return judges.select(shown), tuple(remarks)
 
 
 def _columns(names: Collection[str]) -> list[str]:
@@ -205,44 +186,7 @@ def _judges(people: pl.DataFrame, values: Mapping[str, pl.DataFrame]) -> pl.Data
     return table.with_columns(enough=enough, notes=pl.Series(notes, dtype=pl.List(pl.String)))
 
 
-def _queries(people: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
-    table = people.group_by("query", maintain_order=True).agg(
-        answers=pl.len(),
-        skips=(pl.col("outcome") == "skip").sum(),
-        seconds=pl.col("seconds").median(),
-    )
-    pairs = others.group_by(PAIR).agg(pl.col("value").mean())
-    sums = pairs.group_by("query").agg(pl.col("value").sum().alias("total"), pl.len().alias("pairs"))
-    table = table.join(sums, on="query", how="left", maintain_order="left").with_columns(pl.col("pairs").fill_null(0))
-    total, n = (table[name].fill_null(0).cast(pl.Float64).to_numpy() for name in ("total", "pairs"))
-    low, high = limits(total, n, ALPHA)
-    mean = pl.col("total") / pl.col("pairs")
-    return table.with_columns(agreement=mean, low=pl.Series(low), high=pl.Series(high)).drop("total")
-
-
-def _agreement(people: pl.DataFrame) -> dict[str, Any]:
-    """Return Krippendorff's α of the pairs that two or more judged, nothing where they are few."""
-    from rankdev.preferences.annotators import bootstrap_alpha, krippendorff_alpha
-
-    judged = people.filter(pl.col("outcome") != "skip", pl.col("kind") == "")
-    judged = judged.unique(["worker", *PAIR], keep="last", maintain_order=True)
-    values = [(pl.col("score") == value).sum().alias(str(value)) for value in (1.0, 0.0, 0.5)]
-    counts = judged.group_by(PAIR, maintain_order=True).agg(values).drop(PAIR).to_numpy().astype(float)
-    units = counts[counts.sum(axis=1) >= 2]
-    found: dict[str, Any] = {"pairs": len(units), "few": FEW, "krippendorff": None, "low": None, "high": None}
-    if len(units) < FEW:
-        return found
-    mirror = [1, 0, 2]  # which item of a pair comes first has no meaning
-    value = krippendorff_alpha(units, mirror=mirror)
-    draws = bootstrap_alpha(units, RESAMPLES, np.random.default_rng(0), mirror=mirror)
-    draws = draws[np.isfinite(draws)]
-    if np.isfinite(value) and len(draws):
-        low, high = np.quantile(draws, [ALPHA / 2, 1 - ALPHA / 2]).tolist()
-        found |= {"krippendorff": value, "low": low, "high": high}
-    return found
-
-
-def told(row: Mapping[str, Any]) -> str:
+def noticed(row: Mapping[str, Any]) -> str:
     """Report what was noticed about a judge."""
     if row["notes"]:
         return "; ".join(row["notes"])

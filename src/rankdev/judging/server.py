@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
@@ -16,13 +16,11 @@ from threading import Lock
 from typing import Any
 
 from rankdev.errors import RankdevError, UsageError
-from rankdev.judging._owner import CALLS
-from rankdev.judging.addresses import Addresses
 from rankdev.judging.grading import Grading
 from rankdev.judging.items import IMAGE_TYPES
-from rankdev.judging.links import Caller, Tokens, same
-from rankdev.judging.page import PARTS, guidelines_html, html, part, policy, preferred
-from rankdev.judging.sessions import Session
+from rankdev.judging.links import Addresses, Caller, Tokens, folded, same
+from rankdev.judging.page import PARTS, POLICY, export, guidelines_html, html, overview, part, preferred
+from rankdev.judging.session import Session
 from rankdev.judging.store import StoreError
 
 LARGEST = 1 << 20
@@ -35,7 +33,7 @@ STATUS = {  # of errors by kind
     "not-found": HTTPStatus.NOT_FOUND,
     "not-json-request": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     "too-soon": HTTPStatus.TOO_EARLY,
-    **dict.fromkeys(("other-site", "own-link", "owner-only", "unknown-host"), HTTPStatus.FORBIDDEN),
+    **dict.fromkeys(("other-site", "other-browser", "own-link", "owner-only", "unknown-host"), HTTPStatus.FORBIDDEN),
 }
 
 
@@ -60,18 +58,13 @@ class JudgeServer(ThreadingHTTPServer):
         self.session, self.tokens, self._warn, self._warned = session, tokens, warn, ""
         self.guidelines, self.grading = None if guidelines is None else guidelines_html(guidelines), grading
         self._changing = Lock()
-        self.noticed: tuple[int, dict[str, Any]] | None = None  # what the owner was shown for a version of the answers
+        self._seen: tuple[Any, dict[str, Any]] | None = None  # what the owner was shown last, and for which answers
         self.addresses = Addresses(host, public_url)
         self.images = list(session.items.images.values())
-        self.policy = policy(session.items.remote())
-        if self.addresses.version_6:
-            self.address_family = socket.AF_INET6
         super().__init__((host, port), Handler)
 
     def server_bind(self) -> None:
         """Bind to the address, without a search for its name, which may take seconds."""
-        if self.addresses.version_6 and self.addresses.everywhere:
-            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         TCPServer.server_bind(self)
 
     @property
@@ -106,7 +99,19 @@ class JudgeServer(ThreadingHTTPServer):
             self.tokens.keep(self.session.store)
         for name, secret in before.personal.items():
             if secret and not self.tokens.personal.get(name):
-                self.session.questions.leave(name)
+                self.session.leave(name)
+
+    def has_answered(self, name: str) -> bool:
+        """Return whether there are answers or grades under a name, or one that looks like it."""
+        judges = [*self.session.answered(), *(self.grading.answered() if self.grading else ())]
+        return folded(name) in map(folded, judges)
+
+    def overview(self, query: object) -> dict[str, Any]:
+        """Return what the owner sees; made once for the same answers, as it takes a moment."""
+        about = self.session.store.version, query
+        if self._seen is None or self._seen[0] != about:
+            self._seen = about, overview(self.session, query)
+        return self._seen[1]
 
     def link(self, token: str) -> str:
         """Return the address of the page for those who have a token."""
@@ -152,7 +157,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8" if kind.startswith("text/") else kind)
         self.send_header("Content-Length", str(len(content)))
-        self.send_header("Content-Security-Policy", self.server.policy)
+        self.send_header("Content-Security-Policy", POLICY)
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Referrer-Policy", "no-referrer")
         self.send_header("Cross-Origin-Resource-Policy", "same-origin")
@@ -188,8 +193,7 @@ class Handler(BaseHTTPRequestHandler):
     def _post(self) -> tuple[bytes, str]:
         if self.headers.get_content_type() != "application/json":
             raise UsageError("not-json-request")
-        token = self.headers.get("Authorization", "").removeprefix("Bearer ")
-        caller = self.server.tokens.caller(token)
+        caller = self.server.tokens.caller(self.headers.get("Authorization", "").removeprefix("Bearer "))
         if caller is None:
             raise UsageError("bad-link")
         length = self.headers.get("Content-Length", "")
@@ -204,72 +208,85 @@ class Handler(BaseHTTPRequestHandler):
             asked = None
         if not isinstance(asked, dict):
             raise UsageError("bad-request", expected="a JSON object")
-        if self.path in CALLS:
-            if not caller.owner:
-                raise UsageError("owner-only")
-            return CALLS[self.path](self.server, asked)
         reply = self._reply(caller, asked)
+        if isinstance(reply, bytes):
+            return reply, "application/octet-stream"
         return _json({**reply, "owner": caller.owner, "images": self.server.tokens.images}), "application/json"
 
-    def _reply(self, caller: Caller, asked: dict[str, Any]) -> dict[str, Any]:
-        grading = self.server.grading
+    def _reply(self, caller: Caller, asked: dict[str, Any]) -> dict[str, Any] | bytes:
+        server, grading = self.server, self.server.grading
+        if self.path in OWNER:
+            if not caller.owner:
+                raise UsageError("owner-only")
+            return OWNER[self.path](server, asked)
         if self.path == "/api/hello":
             return {"judge": caller.judge}
         if self.path == "/api/page":
-            scale = None if grading is None else grading.scale.shown()
-            return {"guidelines": self.server.guidelines, "scale": scale}
-        judge, page = self._name(caller, asked), _page_of(asked)
-        if self.path in PAST:
-            return PAST[self.path](self.server.session, judge, asked)
-        graded = None if grading is None else self._grade(grading, asked, judge, page)
-        return self._call(asked, judge, page) if graded is None else graded
-
-    def _grade(self, grading: Grading, asked: dict[str, Any], judge: str, page: str) -> dict[str, Any] | None:
-        match self.path:
-            case "/api/leave":
-                grading.leave(judge, page)
-            case "/api/next-grade":
-                return grading.question(judge, page)
-            case "/api/grade":
-                return grading.grade(judge, _text(asked, "request"), asked, page)
-            case "/api/undo-grade":
-                return grading.undo(judge, page)
-        return None
+            return {"guidelines": server.guidelines, "scale": None if grading is None else grading.scale.shown()}
+        part = server.session if self.path in PAIRS else grading if self.path in GRADES else None
+        if part is None:
+            raise UsageError("not-found")
+        judge, page = self._name(caller, asked), asked.get("page", "")
+        if not isinstance(page, str) or len(page) > LONGEST_PAGE:
+            raise UsageError("bad-request", expected=f"page, a text of at most {LONGEST_PAGE} characters")
+        if self.path == "/api/leave" and grading is not None:
+            grading.leave(judge, page)
+        return {**PAIRS, **GRADES}[self.path](part, judge, asked, page)
 
     def _name(self, caller: Caller, asked: dict[str, Any]) -> str:
-        """Return the name under which answers are kept: that of the link, or else one that is nobody's."""
+        """Return the name under which answers are kept: that of the link, or else one that is nobody else's."""
         if caller.judge is not None:
             return caller.judge
-        name = _text(asked, "judge")
+        name, tokens = _text(asked, "judge"), self.server.tokens
         self.server.session.check_person(name)
-        if (known := self.server.tokens.taken(name)) is not None:
-            raise UsageError("own-link", name=known)
+        tokens.check_free(name)
+        if not caller.owner:
+            browser = _text(asked, "browser")
+            mine = tokens.owns(name, browser)
+            if mine is False or (mine is None and self.server.has_answered(name)):
+                raise UsageError("other-browser", name=name)
+            if mine is None and self.path in ("/api/answer", "/api/grade"):
+                self.server.change(lambda tokens: tokens.claimed(name, browser))
         return name
 
-    def _call(self, asked: dict[str, Any], judge: str, page: str) -> dict[str, Any]:
-        session = self.server.session
-        match self.path:
-            case "/api/next":
-                return session.question(judge, page)
-            case "/api/answer":
-                return session.answer(judge, _text(asked, "request"), asked, page)
-            case "/api/undo":
-                return session.undo(judge, page)
-            case "/api/leave":
-                return session.leave(judge, page)
-        raise UsageError("not-found")
+
+def _links(server: JudgeServer, asked: dict[str, Any]) -> dict[str, Any]:
+    """Make or revoke the link of a judge, switch the common one on or off, and list all."""
+    make, revoke, common = (asked.get(name) for name in ("make", "revoke", "common"))
+    if isinstance(make, str):
+        server.session.check_person(make.strip())
+        server.change(lambda tokens: tokens.with_links([make.strip()]))
+    if isinstance(revoke, str):
+        server.change(lambda tokens: tokens.revoked(revoke))
+    if isinstance(common, bool):
+        server.change(lambda tokens: replace(tokens, common=common))
+    tokens = server.tokens
+    personal = [{"name": name, "link": server.link(mine) if mine else None} for name, mine in tokens.personal.items()]
+    return {"personal": personal, "link": server.link(tokens.judge), "common": tokens.common}
 
 
-def _history(session: Session, judge: str, asked: dict[str, Any]) -> dict[str, Any]:
-    return session.history(judge)
-
-
-def _change(session: Session, judge: str, asked: dict[str, Any]) -> dict[str, Any]:
-    number, outcome, comment = (asked.get(key) for key in ("answer", "outcome", "comment"))
-    return session.change(judge, _text(asked, "request"), number, outcome, comment)
-
-
-PAST = {"/api/history": _history, "/api/change": _change}
+OWNER: dict[str, Callable[[JudgeServer, dict[str, Any]], dict[str, Any] | bytes]] = {
+    "/api/overview": lambda server, asked: server.overview(asked.get("query")),
+    "/api/export": lambda server, asked: export(
+        server.session, _text(asked, "form"), str(asked.get("what", "judgments")), safe=bool(asked.get("safe"))
+    ),
+    "/api/links": _links,
+}
+PAIRS: dict[str, Callable[[Any, str, dict[str, Any], str], dict[str, Any]]] = {
+    "/api/next": lambda session, judge, asked, page: session.question(judge, page),
+    "/api/answer": lambda session, judge, asked, page: session.answer(judge, _text(asked, "request"), asked, page),
+    "/api/undo": lambda session, judge, asked, page: session.undo(judge, page),
+    "/api/leave": lambda session, judge, asked, page: session.leave(judge, page),
+    "/api/history": lambda session, judge, asked, page: session.history(judge),
+    "/api/change": lambda session, judge, asked, page: session.change(
+        judge, _text(asked, "request"), asked.get("answer"), asked.get("outcome"), asked.get("comment")
+    ),
+}
+GRADES: dict[str, Callable[[Any, str, dict[str, Any], str], dict[str, Any]]] = {
+    "/api/next-grade": lambda grading, judge, asked, page: grading.question(judge, page),
+    "/api/grade": lambda grading, judge, asked, page: grading.grade(judge, _text(asked, "request"), asked, page),
+    "/api/undo-grade": lambda grading, judge, asked, page: grading.undo(judge, page),
+}
 
 
 def _text(asked: dict[str, Any], name: str) -> str:
@@ -277,13 +294,6 @@ def _text(asked: dict[str, Any], name: str) -> str:
     if not isinstance(value, str) or not value:
         raise UsageError("bad-request", expected=f"{name}, a text")
     return value
-
-
-def _page_of(asked: dict[str, Any]) -> str:
-    page = asked.get("page", "")
-    if not isinstance(page, str) or len(page) > LONGEST_PAGE:
-        raise UsageError("bad-request", expected=f"page, a text of at most {LONGEST_PAGE} characters")
-    return page
 
 
 def _json(value: Any) -> bytes:

@@ -17,7 +17,6 @@ import polars as pl
 
 from rankdev.data.database import COLUMNS, GRADE_COLUMNS, GRADES, SCHEMA, is_database, read_answers, read_given_grades
 from rankdev.errors import DataError, UsageError
-from rankdev.judging.items import Pair
 
 try:
     import fcntl
@@ -27,6 +26,13 @@ except ImportError:  # Windows: a database can be opened twice
 LONGEST_NAME = 80
 PRIVATE = 0o600  # answers and names are for the owner's eyes, unless the owner decides otherwise
 PATIENCE = 2.0  # seconds to wait for a lock of another program
+Pair = tuple[str, str, str]  # query and two of its items
+
+
+def sorted_pair(pair: Pair) -> Pair:
+    """Return a pair with its items sorted, so that both orders are equal."""
+    query, a, b = pair
+    return query, min(a, b), max(a, b)
 
 
 def check_name(name: str) -> None:
@@ -40,7 +46,7 @@ class StoreError(DataError):
 
 
 @dataclass(frozen=True)
-class StoredAnswer:
+class Answer:
     """An answer of a judge; ``first`` was on the left."""
 
     query: str
@@ -59,9 +65,24 @@ class StoredAnswer:
         """Query and items, as they were shown."""
         return self.query, self.first, self.second
 
+    @property
+    def winner(self) -> str:
+        """Item that is better; of a tie, the one shown first."""
+        return self.second if self.outcome == "second" else self.first
+
+    @property
+    def loser(self) -> str:
+        """The other item."""
+        return self.first if self.outcome == "second" else self.second
+
+    @property
+    def tie(self) -> bool:
+        """Whether both are equally good."""
+        return self.outcome == "tie"
+
 
 @dataclass(frozen=True)
-class StoredGrade:
+class Grade:
     """A grade that a judge gave to an item; None where it was skipped."""
 
     query: str
@@ -72,7 +93,7 @@ class StoredGrade:
     at: str = ""
 
 
-TABLES = {StoredAnswer: ("answers", COLUMNS), StoredGrade: ("grades", GRADE_COLUMNS)}
+TABLES = {Answer: ("answers", COLUMNS), Grade: ("grades", GRADE_COLUMNS)}
 
 
 class Store:
@@ -94,7 +115,7 @@ class Store:
             self.close()
             raise
 
-    def add(self, request: str, given: StoredAnswer | StoredGrade) -> bool:
+    def add(self, request: str, given: Answer | Grade) -> bool:
         """Keep an answer or a grade; False if the same request was kept before."""
         table, names = TABLES[type(given)]
         values = astuple(replace(given, at=_now()))
@@ -109,15 +130,13 @@ class Store:
                 raise DataError("other-answer")
         return before is None
 
-    def has(self, request: str, kind: type[StoredAnswer | StoredGrade] = StoredAnswer) -> bool:
+    def has(self, request: str, kind: type[Answer | Grade] = Answer) -> bool:
         """Return whether a request was kept before."""
         with self._writing() as connection:
             found = connection.execute(f"SELECT 1 FROM {TABLES[kind][0]} WHERE request = ?", (request,)).fetchone()
         return found is not None
 
-    def undo(
-        self, worker: str, known: Callable[[StoredAnswer], bool]
-    ) -> tuple[StoredAnswer | None, StoredAnswer | None]:
+    def undo(self, worker: str, known: Callable[[Answer], bool]) -> tuple[Answer | None, Answer | None]:
         """Take back the last answer of a judge, unless its items are unknown; nothing is deleted.
 
         Return what was taken back, and what is valid again: where a change was taken back, the answer before it.
@@ -134,7 +153,7 @@ class Store:
             )
         return taken, again[0][1] if again else None
 
-    def undo_grade(self, worker: str, known: Callable[[str, str], bool]) -> StoredGrade | None:
+    def undo_grade(self, worker: str, known: Callable[[str, str], bool]) -> Grade | None:
         """Take back the last grade of a judge, unless its item is unknown; nothing is deleted."""
         with self._writing() as connection:
             last = connection.execute(
@@ -145,11 +164,11 @@ class Store:
             if last is None or not known(*last[1:3]):
                 return None
             connection.execute("UPDATE grades SET undone = 1 WHERE id = ?", last[:1])
-        return StoredGrade(*last[1:])
+        return Grade(*last[1:])
 
     def change(
         self, request: str, number: int, worker: str, outcome: str, comment: str
-    ) -> tuple[StoredAnswer, StoredAnswer] | None:
+    ) -> tuple[Answer, Answer] | None:
         """Change an answer of a judge; the old one is kept and marked. Return both, or None for a repetition."""
         with self._writing() as connection:
             for _, before in _select(connection, "request = ?", request):
@@ -167,7 +186,7 @@ class Store:
             )
         return old, changed
 
-    def last(self, worker: str, most: int) -> list[tuple[int, StoredAnswer]]:
+    def last(self, worker: str, most: int) -> list[tuple[int, Answer]]:
         """Return the last answers of a judge with their numbers, the newest first."""
         with self._writing() as connection:
             return _select(connection, "worker = ? AND NOT undone ORDER BY id DESC LIMIT ?", worker, most)
@@ -177,19 +196,19 @@ class Store:
         self.check()
         return read_answers(self.path)
 
-    def given(self) -> list[StoredAnswer]:
+    def given(self) -> list[Answer]:
         """Return all answers that were not taken back or changed."""
-        return [StoredAnswer(*row) for row in self.answers().iter_rows()]
+        return [Answer(*row) for row in self.answers().iter_rows()]
 
     def everything(self) -> pl.DataFrame:
         """Return all answers; those that were taken back or changed are marked."""
         self.check()
         return read_answers(self.path, ended=True)
 
-    def grades(self) -> list[StoredGrade]:
+    def grades(self) -> list[Grade]:
         """Return all grades that were not taken back."""
         self.check()
-        return [StoredGrade(*row) for row in read_given_grades(self.path).iter_rows()]
+        return [Grade(*row) for row in read_given_grades(self.path).iter_rows()]
 
     def check(self) -> None:
         """Raise :class:`StoreError` where the file was moved, deleted or replaced: answers would go nowhere."""
@@ -308,7 +327,7 @@ def _insert(connection: sqlite3.Connection, table: str, names: tuple[str, ...], 
     return connection.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", values).lastrowid
 
 
-def _select(connection: sqlite3.Connection, where: str, *values: object) -> list[tuple[int, StoredAnswer]]:
+def _select(connection: sqlite3.Connection, where: str, *values: object) -> list[tuple[int, Answer]]:
     """Read answers with their numbers."""
     rows = connection.execute(f"SELECT id, {', '.join(COLUMNS)} FROM answers WHERE {where}", values).fetchall()
-    return [(number, StoredAnswer(*row)) for number, *row in rows]
+    return [(number, Answer(*row)) for number, *row in rows]

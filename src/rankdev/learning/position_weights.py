@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -12,10 +12,7 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_number, check_seed, check_whole
 from rankdev._common.result import Result
-from rankdev.display.cells import percent
-from rankdev.display.dispatch import draws, reports
-from rankdev.display.report import Report, Table
-from rankdev.display.style import COLOURS, PAGE, figure, styled, titled
+from rankdev._common.view import Curves, Tab, View
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.learning._examination import (
     MatchedClicks,
@@ -29,10 +26,6 @@ from rankdev.learning._examination import (
 )
 from rankdev.learning._log import ClickLog, sums
 from rankdev.measures.rdq import PRESETS, PositionWeights
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 METHODS = {
     "harvesting": "items shown at several positions compare the positions (the default)",
@@ -77,6 +70,21 @@ class ClickWeights(Result):
     """
 
     made_with: ClassVar = ("method", "resamples", "alpha", "seed")
+    view: ClassVar = View(
+        [Tab("How much each position is examined, by {method}; {level} intervals", digits=3)],
+        closing=["{use}", "fit of the position-based model: p = {fit:.3f} (small: a poor fit)"],
+        figure=Curves(
+            "position",
+            "weight",
+            "weight",
+            by="weights",
+            frame="_curves",
+            along="position",
+            title="How much each position is examined, relative to the first",
+            log=False,
+            top=None,
+        ),
+    )
 
     positions: tuple[int, ...]
     weight: Floats = field(repr=False)
@@ -116,6 +124,21 @@ class ClickWeights(Result):
         if self.grid is not None:
             columns |= {"row": [row for row, _ in self.grid], "column": [column for _, column in self.grid]}
         return pl.DataFrame({**columns, "weight": self.weight, "low": self.low, "high": self.high})
+
+    @property
+    def use(self) -> str:
+        """How to use the weights; empty for a grid."""
+        return "" if self.grid is not None else f"use as: {self.measure()}"
+
+    def _curves(self) -> pl.DataFrame:
+        """Return the weights, before they were made non-increasing too, and RDQ's own."""
+        at = list(range(1, len(self.positions) + 1))
+        curves = {f"from clicks ({self.method})": self.weight, "before they were made non-increasing": self.raw}
+        if self.grid is None:
+            curves["RDQ's default (vertical)"] = PRESETS["vertical"].first(len(at))
+        parts = [pl.DataFrame({"weights": name, "position": at, "weight": values}) for name, values in curves.items()]
+        limits = pl.DataFrame({"low": self.low, "high": self.high})
+        return pl.concat([parts[0].hstack(limits), *parts[1:]], how="diagonal")
 
     def measure(self, k: int | None = None, digits: int = 4) -> str:
         """Write RDQ with these weights as measure text.
@@ -270,35 +293,6 @@ def _relative(weight: Floats) -> Floats:
     """Divide by the first; a position without clicks may have no weight."""
     least = np.maximum(weight, 1e-9)
     return least / least[0]
-
-
-@reports(ClickWeights)
-def click_weights_report(found: ClickWeights) -> Report:
-    """Show the weight of each position, and the measure with these weights."""
-    fit = () if found.fit is None else (f"fit of the position-based model: p = {found.fit:.3f} (small: a poor fit)",)
-    use = () if found.grid is not None else (f"use as: {found.measure()}",)
-    title = f"How much each position is examined, by {found.method}; {percent(1 - found.alpha)} intervals"
-    rows = found.to_polars()
-    return Report(rows, [Table(rows, title, digits=3)], closing=(*use, *fit), remarks=found.remarks)
-
-
-@draws(ClickWeights)
-@styled
-def plot_click_weights(found: ClickWeights) -> Figure:
-    """Draw the weights with their intervals next to RDQ's default weights."""
-    drawn, axes = figure(PAGE, 3.2)
-    axis = axes[0, 0]
-    at = list(range(1, len(found.positions) + 1))
-    axis.fill_between(at, found.low, found.high, color=COLOURS[0], alpha=0.2, linewidth=0)
-    axis.plot(at, found.weight, "o-", color=COLOURS[0], label=f"from clicks ({found.method})")
-    axis.plot(at, found.raw, "x", color=COLOURS[1], label="before they were made non-increasing")
-    if found.grid is None:
-        axis.plot(at, PRESETS["vertical"].first(len(at)), ":", color="#555555", label="RDQ's default (vertical)")
-    names = found.positions if found.grid is None else [f"{row},{column}" for row, column in found.grid]
-    axis.set_xticks(at, [str(name) for name in names])
-    axis.set(xlabel="position" if found.grid is None else "row, column", ylabel="weight", ylim=(0, None))
-    axis.legend(frameon=False)
-    return titled(drawn, "How much each position is examined, relative to the first")
 
 
 def remarks_on_log(

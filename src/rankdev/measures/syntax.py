@@ -154,7 +154,7 @@ def _parsed(text: str) -> Measure:
         assert alias is not None
         name = alias["name"]
         fixed = _read_parameters(REGISTRY[name], alias["parameters"] or "")
-    kind = _kind(name)
+    kind = _kind(name, found["at"])
     parameters = {**fixed, **_read_parameters(kind, found["parameters"] or "")}
     if found["at"] is not None:
         if kind.at is None:
@@ -236,7 +236,7 @@ def _text(value: Any) -> Any:
     return str(value) if hasattr(value, "SUPPORTED_PARAMS") else value
 
 
-def _kind(name: str) -> type[Measure]:
+def _kind(name: str, at: str | None) -> type[Measure]:
     if name not in REGISTRY:
         load_installed()
     if name == "paper" or name in SETS:
@@ -245,8 +245,18 @@ def _kind(name: str) -> type[Measure]:
         return REGISTRY[name]
     if instead := REFUSED.get(name):
         raise MeasureError("not-computed", name=name, instead=instead)
-    near = nearest(name, (known for known in (*REGISTRY, *ALIASES) if _may_be(name, known)))
-    raise MeasureError("unknown-measure", name=name, near=near)
+    raise MeasureError("unknown-measure", name=name, near=_near(name, at))
+
+
+def _near(name: str, at: str | None) -> str | None:
+    """Return what was meant, with its cutoff: ``p@10`` means P@10, and so may ``p10``."""
+    letters = name.rstrip("0123456789")
+    digits, letters = name[len(letters) :], letters.rstrip("_-")
+    known = [*REGISTRY, *ALIASES]
+    same = [one for one in known if one.lower() == letters.lower()]
+    found = same[0] if same else nearest(letters, (one for one in known if _may_be(letters, one)))
+    cutoff = at or digits
+    return f"{found}@{cutoff}" if found and cutoff else found
 
 
 def _may_be(name: str, known: str) -> bool:

@@ -12,6 +12,7 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number, check_seed, check_whole
 from rankdev._common.result import Result
+from rankdev._common.view import Tab, View
 from rankdev.errors import DataError, Note
 from rankdev.preferences.bias import PositionBias, position_bias
 from rankdev.preferences.tiers import as_preferences
@@ -111,7 +112,7 @@ class JudgeAgreement(Result):
     judge_agreement : Compute it.
     """
 
-    display: ClassVar = "rankdev.display.preferences"
+    view: ClassVar = View([Tab("Agreement between judges")], closing=["{position.swaps}"])
 
     judgments: int
     krippendorff: float

@@ -13,7 +13,8 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_kind, check_number
 from rankdev._common.result import Result
-from rankdev.errors import Note, UsageError
+from rankdev._common.view import Tab, View
+from rankdev.errors import Note, UsageError, counted
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
 from rankdev.preferences.pairs import Pairs, damped, moments, solve, sums
 
@@ -55,7 +56,7 @@ class PositionBias(Result):
     position_bias : Estimate it.
     """
 
-    display: ClassVar = "rankdev.display.preferences"
+    view: ClassVar = View([Tab("Does the item shown first win?")], closing=["{swaps}"])
 
     bias: float
     low: float
@@ -70,6 +71,14 @@ class PositionBias(Result):
     remarks: tuple[str, ...] = ()
 
     made_with = ("alpha",)
+
+    @property
+    def swaps(self) -> str:
+        """How many pairs were judged in both orders, and how often the order decided; empty where none were."""
+        pairs = counted(self.swapped, "pair", "was")
+        return f"{pairs} judged in both orders; in {self.changed:,} the answer changed with the order" * (
+            self.swapped > 0
+        )
 
     def to_polars(self) -> pl.DataFrame:
         """Tabulate the bias of all judges and of each worker.

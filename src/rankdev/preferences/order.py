@@ -17,16 +17,26 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev.preferences.pairs import gains, sums
+from rankdev.preferences.pairs import conjugate_gradients, gains, sums
 
 if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths
 
 SPREADS = (0.5, 1.0, 2.0, 4.0)  # a judge is right in 63, 73, 83 or 91% of pairs
 TASTE = 1.5  # standard deviation of what a worker likes more than others do
-DENSE_UP_TO = 300  # strengths and tastes of a query
+DIRECT_UP_TO = 300  # strengths and tastes of a query; of more, Newton's steps are found by conjugate gradients
+DENSE_UP_TO = 5000  # of more, factors are sparse
 LEAST = 0.005  # weight of a model: those below change no probability by as much
 SAME = 7  # decimals in which strengths are equal
+
+
+class Model(NamedTuple):
+    """A model of a query's judgments: log weight, most probable strengths, and their information if it counts."""
+
+    ordered: bool
+    evidence: float
+    strength: Floats
+    information: Factor | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,43 +54,50 @@ class Order:
     total: Floats
 
     @cached_property
-    def _models(self) -> list[tuple[float, Floats, Factor | None]]:
-        """Log weight, strengths and factorised information of each model; None where there is no order."""
+    def _models(self) -> list[Model]:
         shared, n = np.stack([self.first, self.second]), self.items
         designs = [(shared, 0)]
         if len(self.worker) and (self.worker != self.worker[0]).any():  # a column for each worker and item
             seen, own = np.unique(self.worker * n + shared, return_inverse=True)
             if np.bincount(own.ravel()).max() > 1:
                 designs.append((own.reshape(shared.shape), len(seen)))
-        models: list[tuple[float, Floats, Factor | None]] = []
+        models: list[Model] = []
         for columns, tastes in designs:
             precision = np.full(tastes, TASTE**-2)
             flips = self._fit(columns, precision)[2] if tastes else -self.total.sum() * np.log(2)
-            models.append((flips, np.zeros(n), None))
+            models.append(Model(False, flips, np.zeros(n), None))
             both = np.concatenate([shared, columns + n]) if tastes else shared
             for spread in SPREADS:
-                strength, information, evidence = self._fit(both, np.append(np.full(n, spread**-2), precision))
-                models.append((evidence - np.log(len(SPREADS)), strength[:n], information))
+                at, information, evidence = self._fit(both, np.append(np.full(n, spread**-2), precision))
+                models.append(Model(True, evidence - np.log(len(SPREADS)), at[:n], information))
+                least = max(model.evidence for model in models if model.ordered) + np.log(LEAST)
+                # information is large, so that only what counts is kept
+                models = [each if each.evidence > least else each._replace(information=None) for each in models]
         return models
 
     @cached_property
     def _weight(self) -> Floats:
-        weight = np.exp([model[0] - max(model[0] for model in self._models) for model in self._models])
+        weight = np.exp([model.evidence - max(model.evidence for model in self._models) for model in self._models])
         return np.asarray(weight / weight.sum())
 
     @cached_property
     def coin_flips(self) -> float:
         """Probability that the judgments are coin flips."""
-        return float(sum(weight for weight, model in zip(self._weight, self._models, strict=True) if model[2] is None))
+        return float(sum(weight for weight, model in zip(self._weight, self._models, strict=True) if not model.ordered))
+
+    def _mixture(self) -> Iterator[tuple[float, Floats, Floats]]:
+        """Yield weights, means and covariances of the strengths one by one: of many items they are large."""
+        evidence = [model.evidence for model in self._models if model.information is not None]
+        whole = np.exp(np.array(evidence) - max(evidence)).sum()
+        for model in self._models:
+            weight = np.exp(model.evidence - max(evidence)) / whole
+            if model.information is not None and weight > LEAST:
+                yield weight, model.strength, model.information.inverse(self.items)
 
     @cached_property
     def parts(self) -> tuple[Floats, Floats, Floats]:
         """Weights, means and covariances of the strengths, if there is an order: a mixture of normal distributions."""
-        found, n = [], self.items
-        for weight, (_, strength, information) in zip(self._weight, self._models, strict=True):
-            if information is not None and weight > LEAST * (1 - self.coin_flips):
-                found.append((weight, strength, information.solve(np.eye(information.size)[:, :n])[:n]))
-        weight, mean, covariance = (np.array(part) for part in zip(*found, strict=True))
+        weight, mean, covariance = (np.array(part) for part in zip(*self._mixture(), strict=True))
         return weight / weight.sum(), mean, covariance
 
     @property
@@ -94,11 +111,14 @@ class Order:
         """Probability that the row's item is better than the column's, if there is an order."""
         from scipy.special import ndtr
 
-        found = np.zeros((self.items, self.items))
-        for weight, mean, covariance in zip(*self.parts, strict=True):
-            variance = np.diag(covariance)
-            spread = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 1e-12))
-            found += weight * ndtr(np.round(mean[:, None] - mean, SAME) / spread)
+        found, whole = np.zeros((self.items, self.items)), 0.0
+        for weight, mean, covariance in self._mixture():
+            variance, whole = np.diag(covariance), whole + weight
+            for start in range(0, self.items, DIRECT_UP_TO):
+                some = slice(start, start + DIRECT_UP_TO)
+                spread = np.sqrt(np.maximum(variance[some, None] + variance - 2 * covariance[some], 1e-12))
+                found[some] += weight * ndtr(np.round(mean[some, None] - mean, SAME) / spread)
+        found /= whole
         return found
 
     def _fit(self, columns: Ints, precision: Floats) -> tuple[Floats, Factor, float]:
@@ -110,46 +130,71 @@ class Order:
 
         size, sign = len(precision), np.array([1.0, -1.0] * (len(columns) // 2))[:, None]
         place, signs = (columns[:, None] * size + columns).ravel(), (sign * sign.T)[..., None]
-        t = np.zeros(size)
+
+        def lead(x: Floats) -> Floats:
+            return np.asarray((sign * x[columns]).sum(axis=0))
+
+        def pushed(values: Floats) -> Floats:
+            return sums(columns.ravel(), (sign * values).ravel(), size)
+
+        def iterated(weight: Floats, pull: Floats) -> Floats:
+            diagonal = sums(columns.ravel(), np.tile(weight, len(columns)), size) + precision
+            return conjugate_gradients(
+                lambda x: pushed(weight * lead(x)) + precision * x, lambda rest: rest / diagonal, pull, 1e-4
+            )[0]
+
+        t, factor = np.zeros(size), None
         for _ in range(100):
-            chance = expit((sign * t[columns]).sum(axis=0))
-            information = _factorised(place, (signs * (self.total * chance * (1 - chance))).ravel(), precision)
-            pull = sums(columns.ravel(), (sign * (self.wins - self.total * chance)).ravel(), size)
-            step = information.solve(pull - precision * t)
+            chance = expit(lead(t))
+            pull, weight = pushed(self.wins - self.total * chance) - precision * t, self.total * chance * (1 - chance)
+            if size <= DIRECT_UP_TO:
+                factor = _factorised(place, (signs * weight).ravel(), precision)
+            step = iterated(weight, pull) if factor is None else factor.solve(pull)
             largest = float(np.abs(step).max(initial=0.0))
             t += step * min(1.0, 2 / max(largest, 1e-9))
             if largest < 1e-6:
                 break
-        lead = (sign * t[columns]).sum(axis=0)
-        fit = -(self.wins * np.logaddexp(0, -lead) + (self.total - self.wins) * np.logaddexp(0, lead)).sum()
+        factor = factor or _factorised(place, (signs * weight).ravel(), precision)
+        fit = -(self.wins * np.logaddexp(0, -lead(t)) + (self.total - self.wins) * np.logaddexp(0, lead(t))).sum()
         prior = (np.log(precision).sum() - precision @ (t * t)) / 2
-        return t, information, float(fit + prior - information.log_size / 2)
+        return t, factor, float(fit + prior - factor.log_size / 2)
 
 
 class Factor(NamedTuple):
-    """A factorised matrix: what solves its equations, the logarithm of its determinant, and its size."""
+    """A factorised matrix: what solves its equations, what inverts its first rows, and its log determinant."""
 
     solve: Callable[[Floats], Floats]
+    inverse: Callable[[int], Floats]
     log_size: float
-    size: int
 
 
 def _factorised(place: Ints, values: Floats, diagonal: Floats) -> Factor:
     """Factorise a symmetric matrix: the sums of ``values`` by ``place`` (row × size + column), and a diagonal."""
     size = len(diagonal)
     if size <= DENSE_UP_TO:
-        from scipy.linalg.lapack import dpotrf, dpotrs
+        from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
         matrix = sums(place, values, size * size).reshape(size, size)
         matrix[np.diag_indices(size)] += diagonal
-        lower, _ = dpotrf(matrix, lower=1)
-        return Factor(lambda right: dpotrs(lower, right, lower=1)[0], 2 * float(np.log(np.diag(lower)).sum()), size)
+        lower, _ = dpotrf(matrix.T, lower=1, overwrite_a=1)  # symmetric: the transpose is in LAPACK's order
+
+        def inverse(rows: int) -> Floats:
+            if size <= DIRECT_UP_TO:  # dpotri would start threads, which wait for each other
+                return np.asarray(dpotrs(lower, np.eye(size)[:, :rows], lower=1)[0][:rows])
+            found = np.asarray(dpotri(lower, lower=1)[0])[:rows, :rows]
+            upper = np.triu_indices(rows, 1)
+            found[upper] = found.T[upper]
+            return found
+
+        log_size = 2 * float(np.log(np.diag(lower)).sum())
+        return Factor(lambda right: dpotrs(lower, right, lower=1)[0], inverse, log_size)
     from scipy.sparse import coo_array, diags_array
     from scipy.sparse.linalg import splu
 
     sparse = coo_array((values, (place // size, place % size)), shape=(size, size)) + diags_array(diagonal)
     found = splu(sparse.tocsc(), "MMD_AT_PLUS_A", diag_pivot_thresh=0, options={"SymmetricMode": True})
-    return Factor(found.solve, float(np.log(np.abs(found.U.diagonal())).sum()), size)
+    log_size = float(np.log(np.abs(found.U.diagonal())).sum())
+    return Factor(found.solve, lambda rows: found.solve(np.eye(size)[:, :rows])[:rows], log_size)
 
 
 def orders(fit: Strengths) -> Iterator[Order]:

@@ -80,7 +80,7 @@ def merge_rankings(rankings: Any, *, unranked: str = "unknown") -> MergedRanking
         ``{query: [ranking, …]}``, a list of references or runs (one per judge), or a list of rankings of one query.
         A ranking is a list of items, best first, or of tiers; the best of k is ``[[best], [the others]]``.
     unranked : {"unknown", "last"}
-        Whether an item missing from a ranking is unknown to it, or comes last (for lists of top items).
+        Items missing from a ranking. They are unknown to it, or come last (for lists of top items).
 
     Returns
     -------

@@ -14,6 +14,7 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_kind, check_number, is_number
 from rankdev._common.result import Result
+from rankdev._common.view import Dots, Panel, Tab, View
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.preferences.bias import check_order
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
@@ -82,7 +83,15 @@ class Strengths(Result):
     strengths : Fit them.
     """
 
-    display: ClassVar = "rankdev.display.preferences"
+    view: ClassVar = View(
+        [Tab("Strengths ({method}), {level} intervals", ("query", "item", "strength", "low", "rank"), digits=3)],
+        figure=Dots(
+            ["query", "item"],
+            [Panel("strength", "strength, {level} interval")],
+            "How much items are preferred, by {method}",
+            zero=True,
+        ),
+    )
 
     preferences: Preferences = field(repr=False)
     method: str
@@ -216,18 +225,18 @@ def strengths(
     preferences : Preferences
         Judgments.
     method : {"bradley-terry", "crowd-bt", "rank-centrality"}
-        Model. ``crowd-bt`` also estimates the quality of each worker, and needs workers.
+        Model of the strengths. ``crowd-bt`` also estimates the quality of each worker, and needs workers.
     ridge : float, default 0.1
         Regularisation: pulls the strengths of a query towards each other.
     tie_model : {"auto", "half", "davidson"}
         Whether a tie counts as half a win for each, or is modelled by Davidson (1970). ``auto``: Davidson where the
         method supports it.
     position : {"ignore", "correct"}
-        ``correct`` removes the effect of the order of presentation; see :func:`rankdev.preferences.bias`.
+        Bias for the first item. ``correct`` removes the effect of the order of presentation; see
+        :func:`rankdev.preferences.bias`.
     disconnected : {"largest", "split", "error"}
-        What to do with items that no chain of comparisons connects, which cannot be ordered: keep the largest connected
-        component of each query and name the other items in ``remarks``, split the query into one per component, or
-        raise an error.
+        Items that no comparisons connect. They cannot be ordered: keep the largest connected component of each query
+        and name the other items in ``remarks``, split the query into one per component, or raise an error.
     worker_prior : tuple of float, default (2, 1)
         Beta prior of the workers' quality (Crowd-BT).
     alpha : float, default 0.05

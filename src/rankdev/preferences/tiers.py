@@ -12,6 +12,7 @@ import polars as pl
 
 from rankdev._common.checks import check_choice, check_kind, check_number
 from rankdev._common.result import Result
+from rankdev._common.view import Dots, Panel, Tab, View
 from rankdev.data.tables import is_table
 from rankdev.errors import Note, counted
 from rankdev.preferences.judgments import Preferences
@@ -51,7 +52,23 @@ class Tiers(Result):
     tiers : Cut strengths into tiers.
     """
 
-    display: ClassVar = "rankdev.display.preferences"
+    view: ClassVar = View(
+        [
+            Tab(
+                "Tiers: items of equal rank are tied",
+                ("query", "item", "strength", "low", "rank", "separated"),
+                digits=3,
+            ),
+            Tab("Queries: the least probability at a border, and that of coin flips", frame="summary", digits=3),
+        ],
+        opening=["{conclusion}"],
+        figure=Dots(
+            ["query", "item"],
+            [Panel("strength", "strength and its interval; one colour and marker per tier")],
+            group="rank",
+            zero=True,
+        ),
+    )
 
     strengths: Strengths = field(repr=False)
     tiers: dict[str, list[list[str]]]
@@ -147,7 +164,8 @@ def tiers(strengths: Strengths, *, rule: str = "probability", probability: float
     strengths : Strengths
         Fitted strengths.
     rule : {"probability", "strict"}
-        ``probability`` is the rule above. ``strict`` keeps every difference, for those who trust each answer.
+        What separates tiers. ``probability`` is the rule above; ``strict`` keeps every difference, for those who trust
+        each answer.
     probability : float, default 0.8
         Probability that separates two tiers.
 

@@ -76,7 +76,7 @@ def inflation(fit: Strengths) -> float:
 
 def _covariance(pairs: Pairs, curvature: Floats, penalty: Floats, coupling: Any, query: int) -> Floats:
     """Covariance of a query's strengths around their mean, less what is lost to other parameters (``coupling``)."""
-    from scipy.linalg.lapack import dpotrf, dpotri
+    from scipy.linalg.lapack import dpotrf, dpotrs
 
     start, stop = (int(place) for place in pairs.starts[query : query + 2])
     mine, size = slice(*np.searchsorted(pairs.first, [start, stop])), stop - start
@@ -89,8 +89,8 @@ def _covariance(pairs: Pairs, curvature: Floats, penalty: Floats, coupling: Any,
         information -= (lost @ lost.T).toarray()
     if not penalty[start:stop].any():  # the mean has no information, and no meaning either
         information += 1 / size
-    covariance = dpotri(dpotrf(information, lower=1)[0], lower=1)[0]
-    covariance = np.tril(covariance) + np.tril(covariance, -1).T
+    # dpotri would start threads for any size, which wait for each other
+    covariance = dpotrs(dpotrf(information, lower=1)[0], np.eye(size), lower=1)[0]
     covariance -= covariance.mean(axis=0)
     return np.asarray(covariance - covariance.mean(axis=1, keepdims=True))
 

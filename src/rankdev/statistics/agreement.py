@@ -12,6 +12,7 @@ import polars as pl
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_seed, check_whole
 from rankdev._common.result import Result
+from rankdev._common.view import Heat, Tab, View
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.design import Design
@@ -50,7 +51,18 @@ class Agreement(Result):
     agreement : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.agreement"
+    view: ClassVar = View(
+        [
+            Tab(
+                "Agreement between measures over system means",
+                ("dataset", "a", "b", "tau", "tau_low", "r", "tau_ap"),
+                frame="summary",
+                digits=3,
+            )
+        ],
+        "agreement",
+        figure=Heat("b", "a", {"tau": "τ", "r": "r"}, "How alike measures order systems: τ is {lowest} to {highest}"),
+    )
 
     datasets: tuple[str, ...]
     measures: tuple[str, ...]

@@ -11,6 +11,7 @@ import polars as pl
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_number
 from rankdev._common.result import Result, Tabular
+from rankdev._common.view import Dots, Panel, Tab, View
 from rankdev.data.tables import as_frame, text_column
 from rankdev.errors import DataError, Note, nearest
 from rankdev.evaluation.scores import Scores, ScoresLike
@@ -64,7 +65,31 @@ class AgreementWithPeople(Result):
     agreement_with_people : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.agreement"
+    view: ClassVar = View(
+        [
+            Tab(
+                "How often a measure prefers what assessors prefer: {preferred:preference}, {queries:query}",
+                ("measure", "agreement", "low"),
+                digits=3,
+                sort="agreement",
+                bars=("agreement",),
+            ),
+            Tab(
+                "Differences between measures; their intervals hold for all pairs together",
+                ("a", "b", "difference", "low"),
+                frame="between",
+            ),
+        ],
+        "agreement",
+        closing=["agreement between judges: {ceiling:.3f}", "{ties:tie} left out; 0.5 is chance"],
+        more={"between": "between", "by_size": "by_size"},
+        figure=Dots(
+            ["measure"],
+            [Panel("agreement", "fraction of the preferences predicted, {level} interval; 0.5 is chance")],
+            "{measure} agrees with assessors most often, over {preferred:preference}",
+            sort="agreement",
+        ),
+    )
     made_with = ("alpha", "clusters")
 
     measures: tuple[str, ...]

@@ -11,6 +11,7 @@ import polars as pl
 
 from rankdev._common.checks import FINEST, check_number, is_list
 from rankdev._common.result import Result
+from rankdev._common.view import Col, Tab, View
 from rankdev.data.ids import is_integer
 from rankdev.errors import DataError, Note, UsageError, nearest
 from rankdev.evaluation.coverage import unjudged_share
@@ -23,7 +24,7 @@ from rankdev.statistics.paired import student
 from rankdev.statistics.pairs import Family, gains
 from rankdev.statistics.significance import losses_of
 
-WORST = 20  # queries that lost most that are kept
+WORST, SHOWN = 20, 5  # queries that lost most that are kept, and that are shown of each measure
 REFUSED: GateVerdict = "refused"
 
 
@@ -64,7 +65,22 @@ class Gate(Result):
     gate : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.gate"
+    view: ClassVar = View(
+        [
+            Tab(
+                columns=(
+                    *("measure", "segment", Col("baseline", "{baseline}"), Col("candidate", "{candidate}")),
+                    *(Col("difference", "change", "signed"), "low", "wins", "verdict"),
+                )
+            ),
+            Tab("Queries that lost most", ("measure", "query", "baseline", "candidate", "lost"), frame="_lost_most"),
+        ],
+        "gate",
+        opening=["{conclusion}"],
+        closing=["{losses}", ("w/t/l: queries won, tied and lost", "{unjudged}")],
+        more={"queries": "worst"},
+        brief=True,
+    )
 
     verdict: GateVerdict
     conclusion: str
@@ -85,6 +101,9 @@ class Gate(Result):
     def __bool__(self) -> bool:
         """Tell whether the candidate passes."""
         return self.verdict == "pass"
+
+    def _lost_most(self) -> pl.DataFrame:
+        return self.worst.group_by("measure", maintain_order=True).head(SHOWN)
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure, and also per segment where there are such.

@@ -20,6 +20,7 @@ from scipy import optimize, special
 from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import check_number, check_seed, check_whole
 from rankdev._common.result import Result
+from rankdev._common.view import Col, Dots, Panel, Tab, View
 from rankdev.data.files import load_runs
 from rankdev.data.run import Run, RunLike
 from rankdev.data.tables import check_mapping
@@ -63,7 +64,21 @@ class UncertainScores(Result):
     evaluate_with_uncertainty : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.preferences"
+    view: ClassVar = View(
+        [
+            Tab(
+                "Means over judgments drawn {resamples:time}; intervals of queries and judgments, and of judgments",
+                ("measure", "system", Col("value", "mean"), "low", "judgments_low"),
+            ),
+            Tab("How often a beats b (ties count half)", frame="beats", digits=3),
+        ],
+        more={"beats": "beats"},
+        figure=Dots(
+            ["system"],
+            [Panel("value", "mean {measure}, {level} interval")],
+            "Means, with uncertainty from both queries and judgments",
+        ),
+    )
 
     scores: Scores = field(repr=False)
     both: Floats = field(repr=False)

@@ -11,6 +11,7 @@ import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
+from rankdev._common.view import Dots, Panel, Tab, View
 from rankdev.errors import Note, UsageError
 from rankdev.evaluation.coverage import troubled
 from rankdev.evaluation.scores import Scores, ScoresLike
@@ -41,7 +42,21 @@ class Leaderboard(Result):
     leaderboard : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.leaderboard"
+    view: ClassVar = View(
+        [Tab(columns=("rank", "system", "mean", "borda", "low", "rank_low", "may_be_best"), by="measure")],
+        "leaderboard",
+        opening=["{conclusion}"],
+        closing=[("{first.method}, {first.drawn}", "{over}", "{first.unjudged}")],
+        brief=True,
+        figure=Dots(
+            ["system"],
+            [
+                Panel("mean", "mean {measure}, {level} interval"),
+                Panel("rank", "rank, and those that remain possible", "rank_low", "rank_high"),
+            ],
+            facets=False,
+        ),
+    )
 
     frame: pl.DataFrame = field(repr=False)
     tests: dict[str, Significance] = field(repr=False)
@@ -51,22 +66,36 @@ class Leaderboard(Result):
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of the tests."""
-        return next(iter(self.tests.values())).parameters
+        return self.first.parameters
+
+    @property
+    def first(self) -> Significance:
+        """The decisions by the first measure."""
+        return next(iter(self.tests.values()))
+
+    @property
+    def over(self) -> str:
+        """What means are over, where there are several collections."""
+        return f"means over {len(self.collections)} collections" if len(self.collections) > 1 else ""
 
     @property
     def alpha(self) -> float:
         """Level of the tests."""
-        return next(iter(self.tests.values())).alpha
+        return self.first.alpha
 
     @property
     def problems(self) -> tuple[Note, ...]:
         """What is wrong with the data, so that nothing is decided."""
-        return next(iter(self.tests.values())).problems
+        return self.first.problems
 
     @property
     def conclusion(self) -> str:
         """The leader of each measure, and who cannot be told from it."""
         return "\n".join(dict.fromkeys(found.conclusion for found in self.tests.values()))
+
+    def concluded(self, measure: str) -> str:
+        """Return what is decided in one measure."""
+        return self.tests[measure].concluded(measure)
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure and system, best first.

@@ -12,6 +12,7 @@ from scipy import special
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_number
+from rankdev._common.view import Dots, Panel, Tab, View
 from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.decision import refused
@@ -55,7 +56,26 @@ class MetaAnalysis(PairTests):
     meta_analysis : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.comparisons"
+    view: ClassVar = View(
+        [
+            Tab(
+                "Differences a − b over {collections:collection}",
+                ("measure", "a", "b", "difference", "low", "new_low", "i2", "p_adjusted"),
+            )
+        ],
+        "compare",
+        closing=["Random effects (REML, weights that allow for its error); correction of p: {correction}."],
+        more={"collections": "by_collection"},
+        figure=Dots(
+            ["a", "b", "collection"],
+            [Panel("difference", "difference in {measure}, {level} interval")],
+            "Differences in {collections:collection}, and over all of them",
+            frame="_forest",
+            zero=True,
+            group="group",
+            facets=False,
+        ),
+    )
 
     columns: dict[str, Any] = field(repr=False)
     parts: dict[str, Any] = field(repr=False)
@@ -71,6 +91,14 @@ class MetaAnalysis(PairTests):
     def conclusion(self) -> str:
         """Why nothing is decided, where the data have a problem."""
         return refused(self.problems) if self.problems else ""
+
+    def _forest(self) -> pl.DataFrame:
+        """Return the differences of each pair in each collection, and over all."""
+        names = ("measure", "a", "b", "difference", "low", "high", "collection", "group")
+        over = self.to_polars().with_columns(pl.lit("all").alias("collection"), pl.lit(2).alias("group"))
+        each = self.by_collection().with_columns(pl.lit(1).alias("group"))
+        rows = pl.concat([each.select(names), over.select(names)], how="vertical_relaxed")
+        return rows.sort("measure", "a", "b", "group", maintain_order=True)
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per pair and measure.

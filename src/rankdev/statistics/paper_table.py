@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_lowercase
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -54,8 +54,6 @@ class PaperTable(Result):
     --------
     table : Returns it.
     """
-
-    display: ClassVar = "rankdev.display.leaderboard"
 
     frame: pl.DataFrame = field(repr=False)
     marks: dict[str, str]

@@ -13,7 +13,8 @@ from scipy import special
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import FINEST, check_number, check_whole
-from rankdev.errors import DataError, Note, UsageError, warn
+from rankdev._common.view import Curves, Tab, View
+from rankdev.errors import DataError, Note, UsageError, printable, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.decision import losing
 from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries
@@ -86,7 +87,13 @@ class Plan(OfDrawnQueries):
     plan : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.planning"
+    view: ClassVar = View(
+        [Tab("Power by number of {unit}", frame="_shown", digits=3)],
+        "plan",
+        opening=["{conclusion}"],
+        closing=["{method}"],
+        figure=Curves("n", "power", "power", "way", "_curves", title="{conclusion}", goal=0.8),
+    )
 
     a: str
     b: str
@@ -108,6 +115,42 @@ class Plan(OfDrawnQueries):
     clusters: int | None = None
 
     made_with = ("a", "b", "measure", "difference", "power", "alpha", "systems", "clusters")
+
+    @property
+    def conclusion(self) -> str:
+        """How many queries are needed, and what those of the pilot find."""
+        unit, what = self.unit, f"a difference of {self.difference:.4g} in {self.measure}"
+        if math.isnan(self.queries):
+            return (
+                f"These {self.pilot:,} {unit} cannot tell how many confirm {what}: {printable(self.a)} and"
+                f" {printable(self.b)} differ on too few of them. At least {_queries(self.low)} are needed."
+            )
+        typical = f"{_queries(self.queries)} may be enough if these {self.pilot:,} are typical."
+        if math.isinf(self.assured):
+            return (
+                f"No number of {unit} is sure to confirm {what}: these {self.pilot:,} do not exclude that there is"
+                f" none. {typical}"
+            )
+        return (
+            f"{_queries(self.assured)} {unit} confirm {what} with {100 * self.power:g}% power (90% sure of that); you"
+            f" have {self.pilot:,}, which find differences of {self.detectable:.2g} and more. {typical}"
+        )
+
+    @property
+    def method(self) -> str:
+        """The test of the plan, and what the pilot shows."""
+        pairs = self.systems * (self.systems - 1) // 2
+        test = f"Paired t-test at level {self.alpha:g}{f', Holm over {pairs} pairs' if pairs > 1 else ''}"
+        between = f"; 95% interval {_queries(self.low)} to {_queries(self.high)}"
+        limits = "" if math.isnan(self.queries) else between
+        seen = f"{printable(self.a)} − {printable(self.b)} is {self.observed:+.4g} in the pilot"
+        return f"{test}{limits}; {seen}."
+
+    def _shown(self) -> pl.DataFrame:
+        return self.to_polars().filter(not math.isnan(self.queries))
+
+    def _curves(self) -> pl.DataFrame:
+        return self.to_polars().unpivot(index="n", variable_name="way", value_name="power")
 
     def to_polars(self) -> pl.DataFrame:
         """Return the power for numbers of queries around the one needed.
@@ -148,6 +191,10 @@ class Plan(OfDrawnQueries):
         ('a', 'b', 63.0)
         """
         return pl.DataFrame({name: [getattr(self, name)] for name in SUMMARY}).fill_nan(None)
+
+
+def _queries(n: float) -> str:
+    return "more than ten million" if math.isinf(n) else f"{n:,.0f}"
 
 
 @overload

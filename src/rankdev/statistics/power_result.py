@@ -11,6 +11,7 @@ import polars as pl
 
 from rankdev._common.arrays import Bools, Floats
 from rankdev._common.result import Result
+from rankdev._common.view import Curves, Tab, View
 from rankdev.errors import UsageError
 from rankdev.statistics.design import OfDrawnQueries
 from rankdev.statistics.inputs import pairs_of
@@ -85,7 +86,25 @@ class Power(OfDrawnQueries):
     power : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.power"
+    view: ClassVar = View(
+        [
+            Tab(
+                "Power at {n:,} {unit} over {pairs:pair}",
+                ("measure", "power", "low", "p10", "p50", "p90", "replaced", "n80"),
+                frame="_at_usual",
+                digits=3,
+                bars=("power", "p50"),
+            ),
+            Tab("Median power by number of items in the reference", frame="bucket_summary", digits=3, at="n"),
+        ],
+        "power",
+        closing=[
+            "Paired randomization tests at level {alpha:g}, {permutations:,} sign flips, {subsamples:,} subsamples.",
+            "Simulation error of one pair's power: at most {largest_error:.2f}.",
+        ],
+        more={"pairs": "_with_intervals", "buckets": "bucket_summary"},
+        figure=Curves("n", "power", "median power", frame="_curves", goal=0.8, again="replaced", pool="pool"),
+    )
 
     systems: tuple[str, ...]
     measures: tuple[str, ...]
@@ -125,6 +144,41 @@ class Power(OfDrawnQueries):
     def medians(self) -> Floats:
         """Median power over pairs: ``[measure, size]``."""
         return np.median(self.power, axis=1)
+
+    @property
+    def n(self) -> int:
+        """The size that summaries are about."""
+        return usual(self.sizes)
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of systems."""
+        return self.power.shape[1]
+
+    @property
+    def pool(self) -> int:
+        """The queries to draw from."""
+        return max(self.queries)
+
+    def _with_intervals(self) -> pl.DataFrame:
+        return self.to_polars(intervals=True)
+
+    def _at_usual(self) -> pl.DataFrame:
+        """Return the percentiles over pairs at the usual size; the power of a single pair with its interval."""
+        size = self.sizes.index(self.n)
+        frame = self.summary(self.n).with_columns(replaced=np.median(self.replaced[:, :, size], axis=1))
+        if self.pairs == 1:  # of several, no interval of a percentile is known to hold
+            low, high = self.limits[:, :, 0, size]
+            frame = frame.rename({"p50": "power"}).drop("p10", "p90").with_columns(low=low, high=high)
+        return frame.fill_nan(None)
+
+    def _curves(self) -> pl.DataFrame:
+        """Return the medians over pairs at each size; the power of a single pair with its interval."""
+        columns = {"power": self.medians, "replaced": np.median(self.replaced, axis=1)}
+        if self.pairs == 1:
+            columns |= {"low": self.limits[0, :, 0], "high": self.limits[1, :, 0]}
+        names = {"measure": np.repeat(self.measures, len(self.sizes)), "n": np.tile(self.sizes, len(self.measures))}
+        return pl.DataFrame(names | {name: values.ravel() for name, values in columns.items()}).fill_nan(None)
 
     def to_polars(self, intervals: bool = False) -> pl.DataFrame:
         """Return one row per measure, pair and size.
@@ -300,7 +354,24 @@ class DiscriminativePower(Result):
     Significance.discriminative_power : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.significance"
+    view: ClassVar = View(
+        [Tab("Pairs with p ≤ {alpha:g}", frame="summary", best=("fraction",), bars=("fraction",))],
+        "compare --discriminative-power",
+        closing=[
+            "needed: the difference that would just be significant, median over pairs; needed_by_all: largest",
+            "the fractions are those of these queries",
+        ],
+        figure=Curves(
+            "place",
+            "p",
+            "achieved significance level (p)",
+            title="Under {last} most pairs differ significantly",
+            along="pairs of systems, by level",
+            line="alpha",
+            log=False,
+            top=0.15,
+        ),
+    )
 
     frame: pl.DataFrame = field(repr=False)
     alpha: float

@@ -17,6 +17,7 @@ from scipy import special
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number
 from rankdev._common.result import Result
+from rankdev._common.view import Col, Dots, Panel, Tab, View
 from rankdev.errors import DataError, Note, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.inputs import alike, wanted_pairs
@@ -25,6 +26,9 @@ from rankdev.statistics.pairs import most_common
 
 FEWEST = 10  # queries that both judged
 ROUNDING = 1e-12  # differences up to which scores are equal
+
+
+PAIR = Col(("a", "b"), "system or pair", "difference")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +53,37 @@ class PredictionPowered(Result):
     prediction_powered : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.comparisons"
+    view: ClassVar = View(
+        [
+            Tab(
+                "Estimated scores by human judgments of all queries",
+                (
+                    "measure",
+                    PAIR,
+                    "estimate",
+                    "low",
+                    "human_low",
+                    "model",
+                    "trust",
+                ),
+                digits=3,
+            )
+        ],
+        "ppi",
+        closing=[
+            "human and model judgments of {both:query}, model judgments of {model_only} more",
+            "the intervals are valid if the human-judged queries are a random sample of all",
+        ],
+        figure=Dots(
+            ["a", "b"],
+            [
+                Panel("estimate", "{measure} by both, {level} interval"),
+                Panel("human", "by human judgments alone", "human_low", "human_high"),
+            ],
+            "Estimates from human and model judgments together, next to human judgments alone",
+            facets=False,
+        ),
+    )
 
     columns: dict[str, Any] = field(repr=False)
     both: int

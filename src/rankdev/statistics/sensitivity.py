@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
+from rankdev._common.view import Heat, Tab, View
 from rankdev._common.work import Progress
 from rankdev.data.options import Order, Ties
 from rankdev.data.references import ReferencesLike
@@ -62,7 +63,19 @@ class Sensitivity(OfDrawnQueries):
     sensitivity : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.agreement"
+    view: ClassVar = View(
+        [Tab("Median power of {measure} at {n} {unit}", pivot=("{down}", "{across}", "power"), digits=3)],
+        "sensitivity",
+        closing=[
+            "Paired randomization tests at level {alpha:g}, {permutations:,} sign flips, {subsamples} subsamples."
+        ],
+        figure=Heat(
+            "{down}",
+            "{across}",
+            {"power": "median power at n = {n}"},
+            "Power of {measure}, by its parameters: {lowest} to {highest}",
+        ),
+    )
 
     measure: str
     axes: tuple[str, ...]
@@ -79,6 +92,16 @@ class Sensitivity(OfDrawnQueries):
     clusters: int | None = None
 
     made_with = ("measure", "n", "subsamples", "permutations", "alpha", "p_value", "clusters", "seed")
+
+    @property
+    def down(self) -> str:
+        """The parameter in the rows of the grid; n where there is one parameter."""
+        return self.axes[0] if len(self.axes) == 2 else "n"
+
+    @property
+    def across(self) -> str:
+        """The parameter in the columns of the grid."""
+        return self.axes[-1]
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per cell.

@@ -13,6 +13,7 @@ import polars as pl
 from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import FINEST, check_choice, check_number, check_seed, check_whole
 from rankdev._common.result import Result
+from rankdev._common.view import Col, Dots, Panel, Tab, View
 from rankdev.errors import Note, UsageError, counted
 from rankdev.evaluation.coverage import unjudged_share
 from rankdev.evaluation.scores import ScoresLike
@@ -28,6 +29,7 @@ TESTS = ("t", "randomization")
 FAMILIES = ("measure", "all")
 NAMES = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
 SENTENCES = 6  # pairs and measures that have a sentence each
+LISTED = 3  # systems that a cell names; more are counted
 
 
 class PairTests(Result):
@@ -60,6 +62,33 @@ class PairTests(Result):
     def significant(self) -> list[bool]:
         """Which rows of the table differ significantly."""
         return (self.to_polars()["p_adjusted"] <= self.alpha).fill_null(False).to_list()
+
+
+PAIRS = View(
+    [Tab(columns=("measure", "a", "b", "difference", "low", "wins", "p_adjusted", "verdict"))],
+    "compare",
+    opening=["{conclusion}"],
+    closing=[("{method}", "w/t/l: queries that a won, tied and lost", "{unjudged}"), "{losses}"],
+    brief=True,
+    figure=Dots(
+        ["a", "b"],
+        [Panel("difference", "difference in {measure}, {level} interval; filled: better or worse")],
+        zero=True,
+    ),
+)
+CHANGE = (Col("mean_b", "{b}"), Col("mean_a", "{a}"), Col("difference", "change", "signed"))
+TWO = replace(
+    PAIRS,
+    tables=[Tab(columns=("measure", *CHANGE, "low", "wins", "p_adjusted", "verdict"), frame="_with_means")],
+    closing=[("{method}", "w/t/l: queries won, tied and lost", "{unjudged}"), "{losses}"],
+)
+STANDING = replace(
+    PAIRS,
+    tables=[
+        Tab(columns=("rank", "system", "mean", "rank_low", "ahead", "not_told_from"), frame="_standings", by="measure")
+    ],
+    closing=[("{method}, {drawn}", "--pairs shows them all", "{unjudged}")],
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -112,7 +141,7 @@ class Significance(PairTests):
     significance : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.significance"
+    view: ClassVar = PAIRS
 
     columns: dict[str, Any] = field(repr=False)
     details: dict[str, Floats] = field(repr=False)
@@ -168,6 +197,32 @@ class Significance(PairTests):
             return text
         over = f"{NAMES[self.correction]} over {counted(together, what)}" if self.correction in NAMES else "uncorrected"
         return f"{text}, {over}"
+
+    @property
+    def drawn(self) -> str:
+        """The number of queries, or of clusters of them."""
+        return counted(self.decisions[0].queries, self.decisions[0].unit)
+
+    def view_of(self, pairs: bool = False) -> View:
+        """Return how the tests look: two systems by measure, several by their standing, or all ``pairs``."""
+        if len(self.systems) == 2:
+            return TWO
+        return PAIRS if pairs or self.baselines else STANDING
+
+    def _with_means(self) -> pl.DataFrame:
+        """Return the table with the means of both systems."""
+        b, a = (self.means[self.systems.index(self.columns[side][0])] for side in "ba")
+        return self.to_polars().with_columns(mean_b=b, mean_a=a)
+
+    def _standings(self) -> pl.DataFrame:
+        """Return the standing under each measure, with the distance to the next, and who cannot be told from whom."""
+        tables = []
+        for measure in self.measures:
+            rows, alike = self.standing(measure), self.not_told_from(measure)
+            ahead = (rows["mean"] - rows["mean"].shift(-1)) * (-1 if measure in self.lower_is_better else 1)
+            names = [_some(alike[name]) for name in rows["system"]]
+            tables.append(rows.with_columns(measure=pl.lit(measure), ahead=ahead, not_told_from=pl.Series(names)))
+        return pl.concat(tables)
 
     @property
     def parts(self) -> dict[str, Significance]:
@@ -325,6 +380,11 @@ class Significance(PairTests):
         return DiscriminativePower(frame=frame, **made, remarks=self.remarks)
 
 
+def _some(names: Sequence[str]) -> str:
+    named = ", ".join(names[:LISTED])
+    return f"{named} and {len(names) - LISTED} more" if len(names) > LISTED else named
+
+
 def significance(
     scores: ScoresLike,
     *,
@@ -367,7 +427,7 @@ def significance(
     alpha : float, default 0.05
         Level of the tests. Intervals have confidence 1 − alpha.
     permutations : int, default 100000
-        Sign flips of a randomization test. Default: 100,000.
+        Sign flips that are drawn. Default: 100,000.
     seed : int, default 0
         Seed of the flips.
     clusters : dict of str to str, optional

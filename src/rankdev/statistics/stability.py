@@ -12,6 +12,7 @@ import polars as pl
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_seed, check_whole
+from rankdev._common.view import Curves, Tab, View
 from rankdev.errors import Note, UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.agreement import tau_ap, tau_b
@@ -148,7 +149,16 @@ class Stability(OfDrawnQueries):
     stability : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.power"
+    view: ClassVar = View(
+        [Tab("Stability (τ) of the ranking on n {unit}", frame="summary", digits=3)],
+        "stability",
+        closing=[
+            "tau: against the ranking on all {unit}, which include the n; even equal systems look stable as n grows",
+            "split: between two disjoint sets of n {unit}, as with new {unit}",
+            "Means over {subsamples:subsample} of each size.",
+        ],
+        figure=Curves("n", "tau", "mean Kendall τ", goal=0.8),
+    )
 
     measures: tuple[str, ...]
     sizes: tuple[int, ...]

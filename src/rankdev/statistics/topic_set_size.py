@@ -17,6 +17,7 @@ from scipy import special
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import FINEST, check_number, check_whole, is_list, is_number
 from rankdev._common.result import Result
+from rankdev._common.view import Tab, View
 from rankdev.errors import DataError, UsageError
 from rankdev.statistics.design import Design
 from rankdev.statistics.inputs import as_scores, is_several
@@ -72,7 +73,21 @@ class TopicSetSize(Result):
     plan : Returns it.
     """
 
-    display: ClassVar = "rankdev.display.planning"
+    view: ClassVar = View(
+        [
+            Tab(
+                "Queries needed (power {power:.0%}, level {alpha:g})",
+                ("measure", "method", "systems", "target", "same", "same_low", "different", "different_low"),
+            ),
+            Tab("Variance of scores over queries, and correlation between systems", frame="summary"),
+        ],
+        "design",
+        closing=[
+            "t, anova: to detect a difference; interval: for an interval of that width",
+            "same: all systems on the same queries",
+            "different: each system on its own queries (queries per system)",
+        ],
+    )
 
     spreads: tuple[Spread, ...] = field(repr=False)
     difference: tuple[float, ...]
@@ -148,35 +163,6 @@ class TopicSetSize(Result):
             return queries_to_detect(target, systems, variance, same, self.power, self.alpha)
 
         return tuple(needed(value, way == "same") for way in WAYS for value in getattr(spread, way))
-
-    def curve(self, spread: Spread, method: str, systems: int, targets: Sequence[float]) -> Floats:
-        """Return the queries needed for many targets.
-
-        Parameters
-        ----------
-        spread : Spread
-            Variance of a measure's scores, one of ``spreads``.
-        method : {"t", "anova", "interval"}
-            What the targets are: differences to detect, or widths of an interval.
-        systems : int
-            Number of systems compared.
-        targets : sequence of float
-            The differences or widths.
-
-        Returns
-        -------
-        ndarray
-            ``[target, limit, same or different]``, where the limits are the number itself, low and high.
-
-        Examples
-        --------
-        >>> import rankdev as rd
-        >>> found = rd.plan(variance=0.05, difference=0.1)
-        >>> found.curve(found.spreads[0], "t", 2, [0.1, 0.2])[:, 0].tolist()
-        [[81.0, 80.0], [22.0, 21.0]]
-        """
-        needed = np.array([self.queries(spread, method, systems, target) for target in targets])
-        return needed.reshape(len(targets), len(WAYS), -1).transpose(0, 2, 1)
 
     def summary(self) -> pl.DataFrame:
         """Return the variance of each measure's scores.

@@ -14,7 +14,7 @@ from rankdev.display.cells import count, interval, number
 from rankdev.display.report import Report, Table
 from rankdev.errors import counted
 from rankdev.statistics.agreement import Agreement
-from rankdev.studies.poi import REPORTED, save_figures
+from rankdev.studies.poi import RED, REPORTED, save_figures
 from rankdev.studies.track import KINDS, Part, Track
 
 NAMES = dict.fromkeys(("collection", "part", "measure", "statistic"), pl.String)
@@ -165,7 +165,8 @@ def save_track_figures(study: Track, folder: str | Path) -> list[Path]:
         prefix = f"{part.name}-" if len(study.parts) > 1 else ""
         figures |= {f"{prefix}power.png": part.power.plot(), f"{prefix}stability.png": part.stability.plot()}
         if part.grid is not None:
-            figures[f"{prefix}figure1.png"] = part.grid.plot(chosen=[one for one in REPORTED if one in part.grid.cells])
+            reported = [one for one in REPORTED if one in part.grid.cells]
+            figures[f"{prefix}figure1.png"] = part.grid.plot(chosen=reported, note=RED)
     if study.agreement is not None:
         columns, rows = study.families
         figures["figure2.png"] = study.agreement.plot(rows=rows, columns=columns)

@@ -16,7 +16,7 @@ from tests.judging.test_model_check import RUNS, rows
 
 import rankdev as rd
 from rankdev.data.database import read_answers
-from rankdev.judging.sessions import LEAST
+from rankdev.judging.session import LEAST
 
 ROWS = [
     {"query": query, "item": item, "title": f"{item}!", "query_text": f"what is {query}"}

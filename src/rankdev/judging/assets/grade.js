@@ -2,7 +2,6 @@
 // Grading: one item at a time, on the owner's scale.
 
 /** @typedef {{grade: number, label: string, key: string}} Grade */
-/** @typedef {{mine: number, all: number, items: number, graded: number, left: number, yours: number, judges: number}} GradeProgress */
 
 /** @type {Grade[]} */ let scale = [];
 
@@ -24,39 +23,22 @@ function showScale(grades) {
 function showGrading(reply) {
   state.grading = reply.grading;
   state.question = null;
-  showGradeProgress(reply.progress);
+  showProgress(reply.progress, false);
   byId("grades").hidden = !reply.grading;
   byId("all-graded").hidden = Boolean(reply.grading);
-  document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !reply.owner);
   if (!reply.grading) return announce(text("all_graded"));
   showQuery("grade-query", reply.grading.query);
   showSide(byId("graded"), reply.grading.side, reply.grading.query);
   byId("grade-comment").value = "";
+  scrollTo(0, 0);
   seen("grades");
-  announce(text("new_item", { query: reply.grading.query.text, item: reply.grading.side.title ?? reply.grading.side.item }));
+  announce(text("new_item", { query: reply.grading.query.text, item: nameOf(reply.grading.side) }));
 }
 
 /** Show an item if it is another than the one on the screen: that may have gone to others. @param {any} reply */
 function refreshGrading(reply) {
   const names = (/** @type {any} */ asked) => JSON.stringify(asked && [asked.query.id, asked.side.item]);
   if (names(reply.grading) !== names(state.grading)) showGrading(reply);
-}
-
-/** @param {GradeProgress} progress */
-function showGradeProgress(progress) {
-  state.graded ??= progress.mine;
-  const parts = [
-    many("your_grades", progress.mine, { here: Math.max(0, progress.mine - state.graded), all: progress.all }),
-    many("items_graded", progress.items, { graded: progress.graded }),
-  ];
-  if (progress.left) {
-    parts.push(many("grades_left", progress.left));
-    if (progress.judges > 1) parts.push(many("shared", progress.judges));
-    if (progress.yours < progress.left) parts.push(many("at_most", progress.yours));
-  }
-  byId("bar").hidden = false;
-  byId("bar").value = progress.items ? progress.graded / progress.items : 1;
-  byId("progress").textContent = parts.join(" ");
 }
 
 /** @param {number|null} grade null skips the item */

@@ -3,9 +3,6 @@
 
 /** @typedef {{answer: number, query: Query, at: string, sides: Side[], outcome: string, comment: string}} Past */
 
-/** @param {Side} side */
-const titleOf = (side) => brief(side.title ?? side.item, 80);
-
 /** @param {Past[]} entries */
 function showHistory(entries) {
   byId("past").replaceChildren(...entries.map(pastRow));
@@ -16,9 +13,9 @@ function showHistory(entries) {
 function pastRow(entry) {
   const when = element("time", { class: "hint", datetime: entry.at }, new Date(entry.at).toLocaleString());
   const query = element("bdi", {}, brief(entry.query.text, 80));
-  const [first, second] = entry.sides.map(titleOf);
+  const [first, second] = entry.sides.map(nameOf);
   const outcome = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": text("answer_about", { first, second }) }));
-  const names = { first: text("left_was_better", { item: first }), tie: text("was_tied"), second: text("right_was_better", { item: second }), skip: text("was_skipped") };
+  const names = { first: text("is_better", { item: first }), tie: text("was_tied"), second: text("is_better", { item: second }), skip: text("was_skipped") };
   for (const [value, name] of Object.entries(names)) outcome.append(element("option", { value }, name));
   outcome.value = entry.outcome;
   const comment = /** @type {HTMLInputElement} */ (element("input", { type: "text", maxlength: "2000", "aria-label": text("comment_about", { first, second }), placeholder: text("comment") }));
@@ -36,7 +33,7 @@ function pastRow(entry) {
     inTurn(async () => {
       const reply = await call("change", { request, answer: entry.answer, outcome: outcome.value, comment: comment.value });
       byId("saved").textContent = text("changed");
-      showProgress(reply.progress);
+      showProgress(reply.progress, true);
       showHistory(reply.history);
       byId("history").querySelector("summary").focus();
     }),

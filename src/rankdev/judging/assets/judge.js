@@ -3,7 +3,7 @@
 
 /** @typedef {{item: string, title?: string, text?: string, url?: string, image?: string, picture?: number}} Side */
 /** @typedef {{id: string, text: string, description?: string, narrative?: string}} Query */
-/** @typedef {{mine: number, all: number, queries: number, open: number, given_up: number, error: number | null, left: number, low: number, high: number, judges?: number, yours?: number}} Progress */
+/** @typedef {{mine: number, all: number, left: number, judges: number}} Progress */
 
 const token = location.hash.slice(1);
 const LEAST = 400; // ms that a pair must be on the screen before it can be answered: the server refuses less, too
@@ -16,13 +16,12 @@ const state = {
   since: Infinity, // when what is on the screen could be seen
   undone: -Infinity, // when the last answer was taken back
   left: 0, // when the page went out of sight
-  /** @type {number|undefined} */ before: undefined, // the judge's answers when the page was opened
-  /** @type {number|undefined} */ whole: undefined, // answers, given and to come, by the last estimate
-  judge: localStorage.getItem("judge") ?? "",
+  judge: "",
+  named: false, // by the link
+  browser: localStorage.getItem("browser") ?? randomId(), // a name belongs to the browser that first answered under it
   mode: "pairs",
   /** @type {{query: Query, sides: Side[]}|null} */ question: null,
   /** @type {{query: Query, side: Side}|null} */ grading: null,
-  /** @type {number|undefined} */ graded: undefined, // the judge's grades when the page was opened
   busy: false,
 };
 
@@ -31,7 +30,7 @@ async function call(path, asked = {}) {
   const response = await fetch(`api/${path}`, {
     method: "POST",
     headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
-    body: JSON.stringify({ judge: state.judge, page: state.page, ...asked }),
+    body: JSON.stringify({ judge: state.judge, browser: state.browser, page: state.page, ...asked }),
     keepalive: path === "leave",
   });
   if (path.startsWith("export") && response.ok) return response.blob();
@@ -83,15 +82,16 @@ function marked(given, query) {
 /** @param {Side} side */
 function imageOf(side) {
   if (side.picture === undefined && !side.image) return null;
-  return element("img", { src: side.image ?? `image/${state.images}/${side.picture}`, alt: side.title ?? side.item, referrerpolicy: "no-referrer" });
+  return element("img", { src: side.image ?? `image/${state.images}/${side.picture}`, alt: nameOf(side), referrerpolicy: "no-referrer" });
 }
 
 /** @param {HTMLElement} place @param {Side} side @param {Query} query */
 function showSide(place, side, query) {
-  const parts = [element("h2", { dir: "auto" }, marked(side.title ?? side.item, query.text))];
+  const parts = side.title ? [element("h2", { dir: "auto" }, marked(side.title, query.text))] : [];
   const image = imageOf(side);
   if (image) parts.push(image);
-  if (side.text) parts.push(element("p", { class: "text", dir: "auto", tabindex: "0" }, marked(side.text, query.text)));
+  const words = side.text ?? (parts.length ? "" : side.item); // an id says little: only where there is nothing else
+  if (words) parts.push(element("p", { class: "text", dir: "auto" }, marked(words, query.text)));
   if (side.url) parts.push(element("a", { href: side.url, target: "_blank", rel: "noopener noreferrer" }, side.url));
   place.replaceChildren(...parts);
 }
@@ -109,48 +109,34 @@ async function seen(id) {
 /** Whether what is on the screen was there long enough to be seen: the second click of a double click is no answer. */
 const wasSeen = () => !document.hidden && performance.now() - state.since >= LEAST;
 
-/** What is open, and about how many judgments it needs. @param {Omit<Progress, "mine"|"all">} state */
-function openOf(state) {
-  const lost = state.given_up ? many("given_up", state.given_up) : "";
-  if (!state.open) return `${text(state.given_up ? "rest_settled" : "all_settled")} ${lost}`.trim();
-  const left = state.low === state.high ? many("left", state.left) : many("about_left", state.left, { low: state.low, high: state.high });
-  const open = many("unsettled", state.queries, { open: state.open });
-  return `${open} ${left} ${lost}`.trim();
-}
+/** What a judge calls an item. @param {Side} side */
+const nameOf = (side) => brief(side.title ?? side.text ?? side.item, 80);
 
-/** Show what was answered and what is left; where more is left than it seemed, say so. @param {Progress} progress @param {boolean} [undone] */
-function showProgress(progress, undone = false) {
-  const whole = progress.all + progress.left;
-  const done = whole ? progress.all / whole : 1;
-  const rise = whole - (state.whole ?? whole);
-  const parts = [many("yours", progress.mine, { here: Math.max(0, progress.mine - (state.before ??= progress.mine)), all: progress.all }), openOf(progress)];
-  if (progress.left) {
-    if ((progress.judges ?? 1) > 1) parts.push(many("shared", progress.judges ?? 1));
-    if ((progress.yours ?? Infinity) < progress.left) parts.push(many("at_most", progress.yours ?? 0));
-    if (rise > 0 && done < byId("bar").value && !undone) parts.push(many("more_than_thought", rise));
-  }
-  state.whole = whole;
+/** Show what is done, of how much, and how much of it by this judge. @param {Progress} progress @param {boolean} estimated */
+function showProgress({ mine, all, left }, estimated) {
+  const whole = estimated && all + left > 20 ? Math.max(all + 1, 5 * Math.round((all + left) / 5)) : all + left;
+  const parts = [text(left ? (estimated ? "done_of_about" : "done_of") : "all_done", { done: all, whole })];
+  if (mine < all) parts.push(text("by_you", { mine }));
   byId("bar").hidden = false;
-  byId("bar").value = done;
-  byId("progress").textContent = parts.join(" ");
+  byId("bar").value = all + left ? all / (all + left) : 1;
+  byId("progress").textContent = parts.join(", ");
 }
 
 /** @param {any} reply */
 function showQuestion(reply) {
   state.question = reply.question;
   state.grading = null;
-  showProgress(reply.progress, reply.undone);
+  showProgress(reply.progress, true);
   byId("pairs").hidden = !reply.question;
-  document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !reply.owner);
   byId("done").hidden = Boolean(reply.question);
   if (!reply.question) return announce(text("no_questions_left"));
   showQuery("query", reply.question.query);
   showSide(byId("first"), reply.question.sides[0], reply.question.query);
   showSide(byId("second"), reply.question.sides[1], reply.question.query);
   byId("comment").value = "";
-  for (const id of ["first", "second"]) byId(id).scrollTop = 0;
+  scrollTo(0, 0);
   seen("pairs");
-  const [left, right] = reply.question.sides.map((/** @type {Side} */ side) => side.title ?? side.item);
+  const [left, right] = reply.question.sides.map(nameOf);
   announce(text("new_pair", { query: reply.question.query.text, left, right }));
 }
 
@@ -189,14 +175,16 @@ const undo = () =>
 /** @param {string} mode */
 function enter(mode) {
   state.mode = mode;
+  if (mode !== "owner" && !state.judge) return askName();
+  byId("done-so-far").hidden = mode === "owner";
   for (const id of ["who", "pairs", "grades", "done", "all-graded", "owner"]) byId(id).hidden = true;
   byId("modes").hidden = false;
   byId("history").hidden = mode === "owner";
   for (const button of document.querySelectorAll("[data-mode]")) button.setAttribute("aria-pressed", String(button.getAttribute("data-mode") === mode));
   byId("title").textContent = text({ pairs: "which_is_better", grades: "how_good", owner: "results_so_far" }[mode] ?? "");
   byId("saved").textContent = "";
-  if (mode === "pairs") once(async () => showQuestion(await call("next")));
-  if (mode === "grades") once(async () => showGrading(await call("next-grade")));
+  if (mode === "pairs") once(async () => showQuestion(await call("next"))).then(nameAgain);
+  if (mode === "grades") once(async () => showGrading(await call("next-grade"))).then(nameAgain);
   if (mode === "owner") {
     byId("owner").hidden = false;
     announce("");
@@ -218,6 +206,21 @@ byId("who").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
   localStorage.setItem("judge", state.judge);
   begin();
 });
+
+/** Ask for a name, under which answers are kept; the owner sees results without one. */
+function askName() {
+  for (const id of ["pairs", "grades", "done", "all-graded", "owner", "history"]) byId(id).hidden = true;
+  byId("name").value = localStorage.getItem("judge") ?? "";
+  byId("who").hidden = false;
+  byId("name").focus();
+}
+
+/** Ask for another name where the first question was refused: it may be somebody else's. @param {boolean} done */
+function nameAgain(done) {
+  if (done || state.named || state.question || state.grading) return;
+  state.judge = "";
+  askName();
+}
 
 async function begin() {
   const ready = await once(async () => {
@@ -255,18 +258,17 @@ setInterval(() => !(byId("done").hidden && byId("all-graded").hidden) && again()
 
 /** A link of one's own says who one is; with another, one gives a name. */
 async function arrive() {
-  let mine = null;
+  /** @type {any} */ let known = {};
+  localStorage.setItem("browser", state.browser);
   await once(async () => {
-    mine = (await call("hello")).judge;
+    known = await call("hello");
   });
-  if (mine) {
-    state.judge = mine;
-    begin();
-    return;
-  }
-  byId("name").value = state.judge;
-  byId("who").hidden = false;
-  byId("name").focus();
+  document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !known.owner);
+  byId("modes").hidden = !known.owner;
+  if (!known.judge) return askName();
+  state.judge = known.judge;
+  state.named = true;
+  begin();
 }
 
 document.addEventListener("DOMContentLoaded", arrive); // all scripts have run then, however late one came

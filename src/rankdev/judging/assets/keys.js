@@ -3,8 +3,8 @@
 
 const shortcuts = { on: localStorage.getItem("shortcuts") !== "off" };
 
-/** Whether ↓ scrolls: a text, or the page itself. */
-const scrolls = () => [document.documentElement, ...document.querySelectorAll(".side .text")].some((part) => part.scrollHeight > part.clientHeight + 1);
+/** Whether ↓ scrolls the page. */
+const scrolls = () => document.documentElement.scrollHeight > document.documentElement.clientHeight + 1;
 
 /** What the keys do on the screen, each with the name of its text.
  * @returns {[string[], string, () => unknown][]} */

@@ -22,16 +22,17 @@ const showOwner = reader(
       ),
     );
     byId("which").value = reply.query;
-    const open = openOf({ ...reply, queries: reply.queries.length });
+    const open = reply.open ? `${reply.open} of ${counted(reply.queries.length, "query")} unsettled; about ${counted(reply.left, "answer")} left.` : "";
+    const lost = reply.given_up ? `${counted(reply.given_up, "query")} given up after twice the answers that sorting needs.` : "";
     const wrong = reply.error === null ? "" : `About ${Math.round(100 * reply.error)}% of what is asked for is expected to be wrong.`;
-    const gone = reply.left_out ? ` ${counted(reply.left_out, "answer")} left out: about items that are not there any more.` : "";
-    byId("state").textContent = `${open} ${wrong}${gone}`.trim();
+    const gone = reply.left_out ? `${counted(reply.left_out, "answer")} left out: about items that are not there any more.` : "";
+    byId("state").textContent = [open, lost || (open ? "" : "All queries are settled."), wrong, gone].filter(Boolean).join(" ");
     byId("found").replaceChildren(
-      ...reply.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, entry.title || entry.item)))),
+      ...reply.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, named(entry.name, 80))))),
     );
     if (!reply.tiers.length) byId("found").append(element("li", {}, "no judgments yet"));
     const texts = new Map(reply.queries.map((/** @type {any} */ entry) => [entry.id, entry.text]));
-    showQuality(reply.quality, texts);
+    showJudges(reply.judges, reply.remarks);
     byId("comments").tBodies[0].replaceChildren(
       ...reply.comments.map((/** @type {any} */ said) =>
         row(said.worker, ...[texts.get(said.query) ?? said.query, said.first, said.second].map((cell) => element("td", { class: "text" }, named(cell))), element("td", { class: "text noticed" }, named(said.comment, 2000))),
@@ -56,28 +57,18 @@ const seconds = (value) => (value === null ? "–" : value.toFixed(1));
 /** @param {string} name @param {(string|Node)[]} cells */
 const row = (name, ...cells) => element("tr", {}, element("th", { scope: "row", class: "text" }, named(name)), ...cells.map((cell) => (typeof cell === "string" ? element("td", {}, cell) : cell)));
 
-/** What answers say about the judges, and how far these agree. @param {any} quality @param {Map<string, string>} texts */
-function showQuality(quality, texts) {
-  const { krippendorff, low, high, pairs, left, few } = quality;
-  const unknown = pairs < few ? "too few to tell how far they agree" : "nothing but ties";
-  const agreed = krippendorff === null ? unknown : `Krippendorff's α ${written(krippendorff, 2)} (${written(low, 2)} to ${written(high, 2)})`;
-  const sides = left.value === null ? "" : ` The left item was chosen in ${percent(left.value)} of ${counted(left.n, "answer")} (95% limits ${percent(left.low)} to ${percent(left.high)}); without position bias it would be 50%.`;
-  byId("agreement").textContent = `${counted(pairs, "pair")} judged by two or more people: ${agreed}.${sides}`;
+/** What answers say about the judges. @param {any[]} judges @param {string[]} remarks */
+function showJudges(judges, remarks) {
   const parts = (/** @type {any} */ judge, /** @type {string} */ part) => share(judge[part], judge[`${part}_low`], judge[`${part}_high`], judge[`${part}_n`]);
   byId("judges").tBodies[0].replaceChildren(
-    ...quality.judges.map((/** @type {any} */ judge) =>
-      row(judge.judge, element("td", { class: "text noticed" }, judge.told), String(judge.answers), String(judge.skips), seconds(judge.seconds), ...["left", "gold", "others"].map((part) => parts(judge, part))),
+    ...judges.map((judge) =>
+      row(judge.judge, element("td", { class: "text noticed" }, judge.noticed), String(judge.answers), String(judge.skips), seconds(judge.seconds), ...["left", "gold", "others"].map((part) => parts(judge, part))),
     ),
   );
-  byId("queries").tBodies[0].replaceChildren(
-    ...quality.queries.map((/** @type {any} */ query) =>
-      row(texts.get(query.query) ?? query.query, String(query.answers), String(query.skips), seconds(query.seconds), share(query.agreement, query.low, query.high, query.pairs)),
-    ),
-  );
-  byId("remarks").replaceChildren(...quality.remarks.map((/** @type {string} */ remark) => element("li", {}, remark)));
+  byId("remarks").replaceChildren(...remarks.map((remark) => element("li", {}, remark)));
 }
 
-for (const form of [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".txt"]) {
+for (const form of [".csv", ".tsv", ".jsonl", ".json", ".parquet"]) {
   const button = element("button", { type: "button" }, form);
   button.addEventListener("click", () =>
     inTurn(async () => {

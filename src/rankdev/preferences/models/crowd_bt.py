@@ -12,6 +12,7 @@ import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
+from rankdev._common.view import Dots, Panel, View
 from rankdev.errors import UsageError
 from rankdev.preferences.models import Fitted, Model, Options
 from rankdev.preferences.pairs import Pairs, conjugate_gradients, damped, maximise, moments, penalise, sums
@@ -240,7 +241,13 @@ class WorkerQuality(Result):
     strengths : ``strengths(preferences, "crowd-bt").workers``.
     """
 
-    display: ClassVar = "rankdev.display.preferences"
+    view: ClassVar = View(
+        figure=Dots(
+            ["worker"],
+            [Panel("quality", "quality, {level} interval")],
+            "How often each worker agrees with the consensus order",
+        )
+    )
 
     workers: tuple[str, ...]
     quality: Floats = field(repr=False)

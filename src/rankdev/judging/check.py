@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_names, check_number
 from rankdev._common.result import Result
+from rankdev._common.view import Col, Tab, View
 from rankdev.data.database import as_judgments, is_database, read_answers
-from rankdev.display.cells import percent
-from rankdev.display.dispatch import report_of, reports
-from rankdev.display.report import Report, Table
 from rankdev.errors import DataError, Note, UsageError, counted
-from rankdev.judging._strategies import Left
-from rankdev.judging.items import Pair, Pool, sorted_pair
-from rankdev.judging.store import StoredAnswer
 from rankdev.preferences import Preferences, references_from_preferences
 from rankdev.preferences.tiers import as_preferences
 
@@ -28,70 +22,7 @@ if TYPE_CHECKING:  # loaded on use otherwise: collecting needs none of these
     from rankdev.evaluation.scores import Scores
     from rankdev.statistics.prediction_powered import PredictionPowered
 
-FEW = 5  # queries that are shown
 CHANCE = 0.5
-
-
-class CheckStrategy:
-    """Asks the pairs that a model has answered; one query is finished before the next.
-
-    The finished queries are a random sample of those that the model judged, whatever it answered: that is what
-    prediction-powered estimates need.
-    """
-
-    def __init__(self, pool: Pool, model: str, answers: Iterable[StoredAnswer], *, repeats: int, seed: int = 0) -> None:
-        by_query: dict[str, dict[Pair, float]] = {}
-        for answer in answers:
-            if answer.worker == model and answer.outcome != "skip" and pool.knows(*answer.pair):
-                by_query.setdefault(answer.query, {})[sorted_pair(answer.pair)] = 0.0
-        if not by_query:
-            raise DataError("unasked-model", model=model)
-        self.pool, self.repeats = pool, repeats
-        queries = sorted(by_query)
-        rng = np.random.default_rng(seed)
-        self._asked = {queries[k]: by_query[queries[k]] for k in rng.permutation(len(queries))}
-
-    def ask(
-        self,
-        skip: Collection[Pair] = (),
-        under_way: Collection[Pair] = (),
-        *,
-        stay: str | None = None,
-    ) -> Pair | None:
-        """Return the first pair that lacks answers, other than those to skip; queries come one after the other."""
-        taken = {sorted_pair(pair) for pair in [*skip, *under_way]}
-        for pairs in self._asked.values():
-            for pair, count in pairs.items():
-                if count < self.repeats and pair not in taken:
-                    return pair
-        return None
-
-    def tell(self, query: str, winner: str, loser: str, *, tie: bool = False, times: float = 1) -> None:
-        """Count an answer of a person."""
-        pair, pairs = sorted_pair((query, winner, loser)), self._asked.get(query, {})
-        if pair in pairs:
-            pairs[pair] += times
-
-    def unsettled(self) -> list[str]:
-        """List the queries with pairs that lack answers."""
-        return [query for query, pairs in self._asked.items() if min(pairs.values()) < self.repeats]
-
-    def left(self) -> Left:
-        """Count the answers that are left."""
-        left = sum(max(0, round(self.repeats - n)) for pairs in self._asked.values() for n in pairs.values())
-        return Left(left, left, left)
-
-    def errors(self) -> dict[str, float]:
-        """Return nothing: a check estimates no order."""
-        return {}
-
-    def strengths(self) -> dict[str, Floats]:
-        """Return nothing: a check estimates no order."""
-        return {}
-
-    def given_up(self) -> dict[str, float]:
-        """Return nothing: every pair can be asked."""
-        return {}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -116,8 +47,6 @@ class ModelCheck(Result):
         Mean agreement of two people on the same pair; None where no pair was judged by two.
     judges : polars.DataFrame
         One row per person: judge, answers, agreement, low, high.
-    by_query : polars.DataFrame
-        One row per query: query, answers, agreement, low, high; the interval is that of this query's answers.
     first_wins : tuple of float or None
         How often the item shown first won by the model, half of ties included, and its interval over queries; ½ if the
         position has no influence, where the order was random. None where it is unknown which item was shown first.
@@ -142,13 +71,49 @@ class ModelCheck(Result):
     verdict: str
     between_people: float | None
     judges: pl.DataFrame = field(repr=False)
-    by_query: pl.DataFrame = field(repr=False)
     first_wins: tuple[float, float, float] | None = field(repr=False)
     scores: PredictionPowered | None = field(repr=False)
     alpha: float
     remarks: tuple[str, ...] = ()
 
     made_with = ("alpha",)
+    view: ClassVar = View(
+        [
+            Tab("Agreement with each person", frame="judges", digits=3),
+            Tab(
+                "Scores by people's judgments, estimated from both",
+                ("measure", Col(("a", "b"), "pair", "difference"), "estimate", "low", "verdict"),
+                frame="_estimates",
+                digits=3,
+            ),
+        ],
+        opening=["{conclusion}"],
+    )
+
+    @property
+    def conclusion(self) -> str:
+        """How far the model can be trusted, a line each."""
+        where = f"{counted(self.answers, 'answer')} about {counted(self.queries, 'query')}"
+        between = f"{100 * (1 - self.alpha):g}% interval {self.low:.0%} to {self.high:.0%}"
+        lines = [f"{self.model} agrees with people on {self.agreement:.0%} of {where}; {between}."]
+        undecided = "Whether that is better than chance is undecided: ask people about more queries."
+        lines.append(undecided if self.verdict == "undecided" else f"It is {self.verdict}.")
+        if self.between_people is not None:
+            lines.append(f"Two people agree on {self.between_people:.0%} of the pairs that both judged.")
+        if self.first_wins is not None:
+            won, low, high = self.first_wins
+            lines.append(
+                f"The item shown first wins {won:.0%} of its answers ({low:.0%} to {high:.0%}; unbiased: 50%)."
+            )
+        return "\n".join(lines)
+
+    def _estimates(self) -> pl.DataFrame:
+        """Return the scores of systems and their differences, where runs were given."""
+        if self.scores is None:
+            return pl.DataFrame()
+        better = pl.when(pl.col("low") > 0).then(pl.lit("better")).when(pl.col("high") < 0).then(pl.lit("worse"))
+        verdict = pl.when(pl.col("b").is_not_null()).then(better.otherwise(pl.lit("cannot tell")))
+        return self.scores.to_polars().with_columns(verdict=verdict)
 
     def to_polars(self) -> pl.DataFrame:
         """Tabulate the agreement with all people, and with each.
@@ -201,7 +166,7 @@ def check_model(
     Returns
     -------
     ModelCheck
-        Agreement by judge and query, a conclusion, and estimated scores.
+        Agreement by judge, a conclusion, and estimated scores.
 
     Examples
     --------
@@ -223,7 +188,7 @@ def check_model(
     both = _shared_answers(mine, theirs)
     if both.is_empty():
         raise DataError("no-shared-pair", model=model)
-    agreement, low, high = _mean_agreement(both, alpha, "query")
+    agreement, low, high = _mean_agreement(both, alpha)
     verdict = "better than chance" if low > CHANCE else "worse than chance" if high < CHANCE else "undecided"
     scores, remarks = (
         (None, [])
@@ -239,8 +204,7 @@ def check_model(
         high=high,
         verdict=verdict,
         between_people=_between_people(theirs),
-        judges=_agreement_table(both, "worker", "query", alpha, "judge"),
-        by_query=_agreement_table(both, "query", None, alpha, "query"),
+        judges=_by_judge(both, alpha),
         first_wins=_first_wins(mine, alpha) if "first" in mine.columns else None,
         scores=scores,
         alpha=alpha,
@@ -286,10 +250,10 @@ def _shared_answers(mine: pl.DataFrame, theirs: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(agrees=1 - (pl.col("score") - pl.col("by_model")).abs())
 
 
-def _mean_agreement(both: pl.DataFrame, alpha: float, unit: str | None) -> tuple[float, float, float]:
-    """Return the mean agreement and its limits; answers of one ``unit`` vary together."""
-    weighted = both.select(*([unit] if unit else []), hits=pl.col("agrees") * pl.col("weight"), counts="weight")
-    sums = weighted.group_by(unit, maintain_order=True).sum() if unit else weighted
+def _mean_agreement(both: pl.DataFrame, alpha: float) -> tuple[float, float, float]:
+    """Return the mean agreement and its limits; answers about one query vary together."""
+    weighted = both.select("query", hits=pl.col("agrees") * pl.col("weight"), counts="weight")
+    sums = weighted.group_by("query", maintain_order=True).sum()
     hits, counts = sums["hits"].to_numpy(), sums["counts"].to_numpy()
     return agreement_limits(hits, counts, alpha)
 
@@ -305,15 +269,16 @@ def agreement_limits(hits: Floats, counts: Floats, alpha: float) -> tuple[float,
 def _first_wins(mine: pl.DataFrame, alpha: float) -> tuple[float, float, float]:
     """Return how often the item shown first won, with limits."""
     won = pl.when("tie").then(0.5).otherwise((pl.col("first") == pl.col("winner")).cast(pl.Float64))
-    return _mean_agreement(mine.select("query", agrees=won, weight=pl.lit(1.0)), alpha, "query")
+    return _mean_agreement(mine.select("query", agrees=won, weight=pl.lit(1.0)), alpha)
 
 
-def _agreement_table(both: pl.DataFrame, by: str, unit: str | None, alpha: float, name: str) -> pl.DataFrame:
+def _by_judge(both: pl.DataFrame, alpha: float) -> pl.DataFrame:
+    """Tabulate the agreement with each person."""
     rows = [
-        (key[0], part.height, *_mean_agreement(part, alpha, unit))
-        for key, part in both.group_by(by, maintain_order=True)
+        (key[0], part.height, *_mean_agreement(part, alpha))
+        for key, part in both.group_by("worker", maintain_order=True)
     ]
-    kinds = {name: pl.String, "answers": pl.Int64, **dict.fromkeys(("agreement", "low", "high"), pl.Float64)}
+    kinds = {"judge": pl.String, "answers": pl.Int64, **dict.fromkeys(("agreement", "low", "high"), pl.Float64)}
     return pl.DataFrame(rows, schema=kinds, orient="row")
 
 
@@ -360,37 +325,3 @@ def scored(judged: pl.DataFrame, runs: Mapping[str, Any], measures: str | Sequen
 
     references = references_from_preferences(judged, rule="strict", disconnected="largest")
     return evaluate(references, runs, measures)
-
-
-@reports(ModelCheck)
-def model_check_report(found: ModelCheck) -> Report:
-    """State how far the model can be trusted; a table of judges, and of scores where there are runs."""
-    least = found.by_query.sort("agreement", maintain_order=True).head(FEW)
-    tables = [
-        Table(found.judges, "Agreement with each person", digits=3),
-        Table(least, "Agreement by query" if len(least) == found.queries else "Queries with the least", digits=3),
-    ]
-    closing = []
-    if found.scores is not None:
-        tables += report_of(found.scores).tables
-        closing = [_conclusion(row) for row in found.scores.to_polars().drop_nulls("b").iter_rows(named=True)]
-    return Report(found.to_polars(), tables, opening=_opening(found), closing=closing, remarks=found.remarks)
-
-
-def _conclusion(row: Mapping[str, Any]) -> str:
-    better = row["a"] if row["low"] > 0 else row["b"] if row["high"] < 0 else ""
-    return f"{row['measure']}, {row['a']} and {row['b']}: {f'{better} is better' if better else 'undecided'}."
-
-
-def _opening(found: ModelCheck) -> list[str]:
-    where = f"{counted(found.answers, 'answer')} about {counted(found.queries, 'query')}"
-    between = f"{percent(1 - found.alpha)} interval {found.low:.0%} to {found.high:.0%}"
-    lines = [f"{found.model} agrees with people on {found.agreement:.0%} of {where}; {between}."]
-    undecided = "Whether that is better than chance is undecided: ask people about more queries."
-    lines.append(undecided if found.verdict == "undecided" else f"It is {found.verdict}.")
-    if found.between_people is not None:
-        lines.append(f"Two people agree on {found.between_people:.0%} of the pairs that both judged.")
-    if found.first_wins is not None:
-        won, low, high = found.first_wins
-        lines.append(f"The item shown first wins {won:.0%} of its answers ({low:.0%} to {high:.0%}; unbiased: 50%).")
-    return lines

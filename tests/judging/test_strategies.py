@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankdev.judging._strategies import OrderStrategy
 from rankdev.judging.items import Pool
-from rankdev.judging.progress import AGAIN, ENOUGH, Progress, Rule
+from rankdev.judging.store import Answer
+from rankdev.judging.strategies import AGAIN, ENOUGH, OrderStrategy, Progress, Rule
 from rankdev.preferences import tiers_from_preferences
 
 ITEMS = "abcdefghijkl"
@@ -17,7 +17,7 @@ def judged(rule, repeats=2):
     """Yield the state and the question after each answer of a consistent judge."""
     strategy = OrderStrategy(Pool.of({"q": list(ITEMS)}), rule, repeats=repeats, seed=3)
     while strategy.unsettled() and (pair := strategy.ask()):
-        strategy.tell("q", min(pair[1:]), max(pair[1:]))
+        strategy.tell(Answer("q", min(pair[1:]), max(pair[1:]), "first", "ann"))
         yield strategy.queries["q"], pair
 
 
@@ -35,7 +35,7 @@ def test_what_is_expected_to_be_wrong_is_what_the_tiers_say():
     made = tiers_from_preferences(rows, rule="strict")
     assert state.posterior().coin_flips == pytest.approx(made.coin_flips["q"])
     border = min(made.separated["q"])
-    assert state._progress(state.posterior())[1] == pytest.approx(border, abs=1e-6)
+    assert state.expected(state.posterior())[1] == pytest.approx(border, abs=1e-6)
 
 
 def test_one_question_in_eight_is_asked_again_unless_none_may_be():
@@ -50,15 +50,14 @@ def test_one_question_in_eight_is_asked_again_unless_none_may_be():
 
 def test_a_probability_separates_neighbours():
     state = [state for state, _ in judged(Rule(0.1, 0.7))][-1]
-    assert state._progress(state.posterior())[1] >= 0.7
+    assert state.expected(state.posterior())[1] >= 0.7
 
 
 def test_random_answers_are_given_up_after_twice_what_sorting_needs():
-    rng, state = np.random.default_rng(1), Progress(0, 8, Rule(), 0)
+    rng, state = np.random.default_rng(1), Progress(8, Rule(), 3, (0,))
     while state.remaining is None:
-        pair = state.best((), 3)
-        state.tell(*rng.permutation(pair).tolist(), tie=False, times=1)
-        state.learn(3)
+        state.tell(*rng.permutation(state.best(())).tolist(), 1.0, "ann", 1)
+        state.learn()
     assert state.count == np.ceil(ENOUGH * state.usual)
     assert state.remaining == state.error > 0.2
 
@@ -84,5 +83,5 @@ def test_questions_about_the_order_first_connect_every_item(seed, ties):
             silent.append(("q", a, b))
             continue
         connected |= {a, b}
-        strategy.tell("q", a, b, tie=rng.random() < ties)
+        strategy.tell(Answer("q", a, b, "tie" if rng.random() < ties else "first", "ann"))
     assert strategy.queries["q"].count == 6

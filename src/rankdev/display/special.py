@@ -1,0 +1,261 @@
+"""Reports of results that have no pattern: scores, losses, explanations, tables of papers, tests of segments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape, quoteattr
+
+import polars as pl
+
+from rankdev._common.view import View
+from rankdev.display.cells import Cell, count, interval, number
+from rankdev.display.report import Report, Table, best_cells, report_by_segment
+from rankdev.display.view import declared
+from rankdev.errors import counted, printable
+from rankdev.evaluation.coverage import unjudged_share
+from rankdev.evaluation.explain import DISPLACED, Explanation, Position
+from rankdev.evaluation.files import provenance_of
+from rankdev.evaluation.losses import ROUNDING, Losses
+from rankdev.evaluation.scores import Scores
+from rankdev.statistics.inputs import ALL
+
+if TYPE_CHECKING:  # eval need not load what tests
+    from rankdev.statistics.gate import Gate
+    from rankdev.statistics.paper_table import PaperTable
+    from rankdev.statistics.significance import Significance
+
+BAR = 12
+NAMED = 8  # systems or items that a line names
+CAUSES = {
+    "lost_by_retrieval": "by retrieval (relevant items not returned; improve the retriever)",
+    "lost_by_cutoff": "by the cutoff (relevant items returned below it; pass more items to the reranker)",
+    "lost_by_order": "by order (of the items above the cutoff; improve the reranker)",
+}
+
+
+def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
+    """Show means (query null in the rows), and with ``per_query`` every value."""
+    means = scores.mean()
+    rows = means.unpivot(index="system", variable_name="measure", value_name="value")
+    rows = rows.select("system", pl.lit(None, pl.String).alias("query"), "measure", "value")
+    over = "sum" if scores.sums == scores.measures else "mean"
+    notes = [f"{', '.join(scores.sums)}: sum over the queries"] if scores.sums and over == "mean" else []
+    notes += [f"{name}: geometric mean over the queries" for name in scores.geometric]
+    look: dict[str, Any] = {"notes": notes, "formats": dict.fromkeys(scores.sums, count), "bars": scores.measures}
+    if not per_query:
+        directed = {kind.label: kind.higher_is_better for kind in scores.kinds if kind.higher_is_better is not None}
+        best = best_cells(means, list(directed), lowest=[name for name, higher in directed.items() if not higher])
+        parts = [f"{over.capitalize()} over {counted(len(scores.queries), 'query')}", "* best" if best else ""]
+        closing = "; ".join(filter(None, [*parts, unjudged_share(scores)]))
+        return Report(rows, [Table(means, best=best, **look)], closing=[closing], remarks=scores.remarks)
+    values = scores.to_polars()
+
+    def wide() -> pl.DataFrame:
+        table = values.cast({"query": pl.String}).pivot(
+            "measure", index=["system", "query"], values="value", maintain_order=True
+        )
+        return pl.concat([table, means.select("system", pl.lit(over).alias("query"), *scores.measures)])
+
+    rows = pl.concat([values, rows.cast({"query": values["query"].dtype})])
+    return Report(rows, [Table(wide, **look)], remarks=scores.remarks, provenance=provenance_of(scores))
+
+
+def losses_report(found: Losses) -> Report:
+    """Show each system's mean score and what was lost by retrieval, by the cutoff and by order; and what to improve."""
+    table = found.to_polars()
+    title = f"{found.measure}, mean over {counted(len(found.scores.queries), 'query')}, and what was lost"
+    lost = table.select(*CAUSES).fill_nan(0.0).to_numpy()
+    closing = []
+    for cause, words in CAUSES.items():
+        largest = (lost.argmax(axis=1) == list(CAUSES).index(cause)) & (lost.max(axis=1) > 5e-5)
+        if largest.any():
+            closing.append(f"lost most {words}: {_listed(table.filter(largest)['system'].to_list())}")
+    return Report(table, [Table(table, title, bars=table.columns[1:])], closing=closing, remarks=found.remarks)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+
+
+def explanation_report(found: Explanation, *, query: str = "") -> Report:
+    """Show position by position what was gained and lost, what was not returned and what would be the best order."""
+    rows = found.to_polars()
+    top = max(max(entry.weight, entry.gained) for entry in found.positions) or 1.0
+    bars = {entry.position: Cell(_bar(entry, top), "bar") for entry in found.positions}
+    frame = rows.select(
+        pl.col("position").alias("pos"),
+        pl.col("item").fill_null("(empty)"),
+        *(name for name in ("rank", "grade") if name in rows.columns),
+        pl.col("ideal_rank").alias("ideal"),
+        pl.col("position").alias("gained ▇ of ░"),
+        "lost",
+        "why",
+    )
+    formats = {
+        "gained ▇ of ░": lambda position: bars[position],
+        "why": lambda why: Cell(why, "" if why == DISPLACED else "bad"),
+    }
+    lost = number(found.ideal_score - found.score)
+    of = f" of an ideal {number(found.ideal_score)}" if found.ideal_score < 1 - ROUNDING else ""
+    opening = (
+        f"{query}{'  ' if query else ''}{found.measure} = {number(found.score)}   lost {lost}{of}:"
+        f" {number(found.retrieval_loss)} because relevant items are not returned,"
+        f" {number(found.cutoff_loss)} because they are below the cutoff,"
+        f" {number(found.ordering_loss)} because of the order"
+    )
+    return Report(
+        rows,
+        [Table(frame, formats=formats, left=("gained ▇ of ░",), names=("pos", "item"))],
+        opening=[opening],
+        closing=_closing(found),
+        remarks=found.remarks,
+        command="explain",
+        parameters={**({"query": query} if query else {}), **found.parameters},
+        summary=found.summary(),
+        more={"elsewhere": _elsewhere(found)},
+    )
+
+
+def explanations_report(both: Mapping[str, Explanation], query: str) -> Report:
+    """Show two lists for one query side by side: what each position gained, and what either did not return."""
+    (a, one), (b, other) = both.items()
+    columns: dict[str, list[Any]] = {"pos": list(range(1, max(len(one.positions), len(other.positions)) + 1))}
+    for name, found in both.items():
+        blank = len(columns["pos"]) - len(found.positions)
+        for column, part in (("item", "item"), ("rank", "rank"), ("gained", "gained")):
+            values = [getattr(entry, part) for entry in found.positions] + [None] * blank
+            columns[f"{name} {column}" if column == "item" else f"{column} {'ab'[name == b]}"] = values
+    frame = pl.DataFrame(columns, infer_schema_length=None, strict=False)
+    scores = f"{a} (a) {number(one.score)}, {b} (b) {number(other.score)}, a − b {number(one.score - other.score)}"
+    rows = [found.to_polars().select(pl.lit(name).alias("system"), pl.all()) for name, found in both.items()]
+    summaries = [found.summary().select(pl.lit(name).alias("system"), pl.all()) for name, found in both.items()]
+    return Report(
+        pl.concat(rows, how="vertical_relaxed"),
+        [Table(frame, names=(f"{a} item", f"{b} item"))],
+        opening=[f"{query}  {one.measure}: {scores}"],
+        closing=[f"{name}: {line}" for name, found in both.items() for line in _closing(found)],
+        command="explain",
+        parameters={"query": query, "systems": [a, b], **one.parameters},
+        summary=pl.concat(summaries, how="vertical_relaxed"),
+        more={
+            "elsewhere": pl.concat(
+                _elsewhere(found).insert_column(0, pl.lit(name).alias("system")) for name, found in both.items()
+            )
+        },
+    )
+
+
+def _elsewhere(found: Explanation) -> pl.DataFrame:
+    """List the reference items that are not above the cutoff: where they are returned, null where they are not."""
+    items = [*found.below_cutoff, *((item, rank, None) for item, rank in found.not_returned)]
+    return pl.DataFrame(items, {"item": pl.String, "rank": pl.Int64, "position": pl.Int64}, orient="row")
+
+
+def _closing(found: Explanation) -> list[str]:
+    lines = []
+    if found.not_returned:
+        lines.append(f"not returned: {_listed([f'{item} (rank {rank})' for item, rank in found.not_returned])}")
+    if found.below_cutoff:
+        deep = [f"{item} (rank {rank}) returned at position {position}" for item, rank, position in found.below_cutoff]
+        lines.append(f"below the cutoff: {_listed(deep)}")
+    if found.ordering_loss > 5e-5:
+        lines.append(f"best order of these items ({number(found.best_score)}): {' '.join(found.best_order)}")
+    return lines
+
+
+def _bar(entry: Position, top: float) -> str:
+    gained = entry.weight * entry.credit or entry.gained
+    length = max(1, round(BAR * max(entry.weight, gained) / top)) if max(entry.weight, gained) > 0 else 0
+    full = round(length * entry.credit) if entry.weight else length
+    return "▇" * full + "░" * (length - full)
+
+
+def paper_table_report(found: PaperTable) -> Report:
+    """Show a row per system and a column per collection and measure."""
+    rows = found.to_polars()
+    several = rows["collection"].n_unique() > 1
+    columns: dict[str, list[object]] = {"system": rows["system"].unique(maintain_order=True).to_list()}
+    best: set[tuple[int, str]] = set()
+    raised: dict[tuple[int, str], str] = {}
+    for (collection, measure), part in rows.group_by("collection", "measure", maintain_order=True):
+        arrow = " ↓" if measure in found.lower_is_better else ""
+        name = f"{collection} {measure}{arrow}" if several else f"{measure}{arrow}"
+        columns[name] = _cells(found, part)
+        best |= {(i, name) for i, is_best in enumerate(part["best"]) if is_best}
+        raised |= {(i, name): marks for i, marks in enumerate(part["marks"]) if marks}
+    raised |= {(i, "system"): found.marks[name] for i, name in enumerate(columns["system"]) if name in found.marks}
+    shown = Table(
+        pl.DataFrame(columns),
+        best=best,
+        raised=raised,
+        digits=found.digits,
+        names=("system",),
+        right=[name for name in columns if name != "system"],
+        caption=found.caption + (" ↓: lower is better." if found.lower_is_better else ""),
+    )
+    pairs = [one.to_polars().select(pl.lit(name).alias("collection"), pl.all()) for name, one in found.tests.items()]
+    report = declared(found, View([], "table"))
+    tables = [] if getattr(found, "problems", ()) else [shown]
+    return replace(report, tables=tables, more={"pairs": pl.concat(pairs)} if pairs else {})
+
+
+def _cells(found: PaperTable, part: pl.DataFrame) -> list[object]:
+    """Return the values of a column, with their intervals or deviations as text where there are any."""
+    write = partial(number, digits=found.digits)
+    if found.intervals:
+        rows = part.select("value", "low", "high").iter_rows()
+        return [f"{write(value)} {interval(low, high, found.digits)}" for value, low, high in rows]
+    if found.replicates:
+        rows = part.select("value", "deviation").iter_rows()
+        return [write(value) + ("" if spread is None else f" ± {write(spread)}") for value, spread in rows]
+    return part["value"].to_list()
+
+
+def significance_report(found: Significance, *, pairs: bool = False) -> Report:
+    """Show the tests of all queries, and those of each segment; many systems by their standing, or all ``pairs``."""
+    from rankdev.statistics.significance import NAMES
+
+    view = found.view_of(pairs)
+    if not found.segments:
+        return declared(found, view)
+    parts = {name: declared(part, view) for name, part in found.parts.items()}
+    whole = report_by_segment(parts)
+    conclusion = found.conclusion
+    together = found.pairs * len(found.segments)
+    corrected = f"Segments: {NAMES[found.correction]} over {together} pairs." if found.correction in NAMES else ""
+    closing = [*parts[ALL].closing, *filter(None, [corrected])]
+    own = whole.opening[len(parts[ALL].opening) :]
+    return replace(whole, opening=[*conclusion.splitlines(), *own], closing=closing, conclusion=conclusion)
+
+
+def junit_of(found: Gate) -> bytes:
+    """Write a test case per measure and segment, as continuous integration reads them."""
+    cases = []
+    for row in found.to_polars().iter_rows(named=True):
+        what = row["measure"] if row["segment"] == ALL else f"{row['measure']}, {row['segment']}"
+        name = quoteattr(f"{found.candidate} against {found.baseline}: {printable(what)}")
+        text = escape(printable(row["reason"]))
+        inside = {
+            "pass": f"<system-out>{text}</system-out>",
+            "fail": f"<failure>{text}</failure>",
+            "undecided": f"<skipped>{text}</skipped>",
+            "refused": f"<error>{escape(printable(found.conclusion))}</error>",
+        }[row["verdict"]]
+        cases.append(f'<testcase classname="rankdev.gate" name={printable(name)}>{inside}</testcase>')
+    verdicts = found.to_polars()["verdict"].to_list()
+    kinds = {"failures": "fail", "errors": "refused", "skipped": "undecided"}
+    counts = " ".join(f'{name}="{verdicts.count(word)}"' for name, word in kinds.items())
+    lines = [f'<testsuite name="rankdev gate" tests="{len(cases)}" {counts}>', *cases, "</testsuite>"]
+    return ('<?xml version="1.0" encoding="utf-8"?>\n' + "\n".join(lines) + "\n").encode()
+
+
+REPORTS: Mapping[str, Callable[..., Report]] = {  # by name, so that the classes need not be loaded
+    "Scores": scores_report,
+    "Losses": losses_report,
+    "Explanation": explanation_report,
+    "Significance": significance_report,
+    "PaperTable": paper_table_report,
+}
