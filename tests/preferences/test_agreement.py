@@ -1,4 +1,3 @@
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,7 +10,7 @@ from rankdev import preferences
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Preferences, judge_agreement, position_bias, strengths
 from rankdev.preferences.annotators import bootstrap_alpha, krippendorff_alpha
-from rankdev.preferences.bias import _Integral, correct_order, fit_order_effect
+from rankdev.preferences.bias import _Integral, oriented
 from tests.raising import kinds, noted, raises
 
 NAN = float("nan")
@@ -158,7 +157,7 @@ def test_position_bias_notes_that_strengths_explain_every_answer():
 def test_the_integral_over_strengths_is_laplaces(seed):
     rng = np.random.default_rng(seed)
     judged = Preferences.from_rows([*shown(rng, {"w": 0.8}, judgments=30, items=4)])
-    integral = _Integral(fit_order_effect(judged).pairs)
+    integral = _Integral(oriented(judged))
     effect, log_spread = rng.normal(size=2)
     found, pairs, x = integral.log(effect, log_spread), integral.pairs, integral.strength
     ridge = np.exp(-2 * log_spread)
@@ -184,84 +183,6 @@ def test_a_better_item_shown_first_is_no_bias():
     found = position_bias(Preferences.from_rows(rows))
     assert found.p > 0.05
     assert (found.swapped, found.changed) == (1, 0)
-
-
-@given(seed=st.integers(0, 1000), tie_rate=st.sampled_from([0.0, 0.5]))
-def test_the_order_effect_is_the_maximum_of_its_likelihood(seed, tie_rate):
-    optimize = pytest.importorskip("scipy.optimize")
-    rng = np.random.default_rng(seed)
-    judged = Preferences.from_rows([*shown(rng, {"w": 0.8}, judgments=40, items=4)])
-    found = fit_order_effect(judged, 0.1, tie_rate=tie_rate)
-    pairs = found.pairs
-
-    def loss(x):
-        d = x[pairs.first] - x[pairs.second] + x[-1]
-        total = np.log(np.exp(d / 2) + np.exp(-d / 2) + tie_rate)
-        return (pairs.count * total - (pairs.score - pairs.count / 2) * d).sum() + 0.05 * (x[:-1] ** 2).sum()
-
-    best = optimize.minimize(loss, np.zeros(len(judged.items) + 1), method="BFGS", options={"gtol": 1e-8})
-    assert found.effect == pytest.approx(best.x[-1], abs=1e-4)
-    assert found.strength == pytest.approx(best.x[:-1], abs=1e-4)
-
-
-def test_scores_without_the_order_effect_have_the_same_strengths():
-    rng = np.random.default_rng(5)
-    judged = Preferences.from_rows([*shown(rng, {"w": 1.0})])
-    found, pairs = fit_order_effect(judged, 0.1), judged.pairs
-    given = np.bincount(pairs.of, correct_order(judged, 0.1).effects, len(pairs.first))
-    gradient, _, _ = replace(pairs, score=pairs.score - given).linearise(found.strength)
-    assert gradient - 0.1 * found.strength == pytest.approx(np.zeros(len(judged.items)), abs=1e-5)
-    simple, _, _ = pairs.linearise(found.strength)
-    assert np.abs(simple - 0.1 * found.strength).max() > 0.1
-
-
-@pytest.mark.parametrize("words", [("a", "b"), ("a", "b", "tie")])
-def test_strengths_without_the_position_bias(words):
-    rng = np.random.default_rng(0)
-    # two items equally good, but x is shown first four times out of five, to judges who like the first
-    rows = []
-    for k in range(600):
-        a, b = "xy" if k % 5 else "yx"
-        said = words[2] if len(words) == 3 and k % 4 == 0 else words[int(rng.random() > 0.75)]
-        rows.append({"a": a, "b": b, "winner": said, "worker": f"w{k % 30}_{k}"})
-    judged = Preferences.from_rows(rows)
-    ignored, corrected = strengths(judged), strengths(judged, position="correct")
-    assert ignored.to_polars()["low"][0] > 0
-    assert abs(corrected.values[0]) < abs(ignored.values[0]) / 3
-    assert corrected.to_polars()["low"][0] < 0
-    assert corrected.position == "correct"
-    with raises("unfit-method", UsageError, name="position", able=("bradley-terry",)):
-        strengths(judged, "crowd-bt", position="correct")
-    with raises("order-unknown", UsageError):
-        strengths(Preferences.from_rows([("q", "x", "y")]), position="correct")
-    with raises("not-a-choice", UsageError, name="position", near="correct"):
-        strengths(judged, position="corect")
-
-
-def test_the_corrected_fit_is_the_fit_with_the_order_effect():
-    judged = Preferences.from_rows([*shown(np.random.default_rng(7), {"w": 1.0, "v": 1.0})])
-    found = fit_order_effect(judged, 0.1)
-    fitted = strengths(replace(judged, worker=None, workers=()), position="correct").values
-    assert fitted == pytest.approx(found.strength - found.strength.mean(), abs=1e-4)
-
-
-def test_uncertainty_of_the_order_effect_is_part_of_that_of_strengths():
-    rng = np.random.default_rng(2)
-    rows = [row | {"query": query} for query in "qr" for row in shown(rng, {"w": 0.8}, judgments=60, items=4)]
-    judged = replace(Preferences.from_rows(rows), worker=None, workers=())
-    found = fit_order_effect(judged, 0.1)
-    pairs, n = found.pairs, len(judged.items)
-    design = np.zeros((len(pairs.first), n + 1))
-    every = np.arange(len(design))
-    design[every, pairs.first], design[every, pairs.second], design[:, n] = 1, -1, 1
-    chance = 1 / (1 + np.exp(-design @ [*found.strength, found.effect]))
-    information = design.T @ ((pairs.count * chance * (1 - chance))[:, None] * design)
-    information[:n, :n] += 0.1 * np.eye(n)
-    covariance = np.linalg.inv(information)[:4, :4]
-    centre = np.eye(4) - 0.25
-    expected = np.sqrt(np.diag(centre @ covariance @ centre))
-    fitted = strengths(judged, position="correct")
-    assert fitted.standard_errors[:4] == pytest.approx(expected, rel=1e-3)
 
 
 def test_the_public_names():

@@ -197,14 +197,6 @@ def test_other_methods_order_and_bradley_terry_separates(method):
     assert made.separated["q"] == pytest.approx(simple.separated["q"])
 
 
-def test_the_order_of_presentation_is_corrected_for():
-    shown = [{"a": "x", "b": "y", "winner": "a"}] * 40 + [{"a": "x", "b": "y", "winner": "b"}] * 10
-    shown += [{"a": "y", "b": "x", "winner": "a"}] * 5 + [{"a": "y", "b": "x", "winner": "b"}] * 5
-    biased, corrected = (tiers_from_preferences(shown, position=position) for position in ("ignore", "correct"))
-    (one,), (other,) = (each.separated["all"] or [0.5] for each in (biased, corrected))
-    assert other < one
-
-
 def test_tables_and_references_say_the_same():
     rows = every_pair([3.0, 0.0, 0.0], 12, np.random.default_rng(5))
     made = tiers_from_preferences(rows)

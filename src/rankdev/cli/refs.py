@@ -160,7 +160,7 @@ def read_judgments(file: str, described: dict[str, Any], items: Any = None) -> P
     JUDGMENTS,
     option("--items", metavar="POOL", help="Items to be judged; lists those without judgments."),
     references_option,
-    *options_of("rankdev.preferences.strengths:strengths", "method", "position", "disconnected"),
+    *options_of("rankdev.preferences.strengths:strengths", "method", "disconnected"),
     *options_of("rankdev.preferences.tiers:tiers", "rule", "probability"),
     file_option("--strengths", "strengths_file", check=TABLE, help="Also write strengths and intervals here."),
     file_option("--workers", "workers_file", check=TABLE, help="Also write each worker's quality here (crowd-bt)."),

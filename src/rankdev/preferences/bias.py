@@ -1,4 +1,4 @@
-"""Position bias: how often the item shown first wins if both are equally good, and strengths without it."""
+"""Position bias: how often the item shown first wins if both are equally good."""
 
 from __future__ import annotations
 
@@ -211,19 +211,19 @@ class _Integral:
 
     def log(self, effect: float, log_spread: float) -> float:
         """Return the log of the integral over strengths, with the prior of the spread; keep the most probable ones."""
-        pairs, n, ridge = self.pairs, self.pairs.items, np.exp(-2 * log_spread)
+        pairs, ridge = self.pairs, np.exp(-2 * log_spread)
         for _ in range(100):
             at = self.strength[pairs.first] - self.strength[pairs.second] + effect
             mean, variance = moments(at)
             rest = pairs.score - pairs.count * mean
-            slope = sums(pairs.first, rest, n) - sums(pairs.second, rest, n) - ridge * self.strength
+            slope = pairs.net(rest) - ridge * self.strength
             factors = self._factors(pairs.count * variance, ridge)
             step, change = damped(pairs, factors.solve(slope))
             if change < 1e-7:
                 break
             self.strength = self.strength + step
         fits = (pairs.score * at - pairs.count * np.logaddexp(0.0, at)).sum() - ridge / 2 * (self.strength**2).sum()
-        volume = n * log_spread + 0.5 * np.log(np.abs(factors.U.diagonal())).sum()
+        volume = pairs.items * log_spread + 0.5 * np.log(np.abs(factors.U.diagonal())).sum()
         shape, rate = PRIOR
         return float(fits - volume + (shape - 1) * log_spread - rate * np.exp(log_spread))
 
@@ -234,7 +234,7 @@ class _Integral:
 
         first, second, n = self.pairs.first, self.pairs.second, self.pairs.items
         own = np.arange(n)
-        diagonal = sums(first, curvature, n) + sums(second, curvature, n) + ridge
+        diagonal = self.pairs.both(curvature) + ridge
         rows, columns = np.concatenate([own, first, second]), np.concatenate([own, second, first])
         matrix = coo_array((np.concatenate([diagonal, -curvature, -curvature]), (rows, columns)), (n, n)).tocsc()
         unscaled = {"SymmetricMode": True, "Equil": False}  # so that the factors' diagonal has the determinant
@@ -303,76 +303,17 @@ class OrderEffect:
     effect: float
     information: float
     leverage: Floats  # of each oriented pair: how much a judgment informs about β rather than strengths
-    coupling: Floats  # k, of each item: k kᵀ is the information on a query's strengths that is lost to β
 
 
-@dataclass(frozen=True, eq=False)
-class OrderCorrection:
-    """Effect of the order of presentation on each judgment.
-
-    ``effects`` are the parts of the judgments' scores, for the first item of their pair, that the order caused.
-    The scores without them have the same best strengths: their residuals under the simple model are those of the scores
-    themselves under the model with the order effect. ``variance`` is that of each judgment in the latter model.
-    """
-
-    effects: Floats
-    variance: Floats
-    coupling: Floats
-
-
-def fit_order_effect(preferences: Preferences, ridge: float = 0.1, *, tie_rate: float = 0.0) -> OrderEffect:
-    """Fit strengths (with a ridge) and one order effect (without) by Newton's method."""
-    pairs = oriented(preferences)
-    strength, effect, change = np.zeros(pairs.items), 0.0, np.inf
-    for _ in range(100):
-        mean, variance = moments(strength[pairs.first] - strength[pairs.second] + effect, tie_rate)
-        rest, curvature, n = pairs.score - pairs.count * mean, pairs.count * variance, pairs.items
-        slope = sums(pairs.first, rest, n) - sums(pairs.second, rest, n) - ridge * strength
-        mixed = sums(pairs.first, curvature, n) - sums(pairs.second, curvature, n)
-        diagonal = sums(pairs.first, curvature, n) + sums(pairs.second, curvature, n) + max(ridge, 1e-9)
-        both = solve(pairs, curvature, diagonal, np.stack([slope, mixed], axis=1), 1e-6)
-        information = float(curvature.sum() - mixed @ both[:, 1])
-        if change**2 <= 1e-12 or information <= 0:
-            break
-        step = float((rest.sum() - mixed @ both[:, 0]) / information)
-        ahead = both[:, 0] - both[:, 1] * step
-        change = max(float(np.ptp(ahead)) + abs(step), 0.0)
-        safe = 1.0 if change <= 1.25 else np.log1p(change) / change
-        strength, effect = strength + safe * ahead, effect + safe * step
-    return order_effect(pairs, strength, effect, ridge, tie_rate)
-
-
-def order_effect(pairs: Pairs, strength: Floats, effect: float, ridge: float, tie_rate: float = 0.0) -> OrderEffect:
+def order_effect(pairs: Pairs, strength: Floats, effect: float, ridge: float) -> OrderEffect:
     """Describe strengths and an order effect that were fitted."""
-    n = pairs.items
-    _, variance = moments(strength[pairs.first] - strength[pairs.second] + effect, tie_rate)
+    _, variance = moments(strength[pairs.first] - strength[pairs.second] + effect)
     curvature = pairs.count * variance
-    mixed = sums(pairs.first, curvature, n) - sums(pairs.second, curvature, n)
-    diagonal = sums(pairs.first, curvature, n) + sums(pairs.second, curvature, n) + max(ridge, 1e-9)
+    mixed, diagonal = pairs.net(curvature), pairs.both(curvature) + ridge
     moved = solve(pairs, curvature, diagonal, mixed, 1e-6)
     information = float(curvature.sum() - mixed @ moved)
     leverage = 1.0 - moved[pairs.first] + moved[pairs.second]
-    coupling = _coupling(pairs, curvature, mixed, moved, information)
-    return OrderEffect(pairs, strength, effect, max(information, 0.0), leverage, coupling)
-
-
-def _coupling(pairs: Pairs, curvature: Floats, mixed: Floats, moved: Floats, information: float) -> Floats:
-    """Divide the mixed curvature by the root of the information on β: of a query and of the other queries."""
-    queries = len(pairs.starts) - 1
-    query = np.repeat(np.arange(queries), np.diff(pairs.starts))
-    own = sums(query[pairs.first], curvature, queries)
-    informative = own - sums(query, mixed * moved, queries)
-    return np.asarray(mixed / np.sqrt(np.maximum(own + information - informative, 1e-12))[query])
-
-
-def correct_order(preferences: Preferences, ridge: float, tie_rate: float = 0.0) -> OrderCorrection:
-    """Fit the order effect, and compute what the simple model needs to have the strengths of the model with it."""
-    found = fit_order_effect(preferences, ridge, tie_rate=tie_rate)
-    pairs, d = found.pairs, found.strength[found.pairs.first] - found.strength[found.pairs.second]
-    mean, variance = moments(d + found.effect, tie_rate)
-    shift = (mean - moments(d, tie_rate)[0])[pairs.of]
-    effects = np.where((pairs.first < pairs.second)[pairs.of], shift, -shift)
-    return OrderCorrection(effects, variance[pairs.of], found.coupling)
+    return OrderEffect(pairs, strength, effect, max(information, 0.0), leverage)
 
 
 def check_order(preferences: Preferences) -> npt.NDArray[np.bool_]:

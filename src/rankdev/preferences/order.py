@@ -200,8 +200,7 @@ def _factorised(place: Ints, values: Floats, diagonal: Floats) -> Factor:
 def orders(fit: Strengths) -> Iterator[Order]:
     """Yield what the judgments of each query say about its order.
 
-    Bradley–Terry whatever the method, but with answers turned of workers whom Crowd-BT found to answer the opposite,
-    and less the effect of the order of presentation where that was corrected for.
+    Bradley–Terry whatever the method, but with answers turned of workers whom Crowd-BT found to answer the opposite.
     """
     seen = fit.inference_fit
     judged, pairs = seen.preferences, seen.preferences.pairs
@@ -210,8 +209,7 @@ def orders(fit: Strengths) -> Iterator[Order]:
     workers = max(1, len(judged.workers))
     cells, row = np.unique(pairs.of.astype(np.int64) * workers + worker, return_inverse=True)
     pair, total = cells // workers, sums(row, weight, len(cells))
-    corrected = (seen.pairs.score - pairs.score) / np.maximum(pairs.count, 1e-300)
-    wins = np.clip(sums(row, gains(judged) * weight, len(cells)) + corrected[pair] * total, 0, total)
+    wins = np.clip(sums(row, gains(judged) * weight, len(cells)), 0, total)
     first, second = pairs.first[pair].astype(np.int64), pairs.second[pair].astype(np.int64)
     bounds = np.searchsorted(first, pairs.starts)
     for (start, stop), (low, high) in zip(pairwise(pairs.starts.tolist()), pairwise(bounds.tolist()), strict=True):

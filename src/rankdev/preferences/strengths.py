@@ -16,7 +16,6 @@ from rankdev._common.checks import check_choice, check_kind, check_number, is_nu
 from rankdev._common.result import Result
 from rankdev._common.view import Dots, Panel, Tab, View
 from rankdev.errors import DataError, Note, UsageError
-from rankdev.preferences.bias import check_order
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
 from rankdev.preferences.models import MODELS, Options
 from rankdev.preferences.models.crowd_bt import WorkerQuality
@@ -32,7 +31,6 @@ from rankdev.preferences.uncertainty import (
 
 METHODS = tuple(MODELS)
 TIE_MODELS = ("auto", *dict.fromkeys(ties for model in MODELS.values() for ties in model.ties))
-POSITION = ("ignore", "correct")
 DISCONNECTED = ("largest", "split", "error")
 ENOUGH_WORKERS = 5  # for intervals of what several workers think: with fewer they are too narrow, or of any width
 
@@ -73,8 +71,6 @@ class Strengths(Result):
         Difference of each judgment from what the strengths predict for its pair's first item.
     coupling : sparse array or None
         K, where −K Kᵀ is the information on strengths that is lost to other parameters.
-    position : str
-        Whether the order of presentation was corrected for.
     remarks : tuple of str
         Notes.
 
@@ -108,10 +104,9 @@ class Strengths(Result):
     workers: WorkerQuality | None = field(default=None, repr=False)
     residual: Floats | None = field(default=None, repr=False)
     coupling: Any = field(default=None, repr=False)
-    position: str = "ignore"
     remarks: tuple[str, ...] = ()
 
-    made_with = ("method", "ridge", "tie_model", "position", "alpha")
+    made_with = ("method", "ridge", "tie_model", "alpha")
 
     @cached_property
     def _variances(self) -> Variances:
@@ -211,7 +206,6 @@ def strengths(
     *,
     ridge: float = 0.1,
     tie_model: str = "auto",
-    position: str = "ignore",
     disconnected: str = "largest",
     worker_prior: tuple[float, float] = (2.0, 1.0),
     alpha: float = 0.05,
@@ -231,9 +225,6 @@ def strengths(
     tie_model : {"auto", "half", "davidson"}
         Whether a tie counts as half a win for each, or is modelled by Davidson (1970). ``auto``: Davidson where the
         method supports it.
-    position : {"ignore", "correct"}
-        Bias for the first item. ``correct`` removes the effect of the order of presentation; see
-        :func:`rankdev.preferences.bias`.
     disconnected : {"largest", "split", "error"}
         Items that no comparisons connect. They cannot be ordered: keep the largest connected component of each query
         and name the other items in ``remarks``, split the query into one per component, or raise an error.
@@ -255,13 +246,12 @@ def strengths(
     [0.52, -0.52]
     """
     _check(preferences, method, ridge, tie_model, disconnected)
-    _check_position(preferences, method, ridge, position)
     _check_levels(worker_prior, alpha)
     preferences, remarks = connected(preferences, disconnected)
     if ridge == 0:
         check_maximum_exists(preferences)
     known = MODELS[method].ties[0] if tie_model == "auto" else tie_model
-    fit = fit_model(counted_once(preferences), method, Options(ridge, known, worker_prior, alpha, position))
+    fit = fit_model(counted_once(preferences), method, Options(ridge, known, worker_prior, alpha))
     workers = workers_by_query(preferences)
     few = int(((workers > 1) & (workers < ENOUGH_WORKERS)).sum()) if fit.curvature is not None else 0
     if few:
@@ -288,7 +278,6 @@ def fit_model(preferences: Preferences, method: str, options: Options, pairs: Pa
         workers=fit.workers,
         residual=fit.residual,
         coupling=fit.coupling,
-        position=options.position,
     )
 
 
@@ -303,16 +292,6 @@ def _check(preferences: Preferences, method: str, ridge: float, tie_model: str, 
     check_kind("preferences", preferences, Preferences, MAKE_THEM)
     if not len(preferences):
         raise DataError("none-given", what="comparisons")
-
-
-def _check_position(preferences: Preferences, method: str, ridge: float, position: str) -> None:
-    check_choice("position", position, POSITION)
-    if position == "correct":
-        check_order(preferences)
-        if not MODELS[method].corrects_position:
-            able = [name for name, model in MODELS.items() if model.corrects_position]
-            raise UsageError("unfit-method", name="position", value=position, able=able, method=method)
-        check_number("ridge", ridge, 0)
 
 
 def _check_levels(worker_prior: Any, alpha: Any) -> None:

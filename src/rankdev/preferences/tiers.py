@@ -245,7 +245,7 @@ def tiers_from_preferences(
     probability : float, default 0.8
         Probability that separates two tiers.
     **options : object
-        Other options of :func:`strengths`: ridge, tie_model, position, disconnected, worker_prior.
+        Other options of :func:`strengths`: ridge, tie_model, disconnected, worker_prior.
 
     Returns
     -------

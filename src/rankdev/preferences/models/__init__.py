@@ -26,7 +26,6 @@ class Options:
     ties: str = "auto"
     worker_prior: tuple[float, float] = (2.0, 1.0)
     alpha: float = 0.05
-    position: str = "ignore"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +55,6 @@ class Model(ABC):
     name: ClassVar[str]
     about: ClassVar[str]
     ties: ClassVar[tuple[str, ...]] = ("half",)  # how it can model ties, the best first
-    corrects_position: ClassVar[bool] = False
     needs_inference_fit: ClassVar[bool] = False  # its own standard errors are too small to test by
 
     @abstractmethod

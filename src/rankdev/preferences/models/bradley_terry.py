@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankdev.preferences.bias import correct_order
 from rankdev.preferences.models import Fitted, Model, Options
-from rankdev.preferences.pairs import Fit, Pairs, maximise, moments, residuals, sums
+from rankdev.preferences.pairs import Fit, Pairs, maximise, moments, residuals
 
 if TYPE_CHECKING:
     from rankdev.preferences.judgments import Preferences
@@ -21,32 +19,20 @@ class BradleyTerry(Model):
     name = "bradley-terry"
     about = "log-strengths by maximum likelihood, with a ridge"
     ties = ("davidson", "half")
-    corrects_position = True
 
     def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
-        """Maximise the penalised likelihood; if asked, of the scores less the effect of the order of presentation."""
-        from scipy.sparse import csr_array
-
+        """Maximise the penalised likelihood."""
         fit, tie_rate = _maximised(pairs, options)
-        shift, coupling, curvature = np.zeros(len(preferences)), None, None
-        if options.position == "correct":
-            order = correct_order(preferences, options.ridge, tie_rate)
-            weight = 1.0 if preferences.weight is None else preferences.weight
-            shift, coupling = weight * order.effects, csr_array(order.coupling[:, None])
-            pairs = replace(pairs, score=pairs.score - sums(pairs.of, shift, len(pairs.first)))
-            curvature = sums(pairs.of, weight * order.variance, len(pairs.first))
-            fit, tie_rate = _maximised(pairs, options)
         expected, _ = moments(fit.strength[pairs.first] - fit.strength[pairs.second], tie_rate)
         return Fitted(
             fit.strength,
             pairs,
             fit.iterations,
             fit.converged,
-            fit.curvature if curvature is None else curvature,
+            fit.curvature,
             fit.penalty,
-            residuals(preferences, pairs, expected) - shift,
-            coupling,
-            tie_rate,
+            residuals(preferences, pairs, expected),
+            tie_rate=tie_rate,
         )
 
 
