@@ -74,7 +74,6 @@ def report(page: Page, folder: Path) -> list[tuple[Image.Image, int]]:
     frames = [(picture(page), 2800)]
     page.goto(f"{address}#query={worst}&a=blended&b=popular")
     page.wait_for_selector("#query:not([hidden])")
-    page.locator("#query").evaluate("element => element.scrollIntoView({block: 'start', behavior: 'instant'})")
     return [*frames, (picture(page), 4200)]
 
 

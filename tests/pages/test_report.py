@@ -215,31 +215,72 @@ def test_power_is_shown_where_it_is_asked_for(show, inputs):
 def test_lists_are_those_of_explain(show, html, inputs):
     references, runs = inputs
     page = show(html, "#query=museums&a=nearest&b=blended")
-    assert page.inner_text("#query-title") == "Query museums"
-    tables = page.locator("#lists table")
-    assert tables.count() == 3
-    assert [row.split("\t") for row in tables.nth(0).locator("tbody tr").all_inner_texts()] == [
-        [str(rank), item] for item, rank in references["museums"].items()
-    ]
-    for table, system in ((1, "nearest"), (2, "blended")):
-        explained = rd.explain(references["museums"], runs[system]["museums"], k=5)
-        rows = tables.nth(table).locator("tbody:first-of-type tr")
+    scores = rd.evaluate(*inputs, MEASURES).of("RDQ@5")[:, list(references).index("museums")]
+    head = page.inner_text("#query-scores")
+    assert page.inner_text("#query-title") == "museums"
+    assert [f"{scores[s]:.4f}" in head for s in (0, 2)] == [True, True]
+    assert f"A − B {scores[0] - scores[2]:+.4f}" in head
+    returned = {system: runs[system]["museums"] for system in ("nearest", "blended")}
+    missed = set()
+    for section, system in enumerate(returned):
+        explained = rd.explain(references["museums"], returned[system], k=5)
+        other = [item for name, items in returned.items() if name != system for item in items]
+        rows = page.locator("#lists section").nth(section).locator("li")
         assert rows.count() == len(explained.positions)
+        missed |= {item for item, _ in explained.not_returned}
         for i, entry in enumerate(explained.positions):
-            row = [cell.strip() for cell in rows.nth(i).locator("th, td").all_inner_texts()]
-            assert row[1].split("\n") == [entry.item, entry.why or "in its place"]
-            assert row[2] == f"{entry.rank or '–'} / {entry.ideal_rank}"
-            assert row[3] == f"{entry.weight:g}"
-            assert row[4] == f"{entry.credit:.2f}"
-            assert row[6] == f"{entry.lost:.4f}"
-        missing = tables.nth(table).locator("tbody.elsewhere tr").all_inner_texts()
-        assert [line.split() for line in missing] == [
-            ["–", item, "not", "returned", str(rank)] for item, rank in explained.not_returned
-        ]
-        lost = rd.losses({"q": references["museums"]}, {"x": {"q": runs[system]["museums"]}}, "RDQ@5").to_polars()
-        parts = {name.replace("lost_by_", ""): lost[name][0] for name in lost.columns[1:]}
-        label = ", ".join(f"{part} {parts[part]:.4f}" for part in ("score", "order", "cutoff", "retrieval"))
-        assert page.locator("#lists > div").nth(table).locator(".stack").get_attribute("aria-label") == label
+            text = rows.nth(i).inner_text()
+            assert entry.item in text
+            assert (f"rank {entry.rank}" if entry.rank else entry.why) in text
+            at = other.index(entry.item) + 1 if entry.item in other else 0
+            moved = f"only in {'AB'[section]}" if not at else f"{'↑' if i + 1 < at else '↓'}{abs(at - i - 1)}"
+            assert at == i + 1 or moved in text
+    page.click("#elsewhere summary")
+    assert missed <= {line.split("\t")[0].split()[-1] for line in page.inner_text("#elsewhere tbody").splitlines()}
+
+
+def test_back_returns_to_where_one_was(show, html):
+    page = show(html, "#a=blended&b=nearest")
+    page.locator("#rows tbody button").nth(4).click()
+    before, opened = page.evaluate("scrollY"), page.inner_text("#query-title")
+    assert page.is_visible("#query")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text("#query-title") != opened
+    page.keyboard.press("k")
+    assert page.inner_text("#query-title") == opened
+    page.locator("#lists li p").first.click()
+    assert "open" in page.locator("#lists li").first.get_attribute("class")
+    page.go_back()
+    page.wait_for_selector("#query", state="hidden")
+    assert page.evaluate("scrollY") == before
+    page.go_forward()
+    page.wait_for_selector("#query:not([hidden])")
+    assert page.inner_text("#query-title") == opened
+
+
+def test_what_matters_first_stands_without_scripts(browser, html, inputs, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(html, encoding="utf-8")
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    text = page.inner_text("body")
+    board = rd.leaderboard(rd.evaluate(*inputs, MEASURES))
+    assert all(line in text for line in board.conclusion.splitlines())
+    assert all(name in text and value in text for name, _, value, _ in header_of(html)["checks"][0])
+    for system, mean in board.to_polars().filter(measure=MEASURES[0]).select("system", "mean").iter_rows():
+        assert f"{system}\t{mean:.4f}" in text
+    context.close()
+
+
+def test_many_systems_are_folded_to_the_best(show):
+    rng = np.random.default_rng(0)
+    references = {f"q{i}": list("abcd") for i in range(8)}
+    runs = {f"s{i}": {q: rng.permutation(list("abcdxy")).tolist() for q in references} for i in range(14)}
+    page = show(rd.report(references, runs, "RDQ@4").html)
+    assert page.locator("#board tbody tr:visible").count() == 10
+    page.click("#board-all")
+    assert page.locator("#board tbody tr:visible").count() == 14
 
 
 def test_the_playground_opens_with_a_list_and_scores_it_alike(show):
@@ -272,7 +313,7 @@ def test_queries_are_sorted_searched_and_filtered(show, html, inputs):
     assert [row[0] for row in cells(page, "#rows")] == [row[0] for row in reversed(shown)]
     page.click("#rows th:has-text('Query') button")
     assert [row[0] for row in cells(page, "#rows")] == sorted(apart)
-    page.select_option("#side", label="B better")
+    page.select_option("#side", label="biggest losses of A")
     assert {row[0] for row in cells(page, "#rows")} == {query for query, value in apart.items() if value < 0}
     page.select_option("#side", label="all queries")
     page.fill("#search", "bike")
@@ -295,6 +336,10 @@ def test_all_of_it_can_be_reached_by_keys(show, html):
     assert page.evaluate("document.activeElement.id") == "query-title"
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.id") in ("query-before", "query-after")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#query", state="hidden")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
     reachable = "[...document.querySelectorAll('a, button, select, input')].every(made => made.tabIndex >= 0)"
     assert page.evaluate(reachable)
 
@@ -322,10 +367,10 @@ def test_hostile_names_are_text(show):
     segments = {name: [name] for name in HOSTILE}
     page = show(rd.report(lists, runs, ["RDQ@5", "AP@5"], query_texts=texts, item_texts=texts, segments=segments).html)
     for query in range(len(HOSTILE)):
-        page.locator("#rows tbody button").nth(query).click()
+        page.evaluate(f"openQuery({query})")
     assert page.evaluate("window.hurt") is None
-    assert page.locator("main img, main script, main iframe").count() == 0
-    shown = page.inner_text("main")
+    assert page.locator("main img, main script, main iframe, #query img, #query script").count() == 0
+    shown = page.inner_text("main") + page.inner_text("#query")
     assert HOSTILE[0] in shown
     assert HOSTILE[1] in shown
     assert "\\u202egnp.exe\\u202c" in shown
@@ -343,7 +388,7 @@ def test_nothing_serious_stands_between_a_person_and_the_page(seen, html, tmp_pa
     page.evaluate(LAY_OUT)
     assert found() == []
     page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
-    page.hover("#lists tr[data-item] >> nth=0")
+    page.hover("#lists li >> nth=0")
     for level in ("winner", "open", "problem", "single"):  # colours of every card
         page.evaluate("level => { byId('card').className = `card ${level}` }", level)
         page.evaluate(
@@ -413,7 +458,7 @@ def test_one_system_is_a_report_too(show, inputs):
     assert "needs a second system" in page.inner_text("#conclusion")
     assert len(cells(page, "#rows")) == 10
     page.locator("#rows tbody button").first.click()
-    assert page.locator("#lists table").count() == 2
+    assert page.locator("#lists section").count() == 1
 
 
 @pytest.mark.parametrize(
@@ -507,11 +552,11 @@ def test_the_command(show, demo, tmp_path):
     assert " ".join(result.output.split()) == f"{target}: 3 systems on 10 queries. {BEST}"
     html = target.read_text(encoding="utf-8")
     page = show(html, "#query=museums")
-    assert page.inner_text("#query-text") == "Where is a museum?"
+    assert page.inner_text("#query-title") == "Where is a museum? museums"
     assert "Paintings <b>and</b> more" in page.inner_text("#lists")
     assert [row[:2] for row in cells(page, "#segments")] == [["sights", "2"], ["body", "1"]]
     page.select_option("#segment", label="sights")
-    assert {row[0] for row in cells(page, "#rows")} == {"museums", "bookshops"}
+    assert {row[0].split("\n")[0] for row in cells(page, "#rows")} == {"museums", "bookshops"}
     CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert target.read_text(encoding="utf-8") == html
     CliRunner().invoke(cli, [*arguments, "--public"], catch_exceptions=False)

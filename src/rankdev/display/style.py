@@ -24,8 +24,8 @@ NOTEBOOK = 110  # pixels an inch has in a notebook; drawn twice as fine, for scr
 COLUMN, PAGE = 3.35, 7.0  # inches: one column, and both, of a two-column paper
 FORMATS = (".png", ".svg", ".pdf")
 GREY = "#777777"
-# Okabe and Ito's colours without yellow, which is too light for lines on white
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+# Okabe and Ito's colours without yellow, with a darker vermillion: the first two are A and B in pages, as text too
+COLOURS = ("#0072B2", "#B84A00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 # Fourteen families, then configurations that are seen together: no two of either set are closer than 9 in CIEDE2000
 # to people with protanopia, deuteranopia or tritanopia (tests/display/test_colours.py); others take their
 # family's. The order gives similar colours of the two sets different markers

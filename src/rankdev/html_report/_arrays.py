@@ -144,13 +144,7 @@ def _reference_arrays(found: Comparison) -> Arrays:
 
 def _list_arrays(lists: Lists, places: Ints) -> Arrays:
     """Return the item at each position, and the distinct outcomes of a position, each once."""
-    ideal = np.broadcast_to(lists.ideal_ranks, lists.items.shape)
-    columns = [
-        lists.ranks,
-        ideal,
-        lists.kinds,
-        *(np.rint(part * 10**SHOWN) for part in (lists.credit, lists.gained, lists.lost)),
-    ]
+    columns = [lists.ranks, lists.kinds, np.rint(lists.credit * 10**SHOWN)]
     code = np.zeros(lists.items.size, np.int64)
     for part in columns:  # much faster than whole columns at once
         values, place = np.unique(part, return_inverse=True)
@@ -161,7 +155,6 @@ def _list_arrays(lists: Lists, places: Ints) -> Arrays:
         "items": (places, 0),
         "outcome": (code.reshape(lists.items.shape), 0),
         "outcomes": (outcomes, 0),
-        "weights": (lists.weights[0], SCORES),
         # where items are among the positions that are shown is in the lists: here it would only take space
         "found_at": (np.where(lists.found_at > lists.items.shape[2], lists.found_at, lists.found_at > 0), 0),
     }

@@ -37,14 +37,18 @@ class Assets:
         return "\n".join(_read(name) for name in self.scripts)
 
 
-def self_contained(title: str, assets: Assets, data: Any, opens: Assets | None = None) -> str:
-    """Assemble a page; ``data`` is what its scripts read.
+def self_contained(
+    title: str, assets: Assets, data: Any, opens: Assets | None = None, static: Mapping[str, str] | None = None
+) -> str:
+    """Assemble a page; ``data`` is what its scripts read, ``static`` the HTML that stands without them, by its place.
 
     The page loads nothing from outside, and no script or style in an item's text can run in it. A page that it holds
     and ``opens`` has its policy, which therefore allows the scripts of both.
     """
     pages = [assets, *([] if opens is None else [opens])]
-    style, script = assets.style, assets.script
+    style, script, body = assets.style, assets.script, _read(assets.body)
+    for name, content in (static or {}).items():
+        body = body.replace(f"<!--{name}-->", content)
     scripts = " ".join(_hash(page.script) for page in pages)
     styles = " ".join(_hash(page.style) for page in pages)
     policy = (
@@ -55,7 +59,7 @@ def self_contained(title: str, assets: Assets, data: Any, opens: Assets | None =
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n{_read(assets.body)}"
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}"
         f'<script type="application/json" id="data">{in_script(data)}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
     )

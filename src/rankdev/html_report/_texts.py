@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from rankdev import __version__
-from rankdev.display.cells import percent
+from rankdev.data.references import References
+from rankdev.display.cells import interval, number, percent, ranks
 from rankdev.errors import Note, counted, printable
 from rankdev.evaluation.coverage import Check
 from rankdev.evaluation.explain import KINDS, REFERENCE_ITEMS
@@ -23,7 +25,7 @@ from rankdev.statistics.decision import VERDICTS, detectable, refused
 from rankdev.statistics.design import in_words, replicated
 from rankdev.statistics.judgment_uncertainty import UncertainScores
 
-TEXT = 300  # characters of a text that a page holds
+TEXT = 400  # characters of a text that a page holds
 REMEDIES = {
     "retrieval": "Retrieving more of the relevant items would help most.",
     "cutoff": "Lifting relevant items above the cutoff would help most: rerank more of the list.",
@@ -96,6 +98,57 @@ def sentences_in(found: Comparison, more: Sequence[str]) -> dict[str, Any]:
         "margin": None if found.significance is None else found.significance.margin,
         "verdicts": VERDICTS,
     }
+
+
+def grades_in(references: References) -> list[dict[int, float]] | None:
+    """Return, for each query, the grade of each rank; None where there are only ranks."""
+    if references.grades is None:
+        return None
+    found = []
+    for query in references.queries:
+        rows = references.rows(query)
+        found.append(dict(zip(references.ranks[rows].tolist(), references.grades[rows].tolist(), strict=True)))
+    return found
+
+
+def static_in(found: Comparison, header: Mapping[str, Any]) -> dict[str, str]:
+    """Write what the page shows first as HTML, for readers without scripts: verdict, checks and leaderboard."""
+    first, *others = header["cards"]
+    several = len(found.scores.systems) > 1
+    names = ["Rank", "System", "Mean", f"{header['confidence']} interval"]
+    names += ["Rank is", "May be best"] if several else []
+    place = {name: s for s, name in enumerate(found.scores.systems)}
+    low, high = found.mean_intervals
+    rows = []
+    for row in found.standings[0].iter_rows(named=True):
+        s = place[row["system"]]
+        cells = [f"{row['rank']}", printable(row["system"]), number(float(found.scores.averages[s, 0]))]
+        cells += [interval(float(low[s, 0]), float(high[s, 0]), SHOWN)]
+        cells += [ranks(row["rank_low"], row["rank_high"]), "yes" if row["may_be_best"] else ""] if several else []
+        rows.append(_row("td", cells))
+    return {
+        "title": escape(header["title"]),
+        "subtitle": escape(header["subtitle"]),
+        "level": first["level"],
+        "conclusion": escape(first["sentence"]),
+        "by": escape(first["by"]),
+        "tests": escape(header["tests"]),
+        "checks": "".join(
+            f'<li class="{level}"><span><span class="name">{escape(name)}</span> <b>{escape(value)}</b>'
+            f"<small>{escape(text)}</small></span></li>"
+            for name, level, value, text in header["checks"][0]
+        ),
+        "others": "".join(f"<p>{escape(card['sentence'])}</p>" for card in others),
+        "caption": escape(found.headline),
+        "heads": _row("th", names),
+        "board": "".join(rows),
+    }
+
+
+def _row(tag: str, cells: Sequence[str]) -> str:
+    looks = ["", ' class="text"'] + [""] * (len(cells) - 2)
+    made = (f"<{tag}{look}>{escape(text)}</{tag}>" for look, text in zip(looks, cells, strict=True))
+    return f"<tr>{''.join(made)}</tr>"
 
 
 def making_of(found: Comparison, command: str) -> list[tuple[str, str]]:

@@ -26,10 +26,12 @@ from rankdev.html_report._html import Assets, packed, self_contained
 from rankdev.html_report._texts import (
     beginnings,
     compared,
+    grades_in,
     heading_in,
     making_of,
     names_in,
     sentences_in,
+    static_in,
     uncertainty_in,
     verdict,
 )
@@ -219,13 +221,14 @@ def report(
         "query_texts": beginnings(of_queries, (found.scores.queries[i] for i in found.shown)),
         "texts": beginnings(known, dict.fromkeys(item for pool in pools for item in pool)),
         "pools": pools,
+        "grades": grades_in(found.references),
         "power": curves
         and {"measures": curves.measures, "sizes": curves.sizes, "level": curves.alpha, "unit": curves.unit},
         "made": making_of(found, command),
         "playground": settings and {"page": playground(), "settings": settings},
     }
     data = packed(header, arrays_of(found, places, curves))
-    html = self_contained(header["title"], PAGE, data, opens=PLAYGROUND if settings else None)
+    html = self_contained(header["title"], PAGE, data, PLAYGROUND if settings else None, static_in(found, header))
     return ReportPage(header["title"], verdict(found), html)
 
 

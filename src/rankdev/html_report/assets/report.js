@@ -43,6 +43,19 @@ function rowHead(system) {
   return element("th", { scope: "row", class: "text", "data-system": String(system) }, name);
 }
 
+const FOLDED = ["board", "scores", "losses"];
+const MOST_ROWS = 10; // of systems, before the others are folded
+const unfolded = new Set();
+
+/** Fold a table of many systems to the best ones and those compared, until all are asked for. @param {string} id */
+function fold(id) {
+  const rows = /** @type {HTMLTableRowElement[]} */ ([...byId(id).tBodies[0].rows]);
+  const folded = rows.length > MOST_ROWS && !unfolded.has(id);
+  rows.forEach((row, i) => row.classList.toggle("folded", folded && i >= MOST_ROWS && !row.querySelector(".a, .b")));
+  byId(`${id}-all`).hidden = !folded;
+  byId(`${id}-all`).textContent = `Show all ${counted(rows.length, "system")}`;
+}
+
 /** Highlight the two systems that are compared, wherever they are named. */
 function markChosen() {
   const compared = report.systems.length > 1 ? [state.a, state.b] : [];
@@ -51,6 +64,7 @@ function markChosen() {
     made.classList.toggle("a", side === 0);
     made.classList.toggle("b", side === 1);
   }
+  FOLDED.forEach(fold);
   const table = byId("matrix");
   const before = table.querySelector("td.chosen");
   before?.classList.remove("chosen");
@@ -256,7 +270,7 @@ function makeMatrix() {
     element("tr", {}, element("th", { scope: "row", class: "text" }),
       ...places.map((/** @type {number} */ j) => (i === j ? cell("–", "self") : element("td", {}, ...inside())))));
   fillTable("matrix", "Differences between all systems, best first", [head("Row − column", "text"), ...places.map(() => element("th", { scope: "col" }))], rows);
-  byId("pairs").classList.toggle("many", isSmall());
+  document.body.classList.toggle("many", isSmall());
   byId("matrix").className = isSmall() ? "small" : "";
   byId("matrix").style.width = isSmall() ? `${11 + 2.5 * places.length}rem` : "";
 }
@@ -421,7 +435,8 @@ function showPairChosen() {
   showQueries();
 }
 
-function remember() {
+/** Write the state into the address; with `opens`, Back returns to what was shown before. @param {boolean} [opens] */
+function remember(opens = false) {
   const link = new URLSearchParams();
   if (state.query >= 0) link.set("query", report.queries[state.query]);
   link.set("a", report.systems[state.a]);
@@ -429,7 +444,7 @@ function remember() {
   link.set("measure", report.measures[state.measure]);
   if (state.search) link.set("search", state.search);
   if (state.segment >= 0) link.set("segment", report.segments[state.segment].name);
-  history.replaceState(null, "", `#${link}`);
+  history[opens ? "pushState" : "replaceState"](opens ? { opened: state.query >= 0 } : history.state, "", `#${link}`);
 }
 
 /** Restore the state from a link, as far as the report has what it names. @param {string} hash */
@@ -456,7 +471,7 @@ function choose(change) {
   if ("measure" in change) show();
   else if ("a" in change || "b" in change) showPairChosen();
   else showQueries();
-  remember();
+  remember("a" in change || "b" in change || "measure" in change || (state.query >= 0 && before.query < 0));
 }
 
 /** Numbers as nested lists. @param {Packed} array @param {number[]} place @returns {any} */
@@ -497,9 +512,10 @@ function listen() {
     if (chosenQueries().length <= MOST_ON_PAPER) showRows(chosenQueries()); // paper has no next page of a table
   });
   window.addEventListener("afterprint", showQueries);
-  window.addEventListener("hashchange", () => {
+  window.addEventListener("popstate", () => {
+    state.query = -1;
     follow(location.hash);
-    if (location.hash.includes("=")) show();
+    show();
   });
   let width = window.innerWidth;
   window.addEventListener("resize", () => {
@@ -553,16 +569,19 @@ async function start() {
   makeByMeasure();
   addTableTools();
   showMeasures();
+  for (const part of document.querySelectorAll(".toolbar, #scores-part, #loss, #queries, #made, #compared")) /** @type {HTMLElement} */ (part).hidden = false;
   for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".toolbar nav a"))) link.hidden = byId(link.hash.slice(1)).hidden;
-  for (const id of ["scores", "losses"]) byId(id).parentElement.classList.toggle("long", report.systems.length > 20);
+  for (const id of FOLDED) byId(`${id}-all`).addEventListener("click", () => { unfolded.add(id); fold(id); });
+  const pairs = (report.systems.length * (report.systems.length - 1)) / 2;
+  Object.assign(byId("matrix-part"), { open: report.systems.length <= MOST_ROWS });
+  byId("matrix-part").querySelector("summary").textContent = counted(pairs, "difference");
   showLosses();
   if (report.systems.length > 1) makeMatrix();
   showScores();
   show();
   void document.body.offsetHeight; // force the layout, so that the time to open includes it
   document.body.dataset.ready = String(Math.round(performance.now()));
-  if (state.query >= 0) byId("query").scrollIntoView();
-  else if (location.hash && !location.hash.includes("=")) byId(location.hash.slice(1))?.scrollIntoView();
+  if (location.hash && !location.hash.includes("=")) byId(location.hash.slice(1))?.scrollIntoView();
 }
 
 start();

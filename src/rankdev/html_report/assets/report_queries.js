@@ -6,7 +6,9 @@ const COLLATOR = new Intl.Collator("en", { numeric: true });
 /** @param {Record<string, string>} texts @param {string} id any text, even the name of a property that every object has */
 const textOf = (texts, id) => (Object.hasOwn(texts, id) ? texts[id] : "");
 
-const SIDES = ["all", "A better", "B better", "equal"];
+/** @type {Record<string, string>} */
+const SIDES = { all: "all queries", gains: "biggest gains of A", losses: "biggest losses of A", equal: "equal", unanswered: "unanswered by A or B", unjudged: "unjudged on top" };
+const TOP = 3; // positions that are the top
 
 /** @type {{of: string, values: (number | null)[]}} */ let known = { of: "", values: [] };
 
@@ -31,18 +33,32 @@ function sortKey(query) {
   return value ?? (state.down ? -Infinity : Infinity);
 }
 
+/** @type {string[]} */ const WORDS = [];
+
+/** What a search looks through: a query, its text, and the items of its lists with theirs. @param {number} query */
+function wordsOf(query) {
+  const id = report.queries[query];
+  return (WORDS[query] ??= [id, textOf(report.query_texts, id), ...report.pools[query].flatMap((/** @type {string} */ item) => [item, textOf(report.texts, item)])].join("\n").toLowerCase());
+}
+
+/** Whether a query is one of those that a filter shows. @param {string} side @param {number} query */
+function isOn(side, query) {
+  const systems = [state.a, state.b];
+  if (side === "unanswered") return systems.some((s) => positionsOf(query, s).every(({ rank }) => !rank));
+  if (side === "unjudged") return systems.some((s) => positionsOf(query, s).slice(0, TOP).some(({ kind, place }) => place >= 0 && kind === "unjudged"));
+  const ahead = lead(state.measure, differenceOf(query));
+  return ahead !== null && (Math.abs(ahead) < 1e-6 ? "equal" : ahead > 0 ? "gains" : "losses") === side;
+}
+
 /** The queries that pass the filters, in the selected order. */
 function chosenQueries() {
   const wanted = state.search.toLowerCase();
   const inside = state.segment < 0 ? null : new Set(report.segments[state.segment].queries);
   /** @type {number[]} */ const found = [];
   for (let query = 0; query < report.queries.length; query++) {
-    const text = textOf(report.query_texts, report.queries[query]);
     if (inside && !inside.has(query)) continue;
-    if (wanted && !report.queries[query].toLowerCase().includes(wanted) && !text.toLowerCase().includes(wanted)) continue;
-    const difference = differenceOf(query);
-    const side = difference === null ? "" : Math.abs(difference) < 1e-6 ? "equal" : (lead(state.measure, difference) ?? 0) > 0 ? "A better" : "B better";
-    if (state.side === "all" || state.side === side) found.push(query);
+    if (wanted && !wordsOf(query).includes(wanted)) continue;
+    if (state.side === "all" || isOn(state.side, query)) found.push(query);
   }
   const keys = new Map(found.map((query) => [query, sortKey(query)]));
   const sign = state.down ? -1 : 1;
@@ -84,7 +100,7 @@ function showQueries() {
   const pages = Math.max(1, Math.ceil(found.length / PAGE));
   state.page = Math.min(state.page, pages - 1);
   byId("search").value = state.search;
-  byId("side").value = String(SIDES.indexOf(state.side));
+  byId("side").value = String(Object.keys(SIDES).indexOf(state.side));
   byId("segment").value = String(state.segment + 1);
   byId("found").textContent = `${found.length.toLocaleString("en")} of ${counted(report.queries.length, "query")}`;
   byId("at").textContent = `${state.page + 1} of ${pages}`;
@@ -100,16 +116,15 @@ function showQueries() {
 /** The headings and rows of some queries. @param {number[]} queries */
 function rowsOf(queries) {
   const [a, b] = [systemName(state.a, 24), systemName(state.b, 24)];
-  const texts = Object.keys(report.query_texts).length > 0;
   const several = report.systems.length > 1;
   const by = (/** @type {string} */ text, /** @type {string} */ sort, kind = "") =>
     sorter(text, state.sort === sort, state.down, () => choose({ sort, down: state.sort === sort ? !state.down : sort !== "query", page: 0 }), kind);
-  const heads = [by("Query", "query", "text"), ...(texts ? [head("Text", "text")] : []), by(several ? `A: ${a}` : a, several ? "a" : "difference", several ? "of-a" : ""), ...(several ? [by(`B: ${b}`, "b", "of-b"), by("A − B", "difference")] : []), by("Reference items", "size")];
+  const heads = [by("Query", "query", "text"), by(several ? `A: ${a}` : a, several ? "a" : "difference", several ? "of-a" : ""), ...(several ? [by(`B: ${b}`, "b", "of-b"), by("A − B", "difference")] : []), by("Relevant items", "size", "size")];
   const rows = queries.map((query) => {
     const scores = (several ? [state.a, state.b] : [state.a]).map((s) => cell(shown(arrays.scores.at(state.measure, s, query))));
     const text = textOf(report.query_texts, report.queries[query]);
-    return element("tr", query === state.query ? { class: "open-query" } : {}, element("th", { scope: "row", class: "text" }, queryLink(query)),
-      ...(texts ? [cell(element("bdi", {}, prose(text)), "prose")] : []), ...scores, ...(several ? [cell(signed(differenceOf(query)))] : []), cell(String(arrays.reference_sizes.at(query, 1))));
+    return element("tr", {}, element("th", { scope: "row", class: "text" }, queryLink(query), ...(text ? [element("small", {}, element("bdi", {}, prose(text)))] : [])),
+      ...scores, ...(several ? [cell(signed(differenceOf(query)))] : []), cell(String(arrays.reference_sizes.at(query, 1)), "size"));
   });
   return { caption: `Scores on ${report.measures[state.measure]}`, heads, rows };
 }
@@ -138,7 +153,6 @@ function queryLink(query, text = "") {
 function openQuery(query) {
   choose({ query });
   byId("query-title").focus({ preventScroll: true });
-  byId("query").scrollIntoView({ block: "start" });
 }
 
 /** @param {number[]} found */
@@ -173,112 +187,100 @@ function showDifferences(found) {
 function showQuery(found) {
   const { query } = state;
   byId("query").hidden = query < 0;
+  document.body.classList.toggle("over", query >= 0);
   if (query < 0) return;
   const id = report.queries[query];
-  byId("query-title").replaceChildren("Query ", labelled(report.queries, query, 80));
-  byId("query-text").replaceChildren(element("bdi", {}, prose(textOf(report.query_texts, id))));
+  const text = textOf(report.query_texts, id);
+  byId("query-title").replaceChildren(element("bdi", {}, text ? prose(text) : visible(id)), ...(text ? [" ", element("small", {}, labelled(report.queries, query, 40))] : []));
   const at = found.indexOf(query);
+  byId("query-at").textContent = at < 0 ? "" : `${at + 1} of ${found.length.toLocaleString("en")}`;
   byId("query-before").disabled = at <= 0;
   byId("query-after").disabled = at < 0 || at >= found.length - 1;
   const several = report.systems.length > 1;
   const systems = several ? [state.a, state.b] : [state.a];
-  byId("query-scores").replaceChildren(scoresOfQuery(query, systems));
-  byId("lists").replaceChildren(referenceOf(query), ...systems.map((system, i) => listOf(query, system, several ? "ab"[i] : "")));
-  byId("where").textContent = "Point at an item, or select one with the arrow keys, to see where it is in each list.";
-}
-
-/** @param {number} query @param {number[]} systems */
-function scoresOfQuery(query, systems) {
-  const heads = [head("Measure", "text"), ...systems.map((s, i) => element("th", { scope: "col", class: systems.length > 1 ? "ab"[i] : "" }, labelled(report.systems, s, 24)))];
-  const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => element("tr", {}, measureHead(text), ...systems.map((s) => cell(shown(arrays.scores.at(m, s, query))))));
-  const table = element("table", {}, element("caption", {}, "Scores of this query"), element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scores of this query" }, table, tableTools(() => /** @type {HTMLTableElement} */ (table), "query-scores"));
+  const score = (/** @type {number} */ s) => arrays.scores.at(state.measure, s, query);
+  const difference = several ? differenceOf(query) : null;
+  const gained = (lead(state.measure, difference) ?? 0) > 0;
+  byId("query-scores").replaceChildren(
+    ...systems.flatMap((s, i) => [element("span", { class: several ? `score ${"ab"[i]}` : "score" }, several ? element("span", { class: `side ${"ab"[i]}` }, "AB"[i]) : "", ` ${shown(score(s))}`), " "]),
+    several ? element("b", { class: difference === null || Math.abs(difference) < 1e-6 ? "" : gained ? "gain" : "loss" }, `A − B ${signed(difference)}`) : "", ` ${report.measures[state.measure]}`);
+  byId("lists").className = several ? "lists" : "lists alone";
+  byId("lists").replaceChildren(...systems.map((system, i) => listOf(query, system, several ? "ab"[i] : "")));
+  byId("elsewhere").replaceChildren(...notReturned(query, systems));
 }
 
 /** What can be said of an item in a list, and its sign. @type {Record<string, string>} */
-const SIGNS = { "in its place": "✓", displaced: "↕", nonrelevant: "✗", unjudged: "?", "not in the reference": "✗", repeated: "↻", missing: "∅", "not returned": "∅", "below the positions shown": "↓" };
-
-/** @param {string} kind */
-const signOf = (kind) => element("span", { class: `kind ${kind.replaceAll(" ", "-")}`, "aria-hidden": "true", "data-sign": SIGNS[kind] ?? "" });
-
-function showLegend() {
-  const seen = new Set(Array.from({ length: arrays.outcomes.shape[1] }, (_, code) => report.kinds[arrays.outcomes.at(2, code) ?? 0]));
-  const present = report.kinds.filter((/** @type {string} */ kind) => seen.has(kind) && kind !== "missing");
-  byId("legend").replaceChildren(...[...present, "not returned"].flatMap((/** @type {string} */ kind) => [element("span", {}, signOf(kind), ` ${kind}`), " "]));
-}
-
-/** @param {(Node|string)[]} title @param {string} called @param {string} caption @param {Node[]} heads @param {Node[][]} bodies */
-function listTable(title, called, caption, heads, bodies) {
-  const parts = bodies.map((rows, i) => element("tbody", i ? { class: "elsewhere" } : {}, ...rows));
-  const table = element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), ...parts);
-  const first = table.querySelector("tr[data-item]");
-  first?.setAttribute("tabindex", "0");
-  return element("div", { tabindex: "0", role: "region", "aria-label": brief(called) }, element("h4", {}, ...title), table, tableTools(() => /** @type {HTMLTableElement} */ (table), fileName(called)));
-}
-
-/** @param {string} text */
-const fileName = (text) => `query-${text.replace(/[^\w.-]+/g, "-").slice(0, 40)}`;
-
-/** A row about an item, which can be pointed at. @param {number} place @param {...Node} cells */
-const itemRow = (place, ...cells) => element("tr", place < 0 ? {} : { "data-item": String(place), tabindex: "-1" }, ...cells);
-
-/** An item by its id, its text where there is one, and what is to be said of it. @param {number} query @param {number} place @param {string} [kind] */
-function itemOf(query, place, kind = "") {
-  const id = report.pools[query][place];
-  const made = element("td", { class: "item" }, ...(kind ? [signOf(kind)] : []), labelled(report.pools[query], place, 60));
-  const text = textOf(report.texts, id);
-  if (text) made.append(element("small", {}, element("bdi", {}, prose(text))));
-  if (kind) made.append(" ", element("small", { class: "state" }, kind));
-  return made;
-}
-
-/** @param {number} query */
-function referenceOf(query) {
-  const [count, all] = [arrays.reference_sizes.at(query, 0) ?? 0, arrays.reference_sizes.at(query, 1) ?? 0];
-  const ranks = arrays.reference_ranks;
-  const rows = Array.from({ length: count }, (_, i) => itemRow(i, element("th", { scope: "row" }, String(ranks.at(query, i))), itemOf(query, i)));
-  if (all > count) rows.push(element("tr", {}, cell(""), cell(`and ${all - count} more`, "item")));
-  return listTable(["Reference"], "Reference", "Relevant items, best first; items with the same rank are tied", [head("Rank", "text"), head("Item", "text")], [rows]);
-}
+const SIGNS = { nonrelevant: "✗", unjudged: "?", "not in the reference": "✗", repeated: "↻" };
 
 /** The positions of a list. @param {number} query @param {number} system */
 function positionsOf(query, system) {
   return Array.from({ length: arrays.items.shape[2] }, (_, i) => {
     const code = arrays.outcome.at(system, query, i) ?? 0;
-    const [rank, ideal, kind, ...parts] = [0, 1, 2, 3, 4, 5].map((part) => arrays.outcomes.at(part, code) ?? 0);
-    const [credit, earned, lost] = parts.map((part) => part / 1e4);
-    return { place: arrays.items.at(system, query, i) ?? -1, rank, ideal, kind: report.kinds[kind], credit, earned, lost, attainable: earned + Math.max(0, lost), weight: arrays.weights.at(i) ?? 0 };
+    const [rank, kind, credit] = [0, 1, 2].map((part) => arrays.outcomes.at(part, code) ?? 0);
+    return { place: arrays.items.at(system, query, i) ?? -1, rank, kind: report.kinds[kind], credit: credit / 1e4 };
   });
+}
+
+/** How good an item is: its grade, its rank in the reference, or that it is in none. @param {number} query @param {number} rank @param {string} kind */
+function worth(query, rank, kind) {
+  const grade = rank ? report.grades?.[query][rank] : kind === "nonrelevant" ? 0 : undefined;
+  if (rank) return element("i", { class: "worth good" }, grade === undefined ? `rank ${rank}` : `grade ${grade}`);
+  const text = grade === undefined || !report.grades ? kind : `grade ${grade}`;
+  return element("i", { class: `worth ${kind.replaceAll(" ", "-")}` }, `${SIGNS[kind] ?? ""} ${text}`.trim());
+}
+
+/** How far an item is from where the other list has it. @param {number} at @param {number} other from 1; 0: not there @param {string} side */
+function moved(at, other, side) {
+  if (!side || at === other) return "";
+  if (!other) return element("b", { class: "only" }, `only in ${side.toUpperCase()}`);
+  return element("b", { class: at < other ? "up" : "down", title: `position ${other} in ${side === "a" ? "B" : "A"}` }, `${at < other ? "↑" : "↓"}${Math.abs(at - other)}`);
 }
 
 /** @param {number} query @param {number} system @param {string} side "a", "b" or empty */
 function listOf(query, system, side) {
   const positions = positionsOf(query, system);
-  const most = Math.max(1e-9, ...positions.map((entry) => entry.attainable));
-  const rows = positions.flatMap((entry, i) => {
-    if (entry.place < 0 && entry.lost === 0) return [];
-    const item = entry.place < 0 ? element("td", { class: "item" }, signOf("missing"), "(nothing)") : itemOf(query, entry.place, entry.kind);
-    const label = `${written(entry.earned)} of ${written(entry.attainable)}`;
-    return [itemRow(entry.place, element("th", { scope: "row" }, String(i + 1)), item, cell(`${entry.rank || "–"} / ${entry.ideal}`), cell(String(entry.weight)),
-      cell(written(entry.credit, 2)), cell(bar(entry.earned / most, entry.attainable / most, label)), cell(written(entry.lost)))];
+  const other = side ? (side === "a" ? state.b : state.a) : -1;
+  const places = side ? positionsOf(query, other).map((entry) => entry.place) : [];
+  const inside = arrays.reference_sizes.at(query, 0) ?? 0;
+  const there = (/** @type {number} */ place) => places.indexOf(place) + 1 || (side && place < inside ? arrays.found_at.at(other, query, place) ?? 0 : 0);
+  const items = positions.flatMap(({ place, rank, kind, credit }, i) => {
+    if (place < 0) return [];
+    const text = textOf(report.texts, report.pools[query][place]);
+    const id = labelled(report.pools[query], place, text ? 30 : 60);
+    const about = element("small", {}, worth(query, rank, kind), " ", kind === "repeated" ? "repeated" : moved(i + 1, there(place), side), ...(text ? [" ", element("span", { class: "id" }, id)] : []));
+    const label = `credit ${written(credit, 2)}`;
+    return [element("li", { tabindex: i ? "-1" : "0", "data-item": String(place), class: rank ? "" : "poor" }, element("span", { class: "at" }, String(i + 1)),
+      element("div", {}, element("p", {}, text ? element("bdi", {}, prose(text)) : id), about), bar(credit, 1, label))];
   });
-  const heads = [head("#"), head("Item", "text"), head("Rank / ideal"), head("Weight"), head("Credit"), head("Gained", "text"), head("Lost")];
-  const caption = `${report.explained} position by position. Ideal: the rank that belongs at this position. ${report.one_order}`.trim();
-  const name = element("span", { class: side }, labelled(report.systems, system));
-  const made = listTable([name], report.systems[system], caption, heads, [rows, elsewhere(query, system, positions.length)]);
-  made.classList.add(...(side ? [side] : []));
+  const [, retrieval, cutoff, order] = [0, 1, 2, 3].map((part) => arrays.query_losses.at(system, query, part) ?? 0);
+  const lost = [["order", order], ["the cutoff", cutoff], ["retrieval", retrieval]].filter(([, value]) => Number(value) >= 5e-5).map(([text, value]) => `${written(Number(value), 3)} by ${text}`);
+  const made = element("section", side ? { class: side } : {}, element("h3", { class: side }, labelled(report.systems, system)),
+    element("p", { class: "hint" }, lost.length ? `${report.explained} loses ${lost.join(", ")}` : `${report.explained} loses nothing`, ` ${report.one_order}`),
+    items.length ? element("ol", {}, ...items) : element("p", { class: "nothing" }, "This system returns nothing."));
   const link = playgroundLink(query, positions);
-  if (link !== null) {
-    const button = element("button", { type: "button", class: "tool" }, "Try it in the playground");
-    button.addEventListener("click", () => window.open(playgroundPage() + link));
-    made.querySelector(".tools")?.append(" ", button);
-  }
-  const [earned, retrieval, cutoff, order] = [0, 1, 2, 3].map((part) => arrays.query_losses.at(system, query, part));
-  if (earned !== null && retrieval !== null && cutoff !== null && order !== null) {
-    const texts = [["Lost by order", order], ["the cutoff", cutoff], ["retrieval", retrieval]].map(([text, value]) => `${text} ${written(Number(value))}`);
-    made.insertBefore(element("p", { class: "hint losses" }, lossBar(earned, retrieval, cutoff, order), texts.join(", ")), made.querySelector("table"));
-  }
+  if (link === null) return made;
+  const button = element("button", { type: "button", class: "tool screen" }, "Try it in the playground");
+  button.addEventListener("click", () => window.open(playgroundPage() + link));
+  made.querySelector(".hint")?.append(" ", button);
   return made;
+}
+
+/** The relevant items that a list does not show, and where it has them. @param {number} query @param {number[]} systems */
+function notReturned(query, systems) {
+  const [count, all] = [arrays.reference_sizes.at(query, 0) ?? 0, arrays.reference_sizes.at(query, 1) ?? 0];
+  const lists = systems.map((system) => positionsOf(query, system).map((entry) => entry.place));
+  const missed = Array.from({ length: count }, (_, place) => place).filter((place) => lists.some((list) => !list.includes(place)));
+  if (!missed.length) return [];
+  const rows = missed.map((place) => {
+    const text = textOf(report.texts, report.pools[query][place]);
+    const item = element("td", { class: "prose" }, worth(query, arrays.reference_ranks.at(query, place) ?? 0, ""), " ", labelled(report.pools[query], place, 60), ...(text ? [element("small", {}, element("bdi", {}, prose(text)))] : []));
+    const at = systems.map((system, i) => lists[i].indexOf(place) + 1 || (arrays.found_at.at(system, query, place) ?? 0));
+    return element("tr", {}, item, ...at.map((position) => cell(position ? String(position) : "not returned")));
+  });
+  const heads = [head("Item", "text"), ...systems.map((_, i) => head(systems.length > 1 ? `Position in ${"AB"[i]}` : "Position"))];
+  const table = element("table", {}, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
+  const left = all > count ? `; the first ${count} of ${all} relevant items were looked for` : "";
+  return [element("details", {}, element("summary", {}, `${counted(missed.length, "relevant item")} missing from ${systems.length > 1 ? "one list or both" : "the list"}${left}`), element("div", { class: "scroll" }, table))];
 }
 
 let playground = ""; // the address of the one that the report holds, once it was opened
@@ -308,70 +310,55 @@ function playgroundLink(query, positions) {
   return `#${new URLSearchParams({ ...parts, ...report.playground.settings })}`;
 }
 
-/** Reference items that a list returns below the positions that are shown, or not at all.
- *  @param {number} query @param {number} system @param {number} depth */
-function elsewhere(query, system, depth) {
-  const items = Array.from({ length: arrays.reference_sizes.at(query, 0) ?? 0 }, (_, i) => ({ i, rank: arrays.reference_ranks.at(query, i), at: arrays.found_at.at(system, query, i) ?? 0 }));
-  const row = (/** @type {typeof items[0]} */ { i, rank, at }) =>
-    itemRow(i, element("th", { scope: "row" }, at ? String(at) : "–"), itemOf(query, i, at ? "below the positions shown" : "not returned"), cell(String(rank)), element("td", { colspan: "4" }));
-  const below = items.filter((item) => item.at > depth).sort((one, other) => one.at - other.at);
-  return [...below, ...items.filter((item) => !item.at)].map(row);
+/** Mark an item in both lists. @param {EventTarget|null} target */
+function markItem(target) {
+  const place = /** @type {HTMLElement|null} */ (/** @type {Element} */ (target).closest("#lists li"))?.dataset.item;
+  for (const item of /** @type {NodeListOf<HTMLElement>} */ (byId("lists").querySelectorAll("li"))) item.classList.toggle("marked", item.dataset.item === place);
 }
 
-/** Mark an item in the reference and in both lists, and state where it is. @param {EventTarget|null} target */
-function markItem(target) {
-  const row = /** @type {HTMLElement|null} */ (/** @type {Element} */ (target).closest("#lists tr[data-item]"));
-  if (!row) return;
-  const place = Number(row.dataset.item);
-  for (const other of /** @type {NodeListOf<HTMLElement>} */ (byId("lists").querySelectorAll("tr[data-item]"))) other.classList.toggle("marked", Number(other.dataset.item) === place);
-  const { query } = state;
-  const inside = place < (arrays.reference_sizes.at(query, 0) ?? 0);
-  const systems = report.systems.length > 1 ? [state.a, state.b] : [state.a];
-  const listed = systems.map((system, i) => {
-    const shownAt = positionsOf(query, system).findIndex((entry) => entry.place === place) + 1;
-    const at = shownAt || (inside ? arrays.found_at.at(system, query, place) ?? 0 : 0);
-    const where = at ? `position ${at}` : inside ? "not returned" : `not in the first ${arrays.items.shape[2]}`;
-    return report.systems.length > 1 ? `${"AB"[i]}, ${where}` : where;
-  });
-  const rank = inside ? `rank ${arrays.reference_ranks.at(query, place)} in the reference` : "not in the reference";
-  byId("where").replaceChildren(labelled(report.pools[query], place, 80), `: ${[rank, ...listed].join("; ")}`);
+/** @param {number} step */
+function otherQuery(step) {
+  const found = chosenQueries();
+  const next = found[found.indexOf(state.query) + step];
+  if (found.includes(state.query) && next !== undefined) choose({ query: next });
+}
+
+/** Close the view of a query: back to where one was, if that is where one came from. */
+function closeQuery() {
+  if (history.state?.opened) history.back();
+  else choose({ query: -1 });
 }
 
 /** @param {KeyboardEvent} event */
-function moveInList(event) {
-  const row = /** @type {HTMLElement|null} */ (/** @type {Element} */ (event.target).closest("tr[data-item]"));
-  if (!row || (event.key !== "ArrowDown" && event.key !== "ArrowUp")) return;
-  const rows = /** @type {HTMLElement[]} */ ([.../** @type {Element} */ (row.closest("table")).querySelectorAll("tr[data-item]")]);
-  const next = rows[rows.indexOf(row) + (event.key === "ArrowDown" ? 1 : -1)];
-  if (!next) return;
+function pressed(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, textarea")) return;
+  const item = /** @type {HTMLElement|null} */ (target.closest("#lists li"));
+  const beside = { ArrowDown: item?.nextElementSibling, ArrowUp: item?.previousElementSibling }[event.key];
+  const acts = /** @type {Record<string, () => void>} */ (state.query < 0 ? { "/": () => byId("search").focus() }
+    : { Escape: closeQuery, ArrowLeft: () => otherQuery(-1), k: () => otherQuery(-1), ArrowRight: () => otherQuery(1), j: () => otherQuery(1) });
+  if (item && event.key === "Enter") item.classList.toggle("open");
+  else if (beside) /** @type {HTMLElement} */ (beside).focus();
+  else if (event.key in acts) acts[event.key]();
+  else return;
   event.preventDefault();
-  row.tabIndex = -1;
-  next.tabIndex = 0;
-  next.focus();
 }
 
 function listenToQueries() {
-  fillSelect("side", ["all queries", `A better`, `B better`, "equal"], (i) => choose({ side: SIDES[i], page: 0 }));
+  fillSelect("side", Object.values(SIDES), (i) => choose({ side: Object.keys(SIDES)[i], ...(i === 1 || i === 2 ? { sort: "difference", down: (i === 1) !== report.lower[state.measure] } : {}), page: 0 }));
   fillSelect("segment", ["all", ...report.segments.map((/** @type {any} */ part) => part.name)], (i) => choose({ segment: i - 1, page: 0 }));
   byId("search").addEventListener("input", () => {
     Object.assign(state, { search: byId("search").value, page: 0 });
     showQueries();
     remember();
   });
-  showLegend();
-  for (const kind of ["mouseover", "focusin", "click"]) byId("lists").addEventListener(kind, (/** @type {Event} */ event) => markItem(event.target));
-  byId("lists").addEventListener("keydown", moveInList);
+  for (const kind of ["mouseover", "focusin"]) byId("lists").addEventListener(kind, (/** @type {Event} */ event) => markItem(event.target));
+  byId("lists").addEventListener("click", (/** @type {Event} */ event) => /** @type {Element} */ (event.target).closest("li")?.classList.toggle("open"));
+  document.addEventListener("keydown", pressed);
   byId("filters").addEventListener("submit", (/** @type {Event} */ event) => event.preventDefault());
   byId("before").addEventListener("click", () => choose({ page: state.page - 1 }));
   byId("after").addEventListener("click", () => choose({ page: state.page + 1 }));
-  byId("query-close").addEventListener("click", () => {
-    choose({ query: -1 });
-    byId("search").focus();
-  });
-  for (const [id, step] of /** @type {[string, number][]} */ ([["query-before", -1], ["query-after", 1]])) {
-    byId(id).addEventListener("click", () => {
-      const found = chosenQueries();
-      choose({ query: found[found.indexOf(state.query) + step] });
-    });
-  }
+  byId("query-close").addEventListener("click", closeQuery);
+  byId("query-before").addEventListener("click", () => otherQuery(-1));
+  byId("query-after").addEventListener("click", () => otherQuery(1));
 }
