@@ -267,6 +267,12 @@ SENTENCES = {
     "little-overlap": "human and model scores share {both:query} with values of all systems, and the model has"
     " {alone:,} more; expected at least {least} and 1, with the same query ids on both sides",
     "no-cluster": "{count:query has of {queries}} no cluster, such as {example!r}; put each into one, also on its own",
+    "no-weight": "{count:query has of {queries}} no weight, such as {example!r}; give each one, also a small one",
+    "weights-unknown": "weights of queries are known to evaluate, significance, gate, leaderboard and table only; leave"
+    " `weights` out",
+    "weights-of-flips": "the randomization test does not know weights of queries; use `test='t'`",
+    "weighted-sum": "{measure} is added up over queries, which has no weights; leave it out",
+    "weighted": "queries are weighted: {count:query tells} as much as {effective:.3g} of equal weight would",
     "no-common-query": "{measure} has no query with a value for every system; leave the measure or a system out",
     "no-preference": "no preference compares two scored rankings; agreement needs at least one",
     "no-segment": "{count:query has of {queries}} no segment",

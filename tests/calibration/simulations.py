@@ -271,6 +271,37 @@ def clustered(rng: np.random.Generator, kind: str, count: int, sizes: str) -> tu
     return values * [1, -1, 1, -1], members  # so that differences of skewed scores are skewed
 
 
+TRAFFIC: dict[str, Draw] = {
+    "lognormal": lambda rng, size: rng.lognormal(0, 1, size),
+    "Pareto (2)": lambda rng, size: 1 + rng.pareto(2.0, size),
+    "Pareto (1.2)": lambda rng, size: np.minimum(1 + rng.pareto(1.2, size), 1000),
+}
+
+
+def weights(trials: int) -> Iterator[Finding]:
+    """One pair on queries with skewed weights, whose difference is unrelated to them; or grows with their logarithm."""
+    for kind in ("normal", "exponential"):
+        for traffic, draw in TRAFFIC.items():
+            for slope in (0.0, 0.5):
+                rng = np.random.default_rng([len(kind), len(traffic), int(2 * slope)])
+                weight = draw(rng, (200_000,))
+                apart = KINDS[kind](rng, weight.shape) + slope * np.log(weight)
+                truth = np.average(apart, weights=weight)
+                for n in (25, 50, 200):
+                    held = 0
+                    for _ in range(trials):
+                        drawn = rng.integers(0, len(weight), n)
+                        columns = np.column_stack([np.zeros(n), apart[drawn]])
+                        one = Family(columns, drawn, np.array([1]), np.array([0]), weights=weight[drawn])
+                        low, high = limits(one)
+                        held += low[0] <= truth <= high[0]
+                    setting = f"{kind}, weights {traffic}, n = {n}"
+                    if slope:
+                        yield Finding("interval, gains grow with the weights", setting, held / trials, trials, 0.0)
+                    else:
+                        yield Finding("interval with `weights`", setting, held / trials, trials, 0.88)
+
+
 def replicates(trials: int) -> Iterator[Finding]:
     """Two equally good systems with several runs, whose means vary by .03 in one, by as much or 0 in the other."""
     for runs in ((3, 3), (5, 3), (10, 3), (5, 5), (1, 3), (1, 5)):
@@ -307,5 +338,6 @@ CLAIMS = {
     "gates": (gates, 1000, 10),
     "means": (means, 10_000, 400),
     "clusters": (clusters, 1000, 8),
+    "weights": (weights, 2000, 20),
     "replicates": (replicates, 10_000, 400),
 }

@@ -197,7 +197,7 @@ def paper_table_report(found: PaperTable) -> Report:
         caption=found.caption + (" ↓: lower is better." if found.lower_is_better else ""),
     )
     pairs = [one.to_polars().select(pl.lit(name).alias("collection"), pl.all()) for name, one in found.tests.items()]
-    report = declared(found, View([], "table"))
+    report = declared(found, View([], "table", opening=["{conclusion}"]))
     tables = [] if getattr(found, "problems", ()) else [shown]
     return replace(report, tables=tables, more={"pairs": pl.concat(pairs)} if pairs else {})
 

@@ -21,6 +21,7 @@ from rankdev.evaluation.conventions import check_grades, follow
 from rankdev.evaluation.coverage import Coverage, coverage_remarks, order_notes
 from rankdev.evaluation.join import Known, Scorer, check_averages, deepest, join, score_match
 from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.weights import WeightsLike
 from rankdev.measures import Match, Measure, parse, parse_all
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.syntax import info_of
@@ -42,6 +43,7 @@ def evaluate(
     ranks: Ranks | None = None,
     collapse: str | None = None,
     strict: bool = False,
+    weights: WeightsLike | None = None,
     progress: Progress | None = None,
 ) -> Scores:
     """Score systems against references.
@@ -82,6 +84,9 @@ def evaluate(
     strict : bool, default False
         Refuse what is otherwise a warning or a note and could make a number wrong: queries that only one side has,
         ids that differ by case, blanks or Unicode form only, scores that rise with the ranks, repeated items.
+    weights : dict of str to float, or table, optional
+        Weight of each query, such as how often it is asked, as ``{query: weight}`` or a table with the columns query
+        and weight: means are weighted, and so are the tests and gates that are made from the scores.
     progress : callable, optional
         Called as ``progress(done, total, system)`` while files are read, in bytes.
 
@@ -102,7 +107,8 @@ def evaluate(
     else:
         wanted, order, ties, empty, dialect = follow(like, measures, order, ties, empty)
     read = ReadOptions(order, ties, duplicates, columns, ranks, collapse, strict, dialect=dialect)
-    return evaluate_all(references, runs, wanted, read, empty=empty, like=like, progress=progress)
+    scores = evaluate_all(references, runs, wanted, read, empty=empty, like=like, progress=progress)
+    return scores if weights is None else scores.weighted(weights)
 
 
 def evaluate_all(

@@ -26,6 +26,7 @@ from rankdev.evaluation.coverage import (
     gap_remarks,
     troubled,
 )
+from rankdev.evaluation.weights import weights_of
 from rankdev.measures.base import MeasureInfo
 from rankdev.measures.syntax import info_of, known_measure
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from rankdev.data.tables import TableLike
     from rankdev.data.write import PathLike
+    from rankdev.evaluation.weights import WeightsLike
 
 NAMED = 8  # names that a message lists
 LEAST = 1e-5  # what a query counts at least in a geometric mean, as in trec_eval
@@ -69,6 +71,8 @@ class Scores(Result):
         What separated documents from chunks, as in :func:`evaluate`.
     digest : str, optional
         Digest of the references, where the scores are kept as a baseline.
+    weights : array of float, optional
+        Weight of each query, 1 on average, which means take into account; see :meth:`weighted`.
 
     See Also
     --------
@@ -95,6 +99,7 @@ class Scores(Result):
     kinds: tuple[MeasureInfo, ...] = field(default=(), repr=False)
     collapse: str | None = field(default=None, repr=False)
     digest: str | None = field(default=None, repr=False)
+    weights: Floats | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         systems, queries = counted(len(self.systems), "system"), counted(len(self.queries), "query")
@@ -132,7 +137,7 @@ class Scores(Result):
         ----------
         table : table
             With the columns system, query, measure, value. Combinations that are not in it are not available (NaN).
-            Rows without a query are means and left out.
+            Rows without a query are means and left out. A column weight has the weight of each query.
 
         Returns
         -------
@@ -146,7 +151,11 @@ class Scores(Result):
         >>> Scores.from_table(table).means.tolist()
         [[1.0], [0.0]]
         """
-        return cls(*_values_of(as_frame(table)))
+        frame = as_frame(table)
+        found = cls(*_values_of(frame))
+        if "weight" not in frame.columns:
+            return found
+        return found.weighted(_without_means(frame).select("query", "weight").unique(maintain_order=True))
 
     @classmethod
     def pooled(cls, collections: Mapping[str, Scores]) -> Scores:
@@ -177,6 +186,8 @@ class Scores(Result):
             check_kind(f"collection {shown(name)}", part, cls, "make it with evaluate or from_table")
             if set(part.systems) != set(first.systems) or set(part.kinds) != set(first.kinds):
                 raise DataError("unlike-collection", collection=name)
+            if part.weights is not None:
+                raise UsageError("weights-unknown", collection=name)
         aligned = [part.select(systems=first.systems, measures=first.measures) for part in parts.values()]
         sizes = [(name, len(part.queries)) for name, part in parts.items()]
         return cls(
@@ -196,23 +207,30 @@ class Scores(Result):
     def means(self) -> Floats:
         """Summary over queries, ``means[system, measure]``: averages, sums of counts, geometric means of GMAP."""
         known = np.isfinite(self.values)
-        counts = np.maximum(known.sum(axis=1), 1)
         found = self.averages.copy()
         for m, kind in enumerate(self.kinds):
             values, available = self.values[:, :, m], known[:, :, m]
             if kind.aggregate == "sum":
                 found[:, m] = values.sum(axis=1, where=available)
             elif kind.aggregate == "geometric":
-                found[:, m] = np.exp(np.log(np.maximum(values, LEAST)).sum(axis=1, where=available) / counts[:, m])
+                logs = np.log(np.maximum(np.where(available, values, 1.0), LEAST))
+                found[:, m] = np.exp(self._averaged(logs[:, :, None], available[:, :, None])[:, 0])
         return np.where(known.any(axis=1), found, np.nan)
 
     @cached_property
     def averages(self) -> Floats:
         """Means over the queries where a measure is available, of counts too; what statistics are made of."""
         known = np.isfinite(self.values)
-        counts = known.sum(axis=1)
-        sums = (self.values if known.all() else np.where(known, self.values, 0.0)).sum(axis=1)
-        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+        return self._averaged(self.values if known.all() else np.where(known, self.values, 0.0), known)
+
+    def _averaged(self, values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
+        """Average over the queries that are known, of which the others are 0."""
+        if self.weights is None:
+            counts, sums = known.sum(axis=1), values.sum(axis=1)
+        else:
+            counts, sums = (np.einsum("q,sqm->sm", self.weights, part) for part in (known, values))
+        with np.errstate(invalid="ignore"):
+            return np.where(counts > 0, sums / np.where(counts > 0, counts, 1), np.nan)
 
     @cached_property
     def sums(self) -> tuple[str, ...]:
@@ -234,6 +252,29 @@ class Scores(Result):
         """The same scores, with the sign changed for measures where lower is better."""
         signs = np.array([-1.0 if label in self.lower_is_better else 1.0 for label in self.measures])
         return replace(self, values=self.values * signs) if self.lower_is_better else self
+
+    def weighted(self, weights: WeightsLike) -> Scores:
+        """Weight the queries, as by their traffic.
+
+        Parameters
+        ----------
+        weights : dict of str to float, or table
+            Weight of each query, more than 0, such as how often it is asked; a table has the columns query and weight.
+
+        Returns
+        -------
+        Scores
+            The same values, whose means count each query by its weight.
+
+        Examples
+        --------
+        >>> scores = Scores(["a"], ["q1", "q2"], ["P@1"], [[[1.0], [0.0]]])
+        >>> scores.weighted({"q1": 30, "q2": 10}).means.tolist()
+        [[0.75]]
+        """
+        if self.sums:
+            raise UsageError("weighted-sum", measure=self.sums[0])
+        return replace(self, weights=weights_of(weights, self.queries))
 
     def mean(self) -> pl.DataFrame:
         """Tabulate the means (sums of counts).
@@ -286,7 +327,15 @@ class Scores(Result):
         known = zip(self.measures, np.moveaxis(np.isfinite(self.values), 2, 0), strict=True)
         gaps = gap_remarks(self.systems, dict(known))
         empty = empty_remarks(self.coverage, self.empty, self.reference_sizes)
-        return (*self.notes, *gaps, *empty, *coverage_remarks(self.coverage))
+        return (*self.notes, *self._on_weights, *gaps, *empty, *coverage_remarks(self.coverage))
+
+    @property
+    def _on_weights(self) -> tuple[Note, ...]:
+        """State how many queries of equal weight tell as much (Kish 1965)."""
+        if self.weights is None:
+            return ()
+        effective = self.weights.sum() ** 2 / (self.weights**2).sum()
+        return (Note("weighted", count=len(self.queries), effective=float(effective)),)
 
     def of(self, measure: str) -> Floats:
         """Return the values of one measure.
@@ -335,6 +384,7 @@ class Scores(Result):
             kinds=tuple(self.kinds[j] for j in columns),
             values=self.values[rows][:, picked][:, :, columns],
             reference_sizes=None if self.reference_sizes is None else self.reference_sizes[picked],
+            weights=None if self.weights is None else self.weights[picked] / self.weights[picked].mean(),
             coverage=coverage if len(picked) == len(self.queries) else (),  # it counts all queries
         )
 
@@ -392,12 +442,13 @@ class Scores(Result):
         Returns
         -------
         polars.DataFrame
-            One row per value: system, query, measure, value; null where a measure is not available.
+            One row per value: system, query, measure, value; null where a measure is not available. With weights of
+            queries also weight.
         """
         _, many, kinds = self.values.shape
         row = pl.int_range(self.values.size, dtype=pl.UInt32 if self.values.size < 2**32 else pl.UInt64, eager=True)
         names = [pl.Series(list(names), dtype=pl.String) for names in (self.systems, self.queries, self.measures)]
-        return pl.DataFrame(
+        frame = pl.DataFrame(
             {
                 "system": names[0].gather(row // (many * kinds)),
                 "query": names[1].gather(row % many),
@@ -405,6 +456,7 @@ class Scores(Result):
                 "value": pl.Series(self.values.transpose(0, 2, 1).ravel()).fill_nan(None),
             }
         )
+        return frame if self.weights is None else frame.with_columns(weight=pl.Series(self.weights).gather(row % many))
 
     def _measure(self, text: str) -> int:
         """Find a measure by its label, or by any text that means the same."""

@@ -55,7 +55,7 @@ def _on_dominance(scores: Scores, measure: str, family: Family) -> Iterator[Note
     """Note the pair that a single query decides most."""
     best: tuple[float, int, int] | None = None
     for pairs, apart in family.differences():
-        squares = apart**2
+        squares = apart**2 if family.weights is None else (apart * family.weights) ** 2
         share = squares.max(axis=1) / np.maximum(squares.sum(axis=1), 1.0)
         i = int(np.argmax(share))
         if best is None or share[i] > best[0]:
@@ -65,14 +65,15 @@ def _on_dominance(scores: Scores, measure: str, family: Family) -> Iterator[Note
     _, pair, where = best
     first, second = family.first[pair], family.second[pair]
     apart = family.values[:, first] - family.values[:, second]
+    weights = np.ones(len(apart)) if family.weights is None else family.weights
     yield Note(
         "one-query-decides",
         measure=measure,
         query=scores.queries[family.queries[where]],
         a=scores.systems[first],
         b=scores.systems[second],
-        mean=float(apart.mean()),
-        without=float(np.delete(apart, where).mean()),
+        mean=float(family.mean[pair]),
+        without=float(np.average(np.delete(apart, where), weights=np.delete(weights, where))),
     )
 
 

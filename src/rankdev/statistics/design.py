@@ -1,4 +1,4 @@
-"""The design of an analysis, built once from scores: which queries belong together, which runs are of one system."""
+"""The design of an analysis, built once from scores: clusters and weights of queries, runs of systems, segments."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from rankdev.data.ids import by_id
 from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.coverage import problems
 from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.evaluation.weights import WeightsLike
 from rankdev.statistics.inputs import as_scores, is_several, named_segments, places, wanted_pairs
 from rankdev.statistics.paired import student
 from rankdev.statistics.pairs import BetweenRuns, Family, against_constants, summed
@@ -138,14 +139,21 @@ class Design:
         clusters: Mapping[str, Any] | None = None,
         replicates: Mapping[str, Sequence[str]] | None = None,
         segments: Mapping[str, Any] | None = None,
+        weighted: bool = False,
+        weights: WeightsLike | None = None,
         least: int = 2,
     ) -> Design:
-        """Check what was given, and average runs; there are ``least`` systems or more."""
+        """Check what was given, and average runs; there are ``least`` systems or more.
+
+        Scores with weights of queries are refused but where these may be ``weighted``; ``weights`` replace theirs.
+        """
         if is_several(scores):
             raise UsageError("several-collections")
         if clusters is not None and replicates is not None:
             raise UsageError("not-together", name="clusters", other="replicates")
-        single = as_scores(scores, measures)
+        single = as_scores(scores, measures, weighted=weighted)
+        if weights is not None:
+            single = single.weighted(weights)
         runs = None if replicates is None else replicated(single, replicates)
         averaged = single if runs is None else runs.averaged
         if len(averaged.systems) < least:
@@ -253,7 +261,8 @@ class Design:
                 values = np.ascontiguousarray(panel.values[:, :, m])
                 # values from elsewhere may be outside of the range
                 span = high - low if low <= values.min() and values.max() <= high else np.inf
-                found[place] = Family(values, panel.queries, first, second, span, members)
+                weights = None if self.scores.weights is None else self.scores.weights[panel.queries]
+                found[place] = Family(values, panel.queries, first, second, span, members, weights)
         return self._with_runs([found[place] for place in range(len(self.scores.measures))])
 
     def _with_runs(self, families: list[Family]) -> list[Family]:
@@ -265,7 +274,7 @@ class Design:
             return families
         found = []
         for m, family in enumerate(families):
-            means = self.single.values[:, family.queries, m].mean(axis=1)
+            means = np.average(self.single.values[:, family.queries, m], axis=1, weights=family.weights)
             own = [means[members] for members in self.runs.members.values()]
             variance = [float(each.var(ddof=1)) / len(each) if len(each) > 1 else 0.0 for each in own]
             freedom = [max(len(each) - 1.0, 1.0) for each in own]

@@ -17,6 +17,7 @@ from rankdev.errors import DataError, Note, UsageError, nearest
 from rankdev.evaluation.coverage import unjudged_share
 from rankdev.evaluation.files import with_system
 from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.evaluation.weights import WeightsLike
 from rankdev.statistics.decision import Decision, GateVerdict, of_gate
 from rankdev.statistics.design import Design
 from rankdev.statistics.inputs import ALL, as_scores, check_reach
@@ -136,6 +137,7 @@ def gate(
     segments: Mapping[str, Any] | None = None,
     alpha: float = 0.05,
     clusters: Mapping[str, Any] | None = None,
+    weights: WeightsLike | None = None,
 ) -> Gate:
     """Decide whether a candidate is no worse than the baseline by more than a margin (non-inferiority).
 
@@ -165,6 +167,8 @@ def gate(
         Level of the intervals. Their confidence is 1 − alpha.
     clusters : dict of str to str, optional
         The cluster of each query, as in :func:`significance`.
+    weights : dict of str to float, or table, optional
+        Weight of each query, as in :func:`significance`.
 
     Returns
     -------
@@ -184,7 +188,7 @@ def gate(
     pair = _pair(scores, measures, baseline, candidate)
     check_reach("margin", margin, pair)
     required = _required(pair, required)
-    design = Design.of(pair, clusters=clusters, segments=segments)
+    design = Design.of(pair, clusters=clusters, segments=segments, weights=weights, weighted=True)
     families = design.families([pair.systems[0]])
     parts: dict[str, Sequence[Family]] = {ALL: families}
     notes = list(design.on_clusters("compared"))
@@ -240,14 +244,14 @@ def _decide(design: Design, family: Family, m: int, segment: str, margin: float,
         **{"measure": where, "a": pair.systems[1], "b": pair.systems[0], "verdict": "cannot tell", "margin": margin},
         **{"difference": difference, "low": float(low), "high": float(high), "level": alpha, "lower_is_better": lower},
         **{"p": float(tested.p[0]), "p_adjusted": float(tested.p[0]), "queries": len(family.rows.values)},
-        **{"deviation": float(family.rows.statistics["deviation"][0]), "equal": same, "unit": design.unit},
+        **{"deviation": float(family.deviation[0]), "equal": same, "unit": design.unit},
     }
     decision = Decision(**known)
     return {
         "measure": measure,
         "segment": segment,
-        "baseline": float(family.values[:, family.second[0]].mean()),
-        "candidate": float(family.values[:, family.first[0]].mean()),
+        "baseline": float(family.means[family.second[0]]),
+        "candidate": float(family.means[family.first[0]]),
         **{"difference": difference, "low": float(low), "high": float(high)},
         **statistics,
         "verdict": verdict,
@@ -287,7 +291,7 @@ def _worst(design: Design, family: Family, m: int) -> pl.DataFrame:
 
 def _pair(scores: ScoresLike, measures: Sequence[str] | None, baseline: str | Scores, candidate: str | None) -> Scores:
     """Return the scores of the baseline and the candidate, in this order."""
-    known = as_scores(scores, measures)
+    known = as_scores(scores, measures, weighted=True)
     if isinstance(baseline, Scores):
         try:
             known, name = with_system(known, baseline, "baseline")

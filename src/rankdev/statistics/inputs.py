@@ -20,8 +20,11 @@ ALL = "all"  # the name of all queries
 SEGMENTS = "{query: segment} or {segment: [query, …]}"
 
 
-def as_scores(scores: Any, measures: Sequence[str] | None = None) -> Scores:
-    """Accept ``Scores``, a table with the columns system, query, measure, value, or the path of a file of scores."""
+def as_scores(scores: Any, measures: Sequence[str] | None = None, weighted: bool = False) -> Scores:
+    """Accept ``Scores``, a table with the columns system, query, measure, value, or the path of a file of scores.
+
+    Weights of queries are refused but where the caller says that they may be ``weighted``.
+    """
     if isinstance(scores, str | PathLike):
         scores = read_scores(scores)
     found = scores if isinstance(scores, Scores) else Scores.from_table(scores)
@@ -30,6 +33,8 @@ def as_scores(scores: Any, measures: Sequence[str] | None = None) -> Scores:
         raise UsageError("empty", name="measures", expected="at least one, or leave it out for all")
     if chosen.geometric:
         raise UsageError("geometric", measure=chosen.geometric[0])
+    if chosen.weights is not None and not weighted:
+        raise UsageError("weights-unknown")
     return chosen
 
 

@@ -175,13 +175,17 @@ def leaderboard(
     >>> print(rd.leaderboard(scores).conclusion)
     c leads in P@5. b cannot be told from it.
     """
-    parts = _collections(scores, measures) if is_several(scores) else {"all": as_scores(scores, measures)}
+    parts = (
+        _collections(scores, measures) if is_several(scores) else {"all": as_scores(scores, measures, weighted=True)}
+    )
     for name, given in (("clusters", clusters), ("replicates", replicates)):
         if given is not None and len(parts) > 1:
             raise UsageError("single-collection", name=name)
     options: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha, "seed": seed}
     options["permutations"] = permutations
-    designs = {name: Design.of(part, clusters=clusters, replicates=replicates) for name, part in parts.items()}
+    designs = {
+        name: Design.of(part, clusters=clusters, replicates=replicates, weighted=True) for name, part in parts.items()
+    }
     first = next(iter(designs.values()))
     together: dict[str, Any] = {"clusters": clusters, "replicates": replicates}
     tests = {

@@ -38,7 +38,7 @@ class Tested:
         """
         low, high = self.limits(level)
         few = fewest_p(family) > level
-        reach = family.reach * unseen(len(family.rows.values), level)
+        reach = family.reach * unseen(family.effective, level)
         low = np.where(few, np.minimum(np.minimum(low, family.mean - reach), 0.0), low)
         high = np.where(few, np.maximum(np.maximum(high, family.mean + reach), 0.0), high)
         return np.maximum(low, -family.span), np.minimum(high, family.span)
@@ -49,7 +49,7 @@ def fewest_p(family: Family) -> Floats:
     return np.minimum(1.0, 2.0 ** (1 - family.moved))
 
 
-def unseen(queries: int, level: Floats | float) -> Floats:
+def unseen(queries: float, level: Floats | float) -> Floats:
     """Return the fraction of all queries that may be of a kind that none of those seen is, at this level.
 
     >>> round(float(unseen(50, 0.05)), 3)  # about 3.7/n

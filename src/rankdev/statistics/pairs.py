@@ -36,8 +36,8 @@ class Family:
 
     ``queries`` are indices into all queries of the scores, so that families over other queries can share flips.
     Differences are in whole units (:mod:`rankdev.statistics.flips`), in which equal sums are equal. ``span`` is
-    the width of the measure's range, where it is known. ``clusters`` number the cluster of each query. Where rows are
-    clusters, ``sizes`` count their queries.
+    the width of the measure's range, where it is known. ``clusters`` number the cluster of each query, ``weights`` are
+    those of queries. Where rows are clusters, or weighted, ``sizes`` are their weights, and sum to the queries.
     """
 
     values: Floats = field(repr=False)
@@ -46,22 +46,37 @@ class Family:
     second: Ints = field(repr=False)
     span: float = np.inf
     clusters: Ints | None = field(default=None, repr=False)
-    sizes: Ints | None = field(default=None, repr=False)
+    weights: Floats | None = field(default=None, repr=False)
+    sizes: Floats | None = field(default=None, repr=False)
     runs: BetweenRuns | None = field(default=None, repr=False)
 
     @cached_property
     def rows(self) -> Family:
-        """What is independent: queries, or clusters, whose values are sums over the mean size, so that means stay."""
-        if self.clusters is None:
+        """What is independent: queries, or clusters of them; weighted sums over the mean weight, so that means stay."""
+        if self.clusters is None and self.weights is None:
             return self
-        rows, sizes = summed(self.values, self.clusters)
+        members = np.arange(len(self.values)) if self.clusters is None else self.clusters
+        rows, sizes = summed(self.values, members, self.weights)
         span = self.span * sizes.max() / sizes.mean()
         return Family(rows, np.arange(len(sizes)), self.first, self.second, span, sizes=sizes)
+
+    @cached_property
+    def means(self) -> Floats:
+        """Mean of each system, weighted where queries are."""
+        found: Floats = np.average(self.values, axis=0, weights=self.weights)
+        return found
+
+    @property
+    def effective(self) -> float:
+        """Count the rows, or those of equal weight that would tell as much."""
+        sizes = self.rows.sizes
+        return len(self.values) if sizes is None else float(sizes.sum() ** 2 / (sizes**2).sum())
 
     def only(self, kept: npt.NDArray[np.bool_]) -> Family:
         """Keep these queries, and the clusters they are in."""
         clusters = None if self.clusters is None else np.unique(self.clusters[kept], return_inverse=True)[1]
-        return replace(self, values=self.values[kept], queries=self.queries[kept], clusters=clusters)
+        weights = None if self.weights is None else self.weights[kept]
+        return replace(self, values=self.values[kept], queries=self.queries[kept], clusters=clusters, weights=weights)
 
     @property
     def pairs(self) -> int:
@@ -108,9 +123,11 @@ class Family:
         names = ("difference", "deviation", "wins", "losses", "moved")
         found: dict[str, Floats] = {name: np.empty(self.pairs) for name in names}
         for pairs, apart in self.differences():
-            deviation = apart.std(axis=1, ddof=min(1, queries - 1)) * self.unit
+            mean = np.average(apart, axis=1, weights=self.weights)
+            variance = np.average((apart - mean[:, None]) ** 2, axis=1, weights=self.weights)
+            deviation = np.sqrt(variance * (queries / max(queries - 1, 1))) * self.unit
             deviation[np.ptp(apart, axis=1) <= 2] = 0.0  # equal up to rounding
-            found["difference"][pairs], found["deviation"][pairs] = apart.mean(axis=1) * self.unit, deviation
+            found["difference"][pairs], found["deviation"][pairs] = mean * self.unit, deviation
             found["wins"][pairs], found["losses"][pairs] = (apart > 0).sum(axis=1), (apart < 0).sum(axis=1)
         found["moved"] = found["wins"] + found["losses"]
         found["ties"] = queries - found["moved"]
@@ -133,9 +150,9 @@ class Family:
     def student(self) -> tuple[Floats, Floats]:
         """Standard error of each mean difference and its degrees of freedom, as Student's test takes them.
 
-        With clusters, residuals over √(1 − w) for clusters of the fraction w of all queries, and as many degrees as
-        as many clusters of equal size would leave: 1/Σw² − 1. With several runs of systems, each system's own variance
-        between runs is added, with Satterthwaite's degrees.
+        With clusters or weights, residuals over √(1 − w) for rows of the fraction w of all weight, and as many degrees
+        as rows of equal weight would leave that tell as much: 1/Σw² − 1. With several runs of systems, the variance
+        between the runs of each system is added, with Satterthwaite's degrees.
         """
         variance, freedom = self._of_queries
         if self.runs is not None:
@@ -148,28 +165,34 @@ class Family:
         return np.sqrt(variance), freedom
 
     @property
+    def deviation(self) -> Floats:
+        """Standard deviation of which n rows leave this error in the mean."""
+        return np.sqrt(self._of_queries[0] * len(self.rows.values))
+
+    @cached_property
     def _of_queries(self) -> tuple[Floats, Floats]:
         queries = len(self.values)
-        if self.clusters is None:
-            return self.statistics["deviation"] ** 2 / queries, np.full(self.pairs, max(queries - 1.0, 1.0))
         rows = self.rows
-        assert rows.sizes is not None
+        if rows.sizes is None:
+            return self.statistics["deviation"] ** 2 / queries, np.full(self.pairs, max(queries - 1.0, 1.0))
         weight = rows.sizes / rows.sizes.sum()
         found = np.empty(self.pairs)
         for pairs, apart in rows.differences():
             left = apart * (rows.unit / len(weight)) - self.mean[pairs, None] * weight
             found[pairs] = (left**2 / (1 - weight)).sum(axis=1)
-        return found, np.full(self.pairs, max(1 / float((weight**2).sum()) - 1, 1.0))
+        found[self.statistics["deviation"] == 0] = 0.0  # equal up to rounding
+        return found, np.full(self.pairs, max(self.effective - 1, 1.0))
 
 
-def summed(values: Floats, members: Ints) -> tuple[Floats, Ints]:
-    """Sum the rows of each cluster and divide by the mean size, so that means stay; return the sizes too.
+def summed(values: Floats, members: Ints, weights: Floats | None = None) -> tuple[Floats, Floats]:
+    """Sum the (weighted) rows of each cluster and divide by the mean size, so that means stay; return the sizes too.
 
     >>> rows, sizes = summed(np.array([1.0, 0.0, 0.5]), np.array([0, 0, 1]))
     >>> rows.tolist(), sizes.tolist()
-    ([0.6666666666666666, 0.3333333333333333], [2, 1])
+    ([0.6666666666666666, 0.3333333333333333], [2.0, 1.0])
     """
-    sizes = np.bincount(members)
+    sizes = np.bincount(members, weights).astype(np.float64)
+    values = values if weights is None else (values.T * weights).T
     columns = values.reshape(len(values), -1).T
     sums = np.zeros((len(sizes), len(columns)))
     for i, column in enumerate(columns):
@@ -201,7 +224,7 @@ def against_constants(family: Family) -> Family:
     values = np.column_stack([family.values, np.broadcast_to(usual, family.values.shape)])
     each = np.arange(systems)
     runs = None if family.runs is None else family.runs.twice
-    return Family(values, family.queries, each, each + systems, family.span, family.clusters, runs=runs)
+    return replace(family, values=values, first=each, second=each + systems, runs=runs)
 
 
 def most_common(column: Floats) -> float:

@@ -198,7 +198,7 @@ def table(
     check_whole("digits", digits, 0)
     if check_flag("intervals", intervals) and replicates is not None:
         raise UsageError("not-together", name="intervals", other="replicates")
-    single = alike(scores, measures) if is_several(scores) else {"": as_scores(scores, measures)}
+    single = alike(scores, measures) if is_several(scores) else {"": as_scores(scores, measures, weighted=True)}
     runs = {} if replicates is None else {name: replicated(one, replicates) for name, one in single.items()}
     collections = {name: runs[name].averaged if name in runs else one for name, one in single.items()}
     first = next(iter(collections.values()))
@@ -276,7 +276,9 @@ def _limits(scores: Scores, alpha: float, clusters: Mapping[str, Any] | None) ->
     """Return the limits of the mean of each measure and system, in the order of rows."""
     added = [name in scores.sums for name in scores.measures]
     scale = np.where(added, np.isfinite(scores.values).sum(axis=1), 1)  # sums are shown as sums
-    limits = zip(("low", "high"), Design.of(scores, clusters=clusters, least=1).mean_limits(alpha), strict=True)
+    limits = zip(
+        ("low", "high"), Design.of(scores, clusters=clusters, weighted=True, least=1).mean_limits(alpha), strict=True
+    )
     return [pl.Series(name, (limit * scale).T.ravel()).fill_nan(None) for name, limit in limits]
 
 

@@ -17,6 +17,7 @@ from rankdev._common.view import Col, Dots, Panel, Tab, View
 from rankdev.errors import Note, UsageError, counted
 from rankdev.evaluation.coverage import unjudged_share
 from rankdev.evaluation.scores import ScoresLike
+from rankdev.evaluation.weights import WeightsLike
 from rankdev.statistics.assumptions import remarks_on
 from rankdev.statistics.decision import Decision, Verdict, leading, of_losses, refused, verdicts
 from rankdev.statistics.design import Design
@@ -400,6 +401,7 @@ def significance(
     clusters: Mapping[str, Any] | None = None,
     replicates: Mapping[str, Sequence[str]] | None = None,
     segments: Mapping[str, Any] | None = None,
+    weights: WeightsLike | None = None,
 ) -> Significance:
     """Test every pair of systems, or every system against each baseline, and decide about each.
 
@@ -438,6 +440,9 @@ def significance(
     segments : dict of str to str, or dict of str to list of str, optional
         The segment of each query, or the queries of each segment: test each segment too, corrected over pairs and
         segments.
+    weights : dict of str to float, or table, optional
+        Weight of each query, such as how often it is asked, as ``{query: weight}`` or a table with the columns query
+        and weight: means are weighted, and the t-test allows for it. Default: those of the scores.
 
     Returns
     -------
@@ -460,9 +465,12 @@ def significance(
         check_choice(what, word, known)
     alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)
     permutations = check_whole("permutations", permutations, 1)
-    design = Design.of(scores, measures, clusters=clusters, replicates=replicates, segments=segments)
+    parts_of_queries: dict[str, Any] = {"clusters": clusters, "segments": segments, "weights": weights}
+    design = Design.of(scores, measures, **parts_of_queries, replicates=replicates, weighted=True)
     if design.runs is not None and test != "t":
         raise UsageError("test-of-runs", test=test)
+    if design.scores.weights is not None and test != "t":
+        raise UsageError("weights-of-flips")
     if margin is not None:
         check_number("margin", margin, 0)
         check_reach("margin", margin, design.scores)
@@ -557,7 +565,7 @@ def _columns(
         "details": {
             "level": level,
             "queries": np.full(family.pairs, len(family.rows.values)),
-            "deviation": family.rows.statistics["deviation"],
+            "deviation": family.deviation,
             "moved": family.moved,
         },
     }
@@ -576,7 +584,7 @@ def _result(
         columns={name: _joined([one[name] for one in columns]) for name in columns[0]},
         details={name: np.concatenate([one[name] for one in details]) for name in details[0]},
         systems=scores.systems,
-        means=np.stack([one.values.mean(axis=0) for one in families], axis=1),
+        means=np.stack([one.means for one in families], axis=1),
         permutations=max(one.drawn for one in tested),
         clusters=None if design.clusters is None else len(families[0].rows.values),
         lower_is_better=scores.lower_is_better,
