@@ -155,7 +155,7 @@ def chosen_pairs(trials: int) -> Iterator[Finding]:
 
 
 CLAIMS = {
-    "stops": (stops, 10, 1),
-    "tops": (tops, 10, 2),
-    "chosen pairs": (chosen_pairs, 12, 2),
+    "stops": (stops, 250, 1),
+    "tops": (tops, 250, 2),
+    "chosen pairs": (chosen_pairs, 1000, 2),
 }

@@ -1,14 +1,12 @@
 from itertools import combinations
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankdev import preferences
 from rankdev.errors import DataError, UsageError
-from rankdev.preferences import Preferences, judge_agreement, position_bias, strengths
+from rankdev.preferences import Preferences, judge_agreement, position_bias
 from rankdev.preferences.annotators import bootstrap_alpha, krippendorff_alpha
 from rankdev.preferences.bias import _Integral, oriented
 from tests.raising import kinds, noted, raises
@@ -183,10 +181,3 @@ def test_a_better_item_shown_first_is_no_bias():
     found = position_bias(Preferences.from_rows(rows))
     assert found.p > 0.05
     assert (found.swapped, found.changed) == (1, 0)
-
-
-def test_the_public_names():
-    table = pl.DataFrame({"query": ["q"] * 2, "a": ["x", "x"], "b": ["y", "y"], "winner": ["a", "a"]})
-    assert preferences.judge_agreement(table).krippendorff == 1.0
-    assert preferences.position_bias is position_bias
-    assert strengths(Preferences.from_table(table)).values[0] > 0

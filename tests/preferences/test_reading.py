@@ -242,11 +242,6 @@ def test_arena_battles():
     assert Preferences.from_table(battles, columns={"query": "question_id"}).queries == ("81", "82", "83")
 
 
-def test_chosen_and_rejected():
-    frame = pl.DataFrame({"prompt": ["p"], "chosen": ["yes"], "rejected": ["no"]})
-    assert rows_of(Preferences.from_table(frame)) == [("p", "yes", "no", False)]
-
-
 def test_json_arrays(tmp_path):
     path = tmp_path / "p.json"
     path.write_text('[\n {"query": "q", "winner": "x", "loser": "y"},\n {"query": "q", "winner": "y", "loser": "z"}\n]')
@@ -270,9 +265,3 @@ def test_order_of_presentation_survives_files(tmp_path):
     assert again.select(["q"]).winner_first.tolist() == [False, True, True]
     with raises("bad-value", DataError, row=0, name="first", value="w"):
         Preferences.from_table(frame.with_columns(first=pl.lit("w")))
-
-
-def test_words_in_lines_name_items(tmp_path):
-    path = tmp_path / "p.txt"
-    path.write_text("q 2 1 1\nq 1 3 1\nq 2 3 =\n")
-    assert rows_of(rd.read_preferences(path)) == [("q", "1", "2", False), ("q", "1", "3", False), ("q", "2", "3", True)]

@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from rankdev.errors import DataError, UsageError
-from rankdev.preferences import Preferences, strengths, tiers_from_preferences
+from rankdev.preferences import Preferences, strengths
 from tests.raising import raises
 
 ROWS = [("q", "x", "y", "w1"), ("q", "y", "x", "w2")]
@@ -66,14 +66,3 @@ def test_a_degree_is_finite(meant):
     record = {"query": "q", "a": "x", "b": "y", "winner": "1"}
     with raises("bad-value", UsageError, name="values['1']"):
         Preferences.from_rows([record], values={"1": meant})
-
-
-def test_half_a_surrogate_pair_is_no_name():
-    with pytest.raises(DataError, match="is not valid text; write it in UTF-8"):
-        Preferences.from_rows([("q", "x\udc80", "y")])
-
-
-def test_a_file_is_read_first(tmp_path):
-    for path in ("judgments.csv", tmp_path / "judgments.csv"):
-        with raises("not-rows", DataError):
-            tiers_from_preferences(path)

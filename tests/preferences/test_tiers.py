@@ -131,15 +131,6 @@ def test_the_least_surely_separated_neighbours_are_joined_first_by_hand():
     assert joined(better, np.array([0, 3]), 0.0)[0] == [0, 3]  # equal strengths stay together
 
 
-def test_more_probability_joins_more():
-    rows = every_pair(np.linspace(2, -2, 10), 2, np.random.default_rng(3))
-    numbers = [len(cut(rows, probability=level)) for level in (0.6, 0.7, 0.8, 0.9, 0.99)]
-    assert numbers == sorted(numbers, reverse=True)
-    assert numbers[0] > numbers[-1]
-    made = tiers_from_preferences(rows, probability=0.7)
-    assert min(made.separated["q"]) >= 0.7
-
-
 def test_a_single_worker_s_repeats_count_and_one_of_several_counts_once():
     alone = [("q", "x", "y", "ann")] * 3
     assert cut(alone) == [["x"], ["y"]]
