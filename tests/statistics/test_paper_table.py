@@ -79,7 +79,7 @@ def test_every_format_has_the_marks_and_latex_and_pages_no_star():
         FORMATS[name].encode(report).decode() for name in ("latex", "html", "markdown", "table")
     )
     assert r"\textsuperscript{\dag{}}" in latex
-    assert r"\caption{Best values" in latex
+    assert r"\caption{Means over" in latex
     assert "<sup>†</sup>" in html
     assert "**<sup>†</sup>" in markdown
     assert "* †" in text
@@ -155,3 +155,18 @@ def test_the_command_has_both(tmp_path):
     assert "Paired randomization tests (100,000 sign flips), uncorrected, α = 0.05." in " ".join(done.stdout.split())
     done = CliRunner().invoke(cli, [*call, "--intervals", "--format", "latex"])
     assert "\\textbf{" in done.stdout
+
+
+def test_collections_stand_below_their_names_in_latex_and_labels_name_what_is_shown():
+    both = {"x": scores(), "y": scores()}
+    table = rd.table(both, baselines="bm25", labels={"x": "DL 2019", "bm25": "BM_25"})
+    text = FORMATS["latex"].encode(report_of(table)).decode()
+    lines = text.splitlines()
+    head = lines.index(r"\toprule")
+    assert lines[head + 1] == r" & \multicolumn{2}{c}{DL 2019} & \multicolumn{2}{c}{y} \\"
+    assert lines[head + 2] == r"\cmidrule(lr){2-3} \cmidrule(lr){4-5}"
+    assert lines[head + 3] == r"system & P@5 & RR & P@5 & RR \\"
+    assert r"\label{tab:results}" in text
+    assert r"from BM\_25." in text
+    assert table.to_polars()["system"][0] == "bm25"
+    assert all(note.fields["collection"] in both for note in table.remarks)

@@ -30,6 +30,7 @@ from rankdev.cli.inputs import (
     whole_numbers,
 )
 from rankdev.cli.outputs import DRAWN, OUTPUT, Output, working_progress
+from rankdev.errors import UsageError
 
 Adjust = Callable[..., Any]
 # what means the same everywhere
@@ -55,6 +56,7 @@ _KINDS: dict[str, dict[str, Any]] = {
     "float | Sequence[float]": {"type": float, "multiple": True},
     "int | Sequence[int]": {"type": int, "multiple": True},
     "Mapping[str, Sequence[Any]]": {"metavar": "NAME=V,V,...", "multiple": True},
+    "Mapping[str, str]": {"metavar": "NAME=TEXT", "multiple": True},
 }
 _ENTRY = re.compile(r"^(\w+) : ([^\n]*)\n((?:    [^\n]*\n)+)", re.MULTILINE)
 
@@ -88,7 +90,17 @@ class Parameter(NamedTuple):
             return whole_numbers(value, f"--{self.name}")
         if self.kind == "Mapping[str, Sequence[Any]]":
             return each_once(map(values_of, value))
+        if self.kind == "Mapping[str, str]":
+            return each_once(_label(text, f"--{self.name}") for text in value)
         return value
+
+
+def _label(text: str, option: str) -> tuple[str, str]:
+    """Read NAME=TEXT; a name, such as RDQ(alpha=4)@5, may have an equals sign."""
+    name, mark, label = text.rpartition("=")
+    if not name or not mark or not label:
+        raise UsageError("bad-value", name=option, value=text, expected="NAME=TEXT")
+    return name, label
 
 
 def values_of(text: str) -> tuple[str, list[Any]]:

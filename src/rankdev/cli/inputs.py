@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
@@ -71,7 +72,7 @@ tag_option = shared("--by-tag", is_flag=True, help="A RUN holds several systems:
 collection_option = option(
     "--collection",
     "collections",
-    metavar="FILE",
+    metavar="[NAME=]FILE",
     type=click.Path(),
     multiple=True,
     help="Or scores of several collections; repeat.",
@@ -183,13 +184,16 @@ class Source:
         return found
 
     def load_collections(self) -> dict[str, Scores]:
-        """Read the scores of several collections, named by their files."""
+        """Read the scores of several collections; NAME=FILE names one, else its file does."""
+        from rankdev.data.files import system_name
+
         if self.scores is not None:
             raise UsageError("not-together", name="scores", other="collections")
-        names = named(self.collections, (), what="collections")
-        return {
-            name: self._read_scores(path, "collections") for name, path in zip(names, self.collections, strict=True)
-        }
+        given = [text.rpartition("=") if not Path(text).exists() else ("", "", text) for text in self.collections]
+        paths = [path for _, _, path in given]
+        names = [name or system_name(path) for name, _, path in given]
+        refuse_same(list(zip(names, paths, strict=True)), "same-name", what="collections")
+        return {name: self._read_scores(path, "collections") for name, path in zip(names, paths, strict=True)}
 
     def _read_scores(self, path: str, option: str) -> Scores:
         """Read scores that were computed elsewhere, all or those of some measures."""
@@ -302,8 +306,8 @@ def _labels(texts: Sequence[str], known: Sequence[str]) -> list[str]:
     return [label for text in texts for label in ([text] if text in known else map(str, parse_all(text)))]
 
 
-def named(paths: Sequence[str], names: Sequence[str], what: str = "systems") -> list[str]:
-    """Name files by what was chosen, or after themselves."""
+def named(paths: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Name runs by what was chosen, or after their files."""
     from rankdev.data.files import system_name
 
     if names and len(names) != len(paths):
@@ -312,7 +316,7 @@ def named(paths: Sequence[str], names: Sequence[str], what: str = "systems") -> 
         if not name or not _is_text(name):
             raise UsageError("bad-value", name="--name", value=name, expected="a name in UTF-8")
     found = [*(names or map(system_name, paths))]
-    refuse_same(list(zip(found, paths, strict=True)), "same-system" if what == "systems" else "same-name", what=what)
+    refuse_same(list(zip(found, paths, strict=True)), "same-system", what="systems")
     return found
 
 

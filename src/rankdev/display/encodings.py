@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from rankdev import __version__
@@ -265,8 +267,13 @@ _LATEX = {
     **{"ρ": r"$\rho$", "λ": r"$\lambda$", "Φ": r"$\Phi$", "≠": r"$\neq$", "√": r"$\surd$", "₂": "$_2$"},
     **{"▇": r"\rule{.4em}{1.2ex}", "░": r"\rule{.4em}{.2ex}"},
     **{"†": r"\dag{}", "‡": r"\ddag{}", "§": r"\S{}", "¶": r"\P{}", "↓": r"$\downarrow$"},
+    **{"±": r"$\pm$", "–": "--", "×": r"$\times$", "…": r"\dots{}"},
     **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}"},
 }
+
+
+WIDE = 55  # characters that fit into a column of a paper with two
+MARKS = 3  # that fit between two columns of a table
 
 
 @report_format("latex", ".tex")
@@ -275,26 +282,53 @@ def as_latex(report: Report) -> bytes:
     tables = report.tables_or_rows
     titled = len(tables) > 1
     parts = [(f"% {printable(table.title)}\n" if titled else "") + _tabular(table) for table in tables]
-    return "\n".join(parts).encode()
+    needed = ["% \\usepackage{booktabs}"] if any(table.caption for table in tables) else []
+    return "\n".join([*needed, *parts]).encode()
 
 
 def _tabular(table: Table) -> str:
     columns = table.columns
     lines = [f"\\begin{{tabular}}{{{''.join('r' if column.right else 'l' for column in columns)}}}", "\\toprule"]
-    lines += [_protected(" & ".join(_in_latex(column.header) for column in columns)) + " \\\\", "\\midrule"]
+    lines += [*_latex_head(table), "\\midrule"]
+    beside = [column.right and all(len(cell.raised) <= MARKS for cell in column.cells) for column in columns]
     for row in zip(*(column.cells for column in columns), strict=True):
-        lines.append(_protected(" & ".join(map(_latex_cell, row))) + " \\\\")
+        cells = [_latex_cell(*one) for one in zip(row, (column.right for column in columns), beside, strict=True)]
+        lines.append(_protected(" & ".join(cells)) + " \\\\")
     lines += ["\\bottomrule", "\\end{tabular}"]
     if table.caption:
+        wide = sum(max(len(cell.bare) for cell in column.cells) + 2 for column in columns) > WIDE
+        place = "table*" if wide else "table"
         caption = f"\\caption{{{_in_latex(printable(table.caption))}}}"
-        lines = ["\\begin{table}", "\\centering", caption, *lines, "\\end{table}"]
+        about = [caption, "\\label{tab:results}"]
+        lines = [f"\\begin{{{place}}}", "\\centering", *about, *lines, f"\\end{{{place}}}"]
     return "\n".join([*lines, ""])
 
 
-def _latex_cell(cell: Cell) -> str:
-    text = _in_latex(cell.bare)
+def _latex_head(table: Table) -> list[str]:
+    """Return the names of the columns; those in groups below the name of their group."""
+    names = [column.header for column in table.columns]
+    inside = [table.groups.get(name, ("", name)) for name in table.shown.columns]
+    below = [_protected(" & ".join(_in_latex(printable(name)) for _, name in inside)) + " \\\\"]
+    if not table.groups:
+        return [_protected(" & ".join(map(_in_latex, names))) + " \\\\"]
+    above, rules, at = [], [], 1
+    for group, members in groupby(group for group, _ in inside):
+        count = len(list(members))
+        above.append(
+            f"\\multicolumn{{{count}}}{{c}}{{{_in_latex(printable(group))}}}" if group else " & " * (count - 1)
+        )
+        rules += [f"\\cmidrule(lr){{{at}-{at + count - 1}}}"] if group else []
+        at += count
+    return [" & ".join(above) + " \\\\", " ".join(rules), *below]
+
+
+def _latex_cell(cell: Cell, right: bool, beside: bool) -> str:
+    """Write a value; its marks stand in the space ``beside`` the column, so that numbers stay below each other."""
+    text = _in_latex(re.sub(r"(?<![\w.])-(?=[\d.])", "−", cell.bare) if right else cell.bare)
     raised = f"\\textsuperscript{{{_in_latex(cell.raised)}}}" if cell.raised else ""
-    return (f"\\textbf{{{text}}}" if cell.style == "best" else text) + raised
+    return (f"\\textbf{{{text}}}" if cell.style == "best" else text) + (
+        f"\\rlap{{{raised}}}" if beside and raised else raised
+    )
 
 
 def _protected(row: str) -> str:

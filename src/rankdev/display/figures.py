@@ -19,6 +19,7 @@ from rankdev.display.style import (
     HATCHES,
     MARKERS,
     PAGE,
+    apart,
     figure,
     looks,
     over_queries,
@@ -254,8 +255,8 @@ def _grid(axis: Any, table: pl.DataFrame, names: tuple[str, str, str], look: Map
         light = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
         size = (7 if cells.shape[1] <= 6 else 5) - ("\n" in text)
         axis.text(j, i, text, ha="center", va="center", fontsize=size, color="black" if light else "white")
-    axis.set_xticks(range(len(labels[1])), [shortened(printable(str(name))) for name in labels[1]])
-    axis.set_yticks(range(len(labels[0])), [shortened(printable(str(name))) for name in labels[0]])
+    axis.set_xticks(range(len(labels[1])), apart([printable(str(name)) for name in labels[1]]))
+    axis.set_yticks(range(len(labels[0])), apart([printable(str(name)) for name in labels[0]]))
     axis.tick_params("x", rotation=90 if max(map(len, map(str, labels[1]))) > 6 else 0)
     axis.tick_params(length=0)
     axis.grid(visible=False)
@@ -322,7 +323,7 @@ def _rows(systems: Sequence[str], keys: int) -> tuple[Figure, Any]:
     """Return an axis with a line for each system, and space for a legend of some keys."""
     drawn, axes = figure(PAGE, 1.0 + (0.22 if len(systems) <= 30 else 0.17) * len(systems) + 0.14 * -(-keys // 3))
     axis: Any = axes[0, 0]
-    axis.set_yticks(range(len(systems)), [shortened(printable(name)) for name in systems])
+    axis.set_yticks(range(len(systems)), apart([printable(name) for name in systems]))
     axis.set_ylim(len(systems) - 0.5, -0.5)
     axis.grid(visible=False, axis="y")
     return drawn, axis

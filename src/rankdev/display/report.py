@@ -36,7 +36,8 @@ class Table:
     are broken into lines. Numbers are set right and text left, but for the columns named in ``right`` and ``left``.
     Pages and notebooks draw a bar behind the numbers of ``bars``, from 0 to 1 or to the largest. ``raised`` has marks
     that follow cells, as superscripts where there are any. ``notes`` follow the table, and so does its ``caption``,
-    which stays with it in LaTeX too.
+    which stays with it in LaTeX too. ``groups`` has the group of a column and its name there, for LaTeX: a head of two
+    rows.
     """
 
     frame: pl.DataFrame | Callable[[], pl.DataFrame]
@@ -53,6 +54,7 @@ class Table:
     bars: Collection[str] = ()
     raised: Mapping[tuple[int, str], str] = field(default_factory=dict)
     caption: str = ""
+    groups: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @cached_property
     def shown(self) -> pl.DataFrame:

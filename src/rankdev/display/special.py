@@ -177,16 +177,21 @@ def paper_table_report(found: PaperTable) -> Report:
     """Show a row per system and a column per collection and measure."""
     rows = found.to_polars()
     several = rows["collection"].n_unique() > 1
-    columns: dict[str, list[object]] = {"system": rows["system"].unique(maintain_order=True).to_list()}
+    systems = rows["system"].unique(maintain_order=True).to_list()
+    columns: dict[str, list[object]] = {"system": [found.label(name) for name in systems]}
+    groups: dict[str, tuple[str, str]] = {}
     best: set[tuple[int, str]] = set()
     raised: dict[tuple[int, str], str] = {}
     for (collection, measure), part in rows.group_by("collection", "measure", maintain_order=True):
         arrow = " ↓" if measure in found.lower_is_better else ""
-        name = f"{collection} {measure}{arrow}" if several else f"{measure}{arrow}"
+        head = f"{found.label(str(measure))}{arrow}"
+        name = f"{found.label(str(collection))} {head}" if several else head
+        if several:
+            groups[name] = (found.label(str(collection)), head)
         columns[name] = _cells(found, part)
         best |= {(i, name) for i, is_best in enumerate(part["best"]) if is_best}
         raised |= {(i, name): marks for i, marks in enumerate(part["marks"]) if marks}
-    raised |= {(i, "system"): found.marks[name] for i, name in enumerate(columns["system"]) if name in found.marks}
+    raised |= {(i, "system"): found.marks[name] for i, name in enumerate(systems) if name in found.marks}
     shown = Table(
         pl.DataFrame(columns),
         best=best,
@@ -194,6 +199,7 @@ def paper_table_report(found: PaperTable) -> Report:
         digits=found.digits,
         names=("system",),
         right=[name for name in columns if name != "system"],
+        groups=groups,
         caption=found.caption + (" ↓: lower is better." if found.lower_is_better else ""),
     )
     pairs = [one.to_polars().select(pl.lit(name).alias("collection"), pl.all()) for name, one in found.tests.items()]

@@ -244,6 +244,21 @@ def shortened(name: str, longest: int = 40) -> str:
     return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"
 
 
+def apart(names: Sequence[str], longest: int = 40) -> list[str]:
+    """Cut names in the middle, as far as they stay different.
+
+    >>> apart(["a-long-name-one-x", "a-long-name-two-x"], 11)
+    ['a-lon…one-x', 'a-lon…two-x']
+    >>> apart(["same-begin-1-same-end", "same-begin-2-same-end"], 11)
+    ['same-begin-1-same-end', 'same-begin-2-same-end']
+    """
+    for limit in range(longest, max(map(len, names), default=0)):
+        cut = [shortened(name, limit) for name in names]
+        if len({*cut}) == len({*names}):
+            return cut
+    return list(names)
+
+
 def side_by_side(names: Sequence[str], longest: int = 44) -> list[str]:
     """Cut the longest of some names until all of them fit side by side.
 

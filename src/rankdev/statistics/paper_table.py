@@ -12,7 +12,8 @@ import polars as pl
 
 from rankdev._common.checks import check_flag, check_whole
 from rankdev._common.result import Result
-from rankdev.errors import Note, UsageError
+from rankdev._common.tables import check_mapping
+from rankdev.errors import Note, UsageError, counted
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.decision import refused
 from rankdev.statistics.design import Design, Replicated, in_words, replicated
@@ -49,6 +50,10 @@ class PaperTable(Result):
         Notes on the tests and the scores.
     lower_is_better : tuple of str
         Measures of which a lower value is better.
+    queries : dict of str to int
+        Number of queries, by collection.
+    labels : dict of str to str
+        How systems, measures and collections are named in the table.
 
     See Also
     --------
@@ -65,6 +70,12 @@ class PaperTable(Result):
     replicates: dict[str, int] | None = None
     remarks: tuple[str, ...] = ()
     lower_is_better: tuple[str, ...] = field(default=(), repr=False)
+    queries: dict[str, int] = field(default_factory=dict, repr=False)
+    labels: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def label(self, name: str) -> str:
+        """Return how a system, a measure or a collection is named in the table."""
+        return self.labels.get(name, name)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -75,14 +86,18 @@ class PaperTable(Result):
     def caption(self) -> str:
         """What a reader of the table must know: what the marks mean, and how they were computed."""
         spread = self._spread
+        each = ", ".join(f"{self.label(name)}: {count}" for name, count in self.queries.items())
+        over = f"queries ({each})" if "" not in self.queries else counted(self.queries[""], "query")
+        best = f"Means over {over}; best values are highlighted."
         if not self.tests:
-            return f"Best values are highlighted.{spread}"
+            return f"{best}{spread}"
         if self.baselines:
-            meaning = ", ".join(f"{mark} differs significantly from {name}" for name, mark in self.marks.items())
+            named = {self.label(name): mark for name, mark in self.marks.items()}
+            meaning = ", ".join(f"{mark} differs significantly from {name}" for name, mark in named.items())
         else:
             meaning = "A letter marks values significantly better than those of the system with that letter"
         made = dict.fromkeys(f"{one.method}, α = {one.alpha:g}" for one in self.tests.values())
-        return f"Best values are highlighted. {meaning}. {'; '.join(made)}.{spread}"
+        return f"{best} {meaning}. {'; '.join(made)}.{spread}"
 
     @property
     def problems(self) -> tuple[Note, ...]:
@@ -136,6 +151,7 @@ def table(
     intervals: bool = False,
     replicates: Mapping[str, Sequence[str]] | None = None,
     digits: int = 4,
+    labels: Mapping[str, str] | None = None,
     permutations: int = USUAL,
     clusters: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -167,6 +183,8 @@ def table(
         tests allow for the variance between runs.
     digits : int, default 4
         Decimals.
+    labels : dict of str to str, optional
+        Show a name as this text. Of systems, measures and collections.
     permutations : int, default 100000
         Sign flips that are drawn.
     clusters : dict of str to str, optional
@@ -192,10 +210,11 @@ def table(
     old      0.40  †
     new      0.90* †
     <BLANKLINE>
-    Best values are highlighted. † differs significantly from bm25. Paired t-tests,
-    Holm over 2 pairs, α = 0.05.
+    Means over 40 queries; best values are highlighted. † differs significantly from
+    bm25. Paired t-tests, Holm over 2 pairs, α = 0.05.
     """
     check_whole("digits", digits, 0)
+    known = {} if labels is None else check_mapping(labels, "labels", "{name: text}")
     if check_flag("intervals", intervals) and replicates is not None:
         raise UsageError("not-together", name="intervals", other="replicates")
     single = alike(scores, measures) if is_several(scores) else {"": as_scores(scores, measures, weighted=True)}
@@ -220,7 +239,11 @@ def table(
         if name in runs:
             rows = rows.with_columns(_over_runs(runs[name]))
         parts.append(rows)
-    notes = (note for one in tests.values() for note in one.remarks)
+    notes = [
+        note.at(collection=name) if name and isinstance(note, Note) else note
+        for name, one in tests.items()
+        for note in one.remarks
+    ]
     return PaperTable(
         frame=pl.concat(parts),
         marks=marks,
@@ -232,6 +255,8 @@ def table(
         replicates=next(iter(runs.values())).counts if runs else None,
         remarks=tuple(dict.fromkeys(notes)),
         lower_is_better=tuple(dict.fromkeys(label for one in collections.values() for label in one.lower_is_better)),
+        queries={name: len(one.queries) for name, one in collections.items()},
+        labels=dict(known),
     )
 
 
