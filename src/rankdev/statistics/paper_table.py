@@ -12,7 +12,7 @@ import polars as pl
 
 from rankdev._common.checks import check_flag, check_whole
 from rankdev._common.result import Result
-from rankdev._common.tables import check_mapping
+from rankdev.data.tables import check_mapping
 from rankdev.errors import Note, UsageError, counted
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.decision import refused
