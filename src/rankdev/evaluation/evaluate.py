@@ -144,9 +144,9 @@ def evaluate_all(
                 continue
             where = {"path": str(source)} if isinstance(source, str | Path) else {"system": system}
             with located(**where):
-                match, met, noticed = join(known, run, wanted)
+                match, met, noticed = join(known, run, wanted, system)
             notes += [note.at(**where) for note in noticed]
-            coverage.append(replace(met, system=system))
+            coverage.append(met)
             if not faults:
                 values.append(score_match(match, wanted))
             del run, match

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, Protocol
 
@@ -78,7 +78,7 @@ class Known:
         return cls(references, ideals, skipped)
 
 
-def join(known: Known, run: Run, measures: Sequence[Scorer]) -> tuple[Match, Coverage, list[Note]]:
+def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -> tuple[Match, Coverage, list[Note]]:
     """Find the items of a run among the references: first occurrences as deep as the measures look, and their ties.
 
     The coverage counts the queries in which ties can change one of the measures; notes name ids that look alike.
@@ -95,11 +95,7 @@ def join(known: Known, run: Run, measures: Sequence[Scorer]) -> tuple[Match, Cov
         refuse_lost_threads()
     owner, notes = _owners(references, run)
     position = run.positions
-    tie = np.arange(len(position))  # of each row, the row where its tie begins
-    if run.scores is not None:
-        keys = run.read.keys(run.scores)
-        tie[1:][(keys[1:] == keys[:-1]) & (position[1:] > 0)] = 0
-        tie = np.maximum.accumulate(tie)
+    tie = _ties(run, position)
     query = np.repeat(owner, sizes)
     wanted = query >= 0
     if run.repeats is not None:
@@ -127,7 +123,7 @@ def join(known: Known, run: Run, measures: Sequence[Scorer]) -> tuple[Match, Cov
     grades = np.zeros(0) if references.nonrelevant is None else references.nonrelevant.grades[place[poor] - count]
     match = Match(known.ideals, query[hits], position[hits], place[hits], lengths, query[poor], position[poor], grades)
     if open_ties:
-        begin, size = _ties(run, position, tie)
+        begin, size = _extents(run, position, tie)
         match = TiedMatch(
             **vars(match),
             tie_begin=begin[hits],
@@ -135,18 +131,21 @@ def join(known: Known, run: Run, measures: Sequence[Scorer]) -> tuple[Match, Cov
             nonrelevant_tie_begin=begin[poor],
             nonrelevant_tie_size=size[poor],
         )
+    tied, tied_by = _deciding(references, query, position, place, tie, match, measures)
     coverage = Coverage(
-        system="",
+        system,
         queries=len(references),
         missing=len(references) - int((owner >= 0).sum()),
         unreferenced=_unreferenced(run, owner, known.skipped),
+        tied=tied,
         ties=run.read.ties or "trec_eval",
         empty=len(known.skipped) or references.empty,
+        tied_by=tied_by,
         left_out=run.left_out,
         ids=None if relevant.any() else strangers(references, run, depth),
         **_judged(references, place, position, within, min(TOP, depth or TOP)),
     )
-    return match, _with_ties(coverage, _mixed(references, query, position, place, tie), match, measures), notes
+    return match, coverage, notes
 
 
 def _owners(references: References, run: Run) -> tuple[Ints, list[Note]]:
@@ -188,7 +187,19 @@ def _judged(references: References, place: Ints, position: Ints, within: Bools, 
     return {"looked_at": int(seen.sum()), "unjudged": int((seen & (place < 0)).sum()), "depth": depth}
 
 
-def _ties(run: Run, position: Ints, tie: Ints) -> tuple[Ints, Ints]:
+def _ties(run: Run, position: Ints) -> Ints:
+    """Return, for each row, the row where its tie begins."""
+    tie = np.arange(len(position))
+    if run.scores is not None:
+        keys = run.read.keys(run.scores)
+        same = (keys[1:] == keys[:-1]) & (position[1:] > 0)
+        if same.any():
+            tie[1:][same] = 0
+            tie = np.maximum.accumulate(tie)
+    return tie
+
+
+def _extents(run: Run, position: Ints, tie: Ints) -> tuple[Ints, Ints]:
     """Return the first position and the size of each row's tie."""
     if run.repeats is not None and run.scores is not None:
         row = int(np.argmax(run.repeats))
@@ -198,31 +209,37 @@ def _ties(run: Run, position: Ints, tie: Ints) -> tuple[Ints, Ints]:
     return np.repeat(position[begins], sizes), np.repeat(sizes, sizes)
 
 
-def _mixed(references: References, query: Ints, position: Ints, place: Ints, tie: Ints) -> MixedTies:
-    """Find the ties of items of different rank, or of too many items to keep them all."""
-    shared = np.zeros(len(tie) + 1, bool)
-    shared[1:-1] = tie[1:] == tie[:-1]
-    tied = np.flatnonzero(shared[1:] | shared[:-1])
+def _deciding(
+    references: References,
+    query: Ints,
+    position: Ints,
+    place: Ints,
+    tie: Ints,
+    match: Match,
+    measures: Sequence[Scorer],
+) -> tuple[int, dict[str, int]]:
+    """Count the queries in which ties can change any of the measures, and each of them."""
+    wanted = [measure for measure in measures if isinstance(measure, Measure)]
+    shared = tie[1:] == tie[:-1]
+    if not shared.any():
+        return 0, {str(measure): 0 for measure in wanted}
+    tied = np.flatnonzero(np.append(shared, False) | np.append(False, shared))
     query, position, place, tie = (column[tied] for column in (query, position, place, tie))
     ranks = np.append(references.ranks, [JUDGED, UNJUDGED])  # the last are for items without a rank
     rank = ranks[np.where(place < 0, -1, np.minimum(place, len(ranks) - 2))]
-    return MixedTies.among(query, position, rank, tie, LONGEST_TIE)
-
-
-def _with_ties(coverage: Coverage, ties: MixedTies, match: Match, measures: Sequence[Scorer]) -> Coverage:
-    """Add in how many queries ties can change each of the measures, and any of them."""
-    wanted = [measure for measure in measures if isinstance(measure, Measure)]
-    if not len(ties.query):
-        return replace(coverage, tied_by={str(measure): 0 for measure in wanted})
+    ties = MixedTies.among(query, position, rank, tie, LONGEST_TIE)  # also those that are not all there
     decided = {str(measure): measure.decided_by(ties, match) for measure in wanted}
     any_of_them = np.any(list(decided.values()), axis=0) if decided else ties.ranks_differ
     counts = {name: len(np.unique(ties.query[part])) for name, part in decided.items()}
-    return replace(coverage, tied=len(np.unique(ties.query[any_of_them])), tied_by=counts)
+    return len(np.unique(ties.query[any_of_them])), counts
 
 
 def _blocks(width: Ints) -> Iterator[slice]:
     """Cut a sequence of rows so that no block is larger than BLOCK_CELLS, number of rows times the widest of them."""
     begin, total = 0, len(width)
+    if total * width.max(initial=1) <= BLOCK_CELLS:
+        yield slice(0, total)
+        return
     while begin < total:
         window, end = 64, begin
         while end == begin or (end - begin == window // 2 and end < total):  # look further while all of it fits

@@ -39,7 +39,7 @@ class Ideals:
     @cached_property
     def sizes(self) -> Ints:
         """Number of reference items (m)."""
-        return np.diff(self.offsets)
+        return self.offsets[1:] - self.offsets[:-1]
 
     @cached_property
     def tiers(self) -> Ints:
@@ -107,6 +107,8 @@ class Match:
 
     def between(self, begin: int, end: int) -> Self:
         """Return the part of some queries, which are counted from the first of them."""
+        if (begin, end) == (0, self.queries):
+            return self
         hits = slice(*np.searchsorted(self.query, [begin, end]))
         poor = slice(*np.searchsorted(self.nonrelevant_query, [begin, end]))
         return replace(
