@@ -81,8 +81,6 @@ SENTENCES = {
     "same-metric": "two means would both be called {name!r}; select() one of them, or rename the systems",
     "tied-repeat": "query {query!r} returns {item!r} twice with one score; keep one to take the mean over all orders",
     "truncated-run": "the run was truncated at {depth}; read all of it to score {measure}",
-    "two-orders": "{program} orders equal scores by {one!r} for {first} and by {other!r} for {second}; evaluate them"
-    " separately",
     "two-scores": "there are two values of {measure}; keep one",
     "unlike-collection": "it differs from the first in systems or measures; keep common ones",
     # evaluation: notes

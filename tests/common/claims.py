@@ -13,7 +13,7 @@ stranger    replacing an item outside the reference by an unretrieved reference 
 better      replacing a reference item by a better unretrieved one never hurts
 """
 
-CLAIMS = {
+FROZEN = {  # what the frozen numbers draw from
     "RDQ@5": "unit ideal only-ideal stranger",
     "RDQ(alpha=4)@5": "unit ideal only-ideal stranger",
     "RDQ(lam=0)@3": "unit ideal only-ideal stranger",
@@ -116,6 +116,19 @@ CLAIMS = {
     "Tau": "correlation",
     "Rho@5": "correlation",
     "Rho": "correlation",
+}
+CLAIMS = FROZEN | {
+    "R_cap@3": "unit ideal stranger better",
+    "R_cap(rel=2)@2": "grades unit stranger better",
+    "F1@3": "unit stranger better",
+    "F1(judged_only=True)@4": "judged unit",
+    "DCG@3": "grades better",
+    "DCG(dcg=exp-log2)": "grades better",
+    "DCG(gains=binary)@5": "better",
+    "BPM(max_rel=3)@3": "grades unit",
+    "BPM(T=0.5,max_rel=5)@20": "grades unit",
+    "INST(max_rel=5)": "grades unit",
+    "INST(T=2.5,min_rel=1,max_rel=4)": "grades unit",
 }
 
 

@@ -68,7 +68,11 @@ def rdq(measure: Any, query: Query) -> float:
     return over(earned, sum(weight(i) for i in range(1, filled + 1)))
 
 
-def ndcg(measure: Any, query: Query) -> float:
+def dcg(measure: Any, query: Query) -> float:
+    return ndcg(measure, query, normalised=False)
+
+
+def ndcg(measure: Any, query: Query, *, normalised: bool = True) -> float:
     tiers = max(query.ranks.values(), default=0)
     grade = {
         "native": lambda item: query.grades[item],
@@ -82,11 +86,12 @@ def ndcg(measure: Any, query: Query) -> float:
             return 0
         return 2 ** grade(item) - 1 if measure.dcg == "exp-log2" else grade(item)
 
-    def dcg(gains: list[float]) -> float:
+    def discounted(gains: list[float]) -> float:
         return sum(value / math.log2(i + 1) for i, value in enumerate(gains, 1))
 
     best = sorted((gain(item) for item in query.ranks), reverse=True)[: measure.cutoff]
-    return over(dcg([gain(item) for item in returned(query, measure.cutoff)]), dcg(best))
+    found = discounted([gain(item) for item in returned(query, measure.cutoff)])
+    return over(found, discounted(best)) if normalised else found
 
 
 def hits(measure: Any, query: Query) -> list[int]:
@@ -102,6 +107,40 @@ def precision(measure: Any, query: Query) -> float:
 def recall(measure: Any, query: Query) -> float:
     good = relevant(query, measure.rel)
     return over(len(hits(measure, query)), len(good))
+
+
+def capped_recall(measure: Any, query: Query) -> float:
+    return over(len(hits(measure, query)), min(measure.cutoff, len(relevant(query, measure.rel))))
+
+
+def f1(measure: Any, query: Query) -> float:
+    p, r = precision(measure, query), recall(measure, query)
+    return over(2 * p * r, p + r)
+
+
+def wanted_gains(measure: Any, query: Query) -> list[float]:
+    """A thousand gains from 0 to 1, none past the end of the list."""
+    least, most = measure.min_rel, measure.max_rel
+    grades = [query.grades.get(item, 0) for item in returned(query, None)][:1000]
+    gains = [(min(max(grade, least), most) - least) / (most - least) for grade in grades]
+    return gains + [0.0] * (1000 - len(gains))
+
+
+def bejeweled(measure: Any, query: Query) -> float:
+    found, gains = 0.0, wanted_gains(measure, query)
+    for i in range(1, measure.cutoff + 1):
+        found += gains[i - 1]
+        if found >= measure.T:
+            return found / i
+    return found / measure.cutoff
+
+
+def inst(measure: Any, query: Query) -> float:
+    reached, examined, value, wanted = 1.0, 0.0, 0.0, 2 * measure.T
+    for i, gain in enumerate(wanted_gains(measure, query), 1):
+        examined, value, wanted = examined + reached, value + reached * gain, wanted - gain
+        reached *= ((i + wanted - 1) / (i + wanted)) ** 2
+    return value / examined
 
 
 def reciprocal_rank(measure: Any, query: Query) -> float:
@@ -348,7 +387,12 @@ TWINS = {
     "RDQ": rdq,
     "nDCG": ndcg,
     "P": precision,
+    "DCG": dcg,
+    "BPM": bejeweled,
+    "INST": inst,
     "R": recall,
+    "R_cap": capped_recall,
+    "F1": f1,
     "Rprec": precision_at_relevant,
     "IPrec": interpolated_precision,
     "IPrec11": eleven_points,

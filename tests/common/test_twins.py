@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.data import ids
-from rankdev.evaluation import evaluate as scoring
 from tests.common import draws, plain
 from tests.common.claims import EVERY, UNGRADED, claiming
 from tests.common.examples import examples
@@ -47,26 +46,6 @@ def worlds(draw):
 @given(worlds())
 def test_every_measure_equals_its_twin(world):
     check(*world, EVERY)
-
-
-@pytest.mark.parametrize("most", [1, 5, 1_000])
-def test_runs_scored_together_have_the_values_of_each_alone(monkeypatch, most):
-    monkeypatch.setattr(scoring, "QUERIES_TOGETHER", most)
-
-    @examples(20)
-    @given(worlds())
-    def equal(world):
-        references, runs = world
-        many = {f"{name}{copy}": run for copy in range(12) for name, run in runs.items()}
-        with draws.repeats_allowed():
-            together = rd.evaluate(references, many, EVERY)
-            alone = [rd.evaluate(references, {name: run}, EVERY) for name, run in runs.items()] * 12
-        np.testing.assert_array_equal(together.values, np.concatenate([scores.values for scores in alone]))
-        assert [replace(met, system="") for met in together.coverage] == [
-            replace(scores.coverage[0], system="") for scores in alone
-        ]
-
-    equal()
 
 
 @pytest.mark.parametrize("hashes", [1, 11])

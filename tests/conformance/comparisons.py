@@ -81,22 +81,16 @@ def values_of(
     like: str | None, names: Iterable[str], qrels: Any, run: Any, level: int = 1, *, whole: bool = True
 ) -> Values:
     """Return our values of what the other program printed, by its names; ``all`` where the means are ``whole``."""
-    groups: dict[str | None, dict[str, Measure]] = {}
-    for name in names:
-        measure = measure_of(like, name, level)
-        if measure is not None:
-            rule = None if like is None else CONVENTIONS[like].ties_for([measure])
-            groups.setdefault(rule, {})[name] = measure
+    known = {name: measure for name in names if (measure := measure_of(like, name, level)) is not None}
     found: Values = {}
-    for group in groups.values():
-        scores = rd.evaluate(qrels, {"run": run}, list(dict.fromkeys(group.values())), like=like)
-        place = {label: m for m, label in enumerate(scores.measures)}
-        for name, measure in group.items():
-            column = scores.values[0, :, place[str(measure)]]
-            if measure.aggregate != "geometric":  # trec_eval prints no values of queries
-                found |= {(query, name): float(value) for query, value in zip(scores.queries, column, strict=True)}
-            if whole:
-                found["all", name] = float(scores.means[0, place[str(measure)]])
+    scores = rd.evaluate(qrels, {"run": run}, list(dict.fromkeys(known.values())), like=like)
+    place = {label: m for m, label in enumerate(scores.measures)}
+    for name, measure in known.items():
+        column = scores.values[0, :, place[str(measure)]]
+        if measure.aggregate != "geometric":  # trec_eval prints no values of queries
+            found |= {(query, name): float(value) for query, value in zip(scores.queries, column, strict=True)}
+        if whole:
+            found["all", name] = float(scores.means[0, place[str(measure)]])
     return found
 
 

@@ -89,7 +89,7 @@ def test_names_of_other_programs(text, measure):
     assert str(rd.parse(text)) == measure
 
 
-@pytest.mark.parametrize(("text", "instead"), [("hits@10", "Success@k"), ("F1@10", "SetF")])
+@pytest.mark.parametrize(("text", "instead"), [("hits@10", "Success@k"), ("AUC", "AP or nDCG@k")])
 def test_what_means_another_number_is_refused(text, instead):
     with raises("not-computed", rd.MeasureError) as caught:
         rd.parse(text)

@@ -1,5 +1,6 @@
 """What ``like`` sets, and what it refuses."""
 
+import numpy as np
 import pytest
 
 import rankdev as rd
@@ -42,8 +43,6 @@ def test_names_and_parameters(like, text, label):
 
 @pytest.mark.parametrize("like", CONVENTIONS)
 def test_official_and_set_are_understood(like):
-    if like == "ir_measures":  # whose measures do not all have one order
-        return
     assert len(labels("official", like)) == 29
     assert len(labels("set", like)) == 9
 
@@ -72,6 +71,20 @@ def test_ties():
         "ranx": 1.0,
     }
     assert rr(tied, "ir_measures", "RR@10") == 1.0
+
+
+@pytest.mark.parametrize("source", ["dict", "run", "file"])
+def test_measures_with_different_orders_in_one_call(tmp_path, source):
+    tied = {"q1": {"d1": 1.0, "e": 1.0, "d2": 0.5}, "q2": {"x": 1.0}}
+    run = {"dict": tied, "run": rd.Run.from_scores(tied), "file": tmp_path / "a.run"}[source]
+    rd.write_run(rd.Run.from_scores(tied), tmp_path / "a.run")
+    texts = ["nDCG@10", "RR@10", "AP", "ERR@5"]
+    scores = rd.evaluate(GRADES, {"a": run}, texts, like="ir_measures")
+    assert (scores.measures, scores.ties) == (tuple(texts), "ir_measures")
+    for text in texts:
+        alone = rd.evaluate(GRADES, {"a": run}, text, like="ir_measures")
+        np.testing.assert_array_equal(scores.of(text), alone.of(text))
+        assert scores.coverage[0].tied_by[text] == alone.coverage[0].tied
 
 
 @pytest.mark.parametrize(

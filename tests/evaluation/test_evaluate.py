@@ -203,3 +203,12 @@ def test_empty_queries_can_be_left_out():
         rd.evaluate(references, runs, "RR", empty="drop")
     with raises("all-empty", DataError):
         rd.evaluate(rd.References.from_grades({"q1": {"d1": 0}}), runs, "RR", empty="skip")
+
+
+def test_one_tier_has_one_gain():
+    """Implicit feedback: a user, items, no grades."""
+    tiers = rd.References.from_tiers({"u1": [["a", "b"]], "u2": [["c"]]})
+    graded = rd.References.from_grades({"u1": {"a": 7, "b": 7}, "u2": {"c": 1}})
+    runs = {"s": {"u1": ["x", "a", "b"], "u2": ["c"]}}
+    for text in ("nDCG@2", "nDCG(dcg=exp-log2)"):
+        np.testing.assert_array_equal(rd.evaluate(tiers, runs, text).values, rd.evaluate(graded, runs, text).values)

@@ -20,7 +20,7 @@ from rankdev.studies.controlled import run_controlled
 from rankdev.studies.poi import Protocol, run_poi
 from rankdev.studies.simulation import simulate
 from rankdev.studies.track import run_track
-from tests.common.claims import CLAIMS
+from tests.common.claims import FROZEN
 from tests.golden import inputs
 from tests.golden.inputs import demo, demo_references, demo_runs, demo_scores, groups, random_scores
 
@@ -86,7 +86,7 @@ def measures_for(references, ties, rng, n=8):
     """Some measures of all that these references allow."""
     has = {"grades": references.grades is not None, "judged": references.grades is not None}
     has["judged"] = has["judged"] or references.nonrelevant is not None
-    allowed = [text for text, laws in CLAIMS.items() if all(has[law] for law in has if law in laws.split())]
+    allowed = [text for text, laws in FROZEN.items() if all(has[law] for law in has if law in laws.split())]
     if ties == "expected":
         allowed = [text for text in allowed if text.partition("@")[0] in ("P", "R", "RDQ", "nDCG", "RDQ(penalty=m1)")]
     return [str(text) for text in rng.permutation(allowed)[:n]]
@@ -449,7 +449,7 @@ def study_track():
 @frozen(exact=True, needs=inputs.DL19)
 def dl19_values():
     for system, run in inputs.dl19_runs().items():
-        yield system, values(rd.evaluate(inputs.dl19_references(), {system: run}, list(CLAIMS)))
+        yield system, values(rd.evaluate(inputs.dl19_references(), {system: run}, list(FROZEN)))
 
 
 @frozen(needs=inputs.DL19)

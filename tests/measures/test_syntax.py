@@ -85,7 +85,7 @@ def test_paper_stands_for_thirteen_configurations():
         ("RPB@5", "unknown-measure", {"name": "RPB", "near": "RBP@5"}),
         ("Ndcg@5", "unknown-measure", {"near": "nDCG@5"}),
         ("recal@5", "unknown-measure", {"near": "Recall@5"}),
-        ("BPM@5", "unknown-measure", {"near": None}),
+        ("BPM@5", "bad-value", {"name": "max_rel"}),
         ("Bpref@5", "no-cutoff", {"measure": "Bpref"}),
         ("IPrec", "needs-cutoff", {"what": "recall"}),
         ("IPrec@2", "bad-value", {"name": "recall", "value": 2, "expected": "a number from 0 to 1"}),

@@ -46,6 +46,17 @@ def test_rbp_is_the_same_for_items_of_a_grade(case, p, rel):
     assert got == pytest.approx(theirs(qrels, run, f"RBP(p={p},rel={rel})")["1"], abs=1e-12)
 
 
+@draws.quick
+@given(
+    cases(),
+    st.sampled_from(["BPM(max_rel=5)@3", "BPM(T=0.5,max_rel=9)@20", "INST(max_rel=9)", "INST(T=2.5,max_rel=5)"]),
+)
+def test_gain_that_users_want_is_that_of_cwl_eval(case, text):
+    qrels, run = case
+    got = rd.evaluate(rd.References.from_grades(qrels), {"a": run}, text).values.item()
+    assert got == pytest.approx(theirs(qrels, run, text)["1"], abs=1e-12)
+
+
 def test_compat_there_depends_on_the_length_of_the_run():
     """Items below the cutoff change it, so that Compat(p)@k is another number there and here."""
     qrels = {"1": {"d1": 1}}

@@ -14,6 +14,7 @@ BINARY = {"q1": {"d1": 1, "d2": 1, "d3": 1}, "q2": {"d4": 1}}
 GRADED = {"q1": {"d1": 3, "d2": 1, "d3": 2}, "q2": {"d4": 3}}
 RUN = {"q1": {"d1": 5.0, "x1": 4.0, "d3": 3.0, "x2": 2.0}, "q2": {"x1": 2.0, "d4": 1.0}}
 SAME = {"RBP(p=0.8)": "rbp.80", "nDCG@3": "ndcg@3", "AP": "map", "P@3": "precision@3", "R@3": "recall@3", "RR": "mrr"}
+SAME |= {"F1@3": "f1@3", "DCG@3": "dcg@3", "DCG(dcg=exp-log2)@3": "dcg_burges@3"}
 SCRIPT = """
 import json, sys
 import ranx

@@ -184,7 +184,7 @@ def run_of(system: str, value: RunLike, read: ReadOptions, progress: Progress | 
     if isinstance(value, str | Path):
         return run_from_path(value, read, progress)
     with located(system=system):
-        run = Run.of_value(value, replace(read, depth=None, notes=[]))
+        run = Run.of_value(value, read.of_source())
     return run if run is value else _at(run, system=system)
 
 

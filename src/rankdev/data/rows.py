@@ -38,7 +38,7 @@ class ByQuery(Tabular, Mapping[str, Value]):
     @property
     def sizes(self) -> Ints:
         """Number of items of each query."""
-        return np.diff(self.offsets)
+        return self.offsets[1:] - self.offsets[:-1]
 
     @property
     def codes(self) -> Ints:

@@ -65,17 +65,10 @@ class Convention:
                 measure = replace(measure, **{name: value for name, value in usual.items() if f"{name}=" not in text})
         return measure
 
-    def ties_for(self, measures: Iterable[Measure]) -> Ties:
-        """Return how equal scores are ordered for these measures; refuse to mix measures with different orders."""
-        rules: dict[Ties, Measure] = {}
-        for measure in measures:
-            own = [rule for kind, rule in self.ties_of.items() if type(measure) is kind and _applies(measure)]
-            rules.setdefault(own[0] if own else self.ties, measure)
-        if len(rules) > 1:
-            (one, first), (other, second) = list(rules.items())[:2]
-            names = {"first": str(first), "second": str(second)}
-            raise UsageError("two-orders", program=self.program, one=one, other=other, **names)
-        return next(iter(rules))
+    def ties_for(self, measure: Measure) -> Ties:
+        """Return how equal scores are ordered for a measure."""
+        own = [rule for kind, rule in self.ties_of.items() if type(measure) is kind and _applies(measure)]
+        return own[0] if own else self.ties
 
 
 def _applies(measure: Measure) -> bool:
@@ -155,16 +148,19 @@ def follow(
     order: Order | None,
     ties: Ties | None,
     empty: Empty | None,
-) -> tuple[list[Measure], Order, Ties, Empty, Dialect]:
-    """Return measures and options as a program has them; options that contradict it are refused."""
+) -> tuple[dict[Measure, Ties], Order, Empty, Dialect]:
+    """Return measures, each with its order of equal scores, and options as a program has them.
+
+    Options that contradict it are refused.
+    """
     check_choice("like", like, tuple(CONVENTIONS))
     convention = CONVENTIONS[like]
-    wanted = convention.measures(measures)
-    own: tuple[Order, Ties, Empty] = ("score", convention.ties_for(wanted), convention.empty)
-    for name, given, means in zip(("order", "ties", "empty"), (order, ties, empty), own, strict=True):
-        if given not in (None, means):
-            raise UsageError("contradicts-like", like=like, name=name, means=means, value=given)
-    return wanted, *own, convention.dialect
+    rules = {measure: convention.ties_for(measure) for measure in convention.measures(measures)}
+    own = [("order", order, "score"), ("empty", empty, convention.empty), *(("ties", ties, r) for r in rules.values())]
+    for name, value, means in own:
+        if value not in (None, means):
+            raise UsageError("contradicts-like", like=like, name=name, means=means, value=value)
+    return rules, "score", convention.empty, convention.dialect
 
 
 def check_grades(like: str, references: References) -> None:

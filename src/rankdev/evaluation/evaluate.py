@@ -12,15 +12,24 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, is_list
 from rankdev._common.work import Progress
-from rankdev.data.files import Faults, located, named_systems, references_of, run_of, watched
-from rankdev.data.options import PLAIN, Duplicates, Order, Ranks, ReadOptions, Ties, tell
+from rankdev.data.files import (
+    Faults,
+    load_references,
+    load_runs,
+    located,
+    named_systems,
+    references_of,
+    run_of,
+    watched,
+)
+from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, tell
 from rankdev.data.references import Reference, References, ReferencesLike
 from rankdev.data.run import Run, RunsLike
 from rankdev.errors import DataError, Note
 from rankdev.evaluation.conventions import check_grades, follow
 from rankdev.evaluation.coverage import Coverage, coverage_remarks, order_notes
 from rankdev.evaluation.join import Known, Scorer, check_averages, deepest, join, score_match
-from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.scores import Scores, joined
 from rankdev.evaluation.weights import WeightsLike
 from rankdev.measures import Match, Measure, parse, parse_all
 from rankdev.measures.base import MeasureLike
@@ -101,14 +110,40 @@ def evaluate(
     >>> scores.means.round(4).tolist()
     [[0.5255, 1.0]]
     """
-    dialect = PLAIN
+    read = ReadOptions(order, ties, duplicates, columns, ranks, collapse, strict)
     if like is None:
-        wanted = parse_all(measures)
+        scores = evaluate_all(references, runs, parse_all(measures), read, empty=empty, progress=progress)
     else:
-        wanted, order, ties, empty, dialect = follow(like, measures, order, ties, empty)
-    read = ReadOptions(order, ties, duplicates, columns, ranks, collapse, strict, dialect=dialect)
-    scores = evaluate_all(references, runs, wanted, read, empty=empty, like=like, progress=progress)
+        rules, order, empty, dialect = follow(like, measures, order, ties, empty)
+        read = replace(read, order=order, dialect=dialect)
+        if len({*rules.values()}) > 1:
+            references, runs = _held(references, runs, read)
+            read = replace(read, columns=None, notes=[])
+        parts = [
+            evaluate_all(
+                references,
+                runs,
+                [measure for measure in rules if rules[measure] == rule],
+                replace(read, ties=rule),
+                empty=empty,
+                like=like,
+                progress=progress,
+            )
+            for rule in dict.fromkeys(rules.values())
+        ]
+        scores = parts[0] if len(parts) == 1 else joined(parts, like).select(measures=list(map(str, rules)))
     return scores if weights is None else scores.weighted(weights)
+
+
+def _held(references: ReferencesLike, runs: RunsLike, read: ReadOptions) -> tuple[References, dict[str, Run]]:
+    """Read what is to be ordered several times, once, in the order of the source."""
+    names = ("order", "duplicates", "columns", "ranks", "collapse", "strict", "dialect")
+    options = {name: getattr(read, name) for name in names}
+    systems = named_systems(runs, read)
+    held = {name: run for name, run in systems.items() if isinstance(run, Run)}
+    others = {name: run for name, run in systems.items() if name not in held}
+    held |= load_runs(others, ties="given", **options) if others else {}
+    return load_references(references, **options), {name: held[name] for name in systems}
 
 
 def evaluate_all(

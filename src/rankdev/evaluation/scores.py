@@ -466,6 +466,28 @@ class Scores(Result):
         return _place_of(text, self.measures, "measure")
 
 
+def joined(parts: Sequence[Scores], ties: str) -> Scores:
+    """Put the measures of several scores of the same runs side by side."""
+    coverage = tuple(
+        replace(
+            entries[0],
+            tied=max(entry.tied for entry in entries),
+            tied_by={name: count for entry in entries for name, count in entry.tied_by.items()},
+            ties=ties,
+        )
+        for entries in zip(*(part.coverage for part in parts), strict=True)
+    )
+    return replace(
+        parts[0],
+        measures=tuple(name for part in parts for name in part.measures),
+        kinds=tuple(kind for part in parts for kind in part.kinds),
+        values=np.concatenate([part.values for part in parts], axis=2),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        coverage=coverage,
+        ties=ties,
+    )
+
+
 def _as_floats(values: Any) -> Floats:
     try:
         return np.asarray(values, np.float64)

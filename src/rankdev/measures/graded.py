@@ -1,4 +1,4 @@
-"""nDCG, ERR, nERR and RBP."""
+"""nDCG, DCG, ERR, nERR and RBP; BPM and INST, whose users stop when they have gained enough."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ import numpy as np
 from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import is_number
 from rankdev.errors import MeasureError
-from rankdev.measures.base import POSITIVE, SHARE, UNIT_RANGE, JudgedOnly, Measure, Number, parameter
+from rankdev.measures.base import (
+    NON_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    UNIT_RANGE,
+    JudgedOnly,
+    Measure,
+    Number,
+    bad_parameter,
+    parameter,
+)
 from rankdev.measures.match import JUDGED, Match, MixedTies, ratio, scaled, total
 from rankdev.measures.precision import JudgedRelevance
 
@@ -99,7 +109,8 @@ class NDCG(JudgedOnly):
                 gains[match.native_grades == grade] = gain
             return gains
         if self.gains == "native":
-            return match.native_grades
+            one_tier = ideals.grades is None and (ideals.tiers <= 1).all()  # which has one gain, whatever it is
+            return np.ones(len(ideals.ranks)) if one_tier else match.native_grades
         if self.gains == "binary":
             return np.ones(len(ideals.ranks))
         if self.gains == "inverse":
@@ -112,6 +123,24 @@ class NDCG(JudgedOnly):
             return grades
         owner = np.repeat(np.arange(match.queries), match.ideals.sizes)
         return grades[np.lexsort((-grades, owner))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DCG(NDCG):
+    """DCG@k = Σ gain(i) / log2(i + 1), not normalised."""
+
+    name: ClassVar[str] = "DCG"
+    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    summary: ClassVar[str] = "discounted cumulative gain, not normalised"
+
+    def score_considered(self, match: Match) -> Floats:
+        """Score every query."""
+        gains = self._item_grades(match)[match.place]
+        if self.dcg == "exp-log2":
+            _check_grades(match.ideals.highest_grade, GRADE.high, self.name)
+            gains = exponential(gains, 0.0)
+        got = match.mean(gains, self.cutoff)
+        return total(got / _discount(got.shape[1]))
 
 
 def _discount(depth: int) -> Floats:
@@ -135,7 +164,7 @@ class ERR(Measure):
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
-        _check_grades(match, self)
+        _check_grades(float(match.native_grades.max(initial=0.0)), self.max_grade, self.name)
         return _expected(exponential(match.grades(self.cutoff), self.max_grade))
 
 
@@ -152,7 +181,7 @@ class NERR(Measure):
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
-        _check_grades(match, self)
+        _check_grades(float(match.native_grades.max(initial=0.0)), self.max_grade, self.name)
         ideals = match.ideals
         longest = max(1, int(ideals.sizes.max(initial=0)))
         depth = longest if self.cutoff is None else min(self.cutoff, longest)
@@ -161,10 +190,9 @@ class NERR(Measure):
         return ratio(got, best)
 
 
-def _check_grades(match: Match, measure: ERR | NERR) -> None:
-    highest = float(match.native_grades.max(initial=0.0))
-    if highest > measure.max_grade:
-        raise MeasureError("high-grade", measure=measure.name, grade=highest, max_grade=measure.max_grade)
+def _check_grades(highest: float, max_grade: float, measure: str) -> None:
+    if highest > max_grade:
+        raise MeasureError("high-grade", measure=measure, grade=highest, max_grade=max_grade)
 
 
 def _expected(satisfied: Floats) -> Floats:
@@ -207,9 +235,81 @@ class RBP(JudgedRelevance):
 
     def _graded_gains(self, match: Match) -> Floats:
         highest = match.highest_grade
-        if self.max_grade is not None and highest > self.max_grade:
-            raise MeasureError("high-grade", measure=self.name, grade=highest, max_grade=self.max_grade)
+        if self.max_grade is not None:
+            _check_grades(highest, self.max_grade, self.name)
         grades = match.native_grades[match.place]
         unit = match.native_grades[match.ideals.offsets[match.query]] if self.gains == "relative" else highest or 1.0
         gains = np.where(grades >= (self.rel or 0.0), grades, 0.0) / (self.max_grade or unit)
         return match.mean(gains, self.cutoff)
+
+
+DEEPEST = 1000  # as in cwl-eval
+
+
+@dataclass(frozen=True, kw_only=True)
+class WantedGain(Measure, abstract=True):
+    """A measure of users who want some gain: Σ examined(i) · gain(i) ÷ Σ examined(i), a list followed by nothing."""
+
+    range: ClassVar[tuple[float, float]] = UNIT_RANGE
+    cumulative: ClassVar[bool] = False
+
+    T: float = parameter(1.0, "the gain that users want", number=POSITIVE)
+    min_rel: float = parameter(0.0, "the grade without gain", number=NON_NEGATIVE)
+    max_rel: float | None = parameter(None, "the grade of full gain", number=POSITIVE)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_rel is None or self.max_rel <= self.min_rel:
+            raise bad_parameter("max_rel", self.max_rel, "a grade above min_rel", measure=self.name)
+
+    def gains(self, match: Match) -> Floats:
+        """Return gains from 0 to 1 by [query, position]."""
+        least, most = self.min_rel, self.max_rel or math.inf
+        grades = match.dense(match.native_grades[match.place], min(self.cutoff or DEEPEST, DEEPEST), 0.0)
+        return np.asarray((np.clip(grades, least, most) - least) / (most - least))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BPM(WantedGain):
+    """BPM(T)@k = the mean gain of the items down to where they gain T, or of k items."""
+
+    name: ClassVar[str] = "BPM"
+    summary: ClassVar[str] = "Bejeweled player model: mean gain until it is enough"
+    source: ClassVar[str] = "Zhang, Liu, Li, Zhang, Xu and Ma 2017"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cutoff is None:
+            raise MeasureError("needs-cutoff", measure=self.name, what="cutoff", example="BPM(max_rel=3)@10")
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        gains = self.gains(match)
+        gained = np.cumsum(gains, axis=1)
+        wanting = np.concatenate([np.ones((len(gains), 1), bool), gained[:, :-1] < self.T], axis=1)
+        last = min(self.cutoff or DEEPEST, DEEPEST)
+        examined = np.where(gained[:, -1] < self.T, last, wanting.sum(axis=1))
+        return total(np.where(wanting, gains, 0.0)) / examined
+
+
+@dataclass(frozen=True, kw_only=True)
+class INST(WantedGain):
+    """INST(T): users go on from position i with probability ((i + a − 1) ÷ (i + a))², a = 2T − the gain so far."""
+
+    name: ClassVar[str] = "INST"
+    at: ClassVar[str | None] = None
+    summary: ClassVar[str] = "mean gain of users who go on as long as they want more"
+    source: ClassVar[str] = "Bailey, Moffat, Scholer and Thomas 2015"
+
+    def score(self, match: Match) -> Floats:
+        """Score every query."""
+        from scipy.special import polygamma
+
+        gains = self.gains(match)
+        position = np.arange(1, gains.shape[1] + 1) + 2 * self.T - np.cumsum(gains, axis=1)
+        reached = np.cumprod(((position - 1) / position) ** 2, axis=1)
+        examined = np.concatenate([np.ones((len(gains), 1)), reached[:, :-1]], axis=1)
+        last = position[:, -1]
+        further = DEEPEST - gains.shape[1]  # positions without gain: a sum of 1 ÷ n²
+        below = reached[:, -1] * last**2 * (polygamma(1, last) - polygamma(1, last + further))
+        return total(examined * gains) / (total(examined) + below)

@@ -1,4 +1,4 @@
-"""Precision and recall of relevant items down a list: P, R, Rprec, IPrec, IPrec11, Success, RR, AP and GMAP."""
+"""Precision and recall of relevant items down a list: P, R, R_cap, F1, Rprec, IPrec, Success, RR, AP and GMAP."""
 
 from __future__ import annotations
 
@@ -92,6 +92,43 @@ class R(JudgedRelevance):
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
         return self.fraction_of_relevant(self.presence(match).sum(axis=1), match)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RCap(JudgedRelevance):
+    """R_cap@k = relevant items in the first k ÷ min(k, all relevant items)."""
+
+    name: ClassVar[str] = "R_cap"
+    summary: ClassVar[str] = "recall, of what the first k can hold"
+    source: ClassVar[str] = "as in BEIR"
+    unordered: ClassVar[bool] = True
+    averages_ties: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.needs_cutoff()
+
+    def score_considered(self, match: Match) -> Floats:
+        """Score every query."""
+        return ratio(self.presence(match).sum(axis=1), np.minimum(match.relevant(self.rel), self.cutoff or 0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class F1(JudgedRelevance):
+    """F1@k = 2 · relevant items in the first k ÷ (k + all relevant items), the harmonic mean of P@k and R@k."""
+
+    name: ClassVar[str] = "F1"
+    summary: ClassVar[str] = "harmonic mean of P@k and R@k"
+    unordered: ClassVar[bool] = True
+    averages_ties: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.needs_cutoff()
+
+    def score_considered(self, match: Match) -> Floats:
+        """Score every query."""
+        return ratio(2 * self.presence(match).sum(axis=1), (self.cutoff or 0) + match.relevant(self.rel))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,6 +48,10 @@ ALIASES = {
     "precision": "P",
     "r_precision": "Rprec",
     "ndcg_burges": "nDCG(dcg=exp-log2)",
+    "f1": "F1",
+    "dcg": "DCG",
+    "dcg_burges": "DCG(dcg=exp-log2)",
+    **dict.fromkeys(("R_CAP", "recall_cap"), "R_cap"),
 }
 CUT = {
     "ndcg_cut": "nDCG",
@@ -72,10 +76,8 @@ SETS = {  # of measures, under trec_eval's names
 }
 REFUSED = {  # what other programs have under this name, and what to write instead
     **dict.fromkeys(("hits", "Hits"), "ranx counts hits; write Success@k for whether there is one, or P@k"),
-    **dict.fromkeys(("f1", "F1"), "F1 of the whole list is SetF; at a cutoff, write P@k and R@k"),
     **dict.fromkeys(("auc", "AUC", "gauc", "GAUC"), "areas under curves are not computed; write AP or nDCG@k"),
     **dict.fromkeys(("coverage", "ItemCoverage", "diversity", "novelty", "ILD"), "it needs no references"),
-    **dict.fromkeys(("cg", "CG", "dcg_burges"), "write nDCG@k"),
 }
 _AT = re.compile(r"\s*(ndcg|map|mrr|recall|precision|hit_rate|accuracy)_at_([0-9]+)\s*")  # MTEB
 _TREC_EVAL = re.compile(rf"\s*({'|'.join(CUT)})[_.]([0-9]+(?:\.[0-9]+)?)\s*")
