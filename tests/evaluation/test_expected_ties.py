@@ -81,7 +81,7 @@ def test_what_is_cut_keeps_whole_ties(world, depth):
     texts = [f"{name}@{depth}" for name in ("RDQ", "nDCG", "RBP", "P", "R", "RR", "AP", "Success", "Judged")]
     check(references, run, texts)
     read = ReadOptions(ties="expected", depth=depth)
-    first = Run.of_pieces((of_numbers({name: scores}, "score", "") for name, scores in run.items()), read)
+    first = Run.of_rows(of_numbers(run, "score", ""), read)
     whole, cut = (rd.evaluate(references, {"a": source}, texts, ties="expected") for source in (run, first))
     np.testing.assert_array_equal(cut.values, whole.values)
 
