@@ -29,9 +29,12 @@ function goTo(to, focus = true) {
   byId("back").hidden = step === 0;
   byId("next").textContent = step + 1 < STEPS.length ? "Next" : "Done";
   byId(place).classList.add("toured");
+  const narrow = matchMedia("(max-width: 40rem)").matches;
+  if (narrow) byId(place).before(panel); // above what it is about, which it would cover otherwise
+  else document.body.append(panel);
   if (!focus) return;
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  byId(place).scrollIntoView({ behavior: still ? "auto" : "smooth", block: "start" });
+  (narrow ? panel : byId(place)).scrollIntoView({ behavior: still ? "auto" : "smooth", block: "start" });
   panel.focus({ preventScroll: true });
 }
 
