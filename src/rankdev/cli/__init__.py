@@ -247,6 +247,7 @@ def refuse_unused(*names: str, beside: str | None = None, needs: str | None = No
 
 def main() -> None:
     """Run the command that was called; every error a user can cause is one line on standard error."""
+    gc.set_threshold(200_000)  # what a command loads is no garbage
     atexit.register(gc.freeze)  # or Python searches everything loaded for garbage before it exits
     warnings.showwarning = _show_warning
     prepare_streams()

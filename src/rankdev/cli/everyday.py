@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from rankdev.cli import command, given_options, option, refuse_unused
 from rankdev.cli.from_function import options_of
 from rankdev.cli.inputs import USUAL, Source, by_segment, chosen, matching_runs, segments_option, source
-from rankdev.cli.outputs import DRAWN, OUTPUT, PAGE, Output, file_option, reading_progress
+from rankdev.cli.outputs import DRAWN_BRIEF, OUTPUT, PAGE, Output, file_option, reading_progress
 from rankdev.cli.terminal import write_notes
 from rankdev.data.options import check_one_order
 from rankdev.errors import DataError, UsageError, nearest
@@ -65,7 +65,7 @@ def show_losses(source: Source, output: Output) -> None:
     option("--pairs", is_flag=True, help="Show all pairs, even of many systems."),
     option("--discriminative-power", is_flag=True, help="Show the p-values of all pairs, by measure."),
     *options_of("rankdev.statistics.significance:significance", "margin", "baselines", *TESTS, "segments"),
-    DRAWN,
+    DRAWN_BRIEF,
     example="rankdev compare places.jsonl nearest.run blended.run -m RDQ@5",
 )
 def compare_command(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from rankdev.cli import command, option, shared
+from rankdev.cli import Part, command, option, shared
 from rankdev.cli.inputs import (
     USUAL,
     Source,
@@ -29,7 +29,7 @@ from rankdev.cli.inputs import (
     source,
     whole_numbers,
 )
-from rankdev.cli.outputs import DRAWN, OUTPUT, Output, working_progress
+from rankdev.cli.outputs import DRAWN, Output, working_progress
 from rankdev.errors import UsageError
 
 Adjust = Callable[..., Any]
@@ -143,10 +143,11 @@ def documented(path: str) -> tuple[str, dict[str, Parameter]]:
 
 
 def _source_of(module: str, function: str) -> str:
-    """Read the source of a function, up to the blank lines that follow it; a whole module takes long to parse."""
+    """Read the signature and the docstring of a function; a whole module takes long to parse."""
     root = Path(__file__).parents[1]
     source = root.joinpath(*module.split(".")[1:]).with_suffix(".py").read_text("utf-8")
-    return source[source.rindex(f"\ndef {function}(") :].strip().partition("\n\n\n")[0]
+    begin = source.rindex(f"\ndef {function}(")  # the last one: overloads come before
+    return source[begin : source.index('\n    """\n', begin)].strip() + '\n    """\n'
 
 
 def _short(description: str) -> str:
@@ -169,13 +170,13 @@ def function_command(
     more: str = "Give REFERENCES and RUNs, or --scores.",
     collections: bool = False,
     without: Sequence[str] = (),
-    drawn: bool = True,
+    shown: Part = DRAWN,
     adjust: Adjust | None = None,
 ) -> click.Command:
     """Make a command that calls a function with scores, or with references and runs, and shows its result.
 
-    It has options for the function's parameters, but for those of ``without``, and those of ``also``; ``drawn`` results
-    have a figure.
+    It has options for the function's parameters, but for those of ``without``, and those of ``also``; ``shown`` are
+    those of the output.
     ``adjust(function, scores, asked, **also)`` returns what is called with the scores instead, and with which options.
     """
     summary, parameters = documented(path)
@@ -217,4 +218,4 @@ def function_command(
             raise KeyboardInterrupt("only what was finished is shown")
 
     run.__doc__ = f"{summary}\n\n{more}".rstrip()
-    return command(name, taken, *options, *also, DRAWN if drawn else OUTPUT, example=example)(run)
+    return command(name, taken, *options, *also, shown, example=example)(run)

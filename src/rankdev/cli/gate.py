@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from rankdev.cli import command, option, refuse_unused
 from rankdev.cli.from_function import options_of
 from rankdev.cli.inputs import Source, source
-from rankdev.cli.outputs import OUTPUT, Output, file_option, write_file
+from rankdev.cli.outputs import BRIEF, Output, file_option, write_file
 from rankdev.data.write import is_special
 from rankdev.errors import DataError, UsageError
 
@@ -45,7 +45,7 @@ def check_saved(path: str) -> None:
     ),
     file_option("--junit", help="Also write test cases (XML)."),
     file_option("--comment", help="Also write the report as Markdown."),
-    OUTPUT,
+    BRIEF,
     example="rankdev gate places.jsonl popular.run blended.run --margin 0.02",
 )
 def gate_command(

@@ -36,6 +36,7 @@ class Output:
     form: str | None
     output: str | None
     figure: str | None = None
+    verbose: bool = False
 
     def deliver(self, report: Report) -> None:
         """Print a report or write it to the file, in the format asked for."""
@@ -47,7 +48,7 @@ class Output:
         closing, remarks = (
             [for_command(line, command) for line in lines] for lines in (report.closing, report.remarks)
         )
-        report = replace(report, closing=closing, remarks=remarks)
+        report = replace(report, closing=closing, remarks=remarks, brief=report.brief and not self.verbose)
         if self.output is not None:
             with writing(self.output) as stream:
                 for piece in chosen.pieces(report):
@@ -140,6 +141,9 @@ references_option = file_option(
 )
 OUTPUT = Part("output", [format_option, output_option], Output)
 DRAWN = Part("output", [format_option, output_option, figure_option], Output)
+verbose_option = option("-v", "--verbose", is_flag=True, help="Show all notes.")
+BRIEF = Part("output", [*OUTPUT.params, verbose_option], Output)
+DRAWN_BRIEF = Part("output", [*DRAWN.params, verbose_option], Output)
 
 
 def encoded_table(rows: Any, path: str) -> bytes:

@@ -10,7 +10,7 @@ import click
 from rankdev.cli import Part, argument, command, given_options, option
 from rankdev.cli.from_function import function_command, options_of
 from rankdev.cli.inputs import Source, names_and_values, read_named_table, source
-from rankdev.cli.outputs import DRAWN, Output
+from rankdev.cli.outputs import DRAWN, DRAWN_BRIEF, OUTPUT, Output
 from rankdev.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ leaderboard_command = function_command(
     more="Give REFERENCES and RUNs, or --scores, or several --collection: then systems are ordered by their mean over"
     " these.",
     collections=True,
+    shown=DRAWN_BRIEF,
     without=("measures", "permutations", "seed"),
 )
 
@@ -36,7 +37,7 @@ table_command = function_command(
     more="With --baseline, daggers mark differences from it; else letters name the systems that a value exceeds. Use"
     " --format latex or -o table.tex for LaTeX.",
     collections=True,
-    drawn=False,
+    shown=OUTPUT,
     without=("measures", "permutations", "seed"),
 )
 

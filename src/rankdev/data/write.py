@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import shutil
 import sys
 from collections.abc import Iterator
@@ -193,7 +192,7 @@ def _replacing(target: Path) -> Iterator[IO[bytes]]:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if target.exists() and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, refusal(target.parent))
-    hidden = target.parent / f".rankdev.{secrets.token_hex(8)}"
+    hidden = target.parent / f".rankdev.{os.urandom(8).hex()}"
     try:
         with open(hidden, "xb") as raw:
             yield raw

@@ -10,8 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import IO, Any
 
-import polars as pl
-
+from rankdev._common.lazy import pl
 from rankdev.display.cells import Cell, as_cell
 from rankdev.display.layout import Column, Paint, coloured, paragraph, table_lines, uncoloured
 from rankdev.errors import Note, printable
@@ -28,7 +27,7 @@ def screen_width(stream: IO[str] | None) -> int:
 
 @dataclass(frozen=True)
 class Table:
-    """A frame for reading, computed on use where it is a function.
+    """A frame for reading, computed on use where it is a function; lists by column need no polars, which loads slowly.
 
     ``best`` marks cells, (row, column) pairs; ``digits`` is the number of decimals, and ``formats`` writes the values
     of some columns differently. Leading columns of text are names: they may be shortened, and are repeated where
@@ -40,7 +39,7 @@ class Table:
     rows.
     """
 
-    frame: pl.DataFrame | Callable[[], pl.DataFrame]
+    frame: pl.DataFrame | Mapping[str, Sequence[Any]] | Callable[[], pl.DataFrame]
     title: str = ""
     notes: Sequence[str] = ()
     _: KW_ONLY
@@ -59,20 +58,28 @@ class Table:
     @cached_property
     def shown(self) -> pl.DataFrame:
         """The frame, computed where it is a function."""
+        if isinstance(self.frame, Mapping):
+            return pl.DataFrame(self.frame)
         return self.frame() if callable(self.frame) else self.frame
+
+    def _values(self) -> tuple[Mapping[str, Sequence[Any]], list[str]]:
+        """Return the values of each column, and which columns are text."""
+        if isinstance(self.frame, Mapping):
+            values = self.frame
+            return values, [name for name in values if all(isinstance(value, str) for value in values[name])]
+        texts = [name for name, dtype in self.shown.schema.items() if dtype == pl.String]
+        return self.shown.to_dict(as_series=False), texts
 
     @cached_property
     def columns(self) -> list[Column]:
         """The cells as text, column by column."""
-        frame = self.shown
+        columns, texts = self._values()
         marked = {name for _, name in self.best}
-        texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-        free = [name in texts and name not in (*self.right, *self.prose) for name in frame.columns]
-        names = self.names or frame.columns[: (*free, False).index(False)]
+        free = [name in texts and name not in (*self.right, *self.prose) for name in columns]
+        names = self.names or list(columns)[: (*free, False).index(False)]
         found = []
-        for name in frame.columns:
+        for name, values in columns.items():
             right = name in self.right or name not in (*texts, *self.left)
-            values = frame[name].to_list()
             cells = [self._cell(i, name, value, name in marked) for i, value in enumerate(values)]
             if name in self.bars:
                 most = max([1.0, *(value for value in values if value is not None and math.isfinite(value))])
@@ -108,7 +115,7 @@ def _bar(value: float | None, most: float) -> float | None:
 
 @dataclass(frozen=True)
 class Report:
-    """Tables and sentences for readers; ``rows``, one fact each, for programs.
+    """Tables and sentences for readers; ``rows``, one fact each, for programs, made on use by a function.
 
     ``opening`` comes before the tables, ``closing`` and ``remarks`` after them. The report of a result also has the
     ``command`` that prints it, its ``parameters``, ``conclusion`` and ``summary``, and ``more`` tables by name, all of
@@ -117,7 +124,7 @@ class Report:
     two notes, and counts the others.
     """
 
-    rows: pl.DataFrame
+    facts: pl.DataFrame | Callable[[], pl.DataFrame]
     tables: Sequence[Table] = ()
     _: KW_ONLY
     opening: Sequence[str] = ()
@@ -130,6 +137,11 @@ class Report:
     more: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     provenance: str = ""
     brief: bool = False
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """The facts, computed where they are a function."""
+        return self.facts() if callable(self.facts) else self.facts
 
     @property
     def tables_or_rows(self) -> Sequence[Table]:
@@ -184,22 +196,25 @@ class Report:
             yield ""
         notes = self.remarks
         if self.brief and len(notes) > NOTES + 1:
-            notes = [*notes[:NOTES], f"{len(notes) - NOTES} more notes: --format json, .remarks"]
+            notes = [*notes[:NOTES], f"{len(notes) - NOTES} more notes (-v, .remarks)"]
         for text in (*self.closing, *notes):
             yield from paragraph(printable(text), width)
 
 
 def best_cells(
-    frame: pl.DataFrame, columns: Sequence[str], digits: int = 4, lowest: Collection[str] = ()
+    frame: pl.DataFrame | Mapping[str, Sequence[Any]],
+    columns: Sequence[str],
+    digits: int = 4,
+    lowest: Collection[str] = (),
 ) -> frozenset[tuple[int, str]]:
     """Mark the best value of each column with several: the highest, or the lowest, to the shown decimals."""
     cells = set()
     for name in columns:
-        shown = frame[name].round(digits)
-        if len(shown) - shown.null_count() < 2:
+        shown = {i: round(value, digits) for i, value in enumerate(frame[name]) if value is not None}
+        if len(shown) < 2:
             continue
-        top = shown.min() if name in lowest else shown.max()
-        cells |= {(i, name) for i, value in enumerate(shown) if value is not None and value == top}
+        top = min(shown.values()) if name in lowest else max(shown.values())
+        cells |= {(i, name) for i, value in shown.items() if value == top}
     return frozenset(cells)
 
 
@@ -218,7 +233,7 @@ def report_by_segment(parts: Mapping[str, Report], remarks: Sequence[str] = ()) 
     opening = [f"{name}: {text}" for name, part in parts.items() for text in part.opening]
     return replace(
         first,
-        rows=_with_segment({name: part.rows for name, part in parts.items()}),
+        facts=_with_segment({name: part.rows for name, part in parts.items()}),
         tables=tables,
         opening=opening,
         closing=_labelled({name: part.closing for name, part in parts.items()}),

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import escape, quoteattr
 
-import polars as pl
-
+from rankdev._common.lazy import pl
 from rankdev._common.view import View
 from rankdev.display.cells import Cell, count, interval, number
 from rankdev.display.report import Report, Table, best_cells, report_by_segment
 from rankdev.display.view import declared
 from rankdev.errors import counted, printable
 from rankdev.evaluation.coverage import unjudged_share
-from rankdev.evaluation.explain import DISPLACED, Explanation, Position
 from rankdev.evaluation.files import provenance_of
-from rankdev.evaluation.losses import ROUNDING, Losses
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.inputs import ALL
 
-if TYPE_CHECKING:  # eval need not load what tests
+if TYPE_CHECKING:  # eval need not load what explains or tests
+    from rankdev.evaluation.explain import Explanation, Position
+    from rankdev.evaluation.losses import Losses
     from rankdev.statistics.gate import Gate
     from rankdev.statistics.paper_table import PaperTable
     from rankdev.statistics.significance import Significance
@@ -38,29 +38,33 @@ CAUSES = {
 
 def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
     """Show means (query null in the rows), and with ``per_query`` every value."""
-    means = scores.mean()
-    rows = means.unpivot(index="system", variable_name="measure", value_name="value")
-    rows = rows.select("system", pl.lit(None, pl.String).alias("query"), "measure", "value")
     over = "sum" if scores.sums == scores.measures else "mean"
     notes = [f"{', '.join(scores.sums)}: sum over the queries"] if scores.sums and over == "mean" else []
     notes += [f"{name}: geometric mean over the queries" for name in scores.geometric]
     look: dict[str, Any] = {"notes": notes, "formats": dict.fromkeys(scores.sums, count), "bars": scores.measures}
+
+    def rows() -> pl.DataFrame:
+        found = scores.mean().unpivot(index="system", variable_name="measure", value_name="value")
+        return found.select("system", pl.lit(None, pl.String).alias("query"), "measure", "value")
+
     if not per_query:
+        values = [[None if math.isnan(value) else value for value in column] for column in scores.means.T.tolist()]
+        means = {"system": scores.systems, **dict(zip(scores.measures, values, strict=True))}
         directed = {kind.label: kind.higher_is_better for kind in scores.kinds if kind.higher_is_better is not None}
         best = best_cells(means, list(directed), lowest=[name for name, higher in directed.items() if not higher])
         parts = [f"{over.capitalize()} over {counted(len(scores.queries), 'query')}", "* best" if best else ""]
         closing = "; ".join(filter(None, [*parts, unjudged_share(scores)]))
         return Report(rows, [Table(means, best=best, **look)], closing=[closing], remarks=scores.remarks)
-    values = scores.to_polars()
+    every = scores.to_polars()
 
     def wide() -> pl.DataFrame:
-        table = values.cast({"query": pl.String}).pivot(
+        table = every.cast({"query": pl.String}).pivot(
             "measure", index=["system", "query"], values="value", maintain_order=True
         )
-        return pl.concat([table, means.select("system", pl.lit(over).alias("query"), *scores.measures)])
+        return pl.concat([table, scores.mean().select("system", pl.lit(over).alias("query"), *scores.measures)])
 
-    rows = pl.concat([values, rows.cast({"query": values["query"].dtype})])
-    return Report(rows, [Table(wide, **look)], remarks=scores.remarks, provenance=provenance_of(scores))
+    both = pl.concat([every, rows().cast({"query": every["query"].dtype})])
+    return Report(both, [Table(wide, **look)], remarks=scores.remarks, provenance=provenance_of(scores))
 
 
 def losses_report(found: Losses) -> Report:
@@ -82,6 +86,9 @@ def _listed(names: list[str]) -> str:
 
 def explanation_report(found: Explanation, *, query: str = "") -> Report:
     """Show position by position what was gained and lost, what was not returned and what would be the best order."""
+    from rankdev.evaluation.explain import DISPLACED
+    from rankdev.evaluation.losses import ROUNDING
+
     rows = found.to_polars()
     top = max(max(entry.weight, entry.gained) for entry in found.positions) or 1.0
     bars = {entry.position: Cell(_bar(entry, top), "bar") for entry in found.positions}
@@ -242,7 +249,7 @@ def junit_of(found: Gate) -> bytes:
     cases = []
     for row in found.to_polars().iter_rows(named=True):
         what = row["measure"] if row["segment"] == ALL else f"{row['measure']}, {row['segment']}"
-        name = quoteattr(f"{found.candidate} against {found.baseline}: {printable(what)}")
+        name = f'"{escape(f"{found.candidate} against {found.baseline}: {printable(what)}")}"'
         text = escape(printable(row["reason"]))
         inside = {
             "pass": f"<system-out>{text}</system-out>",

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from typing import Any
 
-import polars as pl
-
+from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev._common.view import Col, Tab, Text, View
 from rankdev.display.cells import FORMS, percent

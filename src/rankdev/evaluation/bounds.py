@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 
 from rankdev._common.arrays import Floats
+from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev._common.view import Col, Dots, Panel, Tab, View
 from rankdev.data.files import load_inputs

@@ -8,10 +8,10 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_choice
+from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev.data import ids
 from rankdev.data.references import Reference, References

@@ -9,13 +9,12 @@ import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from rankdev import __version__
+from rankdev._common.lazy import pl
 from rankdev.data.files import references_of
 from rankdev.data.formats import read_columns
 from rankdev.data.options import ReadOptions
@@ -117,6 +116,8 @@ def with_digest(scores: Scores, references: ReferencesLike, **options: Any) -> S
 
 def digest_of(references: References) -> str:
     """Return a text that is the same for equal references only, by bytes that no version of a library changes."""
+    from hashlib import blake2b  # which loads OpenSSL
+
     found = blake2b(digest_size=16)
     queries = pl.Series("query", sorted(references.queries), pl.String)
     for column in (queries, *references.canonical()):

@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev._common.work import Progress
 from rankdev.data.options import Order, ReadOptions, Ties, check_one_order

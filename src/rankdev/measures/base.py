@@ -102,7 +102,8 @@ class MeasureInfo:
 class Measure(ABC):
     """A measure with its parameters; ``str(measure)`` is its text.
 
-    A class that derives from it is a measure under its ``name``, unless it is declared with ``abstract=True``.
+    A class that derives from it is a measure under its ``name``, unless it is declared with ``abstract=True``. One that
+    adds parameters is a frozen dataclass; others need not be made one again, which takes a millisecond at each start.
 
     Attributes
     ----------

@@ -16,7 +16,6 @@ from rankdev.measures.precision import Relevance
 EPSILON = 1e-5  # trec_eval's, for a precision of which nothing is known
 
 
-@dataclass(frozen=True, kw_only=True)
 class Judged(Measure):
     """Judged@k = judged items in the first k ÷ items in the first k."""
 
@@ -37,7 +36,6 @@ class Judged(Measure):
         return ratio(judged.sum(axis=1), np.minimum(match.lengths, judged.shape[1]))
 
 
-@dataclass(frozen=True, kw_only=True)
 class _RejectsToo(Measure, abstract=True):
     """A measure to which items judged nonrelevant differ from unjudged ones."""
 
@@ -46,7 +44,6 @@ class _RejectsToo(Measure, abstract=True):
         return np.asarray(ties.best < ties.worst)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Unjudged(_RejectsToo):
     """Unjudged@k = unjudged items in the first k ÷ k, as in trec_eval 10: a negative grade is not a judgment."""
 

@@ -142,7 +142,6 @@ class Compat(Measure):
         return np.where(reached > 0, np.minimum(1.0, total(overlap * from_here[:width]) / ideal), 0.0)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Tau(Measure):
     """Kendall's τ-b between positions and reference ranks."""
 
@@ -191,7 +190,6 @@ class TauAP(Measure):
         return pairs.scores((by_run + pairs.mean_fraction(match.tier_starts[pairs.place])) / 2)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Rho(Measure):
     """Spearman's ρ between positions and reference ranks, tied items sharing their mean rank."""
 

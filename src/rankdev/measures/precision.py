@@ -62,7 +62,6 @@ class JudgedRelevance(JudgedOnly, Relevance, abstract=True):
     """A measure of relevance that can leave out unjudged items."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class P(JudgedRelevance):
     """P@k = relevant items in the first k ÷ k."""
 
@@ -80,7 +79,6 @@ class P(JudgedRelevance):
         return np.asarray(self.presence(match).sum(axis=1) / self.cutoff)
 
 
-@dataclass(frozen=True, kw_only=True)
 class R(JudgedRelevance):
     """R@k = relevant items in the first k ÷ all relevant items."""
 
@@ -94,7 +92,6 @@ class R(JudgedRelevance):
         return self.fraction_of_relevant(self.presence(match).sum(axis=1), match)
 
 
-@dataclass(frozen=True, kw_only=True)
 class RCap(JudgedRelevance):
     """R_cap@k = relevant items in the first k ÷ min(k, all relevant items)."""
 
@@ -113,7 +110,6 @@ class RCap(JudgedRelevance):
         return ratio(self.presence(match).sum(axis=1), np.minimum(match.relevant(self.rel), self.cutoff or 0))
 
 
-@dataclass(frozen=True, kw_only=True)
 class F1(JudgedRelevance):
     """F1@k = 2 · relevant items in the first k ÷ (k + all relevant items), the harmonic mean of P@k and R@k."""
 
@@ -131,7 +127,6 @@ class F1(JudgedRelevance):
         return ratio(2 * self.presence(match).sum(axis=1), (self.cutoff or 0) + match.relevant(self.rel))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Rprec(JudgedRelevance):
     """Rprec = relevant items in the first R ÷ R, R the number of relevant items."""
 
@@ -200,7 +195,6 @@ class IPrec(InterpolatedPrecision):
         return self.at_recall(self.recall or 0.0, match)
 
 
-@dataclass(frozen=True, kw_only=True)
 class IPrec11(InterpolatedPrecision):
     """IPrec11 = the mean of IPrec@0, IPrec@0.1, … IPrec@1."""
 
@@ -213,7 +207,6 @@ class IPrec11(InterpolatedPrecision):
         return total(np.stack([self.at_recall(recall, match) for recall in RECALLS], axis=1)) / len(RECALLS)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Success(JudgedRelevance):
     """Success@k = 1 where a relevant item is in the first k, else 0."""
 
@@ -237,7 +230,6 @@ class Success(JudgedRelevance):
         return np.asarray(self.hits(match).any(axis=1), np.float64)
 
 
-@dataclass(frozen=True, kw_only=True)
 class RR(JudgedRelevance):
     """RR@k = 1 ÷ the position of the first relevant item in the first k."""
 
@@ -259,7 +251,6 @@ class RR(JudgedRelevance):
         return np.where(hits.any(axis=1), 1.0 / (hits.argmax(axis=1) + 1), 0.0)
 
 
-@dataclass(frozen=True, kw_only=True)
 class AP(JudgedRelevance):
     """AP@k = Σ precision at each relevant item in the first k ÷ all relevant items."""
 
@@ -277,7 +268,6 @@ class AP(JudgedRelevance):
         return self.fraction_of_relevant(total(np.where(hits, precision, 0.0)), match)
 
 
-@dataclass(frozen=True, kw_only=True)
 class GMAP(JudgedRelevance):
     """GMAP = the geometric mean of AP over queries, in which a query counts at least 0.00001."""
 

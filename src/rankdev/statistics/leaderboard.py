@@ -150,7 +150,7 @@ def leaderboard(
     test : {"t", "randomization"}
         Paired test. See :func:`significance`.
     correction : {"holm", "bh", "none"}
-        Correction over the pairs. See :func:`significance`.
+        Correction. See :func:`significance`.
     alpha : float, default 0.05
         Level of the tests. Intervals have confidence 1 − alpha.
     permutations : int, default 100000

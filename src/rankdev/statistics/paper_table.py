@@ -173,7 +173,7 @@ def table(
     test : {"t", "randomization"}
         Paired test. See :func:`significance`.
     correction : {"holm", "bh", "none"}
-        Correction over the pairs. Of each measure.
+        Correction. Over the pairs of each measure.
     alpha : float, default 0.05
         Level of the tests.
     intervals : bool, default False

@@ -107,7 +107,7 @@ class Significance(PairTests):
     test : {"t", "randomization"}
         The test.
     correction : {"holm", "bh", "none"}
-        Correction over the pairs.
+        Correction. Over the pairs of systems.
     family : {"measure", "all"}
         Comparisons that are corrected together.
     alpha : float
@@ -422,7 +422,7 @@ def significance(
         Paired test. Student's, or the randomization test, which takes all sign flips where at most 20 queries differ
         and draws ``permutations`` of them otherwise.
     correction : {"holm", "bh", "none"}
-        Correction over the pairs.
+        Correction. Over the pairs of systems.
     family : {"measure", "all"}
         Correct over the pairs of each measure, or over all measures too.
     margin : float, optional
