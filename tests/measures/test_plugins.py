@@ -76,6 +76,7 @@ def test_files_that_are_wrong(tmp_path, text, kind, fields):
 def test_a_forgotten_decorator():
     class Plain(Measure):
         name = "Plain"
+        depth: int = 3
 
         def score(self, match):
             return match.lengths

@@ -248,7 +248,8 @@ def _register(kind: type[Measure]) -> None:
 
 
 def _parameters(kind: type[Measure]) -> list[Field[Any]]:
-    if "__dataclass_fields__" not in vars(kind):
+    own = [text for text in vars(kind).get("__annotations__", {}).values() if "ClassVar" not in str(text)]
+    if "__dataclass_fields__" not in vars(kind) and (own or len(kind.__bases__) > 1):
         raise MeasureError("not-a-dataclass", measure=kind.name, cls=kind.__name__)
     entries = [entry for entry in fields(kind) if entry.name != "cutoff"]
     return sorted(entries, key=lambda entry: entry.name not in vars(kind).get("__annotations__", {}))
