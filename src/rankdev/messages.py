@@ -448,7 +448,8 @@ SENTENCES = {
     # references and runs
     "empty-tier": "tier {tier} is empty; every rank needs an item",
     "engine-error": "the search engine returned an error ({why!r}); search again",
-    "grades-or-ranks": "{{item: number}} could mean grades or ranks; use from_grades or from_ranks",
+    "grades-or-ranks": "{{item: number}} could mean grades or ranks; use References.from_grades or"
+    " References.from_ranks",
     "later-page": "the hits begin at {start!r}; a run begins with the first (start=0)",
     "looks-like-references": "this looks like references; give them as the references, before the runs",
     "nameless-response": "this response does not name its query; write {{query: response}}, one record"
@@ -471,6 +472,17 @@ SENTENCES = {
     " search again",
     "queries-of-responses": '"queries" must list the queries of the {count:response}, in their order',
     "query-twice": "query {query!r} appears twice; give it once, with all its items",
+    "hidden-characters": "ids hold characters that cannot be seen, such as {name!a}; without them, they are others",
+    "index-twice": "{value!r} appears twice in the index of a Series; keep one",
+    "comment-lines": "lines that begin with # are read as queries, such as {name!r}; leave comments out",
+    "dates-among-ids": "column {name!r} holds dates, such as {value!r}, which a spreadsheet may have made of ids; store"
+    " ids as text",
+    "no-mean-of-ranks": "ranks have no mean; choose `duplicates='first'` (or last, best), or give grades",
+    "word-for-grade": "the grade is {value!r}; expected a number, or say what words mean: `grades={{'{value}': …}}`",
+    "unknown-order": "{name!r} could be what orders these items; say so with `columns={{'score': …}}` ('rank',"
+    " 'distance'), or leave it out",
+    "unordered-gold": "{name} has no order by its makers' definition: its items are one tier; where its order counts,"
+    " say `columns={{'items': '{name}'}}`",
     "rank-against-grade": "item {item!r} has the rank {rank:g}, but its grade {grade:g} makes it {expected}; keep one"
     " of the two columns",
     "rank-missing": "rank {rank:g} is missing; ranks must be consecutive from 1",
@@ -483,11 +495,14 @@ SENTENCES = {
     " query {query!r}, item {item!r}",
     "returned-twice": "{count:item is} returned twice for the same query, such as {item!r} for {query!r}; only the"
     " first occurrence counts",
+    "rising-rows": "scores rise from row to row nearly everywhere, as sorted distances do, and higher scores come"
+    " first; for distances, name the column, `columns={{'distance': …}}`, or order by rank, `order='rank'`",
     "rising-scores": "on every line the score rises with the rank, as a distance does, and higher scores come first;"
     " order by rank instead: `order='rank'`",
     "two-in-run": "item {item!r} has two {what}s, {a:.15g} and {b:.15g}; keep one, or choose with `duplicates='first'`"
     " (or last, best)",
-    "two-values": "item {item!r} has two {what}s, {a:.15g} and {b:.15g}; keep one",
+    "two-values": "item {item!r} has two {what}s, {a:.15g} and {b:.15g}; keep one, or choose with `duplicates='first'`"
+    " (or last, best, mean)",
     # tables, ids and files
     "being-read": "this file is being read; write to another one",
     "cannot-write": "cannot write here ({why}); choose another place",
@@ -518,6 +533,7 @@ SENTENCES = {
     "cannot-open": "cannot be opened ({why})",
     "empty": "{name} is empty; give {expected}",
     "needed": "`{name}` is needed for `{use}`",
+    "no-columns": "columns {names:and} are missing; found {known:some}; choose others with `columns`",
     "no-column": "column {name!r} is missing; found {known:some}; choose another with `columns`",
     "no-reference": "query {query!r} has no reference; leave it out",
     "nothing-in-common": "{one} and {other} share no query; do they use the same ids?",
@@ -559,6 +575,7 @@ SENTENCES = {
     "test-of-runs": "`test={test!r}` cannot be combined with replicates; leave it out",
     # any argument
     "not-a-separator": "`collapse` is {value!r}; expected what separates document and chunk: '#'",
+    "not-words": "`grades` must be {{word: grade}}, with a number for each; got {value!r}",
     "not-columns": "`columns` must be {{our name: name in the table}}; got {value!r}",
     "unknown-column": "`columns` names {name!r}{near:hint} (one of {known:list})",
     "unknown-query": "there is no query {query!r}{near:hint}",

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 import rankdev as rd
-from tests.raising import raises
+from tests.raising import raises, warns
 
 # https://docs.ragas.io/en/stable/concepts/components/eval_sample/
 RAGAS = {
@@ -54,12 +54,30 @@ def test_what_was_retrieved(tmp_path, record, items):
 @pytest.mark.parametrize(("record", "items"), [(RAGAS, TEXTS[:2]), (WITH_IDS, ["2", "c1"]), (LLAMA, ["2", "c1"])])
 def test_what_was_right_is_one_tier(tmp_path, record, items):
     expected = rd.References.from_grades({QUESTION: dict.fromkeys(items, 1)})
-    assert rd.References.of([record]) == expected
+    with warns("unordered-gold"):
+        assert rd.References.of([record]) == expected
     for name, content in {"a.jsonl": json.dumps(record) + "\n", "a.json": json.dumps([record], indent=1)}.items():
         (tmp_path / name).write_text(content)
-        assert rd.read_references(tmp_path / name) == expected
-        scores = rd.evaluate(tmp_path / name, {"mine": tmp_path / name}, ["RDQ@3", "nDCG@3"])
+        with warns("unordered-gold"):
+            assert rd.read_references(tmp_path / name) == expected
+        with warns("unordered-gold"):
+            scores = rd.evaluate(tmp_path / name, {"mine": tmp_path / name}, ["RDQ@3", "nDCG@3"])
         assert scores.means.tolist() == [[1.0, 1.0]]
+
+
+def test_gold_in_order_and_records_with_scores(tmp_path):
+    record = {"question": "q", "gold_chunk_ids": ["c2", "c1"]}
+    record["retrieved"] = [
+        {"chunk_id": "c1", "score": 0.5},
+        {"chunk_id": "c2", "score": 0.7},
+        {"chunk_id": "x", "score": 0},
+    ]
+    (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n" + json.dumps({**record, "question": "r"}))
+    assert rd.read_references(tmp_path / "a.jsonl")["q"].tiers == [["c2"], ["c1"]]
+    assert dict(rd.read_run(tmp_path / "a.jsonl")) == {"q": ["c2", "c1", "x"], "r": ["c2", "c1", "x"]}
+    assert rd.evaluate([record], {"a": [record]}, "RDQ@5").means.item() == 1
+    ordered = rd.evaluate([WITH_IDS], {"a": [WITH_IDS]}, "RDQ@5", columns={"items": "reference_context_ids"})
+    assert ordered.means.item() < 1
 
 
 def test_a_field_names_the_document():

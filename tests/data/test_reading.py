@@ -104,7 +104,6 @@ def test_progress_adds_up_to_the_size_of_the_file(tmp_path: Path) -> None:
         ("{q1} Q0 d 1 0.5 t\n", {"{q1}": ["d"]}),
         ("x^2 Q0 d 1 0.5 t\n", {"x^2": ["d"]}),
         ("PAR1 Q0 d 1 0.5 t\n", {"PAR1": ["d"]}),
-        ("#1 Q0 'd' 1 5e-1 t\n", {"#1": ["'d'"]}),
         ('"1 Q0 d" 1 +.5 t\n', {'"1': ['d"']}),
         ("q,1 Q0 item,query 1 0.5 t\n", {"q,1": ["item,query"]}),
         ("q\u00a01 Q0 d\u2003 1 0.5 t\n", {"q\u00a01": ["d\u2003"]}),

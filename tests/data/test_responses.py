@@ -135,7 +135,7 @@ def test_ratings(tmp_path, ratings):
         ({"requests": [{"id": "q", "ratings": {}}]}, "wrong-form"),
         ({"requests": [{"ratings": [{"_id": "a", "rating": 1}]}]}, "not-an-id"),
         ({"queries": [{"query": "q", "ratings": ["a"]}]}, "wrong-form"),
-        ({"requests": [{"id": "q", "ratings": [{"_id": "a", "rating": "high"}]}]}, "not-finite"),
+        ({"requests": [{"id": "q", "ratings": [{"_id": "a", "rating": "high"}]}]}, "word-for-grade"),
     ],
 )
 def test_ratings_that_are_refused(tmp_path, ratings, kind):

@@ -18,8 +18,8 @@ REFERENCE_NAMES = ["a.csv", "a.tsv", "a.jsonl", "a.json", "a.parquet", "a.jsonl.
 GRADE_NAMES = ["a.qrels", "a.txt.gz", *(name for name in REFERENCE_NAMES if name != "a.json")]
 
 ODD = ["é", "日本語", '"', 'say"hi"', "'", ",", "a,b", "#", "007", "1e5", "null", "NaN", "true", "{", "[", '{"query"']
-ODD += ["\\", "query", "x" * 2000, "PAR1", "x^2", "-", "\x1f", "a\u200bb", "😀", "\ufeff", "\ufeffa"]
-SPACED = ["a b", 'say "hi"', " a", "a ", "a\tb", "a\nb", "a\r\nb", "\ufeffa", "\u00a0", "a\x00b", "\x0c"]
+ODD += ["\\", "query", "x" * 2000, "PAR1", "x^2", "-", "\x1f", "😀"]
+SPACED = ["a b", 'say "hi"', " a", "a ", "a\tb", "a\nb", "a\r\nb", "\u00a0", "a\x00b", "\x0c"]
 letters = st.text(st.characters(exclude_categories=["Cs", "Z", "Cc"]), min_size=1, max_size=5)
 plain = st.one_of(st.sampled_from(ODD), letters)
 anything = st.one_of(plain, st.sampled_from(SPACED), st.text(st.characters(exclude_categories=["Cs"]), min_size=1))

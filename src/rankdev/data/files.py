@@ -126,6 +126,8 @@ def read_references(
     *,
     columns: Mapping[str, str] | None = None,
     ranks: Ranks | None = None,
+    duplicates: Duplicates | None = None,
+    grades: Mapping[str, float] | None = None,
     progress: Progress | None = None,
 ) -> References:
     """Read references: JSONL or JSON with tiers, tables with rank or grade, or TREC qrels.
@@ -140,6 +142,11 @@ def read_references(
         Names of the file's columns, by ours: ``{"item": "sku", "grade": "stars"}``.
     ranks : {"consecutive", "competition"}, optional
         Whether ranks are consecutive, or skip as many as are tied: 1, 1, 1, 4. Default: consecutive.
+    duplicates : {"first", "last", "best", "mean"}, optional
+        Which row of an item counts where a query has several, as of two raters; the mean is that of its grades.
+        Default: two grades or ranks of an item are refused.
+    grades : dict of str to float, optional
+        The grades that words stand for: ``{"Exact": 3, "Substitute": 2, "Complement": 1, "Irrelevant": 0}``.
     progress : callable, optional
         ``progress(done, total, name)``, called as the file is read, in bytes.
 
@@ -158,7 +165,7 @@ def read_references(
     ...     read_references(path)
     References(1 query, 2 items, graded)
     """
-    read = ReadOptions(columns=columns, ranks=ranks)
+    read = ReadOptions(duplicates=duplicates, columns=columns, ranks=ranks, grades=grades)
     return warned(references_from_path(path, read, progress), read)
 
 
@@ -329,7 +336,7 @@ def run_from_path(path: PathLike, read: ReadOptions, progress: Progress | None =
     own = read.of_source()
     if os.path.isdir(check_path(path)):  # False, not an error, for names that no file can have
         with located(path=path):
-            return _at(Run.of_rows(of_frame(own.named(_folder(Path(path))), own), own), path=str(path))
+            return _at(Run.of_rows(of_frame(_folder(Path(path)), own), own), path=str(path))
     with Source(path, own, progress) as source:
         return _at(_run(source), path=source.name)
 
@@ -349,9 +356,8 @@ def _run(source: Source) -> Run:
         table = Table(source.name, frame_of_lines(records, lines), lines.__getitem__)
     else:
         table = read_columns(source)
-    frame = read.named(table.frame)
     try:
-        rows = of_frame(frame, read, table.line_of)
+        rows = of_frame(table.frame, read, table.line_of)
     except DataError as error:
         table.fail(error)
     return Run.of_rows(rows, read)
@@ -460,7 +466,9 @@ def _references_of_tiers(records: Sequence[Mapping[str, Any]], line_of: Any, rea
 
 def _tier_rows(record: Mapping[str, Any], graded: bool) -> Iterator[tuple[str, float, bool]]:
     """Yield the items of a record, with rank or grade, and whether they are nonrelevant."""
-    name = "tiers" if "tiers" in record else "items"
+    if record.get("tiers") is not None and record.get("items") is not None:
+        raise DataError("two-columns", name="tiers", names=["tiers", "items"])
+    name = "items" if record.get("tiers") is None and "items" in record else "tiers"
     tiers, poor, nested = record.get(name) or [], _listed(record, "nonrelevant", "[item, …]"), name == "tiers"
     if not isinstance(tiers, list) or any(isinstance(tier, list) != nested for tier in tiers if tier is not None):
         raise DataError("wrong-form", role=name, expected="[[item, …], …]" if nested else "[item, …]", value=tiers)
@@ -532,7 +540,7 @@ def _lists_of(table: Table, read: ReadOptions) -> References:
         if {"tiers", "items"} & names:
             return _references_of_tiers(frame.to_dicts(), table.line_of, read)
         if {"score", "rank", *POSITIONS} & names and read.ranks != "competition":
-            return _of_run(Run.of_rows(of_frame(frame, read, table.line_of), read))
+            return _of_run(Run.of_rows(of_frame(table.frame, read, table.line_of), read))
         return (References.of_ranks if "rank" in names else References.of_lists)(frame, read)
     except DataError as error:
         table.fail(error)

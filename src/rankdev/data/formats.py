@@ -282,6 +282,10 @@ def _read_xlsx(content: bytes, read: ReadOptions) -> tuple[pl.DataFrame, LineOf]
     if frame.width:
         filled = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
         frame, lines = frame.filter(filled), lines.filter(filled)
+    for column in frame.select(pl.col(pl.String)):
+        dates = column.drop_nulls().str.contains(r"^\d{4}-\d\d-\d\d( 00:00:00)?$")
+        if our_name(column.name, read.columns or NONE) in ("query", "item") and dates.any():
+            read.note("dates-among-ids", name=column.name, value=column.drop_nulls().filter(dates)[0])
     return frame.with_columns(map(_whole, frame)), lambda row: int(lines[row]) + 2
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from rankdev._common.checks import check_choice, check_flag, check_whole
+from rankdev._common.checks import check_choice, check_flag, check_whole, is_number
 from rankdev.errors import DataError, Note, UsageError, warn
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Order = Literal["score", "rank"]
 Ties = Literal["trec_eval", "descending", "ascending", "given", "expected"]
-Duplicates = Literal["first", "last", "best"]
+Duplicates = Literal["first", "last", "best", "mean"]
 Ranks = Literal["consecutive", "competition"]
 
 
@@ -69,12 +69,12 @@ _FURTHER = re.compile(rb"^([ \t]*(?:[^ \t\r\n]+[ \t]+){5}[^ \t\r\n]+)[ \t][^\n]*
 class ReadOptions:
     """How references and runs are read; what is None was not chosen, and a Run keeps its own.
 
-    ``duplicates`` is which row of an item counts where a query has several: the first or the last of the source, or
-    the one with the highest score (the lowest rank). ``columns`` are names of the source's columns by ours. ``ranks``
-    are consecutive, or skip as many as are tied: 1, 1, 1, 4. ``collapse`` is what separates the id of a document from
-    the number of its chunk: the place of a document is that of its best chunk. ``depth`` is how many positions of a
-    file are kept, and what is tied with them. What may make a number wrong is noted in ``notes``, or refused by
-    ``strict`` calls.
+    ``duplicates`` is which row of an item counts where a query has several: the first or the last of the source, the
+    one with the highest score (the lowest rank), or the mean of the grades of references. ``columns`` are names of the
+    source's columns by ours. ``ranks`` are consecutive, or skip as many as are tied: 1, 1, 1, 4. ``collapse`` is what
+    separates the id of a document from the number of its chunk: the place of a document is that of its best chunk.
+    ``depth`` is how many positions of a file are kept, and what is tied with them. ``grades`` are what words mean that
+    stand for grades. What may make a number wrong is noted in ``notes``, or refused by ``strict`` calls.
     """
 
     order: Order | None = None
@@ -86,6 +86,7 @@ class ReadOptions:
     strict: bool = False
     depth: int | None = None
     dialect: Dialect = PLAIN
+    grades: Mapping[str, float] | None = None
     notes: list[Note] = field(default_factory=list, compare=False, repr=False)
     met: set[str] = field(default_factory=set, compare=False, repr=False)  # chosen columns that some input has
 
@@ -98,6 +99,8 @@ class ReadOptions:
         check_flag("strict", self.strict)
         if self.depth is not None:
             check_whole("depth", self.depth, 1)
+        if self.grades is not None:
+            check_words(self.grades)
         if self.columns is not None:
             from rankdev.data.tables import check_named  # these load libraries, and --help needs only names
 
@@ -110,8 +113,8 @@ class ReadOptions:
 
     @property
     def counting(self) -> Duplicates | None:
-        """Which row of an item counts; None where two values of an item are refused."""
-        return self.duplicates or ("best" if self.collapse else None)
+        """Which row of an item of a run counts; None where two values of an item are refused."""
+        return (None if self.duplicates == "mean" else self.duplicates) or ("best" if self.collapse else None)
 
     def keys(self, values: Floats) -> Floats:
         """Return sort keys of scores, the highest first."""
@@ -149,6 +152,12 @@ class ReadOptions:
         unmet = [theirs for theirs in (self.columns or {}).values() if theirs not in self.met]
         if unmet:
             self.note("unmet-columns", names=unmet)
+
+
+def check_words(grades: object) -> None:
+    """Check that words have numbers as their grades."""
+    if not isinstance(grades, Mapping) or not all(isinstance(word, str) and is_number(grades[word]) for word in grades):
+        raise UsageError("not-words", value=grades)
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {

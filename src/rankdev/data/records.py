@@ -6,6 +6,7 @@ other records are ordered by their score, rank or distance where they have one, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,10 +14,10 @@ from rankdev._common.lazy import pl
 from rankdev.data import ids
 from rankdev.data.options import ReadOptions
 from rankdev.data.rows import Rows, are_lists, of_frame, of_lists
-from rankdev.data.tables import KNOWN_NAMES, is_record, mixed_series, our_name
+from rankdev.data.tables import KNOWN_NAMES, POSITIONS, is_record, mixed_series, our_name
 from rankdev.errors import DataError, errors_at
 
-QUESTIONS = (*KNOWN_NAMES["query"], "user_input", "question", "input")
+QUESTIONS = (*KNOWN_NAMES["query"], "input")
 RETRIEVED = (
     *("retrieved_context_ids", "retrieved_ids", "retrieved_chunk_ids", "retrieved", "retrieved_contexts", "contexts"),
     *("retrieved_texts", "retrieved_chunks", "retrieved_documents", "source_documents", "source_nodes"),
@@ -24,6 +25,7 @@ RETRIEVED = (
 UNORDERED = ("reference_context_ids", "expected_ids", "reference_contexts", "expected_texts", "ground_truth_contexts")
 RIGHT = ("gold_chunk_ids", "gold_ids", "gold_doc_ids", "gold_passage_ids", "relevant_ids", *UNORDERED)
 _IDS = ("_id", "id", *KNOWN_NAMES["item"], "chunk_id", "node_id", "id_")
+_ORDERS = re.compile("score|rank|relevan|simil|dist|prob|logit|confidence")  # names of what could order items
 _TEXTS = ("page_content", "text", "content")
 
 
@@ -220,12 +222,20 @@ def of_listed(lists: Mapping[Any, Any], read: ReadOptions) -> Rows:
             found["item"] += [_name(hit, read) if isinstance(hit, Mapping) else hit for hit in entry]
         found["query"] += [query] * len(entry)
         hits += [hit if isinstance(hit, Mapping) else {} for hit in entry]
-    orders = {}
-    for name in dict.fromkeys(name for hit in hits for name in hit):
+    orders: dict[str, Any] = {}
+    names = dict.fromkeys(str(name) for hit in hits for name in hit)
+    for name in names:
         ours = our_name(name, read.columns or {})
-        if ours in ("score", "rank", "position"):
+        if ours in ("score", "rank", "distance", *POSITIONS):
+            if ours in orders:
+                raise DataError("two-columns", name=ours, names=[name for name in names if our_name(name) == ours])
             orders[ours] = mixed_series(ours, [hit.get(name) for hit in hits])
+            read.met.update({name} & {*(read.columns or {}).values()})
     if not orders:
+        doubtful = [name for name in names if _ORDERS.search(name.lower())]
+        unknown = next((name for name in doubtful if name[0] != "_"), None)  # hits have a _score, whatever sorts them
+        if unknown is not None:
+            raise DataError("unknown-order", name=unknown)
         given = iter(found["item"])
         return of_lists({query: [next(given) for _ in entry] for query, entry in lists.items()})
     columns = {name: ids.series(ids.as_ids(values), name) for name, values in found.items()}
@@ -253,6 +263,8 @@ def gold_of(value: Any, read: ReadOptions, lines: Sequence[int] | None = None) -
     if not isinstance(records, list) or not any(_list_named(record, RIGHT) for record in records):
         return None
     found: dict[Any, Any] = {}
+    several: str | None = None
+    unordered = {*UNORDERED} - {read.chosen("items")}
     for place, record in enumerate(records):
         with errors_at(**({"row": place} if lines is None else {"line": lines[place]})):
             name, query = _list_named(record, RIGHT), None
@@ -264,7 +276,11 @@ def gold_of(value: Any, read: ReadOptions, lines: Sequence[int] | None = None) -
                 raise DataError("query-twice", query=query)
             with errors_at(query=query):
                 items = dict.fromkeys(_name(context, read) for context in record[name])
-            found[query] = dict.fromkeys(items, 1) if name in UNORDERED else list(items)
+            found[query] = dict.fromkeys(items, 1) if name in unordered else list(items)
+            several = name if name in unordered and len(items) > 1 else several
+    if several is not None:
+        read.note("unordered-gold", name=several)
+    read.met.update({read.chosen("items") or ""})
     return found
 
 

@@ -17,13 +17,25 @@ from rankdev.data import ids
 from rankdev.data.ids import Ids, Index
 from rankdev.data.options import ReadOptions, tell
 from rankdev.data.records import RIGHT, gold_of, records_in
-from rankdev.data.rows import ByQuery, Rows, are_lists, last_of_each, named, of_lists, of_numbers, refuse_two_values
+from rankdev.data.rows import (
+    ByQuery,
+    Rows,
+    are_lists,
+    counted_once,
+    hidden,
+    last_of_each,
+    named,
+    of_lists,
+    of_numbers,
+    refuse_two_values,
+)
 from rankdev.data.tables import (
     OfRanx,
     TableLike,
     as_polars,
     check_mapping,
     column,
+    graded,
     is_interactions,
     is_record,
     is_table,
@@ -34,7 +46,7 @@ from rankdev.data.tables import (
     unrated,
 )
 from rankdev.data.write import PathLike
-from rankdev.errors import DataError, Note, counted
+from rankdev.errors import DataError, Note, UsageError, counted
 
 ONE = "this"  # names the query of a reference alone
 LISTED = 50  # items of a reference that repr lists; more are counted
@@ -403,7 +415,7 @@ class References(ByQuery[Reference]):
         return told(cls.of_ranks(ranks, ReadOptions(), nonrelevant))
 
     @classmethod
-    def from_grades(cls, grades: Any) -> References:
+    def from_grades(cls, grades: Any, *, words: Mapping[str, float] | None = None) -> References:
         """Make references from relevance grades.
 
         Each distinct positive grade is a tier; items of grade 0 or less are nonrelevant. A query may have only
@@ -413,6 +425,8 @@ class References(ByQuery[Reference]):
         ----------
         grades : dict of str to dict of str to float, or table
             Grade of each judged item: ``{query: {item: grade}}``, or a table with the columns query, item and grade.
+        words : dict of str to float, optional
+            The grades that words stand for: ``{"Exact": 3, "Substitute": 2, "Complement": 1, "Irrelevant": 0}``.
 
         Returns
         -------
@@ -424,10 +438,10 @@ class References(ByQuery[Reference]):
         >>> References.from_grades({"q1": {"d1": 3, "d2": 1, "d3": 1, "d4": 0}})["q1"]
         Reference({'d1': 1, 'd2': 2, 'd3': 2})
         """
-        return told(cls.of_grades(grades, ReadOptions()))
+        return told(cls.of_grades(grades, ReadOptions(grades=words)))
 
     @classmethod
-    def from_table(cls, table: Any) -> References:
+    def from_table(cls, table: Any, *, grades: Mapping[str, float] | None = None) -> References:
         """Make references from a table of ranks or grades.
 
         Parameters
@@ -436,6 +450,8 @@ class References(ByQuery[Reference]):
             Columns query, item and rank or grade; where it has both, they must agree. In a table of ranks, a column
             ``nonrelevant`` may mark items without a rank that were judged nonrelevant. A table of users (``user_id``)
             and items without either is one tier for each user.
+        grades : dict of str to float, optional
+            The grades that words stand for: ``{"Exact": 3, "Substitute": 2, "Complement": 1, "Irrelevant": 0}``.
 
         Returns
         -------
@@ -449,7 +465,7 @@ class References(ByQuery[Reference]):
         >>> References.from_table(rows)["q1"]
         Reference({'d1': 1, 'd2': 2})
         """
-        return told(cls.of_table(table, ReadOptions()))
+        return told(cls.of_table(table, ReadOptions(grades=grades)))
 
     @classmethod
     def from_preferences(cls, preferences: Any, method: str = "bradley-terry", **options: Any) -> References:
@@ -594,9 +610,9 @@ class References(ByQuery[Reference]):
         """Take grades as they are: ``{query: {item: grade}}`` or a table with query, item, grade."""
         grades = tabled(grades)
         if is_table(grades):
-            return cls.of_rows(_of_frame(read.named(as_polars(grades)), "grade"), None, read)
+            return cls.of_rows(_of_frame(graded(read.named(as_polars(grades)), read.grades), "grade"), None, read)
         grades = check_mapping(grades, "grades", "{query: {item: grade}} or a table with query, item, grade")
-        rows = of_numbers(grades, "grade", "{item: grade}")
+        rows = of_numbers(grades, "grade", "{item: grade}", read.grades)
         _check_filled(grades, {})
         return cls.of_rows(rows, None, read)
 
@@ -617,6 +633,7 @@ class References(ByQuery[Reference]):
             return cls._ranked(frame.with_columns(rank=pl.lit(1)), read)
         if "grade" not in frame.columns:
             return cls._ranked(frame, read)
+        frame = graded(frame, read.grades)
         references = cls.of_rows(_of_frame(frame, "grade"), None, read)
         if "rank" in frame.columns:
             _check_agreement(references.to_polars(), frame)
@@ -635,6 +652,7 @@ class References(ByQuery[Reference]):
         """Make references of rows with a rank or a grade; ``marked`` are those that were judged nonrelevant."""
         if not len(rows.codes):
             raise DataError("no-rows", what="table of references")
+        rows, marked = _counted(rows, marked, read)
         again = None if rows.distinct else ids.repeated(rows.codes, rows.item)
         order = np.arange(len(rows.codes))
         if again is not None:
@@ -642,6 +660,8 @@ class References(ByQuery[Reference]):
             first = rows.at(int(np.argmax(again)))
             read.note("repeated-rows", count=int(again.sum()), query=first["query"], item=first["item"])
             order = order[~again]
+        if (name := hidden(rows)) is not None:
+            read.note("hidden-characters", name=name)
         graded, value = rows.what == "grade", rows.value
         order = order[ids.sorted_rows(rows.codes[order], value[order] if graded else -value[order])]
         if graded:
@@ -816,6 +836,21 @@ def check_once(queries: list[str]) -> None:
     if len({*queries}) < len(queries):
         row = next(row for row, query in enumerate(queries) if query in queries[:row])
         raise DataError("query-twice", query=queries[row], row=row)
+
+
+def _counted(rows: Rows, marked: Bools | None, read: ReadOptions) -> tuple[Rows, Bools | None]:
+    """Keep one row of each item, where the call says which: the first, last or best, or the mean of its grades."""
+    again = None if rows.distinct or read.duplicates is None else ids.repeated(rows.codes, rows.item)
+    if again is None or marked is not None:
+        return rows, marked
+    if read.duplicates != "mean":
+        return counted_once(rows, read.duplicates), None
+    if rows.what == "rank":
+        raise UsageError("no-mean-of-ranks")
+    first = np.flatnonzero(~again)
+    place = Index(rows.codes[first], ids.take(rows.item, first)).places(rows.codes, rows.item)
+    means = np.bincount(place, rows.value) / np.bincount(place)
+    return replace(rows.take(first), value=means, distinct=True), None
 
 
 def _of_frame(frame: pl.DataFrame, what: Any, needed: pl.Series | None = None) -> Rows:

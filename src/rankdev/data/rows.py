@@ -19,10 +19,19 @@ from rankdev._common.result import Tabular
 from rankdev.data import ids
 from rankdev.data.ids import Ids, is_integer
 from rankdev.data.options import ReadOptions
-from rankdev.data.tables import POSITIONS, check_mapping, check_one_system, number_column, text_column
+from rankdev.data.tables import (
+    INVISIBLE,
+    POSITIONS,
+    check_columns,
+    check_mapping,
+    check_one_system,
+    number_column,
+    text_column,
+)
 from rankdev.errors import DataError, errors_at
 
 LONGEST_TIE = 10_000  # rows of a query that are kept past the depth because they are tied with the last within it
+CLIMB = 20  # rows with a higher score than the one before: by chance that many in a row would be one in a million
 FEW = 1000  # rows that usually tell whether scores and ranks agree
 Value = TypeVar("Value")
 PLAIN_NUMBERS = {float, int, np.float64, np.float32, np.int64, np.int32}
@@ -148,10 +157,12 @@ def are_lists(entries: Iterable[Any]) -> bool:
     return set(map(type, entries)) <= {list} and set(map(type, chain.from_iterable(entries))) <= {str}
 
 
-def of_numbers(value: Mapping[Any, Any], what: What, expected: str) -> Rows:
-    """Return the rows of ``{query: {item: number}}``."""
-    for query, entry in value.items() if not set(map(type, value.values())) <= {dict} else ():
-        check_mapping(entry, None, expected, query=query)
+def of_numbers(value: Mapping[Any, Any], what: What, expected: str, words: Mapping[str, float] | None = None) -> Rows:
+    """Return the rows of ``{query: {item: number}}``; ``words`` may stand for numbers."""
+    if not set(map(type, value.values())) <= {dict}:
+        value = {
+            query: check_mapping(plain_series(entry), None, expected, query=query) for query, entry in value.items()
+        }
     if what == "score":
         value = {query: entry for query, entry in value.items() if entry}
     entries = list(value.values())
@@ -160,7 +171,17 @@ def of_numbers(value: Mapping[Any, Any], what: What, expected: str) -> Rows:
     given = list(chain.from_iterable(entries))
     queries, items = named(value, value), named(value, given)
     numbers = list(chain.from_iterable(entry.values() for entry in entries))
+    if words:
+        numbers = [words.get(number, number) if isinstance(number, str) else number for number in numbers]
     return Rows(queries, codes, items, _finite(queries, codes, items, numbers, what), what, distinct=items == given)
+
+
+def plain_series(entry: Any) -> Any:
+    """Return a Series of pandas as a dict; all else as it is."""
+    series = type(entry).__module__.startswith("pandas") and hasattr(entry, "to_dict") and not hasattr(entry, "columns")
+    if series and not entry.index.is_unique:
+        raise DataError("index-twice", value=entry.index[entry.index.duplicated()][0])
+    return entry.to_dict() if series else entry
 
 
 def named(value: Mapping[Any, Iterable[Any]], names: Iterable[Any]) -> list[str]:
@@ -188,7 +209,10 @@ def _finite(queries: list[str], codes: Ints, items: list[str], numbers: list[Any
             return values
     for row, number in enumerate(numbers):
         if not _is_finite(number):
-            raise DataError("not-finite", name=what, value=number, query=queries[int(codes[row])], item=items[row])
+            where = {"query": queries[int(codes[row])], "item": items[row]}
+            if what == "grade" and isinstance(number, str) and number.isalpha():
+                raise DataError("word-for-grade", value=number, **where)
+            raise DataError("not-finite", name=what, value=number, **where)
     return np.array(list(map(float, numbers)), np.float64)
 
 
@@ -217,7 +241,11 @@ def of_lists(lists: Mapping[Any, Any]) -> Rows:
 
 
 def of_frame(frame: pl.DataFrame, read: ReadOptions, line_of: Callable[[int], int | None] | None = None) -> Rows:
-    """Return the rows of a run's table, whose columns have our names."""
+    """Return the rows of a run's table."""
+    known = frame.columns
+    frame = read.named(frame)
+    if "distance" in frame.columns and "score" not in frame.columns:  # the nearest is the best
+        frame = frame.with_columns(score=-number_column(frame, "distance", "a run"))
     if not {"rank", "score"} & {*frame.columns}:  # positions are ranks where nothing else orders a run
         frame = frame.rename(dict.fromkeys([n for n in POSITIONS if n in frame.columns][:1], "rank"))
     check_one_system(frame)
@@ -226,11 +254,33 @@ def of_frame(frame: pl.DataFrame, read: ReadOptions, line_of: Callable[[int], in
         raise DataError("looks-like-references")
     by_rank = read.order == "rank" or ("score" not in names and "rank" in names)
     what: What = "rank" if by_rank else "score"
+    check_columns(frame, ("query", "item", what), "a run", known)
     query, item = (text_column(frame, name, "a run") for name in ("query", "item"))
     value = number_column(frame, what, "a run").to_numpy()
     queries, codes = ids.numbered(query)
     rises = opposed(codes, read.keys(value), frame["rank"]) if not by_rank and "rank" in names else None
     return Rows(queries, codes, item, value, what, rises=rises, line_of=line_of)
+
+
+def climbs(rows: Rows) -> bool:
+    """Tell whether scores rise from row to row nearly everywhere, as sorted distances do."""
+    same = rows.codes[1:] == rows.codes[:-1]
+    steps = np.diff(rows.value)[same]
+    return len(steps) >= CLIMB and bool((steps > 0).sum() >= 0.95 * len(steps))
+
+
+def hidden(rows: Rows) -> str | None:
+    """Return a name that holds characters which cannot be seen."""
+    for names in (rows.queries, rows.item):
+        if not isinstance(names, list):
+            found = names.filter(names.str.contains(f"[{INVISIBLE}]")).head(1).to_list()
+        elif "".join(names).isascii():
+            continue
+        else:
+            found = [name for name in names if any(mark in name for mark in INVISIBLE)][:1]
+        if found:
+            return str(found[0])
+    return None
 
 
 def _whole_numbers(rank: Any) -> Floats | None:

@@ -14,7 +14,19 @@ from rankdev.data import ids
 from rankdev.data.ids import Ids
 from rankdev.data.options import DEFAULT, Duplicates, Order, Ranks, ReadOptions, Ties, tell
 from rankdev.data.records import RETRIEVED, is_answer, lists_of, of_listed, records_in
-from rankdev.data.rows import ByQuery, Rows, are_lists, are_numbers, arranged, of_frame, of_lists, of_numbers
+from rankdev.data.rows import (
+    ByQuery,
+    Rows,
+    are_lists,
+    are_numbers,
+    arranged,
+    climbs,
+    hidden,
+    of_frame,
+    of_lists,
+    of_numbers,
+    plain_series,
+)
 from rankdev.data.tables import OfRanx, TableLike, as_polars, check_mapping, is_table, tabled
 from rankdev.data.write import PathLike
 from rankdev.errors import DataError, Note, UsageError, counted
@@ -209,6 +221,8 @@ class Run(ByQuery[list[str]]):
     def _of_mapping(cls, value: Any, read: ReadOptions) -> Run:
         if hasattr(value, "run") and hasattr(value, "to_dict"):  # of ranx
             value = value.to_dict()
+        if isinstance(value, Mapping):
+            value = {query: plain_series(entry) for query, entry in value.items()}
         value = check_mapping(value, "a run", "a path, a Run, a table, {query: [item, …]} or {query: {item: score}}")
         if any(isinstance(entry, Mapping) for entry in value.values()):
             return cls.of_scores(value, read)
@@ -233,13 +247,17 @@ class Run(ByQuery[list[str]]):
         records = records_in(frame, RETRIEVED)
         if records is not None:
             return cls.of_lists(lists_of(records, read), read)
-        return cls.of_rows(of_frame(read.named(frame), read), read)
+        return cls.of_rows(of_frame(frame, read), read)
 
     @classmethod
     def of_rows(cls, rows: Rows, read: ReadOptions) -> Run:
         """Make a run of its rows; only the positions that can matter are kept."""
         if not len(rows.queries):
             return cls([], np.zeros(1, np.int64), [], np.zeros(0), read=_kept(read, "score"))
+        if (name := hidden(rows)) is not None:
+            read.note("hidden-characters", name=name)
+        if rows.what == "score" and rows.rises is None and not (read.strict and read.order) and climbs(rows):
+            read.note("rising-rows")
         rows = arranged(rows, read)
         if rows.repeats is not None:
             first = rows.at(int(np.argmax(rows.repeats)))

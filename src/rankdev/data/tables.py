@@ -15,20 +15,37 @@ from rankdev._common.work import refuse_lost_threads
 from rankdev.data.ids import as_id, text_series
 from rankdev.errors import DataError, UsageError, nearest
 
-OURS = ("query", "item", "score", "rank", "grade", "tiers", "items", "system", "measure", "value", "segment", "cluster")
+OURS = (
+    *("query", "item", "score", "rank", "distance", "grade", "tiers", "items"),
+    *("system", "measure", "value", "segment", "cluster"),
+)
 NONE: Mapping[str, str] = MappingProxyType({})
 
-# what ir_measures, PyTerrier, BEIR, ranx and others call our columns; users are the queries of recommenders
+# what ir_measures, PyTerrier, BEIR, ranx, shops and RAG pipelines call our columns; a recommender's queries are users
 KNOWN_NAMES = {
-    "query": ("qid", "query", "query_id", "query-id", "q_id", "query_text", "user_id", "userid", "user"),
-    "item": ("item", "docno", "doc_id", "docid", "corpus-id", "item_id", "itemid", "movieid"),
+    "query": (
+        *("qid", "query", "query_id", "query-id", "q_id", "query_text", "user_id", "userid", "user"),
+        *("question", "search_term", "search_query", "user_input"),
+    ),
+    "item": (
+        *("item", "docno", "doc_id", "docid", "corpus-id", "item_id", "itemid", "movieid", "doc", "document_id"),
+        *("product_id", "passage_id", "chunk_id"),
+    ),
+    "score": ("score", "similarity", "relevance_score", "similarity_score", "prediction"),
+    "distance": ("distance",),
     "grade": ("grade", "relevance", "label", "rating"),
     "nonrelevant": ("nonrelevant",),
     "nonrelevant_grades": ("nonrelevant_grades",),
 }
 ALIASES = {alias: name for name, aliases in KNOWN_NAMES.items() for alias in aliases}
 # where a table has all of these, the first is meant: the others are texts, or internal (PyTerrier)
-PREFERRED = (("qid", "query", "query_id", "query_text"), ("query", "query_text"), ("docno", "docid", "doc_id"))
+PREFERRED = (
+    ("qid", "query", "query_id", "query_text"),
+    ("query", "query_text"),
+    ("query_id", "question"),
+    ("docno", "docid", "doc_id"),
+)
+INVISIBLE = "\ufeff\u200b\u2060"  # characters that nobody sees, and that make two names of one
 SYSTEMS = ("system", "tag", "run_id", "run", "name", "snapshot_name")  # may name a row's system; the first that varies
 POSITIONS = ("position", "doc_position")  # of a run; elsewhere a position may be that of a click
 _NAMES = {*ALIASES, *SYSTEMS, *OURS, *POSITIONS, "grades"}
@@ -75,7 +92,7 @@ def our_name(column: str, columns: Mapping[str, str] = NONE) -> str:
     for ours, theirs in columns.items():
         if theirs == column:
             return ours
-    plain = column.strip().lower().replace(" ", "_").removesuffix(":token").removesuffix(":float")
+    plain = column.strip(INVISIBLE + " \t").lower().replace(" ", "_").removesuffix(":token").removesuffix(":float")
     return ALIASES.get(plain, plain) if plain in _NAMES else column
 
 
@@ -242,6 +259,15 @@ def check_mapping(value: object, what: str | None, expected: str, **where: Any) 
     return value
 
 
+def check_columns(frame: pl.DataFrame, names: Iterable[str], what: str, known: list[str]) -> None:
+    """Refuse a table that lacks several columns; ``known`` are the names that it came with."""
+    missing = [name for name in names if name not in frame.columns]
+    if len(missing) > 1:
+        raise DataError("no-columns", role=what, names=missing, known=known)
+    if missing:
+        raise DataError("no-column", role=what, name=missing[0], known=known)
+
+
 def column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     """Return column ``name``, or raise an error that lists the columns there are."""
     if name not in frame.columns:
@@ -277,6 +303,19 @@ def number_column(frame: pl.DataFrame, name: str, what: str, needed: pl.Series |
         where = {key: frame[key][row] for key in ("query", "item") if key in frame.columns}
         raise DataError("not-finite", name=name, value=values[row], row=row, role=None if where else what, **where)
     return numbers
+
+
+def graded(frame: pl.DataFrame, grades: Mapping[str, float] | None) -> pl.DataFrame:
+    """Replace words in the column of grades by the numbers that they stand for; a word without one is refused."""
+    if "grade" not in frame.columns or frame["grade"].dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return frame
+    words = frame["grade"].cast(pl.String)
+    known = {word: repr(float(number)) for word, number in (grades or {}).items()}
+    numbers = words.replace(known)
+    strange = numbers.str.contains(r"^\s*\p{L}{2}").fill_null(False) & ~numbers.str.contains("(?i)^\\s*(nan|inf)")
+    if strange.any():
+        raise DataError("word-for-grade", value=words[int(strange.arg_max() or 0)], row=int(strange.arg_max() or 0))
+    return frame.with_columns(grade=numbers)
 
 
 def truth_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:

@@ -31,6 +31,7 @@ class Layout:
 RUN = Layout(("query", "Q0", "item", "rank", "score", "tag"), 5, "looks-like-references")
 QRELS = Layout(("query", "0", "item", "grade"), 4, "looks-like-run")
 SMALL = 1 << 19  # bytes that are split before polars is even imported
+_NO_WORDS = {"nan", "inf", "infinity"}
 _CACHED_BYTES = 1 << 18
 _BLANKS = str.maketrans("\t\r", "  ")  # what trec_eval and polars agree to be between columns, besides blanks
 Tags = Any  # of each line: a list, or a polars column
@@ -45,6 +46,9 @@ def read_trec(source: Source, layout: Layout, read: ReadOptions, *, several: boo
     rows, tags = carefully(text, layout, read) if found is None else found
     if not len(rows.codes):
         raise DataError("empty-file")
+    comments = [query for query in rows.queries if query.startswith("#")]
+    if comments:
+        read.note("comment-lines", name=comments[0])
     if layout is RUN:
         last = list(tags[-2:])
         if not text.endswith(b"\n") and len(last) == 2 and _is_cut(*last):
@@ -91,10 +95,13 @@ def carefully(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tag
             break
         found.append(fields)
     number = _number(layout, read)
-    texts = [fields[layout.columns.index(number)] for fields in found]
+    words = read.grades or {} if layout is QRELS else {}
+    texts = [str(words.get(text, text)) for text in (fields[layout.columns.index(number)] for fields in found)]
     values = _finite(texts)
     if values is None:
         row = next(row for row, word in enumerate(texts) if _finite([word]) is None)
+        if layout is QRELS and len(texts[row]) > 1 and texts[row].isalpha() and texts[row].lower() not in _NO_WORDS:
+            raise DataError("word-for-grade", value=texts[row], line=_lines(text)[row])
         raise DataError("not-finite", name=number, value=texts[row], line=_lines(text)[row])
     if wrong is not None:
         at, count = wrong

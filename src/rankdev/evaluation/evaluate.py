@@ -51,6 +51,7 @@ def evaluate(
     columns: Mapping[str, str] | None = None,
     ranks: Ranks | None = None,
     collapse: str | None = None,
+    grades: Mapping[str, float] | None = None,
     strict: bool = False,
     weights: WeightsLike | None = None,
     progress: Progress | None = None,
@@ -90,6 +91,8 @@ def evaluate(
         Whether ranks in tables are consecutive, or skip as many as are tied: 1, 1, 1, 4. Default: consecutive.
     collapse : str, optional
         What separates a document from its chunk, as in ``d7#3``: each document has the position of its best chunk.
+    grades : dict of str to float, optional
+        The grades that words in the references stand for: ``{"Exact": 3, "Substitute": 2, "Irrelevant": 0}``.
     strict : bool, default False
         Refuse what is otherwise a warning or a note and could make a number wrong: queries that only one side has,
         ids that differ by case, blanks or Unicode form only, scores that rise with the ranks, repeated items.
@@ -110,7 +113,7 @@ def evaluate(
     >>> scores.means.round(4).tolist()
     [[0.5255, 1.0]]
     """
-    read = ReadOptions(order, ties, duplicates, columns, ranks, collapse, strict)
+    read = ReadOptions(order, ties, duplicates, columns, ranks, collapse, strict, grades=grades)
     if like is None:
         scores = evaluate_all(references, runs, parse_all(measures), read, empty=empty, progress=progress)
     else:
@@ -137,7 +140,7 @@ def evaluate(
 
 def _held(references: ReferencesLike, runs: RunsLike, read: ReadOptions) -> tuple[References, dict[str, Run]]:
     """Read what is to be ordered several times, once, in the order of the source."""
-    names = ("order", "duplicates", "columns", "ranks", "collapse", "strict", "dialect")
+    names = ("order", "duplicates", "columns", "ranks", "collapse", "strict", "dialect", "grades")
     options = {name: getattr(read, name) for name in names}
     systems = named_systems(runs, read)
     held = {name: run for name, run in systems.items() if isinstance(run, Run)}

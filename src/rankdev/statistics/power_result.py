@@ -365,7 +365,7 @@ class DiscriminativePower(Result):
             "place",
             "p",
             "achieved significance level (p)",
-            title="{most} tells most pairs apart: {times}",
+            title="Under {last} most pairs differ significantly",
             along="pairs of systems, by level",
             line="alpha",
             log=False,

@@ -1,0 +1,160 @@
+"""What is read is the same through every door, or refused in the same way."""
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import rankdev as rd
+from tests.data.samples import parquet
+from tests.data.test_spreadsheets import workbook
+from tests.raising import raises, warns
+
+ROWS = [("q1", "d1", 0.5), ("q1", "d2", 2.0), ("7", "12", -1.0), ("q1", "d3", 2.0), ("7", "é", 3.5)]
+BY_RANK = [("q1", "d1", 2), ("q1", "d2", 1), ("7", "12", 2), ("q1", "d3", 3), ("7", "é", 1)]
+GRADES = [("q1", "d1", 1), ("q1", "d2", 3), ("7", "12", 0), ("q1", "d3", 3), ("7", "é", 2)]
+
+
+def doors(folder: Path, rows: list[tuple], *names: str) -> dict:
+    """The same rows in every form that has columns."""
+    records = [dict(zip(names, row, strict=True)) for row in rows]
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    found = {"records": records, "polars": frame, "pandas": frame.to_pandas(), "arrow": frame.to_arrow()}
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    contents = {"csv": frame.write_csv(), "tsv": frame.write_csv(separator="\t"), "jsonl": lines}
+    for name, content in contents.items():
+        found[name] = folder / f"a.{name}"
+        found[name].write_text(content)
+    found["parquet"] = folder / "a.parquet"
+    found["parquet"].write_bytes(parquet(frame))
+    if find_spec("fastexcel"):
+        found["xlsx"] = folder / "a.xlsx"
+        found["xlsx"].write_bytes(workbook([names, *rows]))
+    return found
+
+
+def by_query(rows: list[tuple]) -> dict:
+    found: dict = {}
+    for query, item, value in rows:
+        found.setdefault(query, {})[item] = value
+    return found
+
+
+def read(door, **options) -> rd.Run:
+    return rd.read_run(door, **options) if isinstance(door, Path) else rd.Run.of(door, **options)
+
+
+def test_runs(tmp_path: Path) -> None:
+    scores = by_query(ROWS)
+    expected = {"q1": ["d3", "d2", "d1"], "7": ["é", "12"]}
+    (tmp_path / "a.json").write_text(json.dumps(scores))
+    (tmp_path / "a.run").write_text("".join(f"{query} Q0 {item} 1 {score} t\n" for query, item, score in ROWS))
+    listed = {query: [{"id": item, "score": entry[item]} for item in entry] for query, entry in scores.items()}
+    found = {"dict": scores, "json": tmp_path / "a.json", "trec": tmp_path / "a.run", "lists of records": listed}
+    found["series"] = {query: pd.Series(entry) for query, entry in scores.items()}
+    for name in ("score", "similarity", "Relevance Score", "prediction"):
+        for kind in (np.float32, np.float64, str, float):
+            listed = {q: [{"doc_id": item, name: kind(e[item])} for item in e] for q, e in scores.items()}
+            assert dict(rd.Run.of(listed)) == expected, (name, kind)
+    for name, door in (found | doors(tmp_path, ROWS, "Search Term", "product_id", "score")).items():
+        assert dict(read(door)) == expected, name
+    near = [(query, item, -score) for query, item, score in ROWS]
+    listed = {q: [{"id": item, "distance": e[item]} for item in e] for q, e in by_query(near).items()}
+    for name, door in ({"lists": listed} | doors(tmp_path, near, "query", "item", "distance")).items():
+        assert dict(read(door)) == expected, name
+    for name, door in doors(tmp_path, near, "query", "item", "far").items():
+        assert dict(read(door, columns={"distance": "far"})) == expected, name
+
+
+@pytest.mark.parametrize("rank", ["rank", "position"])
+def test_runs_by_rank(tmp_path: Path, rank: str) -> None:
+    expected = {"q1": ["d2", "d1", "d3"], "7": ["é", "12"]}
+    places = by_query(BY_RANK)
+    listed = {query: [{"id": item, rank: entry[item]} for item in entry] for query, entry in places.items()}
+    for name, door in ({"lists": listed} | doors(tmp_path, BY_RANK, "qid", "passage_id", rank)).items():
+        assert dict(read(door)) == expected, name
+
+
+def test_references(tmp_path: Path) -> None:
+    expected = rd.References.from_grades(by_query(GRADES))
+    (tmp_path / "a.qrels").write_text("".join(f"{query} 0 {item} {grade}\n" for query, item, grade in GRADES))
+    words = {"none": 0, "some": 1, "most": 2, "all": 3}
+    names = [*words]
+    worded = [(query, item, names[grade]) for query, item, grade in GRADES]
+    for name, door in ({"trec": tmp_path / "a.qrels"} | doors(tmp_path, GRADES, "question", "doc", "label")).items():
+        made = rd.read_references(door) if isinstance(door, Path) else rd.References.of(door)
+        assert made == expected, name
+    (tmp_path / "a.qrels").write_text("".join(f"{query} 0 {item} {grade}\n" for query, item, grade in worded))
+    assert rd.References.from_grades(by_query(worded), words=words) == expected
+    for name, door in ({"trec": tmp_path / "a.qrels"} | doors(tmp_path, worded, "query", "item", "grade")).items():
+        path = isinstance(door, Path)
+        made = rd.read_references(door, grades=words) if path else rd.References.from_table(door, grades=words)
+        assert made == expected, name
+        with raises("word-for-grade", rd.DataError):
+            rd.evaluate(door, {"a": by_query(ROWS)}, "RR", grades={"none": 0})
+        assert rd.evaluate(door, {"a": by_query(ROWS)}, "nDCG@5", grades=words).means.item() > 0
+
+
+def test_two_raters(tmp_path: Path) -> None:
+    rows = [("q", "a", 1), ("q", "b", 2), ("q", "a", 2), ("q", "c", 3)]
+    expected = {"first": {"a": 1}, "last": {"a": 2}, "best": {"a": 2}, "mean": {"a": 1.5}}
+    for name, door in doors(tmp_path, rows, "query", "item", "grade").items():
+        for duplicates, mine in expected.items():
+            grades = {"q": {"b": 2, "c": 3} | mine}
+            run = {"a": {"q": ["a", "b", "c"]}}
+            known = rd.evaluate(rd.References.from_grades(grades), run, "nDCG@3").means
+            assert rd.evaluate(door, run, "nDCG@3", duplicates=duplicates).means == known, (name, duplicates)
+        with raises("two-values", rd.DataError):
+            rd.evaluate(door, {"a": {"q": ["a"]}}, "RR")
+    with raises("no-mean-of-ranks", rd.UsageError):
+        ranks = [{"query": "q", "item": "a", "rank": rank} for rank in (1, 2)]
+        rd.evaluate(ranks, {"a": {"q": ["a"]}}, "RR", duplicates="mean")
+
+
+def test_what_could_be_meant_otherwise_is_refused(tmp_path: Path) -> None:
+    for name in ("rerank_score", "relevance", "cosine_dist"):
+        with raises("unknown-order", rd.DataError, name=name):
+            rd.Run.of({"q": [{"id": "a", name: 1}, {"id": "b", name: 2}]})
+    rows = [("q", "a", "x", 1.0)]
+    for door in doors(tmp_path, rows, "query", "item", "doc_id", "score").values():
+        with raises("two-columns", rd.DataError, name="item", names=("item", "doc_id")):
+            read(door)
+    for door in doors(tmp_path, [("q", 1.0)], "question", "points").values():
+        with raises("no-columns", rd.DataError, names=("item", "score"), known=("question", "points")):
+            read(door)
+    with raises("two-columns", rd.DataError, name="tiers"):
+        (tmp_path / "a.jsonl").write_text('{"query": "q", "tiers": [["a"]], "items": ["b"]}\n')
+        rd.read_references(tmp_path / "a.jsonl")
+    twice = pd.Series([1.0, 2.0], index=["a", "a"])
+    with raises("index-twice", rd.DataError, value="a"):
+        rd.Run.of({"q": twice})
+
+
+def test_what_may_be_wrong_is_noted(tmp_path: Path) -> None:
+    rising = [("q", f"d{i}", float(i)) for i in range(30)]
+    for door in doors(tmp_path, rising, "query", "item", "score").values():
+        with warns("rising-rows"):
+            read(door)
+    for door in doors(tmp_path, [("q", "d\u200b1", 1.0)], "query", "item", "score").values():
+        with warns("hidden-characters", name="d\u200b1"):
+            read(door)
+    (tmp_path / "a.qrels").write_text("# made by hand\n")
+    (tmp_path / "a.qrels").write_text("#q1 0 d1 1\nq2 0 d1 1\n")
+    with warns("comment-lines", name="#q1"):
+        rd.read_references(tmp_path / "a.qrels")
+    if find_spec("fastexcel"):
+        dates = [["query", "item", "score"], ["q", "2024-03-01 00:00:00", 1], ["q", "d1", 2]]
+        (tmp_path / "a.xlsx").write_bytes(workbook(dates))
+        with warns("dates-among-ids", name="item"):
+            read(tmp_path / "a.xlsx")
+
+
+@pytest.mark.parametrize(("begin", "form"), [(b"BZh9", "bzip2"), (b"\xfd7zXZ\0", "xz"), (b"PK\x03\x04", "zip")])
+def test_other_archives(tmp_path: Path, begin: bytes, form: str) -> None:
+    (tmp_path / "a.run").write_bytes(begin + b"x" * 100)
+    with raises("decompress-first", rd.DataError, format=form):
+        rd.read_run(tmp_path / "a.run")
