@@ -1,6 +1,7 @@
 """Take the screenshots of the report: needs Playwright and the system's Chromium."""
 
 import io
+import json
 import shutil
 import tempfile
 from importlib.resources import files
@@ -14,7 +15,10 @@ import rankdev as rd
 demo = files("rankdev").joinpath("data/demo")
 runs = {name: str(demo.joinpath(f"{name}.run")) for name in ("nearest", "popular", "blended")}
 page = Path(tempfile.mkdtemp()) / "report.html"
-rd.report(str(demo.joinpath("places.jsonl")), runs, ["RDQ@5", "AP@5", "Compat(p=0.95)@5"]).save(page)
+lines = map(json.loads, demo.joinpath("texts.jsonl").read_text(encoding="utf-8").splitlines())
+texts = {line["item"]: line["text"] for line in lines}
+measures = ["RDQ@5", "AP@5", "Compat(p=0.95)@5"]
+rd.report(str(demo.joinpath("places.jsonl")), runs, measures, item_texts=texts).save(page)
 
 
 def save(name: str, content: bytes) -> None:
@@ -31,6 +35,6 @@ with sync_playwright() as driver:
     save("report.png", view.screenshot())
     view.goto(page.as_uri() + "#query=museums&a=blended&b=nearest")
     view.wait_for_selector("#query:not([hidden])")
-    view.evaluate("document.querySelector('.toolbar').style.position = 'static'")
+    view.set_viewport_size({"width": 1160, "height": 560})
     save("report-query.png", view.locator("#query").screenshot())
     browser.close()
