@@ -122,3 +122,12 @@ def test_wrong_clusters_are_one_line_that_names_the_file(rankdev, folder, name):
     done = rankdev("compare", "places.jsonl", *RUNS, "--clusters", name)
     assert (done.status, done.err.count("\n")) == (1, 1)
     assert done.err.startswith(f"rankdev: {name}: ")
+
+
+def test_queries_are_weighted_from_a_file(rankdev, clusters):
+    weights = {query: i + 1 for i, query in enumerate(clusters)}
+    pl.DataFrame({"query": list(weights), "weight": list(weights.values())}).write_csv("traffic.csv")
+    shown = rankdev("compare", "places.jsonl", *RUNS, "-m", "RDQ@5", "--weights", "traffic.csv", "--format", "json")
+    assert rows_of(shown) == rd.significance(SCORES("RDQ@5"), weights=weights).to_polars().to_dicts()
+    done = rankdev("eval", "places.jsonl", *RUNS, "--losses", "--weights", "traffic.csv")
+    assert (done.status, "--weights" in done.err) == (2, True)

@@ -27,7 +27,7 @@ TESTS = ("test", "correction", "alpha", "permutations", "seed", "clusters", "rep
 
 @command(
     "eval",
-    source(required=True, tags=True, like=True),
+    source(required=True, tags=True, like=True, weights=True),
     option("-q", "--per-query", is_flag=True, help="Show each query's values too."),
     option("--losses", is_flag=True, help="Split the loss: retrieval, cutoff, order."),
     segments_option,
@@ -41,7 +41,7 @@ def eval_command(source: Source, per_query: bool, losses: bool, segments: str | 
     Both may be .gz or .zst; - is standard input. See rankdev help files.
     """
     if losses:
-        refuse_unused("per_query", "segments", "like", beside="losses")
+        refuse_unused("per_query", "segments", "like", "weights", beside="losses")
         show_losses(source, output)
         return
     report = by_segment(source.load(), source.segments(segments), lambda part: part, per_query=per_query)[1]
@@ -60,7 +60,7 @@ def show_losses(source: Source, output: Output) -> None:
 
 @command(
     "compare",
-    source(collections=True, tags=True),
+    source(collections=True, tags=True, weights=True),
     option("-q", "--per-query", is_flag=True, help="Show two systems query by query, worst first."),
     option("--pairs", is_flag=True, help="Show all pairs, even of many systems."),
     option("--discriminative-power", is_flag=True, help="Show the p-values of all pairs, by measure."),
@@ -87,7 +87,7 @@ def compare_command(
     asked["clusters"] = source.clusters(asked["clusters"])
     if source.collections:
         refuse_unused("per_query", "discriminative_power", "segments", "margin", "pairs", beside="collections")
-        refuse_unused("test", "permutations", "seed", "replicates", beside="collections")
+        refuse_unused("test", "permutations", "seed", "replicates", "weights", beside="collections")
         from rankdev.statistics.meta_analysis import meta_analysis
 
         kept = ("baselines", "correction", "alpha", "clusters")

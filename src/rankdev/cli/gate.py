@@ -30,7 +30,7 @@ def check_saved(path: str) -> None:
 
 @command(
     "gate",
-    source(),
+    source(weights=True),
     *options_of("rankdev.statistics.gate:gate", "margin", "segments", "alpha", "clusters"),
     option("--require", "required", metavar="QUERY", multiple=True, help="This query must not lose; repeat."),
     option("--against", metavar="FILE", type=click.Path(), help="Saved scores of the baseline, instead of its RUN."),

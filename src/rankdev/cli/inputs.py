@@ -91,6 +91,11 @@ replicates_option = option(
 )
 
 
+weights_option = shared(
+    "--weights", metavar="FILE", type=click.Path(), help="Traffic of queries: table of query, weight."
+)
+
+
 def _import_measures(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> None:
     if paths:
         from rankdev.measures import load_file
@@ -141,6 +146,7 @@ class Source:
     by_tag: bool = False
     scores: str | None = None
     collections: tuple[str, ...] = ()
+    weights: str = ""
 
     @property
     def columns(self) -> Mapping[str, str] | None:
@@ -180,6 +186,7 @@ class Source:
             raise UsageError("no-source", known=known)
         with reading_progress(self.runs) as progress:
             found = evaluate(self.references, self.systems(), self.measures or USUAL, **self.read, progress=progress)
+        found = self._weighted(found)
         write_notes(found.remarks)
         return found
 
@@ -204,9 +211,19 @@ class Source:
         unused = [name for name in ("names", "by_tag") if getattr(self, name)]
         for name in (*unused, *(name for name in self.read if name != "columns")):
             raise UsageError("not-needed", name=name, use="runs")
-        found = read_scores(path, columns=self.columns)
+        found = self._weighted(read_scores(path, columns=self.columns))
         write_notes(found.remarks)
         return found.select(measures=_labels(self.measures, found.measures)) if self.measures else found
+
+    def _weighted(self, scores: Scores) -> Scores:
+        """Weight queries, where a file of weights was given."""
+        if not self.weights:
+            return scores
+        table = read_named_table(self.weights, ("query", "weight"), self.columns)
+        try:
+            return scores.weighted(table.frame)
+        except DataError as error:
+            table.fail(error)
 
     def analyse(
         self, analyse: Callable[[Any], Found], segments: str | None = None, **look: Any
@@ -248,6 +265,7 @@ def source(
     tags: bool = False,
     empty: bool = True,
     like: bool = False,
+    weights: bool = False,
     usual: str = USUAL[0],
 ) -> Part:
     """Return the options of a source of scores; where runs are ``required``, a table cannot take their place."""
@@ -260,6 +278,7 @@ def source(
         *([collection_option] if collections else []),
         name_option,
         *([tag_option] if tags else []),
+        *([weights_option] if weights else []),
     ]
     kept = {str(one.name) for one in files}
 
