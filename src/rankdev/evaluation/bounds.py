@@ -1,4 +1,4 @@
-"""Bounds of scores where returned items are unjudged."""
+"""Scores where returned items are unjudged: with all of them nonrelevant, and each as good as can be."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def bounds(
     An item as good as can be has the highest grade of the collection, or is in the first tier where there are no
     grades; the number of relevant items, the ideal ranks and what the score is divided by follow. Only unjudged items
     that a run returns, as far as a measure looks, are taken so. However these items are
-    judged, measures to which relevant items only add (P, RBP, ERR) are between the two scores. RDQ, nDCG and AP can be
-    beyond them if some of the items are relevant and others are not.
+    judged, measures to which relevant items only add (P, RBP, ERR) are between the two scores. For RDQ, nDCG and AP the
+    two are not limits: these can be beyond them if some of the items are relevant and others are not.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def bounds(
     Returns
     -------
     Bounds
-        Limits of each score.
+        Both scores.
 
     Examples
     --------
