@@ -19,7 +19,7 @@ setup: .venv/.done
 
 # the demo needs rankdev alone; setup installs what tests and docs need besides
 .venv/.demo: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e .
 	@touch $@
 
 demo: $(if $(wildcard .venv/.done),setup,.venv/.demo)
