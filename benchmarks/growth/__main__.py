@@ -79,7 +79,7 @@ GROWTHS = (
     Growth("compare", "pairs of systems", (5, 15, 46), lambda d, n: data.scores(d, n, 200, 1), _pairs),
     Growth("compare", "measures", (1, 10, 100), lambda d, n: data.scores(d, 5, 200, n)),
     Growth("leaderboard", "queries", (100, 1_000, 10_000), lambda d, n: data.scores(d, 5, n, 1)),
-    Growth("leaderboard", "pairs of systems", (5, 15, 46), lambda d, n: data.scores(d, n, 200, 1), _pairs),
+    Growth("leaderboard", "pairs of systems", (5, 50, 500), lambda d, n: data.scores(d, n, 100, 1), _pairs),
     Growth("table", "pairs of systems", (3, 8, 26), lambda d, n: data.scores(d, n, 200, 1), _pairs),
     Growth("gate", "queries", (1_000, 10_000, 100_000), lambda d, n: [*data.scores(d, 2, n, 1), *GATE]),
     Growth("history", "entries", (1_000, 10_000, 100_000), lambda d, n: [data.history(d, n), "--format", "csv"]),

@@ -152,9 +152,9 @@ def _curves(found: Any, kind: Curves) -> Figure:
         along += "\nthin dots: drawn with replacement"
     _scale(axis, kind, sizes, rows)
     axis.set(xlabel=along, ylabel=words(kind.label))
-    if len(names) > 1 or kind.by != "measure":
+    if len(names) > 1:
         drawn.legend(loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2, labelspacing=0.25)
-    title = Words(found, {"last": names[-1]})(kind.title) if kind.title else _first(found, kind, rows, names)
+    title = Words(found, _below(kind, rows, level))(kind.title) if kind.title else _first(found, kind, rows, names)
     return titled(drawn, title.partition("\n")[0])
 
 
@@ -171,6 +171,15 @@ def _scale(axis: Any, kind: Curves, sizes: Sequence[Any], rows: pl.DataFrame) ->
     if kind.top is not None:
         bottom = min(0.0, float(rows[kind.y].min()))  # type: ignore[arg-type]
         axis.set_ylim(bottom - 0.02 * kind.top, 1.02 * kind.top)
+
+
+def _below(kind: Curves, rows: pl.DataFrame, level: float | None) -> dict[str, str]:
+    """Return which curve has most points at the level or below, and how many."""
+    if level is None:
+        return {}
+    counts = rows.group_by(kind.by, maintain_order=True).agg((pl.col(kind.y) <= level).sum(), pl.len())
+    name, count, whole = counts.sort(kind.y, descending=True, maintain_order=True).row(0)
+    return {"most": name, "times": f"{count} of {whole}"}
 
 
 def _first(found: Any, kind: Curves, rows: pl.DataFrame, names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankdev._common.arrays import Floats, Ints
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.errors import Note
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.design import Design
@@ -43,11 +43,13 @@ def remarks_on(design: Design, families: Sequence[Family], found: Significance) 
     return notes
 
 
-def _on_skewness(measure: str, family: Family, clear: Floats) -> Iterator[Note]:
+def _on_skewness(measure: str, family: Family, clear: Bools) -> Iterator[Note]:
     """Note significant differences that are skewed, with the error that this can mean."""
-    skew = np.where(clear, np.abs(skewness(family)), 0.0)
+    if len(family.values) >= MANY:
+        return
+    skew = np.abs(skewness(family, clear))
     count = int((skew >= SKEWED).sum())
-    if count and len(family.values) < MANY:
+    if count:
         yield Note("skewed", measure=measure, count=count, skewness=float(skew.max()))
 
 

@@ -34,7 +34,8 @@ def verdicts(
     ['better', 'same']
     """
     found: list[Verdict] = []
-    for mean, bottom, top, clear in zip(gain, low, high, significant, strict=True):
+    rows = (*(np.asarray(numbers).tolist() for numbers in (gain, low, high)), significant)
+    for mean, bottom, top, clear in zip(*rows, strict=True):
         if clear:
             found.append("better" if mean > 0 else "worse")
         elif margin is not None and bottom > -margin:

@@ -206,14 +206,15 @@ def gains(family: Family, lower_is_better: bool = False) -> Floats:
     return np.asarray(rows[0] * (-family.unit if lower_is_better else family.unit)) + 0.0
 
 
-def skewness(family: Family) -> Floats:
-    """Return the skewness of the differences of each pair."""
+def skewness(family: Family, wanted: npt.NDArray[np.bool_]) -> Floats:
+    """Return the skewness of the differences of each wanted pair, and 0 for the others."""
     found = np.zeros(family.pairs)
-    for pairs, apart in family.rows.differences():
+    for pairs, apart in family.rows.differences(wanted):
         centred = apart - apart.mean(axis=1, keepdims=True)
-        spread = centred.std(axis=1)
+        squares = centred * centred
+        spread = np.sqrt(squares.mean(axis=1))
         with np.errstate(divide="ignore", invalid="ignore"):
-            found[pairs] = np.where(spread > 0, (centred**3).mean(axis=1) / spread**3, 0.0)
+            found[pairs] = np.where(spread > 0, (squares * centred).mean(axis=1) / spread**3, 0.0)
     return found
 
 

@@ -365,7 +365,7 @@ class DiscriminativePower(Result):
             "place",
             "p",
             "achieved significance level (p)",
-            title="Under {last} most pairs differ significantly",
+            title="{most} tells most pairs apart: {times}",
             along="pairs of systems, by level",
             line="alpha",
             log=False,

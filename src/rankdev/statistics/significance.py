@@ -202,7 +202,7 @@ class Significance(PairTests):
     @property
     def drawn(self) -> str:
         """The number of queries, or of clusters of them."""
-        return counted(self.decisions[0].queries, self.decisions[0].unit)
+        return counted(int(self.details["queries"][0]), "query" if self.clusters is None else "cluster")
 
     def view_of(self, pairs: bool = False) -> View:
         """Return how the tests look: two systems by measure, several by their standing, or all ``pairs``."""
@@ -313,8 +313,9 @@ class Significance(PairTests):
         return leading(measure, leader, rivals, beaten, len(others))
 
     def _counts(self, measure: str) -> str:
-        own = [one for one in self.decisions if one.measure == measure]
-        counts = {word: sum(one.verdict == word for one in own) for word in dict.fromkeys(one.verdict for one in own)}
+        rows = zip(self.columns["measure"], self.columns["verdict"], strict=True)
+        own = [verdict for name, verdict in rows if name == measure]
+        counts = {word: own.count(word) for word in dict.fromkeys(own)}
         return (
             f"{measure}: of {len(own)} pairs, " + ", ".join(f"{count} {word}" for word, count in counts.items()) + "."
         )

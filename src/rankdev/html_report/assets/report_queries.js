@@ -187,7 +187,7 @@ function showDifferences(found) {
 function showQuery(found) {
   const { query } = state;
   byId("query").hidden = query < 0;
-  document.body.classList.toggle("over", query >= 0);
+  document.body.classList.toggle("reading", query >= 0);
   if (query < 0) return;
   const id = report.queries[query];
   const text = textOf(report.query_texts, id);
