@@ -6,12 +6,13 @@ A judge is a function of a query and two items; its answers may be kept in a dat
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from queue import SimpleQueue
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import uuid4
 
@@ -397,14 +398,15 @@ class QuestionLoop:
         chances = (np.random.default_rng((self.seed, self.asked + k)).random() for k in range(len(pairs)))
         asked = [self.strategy.presented(pair, chance) for pair, chance in zip(pairs, chances, strict=True)]
         found: dict[int, Answer | JudgeError] = {}
-        try:
-            for k, reply in _replies(self.judge, asked):
-                found[k] = self._kept(self._read(asked[k], reply))
-        finally:
-            results = [found[k] for k in sorted(found)]
-            for answer in results:
-                if isinstance(answer, Answer):
-                    self._learn(answer)
+        with _finishing() if len(pairs) > 1 else nullcontext():
+            try:
+                for k, reply in _replies(self.judge, asked):
+                    found[k] = self._kept(self._read(asked[k], reply))
+            finally:
+                results = [found[k] for k in sorted(found)]
+                for answer in results:
+                    if isinstance(answer, Answer):
+                        self._learn(answer)
         failures = [failed for failed in results if isinstance(failed, JudgeError)]
         if self._silent >= MOST_SILENT:
             failures.append(JudgeError("silent-judge", count=self._silent, why=self.skipped[-1].comment))
@@ -472,3 +474,26 @@ def _replies(judge: Callable[..., Any], questions: Sequence[Pair]) -> Iterator[t
         Thread(target=lambda k=number, asked=question: done.put((k, one(asked))), daemon=True).start()
     for _ in questions:
         yield done.get()
+
+
+@contextmanager
+def _finishing() -> Iterator[None]:
+    """Finish what is under way before a KeyboardInterrupt is raised, unless there is a second one."""
+    usual = signal.default_int_handler
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not usual:
+        yield
+        return
+    interrupts: list[int] = []
+
+    def wait(number: int, _: object) -> None:
+        interrupts.append(number)
+        if len(interrupts) > 1:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, wait)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if interrupts:
+        raise KeyboardInterrupt
