@@ -319,14 +319,6 @@ def test_the_smallest_size_is_said_to_be_an_upper_bound(make_scores, rng):
     assert kinds(none) == ["beyond-sizes"]
 
 
-def test_sizes_whose_flips_are_enumerated_are_named(make_scores, rng):
-    scores = make_scores(rng.random((2, 40)))
-    exact = "p-values are exact"
-    assert f"{exact} up to n = 6: all sign flips" in str(power(scores, sizes=[5, 6, 20], subsamples=5, permutations=40))
-    assert f"{exact}: all sign flips" in str(power(scores, sizes=[5, 6], subsamples=5, permutations=40))
-    assert exact not in str(power(scores, sizes=[20], subsamples=5, permutations=40))
-
-
 def test_five_queries_cannot_reject_and_plans_agree(make_scores, rng):
     # 2 of the 32 flips of 5 queries are as extreme as anything can be: p ≥ .0625
     scores = make_scores(rng.random((3, 60)) + np.array([[0], [3], [6]]))
