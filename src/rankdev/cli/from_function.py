@@ -147,7 +147,8 @@ def _source_of(module: str, function: str) -> str:
     root = Path(__file__).parents[1]
     source = root.joinpath(*module.split(".")[1:]).with_suffix(".py").read_text("utf-8")
     begin = source.rindex(f"\ndef {function}(")  # the last one: overloads come before
-    return source[begin : source.index('\n    """\n', begin)].strip() + '\n    """\n'
+    end = source.find('\n    """\n', begin)
+    return source[begin:].strip() if end < 0 else source[begin:end].strip() + '\n    """\n'
 
 
 def _short(description: str) -> str:
