@@ -553,12 +553,19 @@ def _values_of(frame: pl.DataFrame) -> tuple[Names, Names, Names, Floats]:
 
 
 def _without_means(frame: pl.DataFrame) -> pl.DataFrame:
-    """Leave out the rows without a query, which are means."""
+    """Leave out the rows of means: those without a query, and those called all or mean that equal the others' mean."""
     if "query" not in frame.columns:
         return frame
     of_queries = frame.filter(pl.col("query").is_not_null() & (pl.col("query").cast(pl.String) != ""))
     if of_queries.is_empty():
         raise DataError("means-only")
+    called = pl.col("query").cast(pl.String).str.to_lowercase().is_in(["all", "mean", "amean", "average", "avg"])
+    if {"system", "measure", "value"} <= {*frame.columns} and of_queries.select(called.any()).item():
+        number = pl.col("value").cast(pl.Float64, strict=False)
+        mean = number.filter(~called).mean().over("system", "measure")
+        marked = of_queries.with_columns(_differs=called & ((number - mean).abs() > 1e-4).fill_null(True))
+        if not marked["_differs"].any():
+            return of_queries.filter(~called)
     return of_queries
 
 
