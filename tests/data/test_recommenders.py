@@ -103,7 +103,7 @@ def test_a_suggestion_is_not_another_measure(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "near"), [("RPB@5", "RBP"), ("ndgc@5", "nDCG"), ("Sucess@5", "Success"), ("rdq", "RDQ")]
+    ("text", "near"), [("RPB@5", "RBP@5"), ("ndgc@5", "nDCG@5"), ("Sucess@5", "Success@5"), ("rdq", "RDQ")]
 )
 def test_a_slip_is_named(text, near):
     with raises("unknown-measure", rd.MeasureError, near=near):

@@ -57,7 +57,8 @@ def question_of(record: Mapping[str, Any], read: ReadOptions) -> Any:
 
 
 def _list_named(record: Any, names: Iterable[str]) -> str | None:
-    return next((name for name in names if isinstance(record.get(name), list)), None) if is_record(record) else None
+    known = record if isinstance(record, Mapping) else {}
+    return next((name for name in names if isinstance(known.get(name), list)), None)
 
 
 def is_response(value: Any) -> bool:

@@ -92,6 +92,7 @@ class Reference(Mapping[str, int]):
         except DataError as error:
             if error.fields.pop("query", ONE) != ONE:
                 raise
+            error.fields.pop("row", None)  # one reference has no rows to count
             raise error.at(query=query) from None
         self._ranks, self._grades, self._nonrelevant = made._ranks, made._grades, made._nonrelevant
 

@@ -177,8 +177,9 @@ def of_numbers(value: Mapping[Any, Any], what: What, expected: str, words: Mappi
 
 
 def plain_series(entry: Any) -> Any:
-    """Return a Series of pandas as a dict; all else as it is."""
+    """Return a Series of numbers of pandas as a dict; all else, such as a Series of items, as it is."""
     series = type(entry).__module__.startswith("pandas") and hasattr(entry, "to_dict") and not hasattr(entry, "columns")
+    series = series and entry.dtype.kind in "iufb"
     if series and not entry.index.is_unique:
         raise DataError("index-twice", value=entry.index[entry.index.duplicated()][0])
     return entry.to_dict() if series else entry

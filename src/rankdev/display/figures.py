@@ -145,12 +145,13 @@ def _curves(found: Any, kind: Curves) -> Figure:
     words = Words(found)
     along = words(kind.along)
     sizes = rows[kind.x].unique().sort().to_list()
-    if kind.pool and sizes[-1] > getattr(found, kind.pool) / 2:
+    if kind.pool and sizes and sizes[-1] > getattr(found, kind.pool) / 2:
         axis.axvspan(max(sizes[0], getattr(found, kind.pool) / 2), sizes[-1], color=GREY, alpha=0.2, linewidth=0)
         along += "; grey: over half of the pool"
     if kind.again and rows[kind.again].count():
         along += "\nthin dots: drawn with replacement"
-    _scale(axis, kind, sizes, rows)
+    if sizes:
+        _scale(axis, kind, sizes, rows)
     axis.set(xlabel=along, ylabel=words(kind.label))
     if len(names) > 1:
         drawn.legend(loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2, labelspacing=0.25)
@@ -175,7 +176,7 @@ def _scale(axis: Any, kind: Curves, sizes: Sequence[Any], rows: pl.DataFrame) ->
 
 def _below(kind: Curves, rows: pl.DataFrame, level: float | None) -> dict[str, str]:
     """Return which curve has most points at the level or below, and how many."""
-    if level is None:
+    if level is None or rows.is_empty():
         return {}
     counts = rows.group_by(kind.by, maintain_order=True).agg((pl.col(kind.y) <= level).sum(), pl.len())
     name, count, whole = counts.sort(kind.y, descending=True, maintain_order=True).row(0)

@@ -72,9 +72,10 @@ class Task:
     empty: Empty = "zero"
 
     def rehearse(self, columns: list[str]) -> None:
-        """Score one item, so that a measure that needs other references is refused before any work."""
-        values = {"rank": 1.0, "grade": self.highest_grade or 1.0, "nonrelevant": False}
-        reference = pl.DataFrame([{"query": "q", "item": "d", **{name: values[name] for name in columns}}])
+        """Score one query of two tiers, so that a measure that needs other references is refused before any work."""
+        highest = self.highest_grade or 1.0
+        values = {"rank": (1.0, 2.0), "grade": (highest, highest / 2), "nonrelevant": (False, False)}
+        reference = pl.DataFrame({"query": "q", "item": ["d", "e"], **{name: values[name] for name in columns}})
         run = Run.from_table(pl.DataFrame({"query": "q", "item": "d", "score": [1.0]}), ties=self.ties)
         known = Known.of(References.from_table(reference))
         score_match(join(known, run, self.measures)[0], self.measures)

@@ -12,7 +12,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev.data.tables import as_frame, check_mapping, column, number_column
+from rankdev.data.tables import as_polars, check_mapping, column, known_names, number_column, tabled
 from rankdev.errors import DataError, UsageError
 
 BAGS = 400  # sessions are resampled in so many bags at most: enough for an interval, for logs of any size
@@ -69,7 +69,7 @@ class ClickLog:
         counts need no item.
         """
         named = {} if columns is None else check_mapping(columns, "columns", "{name here: name in the log}")
-        frame, grid = _with_positions(_named_columns(as_frame(table), named))
+        frame, grid = _with_positions(_named_columns(as_polars(tabled(table)), named))
         counts = "shown" in frame.columns
         if counts and not {"session", "propensity"}.isdisjoint(frame.columns):
             raise DataError("counts-of-sessions")
@@ -154,7 +154,7 @@ def _named_columns(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFr
         if theirs in frame.columns and name not in {*frame.columns, *renamed.values()}:
             renamed[theirs] = name
     taken = [name for name in renamed.values() if name in frame.columns and name not in renamed]
-    return frame.drop(taken).rename(renamed)
+    return known_names(frame.drop(taken).rename(renamed))
 
 
 def _with_positions(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[tuple[int, int], ...] | None]:

@@ -309,7 +309,10 @@ class INST(WantedGain):
         position = np.arange(1, gains.shape[1] + 1) + 2 * self.T - np.cumsum(gains, axis=1)
         reached = np.cumprod(((position - 1) / position) ** 2, axis=1)
         examined = np.concatenate([np.ones((len(gains), 1)), reached[:, :-1]], axis=1)
-        last = position[:, -1]
-        further = DEEPEST - gains.shape[1]  # positions without gain: a sum of 1 ÷ n²
-        below = reached[:, -1] * last**2 * (polygamma(1, last) - polygamma(1, last + further))
-        return total(examined * gains) / (total(examined) + below)
+        # positions after the last gain are a sum of 1 ÷ n², however wide the table of all queries is
+        numbers = np.arange(1, gains.shape[1] + 1)
+        end = np.maximum(1, (numbers * (gains > 0)).max(axis=1))
+        row = np.arange(len(gains))
+        last = position[row, end - 1]
+        below = reached[row, end - 1] * last**2 * (polygamma(1, last) - polygamma(1, last + DEEPEST - end))
+        return total(examined * gains) / (total(np.where(numbers <= end[:, None], examined, 0.0)) + below)
