@@ -65,6 +65,7 @@ SENTENCES = {
     "not-a-ranking": "a ranking is a list of items, best first, or a mapping item → score; got {value!r}",
     "not-a-sum": "{measure} is not a sum of gains over positions; use RDQ, nDCG, AP, RBP, P or RR",
     "not-best-first": "{measure} can score more than with the best items first; set cumulative = False",
+    "beyond-range": "{measure} is {value:g}; it can be {low:g} to {high:g}: divide percentages by 100",
     "not-finite": "the {name} is {value!r}; expected a finite number",
     "not-one-system": "it has {count:system} ({names:list}); expected scores of one",
     "not-queries": "queries must be names, indices below {count:,} or a mask; got {value!r}",

@@ -98,7 +98,9 @@ def test_queries_are_selected_by_name_too(scores):
 
 def test_counts_are_added_up_and_labels_from_elsewhere_averaged():
     """Verdicts keep each query's count."""
-    rows = [("a", q, m, float(v)) for q, v in (("q1", 3), ("q2", 4)) for m in ("NumRet", "num_ret", "NumOfMine", "P@5")]
+    rows = [
+        ("a", q, m, float(v)) for q, v in (("q1", 3), ("q2", 4)) for m in ("NumRet", "num_ret", "NumOfMine", "Other")
+    ]
     table = pl.DataFrame(rows, schema=["system", "query", "measure", "value"], orient="row")
     scores = rd.Scores.from_table(table)
     assert scores.sums == ("NumRet", "num_ret")
@@ -129,3 +131,13 @@ def test_scores_record_how_they_were_made(scores):
         "ties": "ascending",
         "empty": "skip",
     }
+
+
+def test_values_that_a_measure_cannot_have_are_refused_in_tables_and_files(tmp_path):
+    table = pl.DataFrame({"system": "s", "query": ["q", "r"], "measure": "nDCG@10", "value": [0.5, 45.0]})
+    table.write_csv(tmp_path / "percent.csv")
+    for source in (rd.Scores.from_table, rd.read_scores):
+        given = table if source == rd.Scores.from_table else tmp_path / "percent.csv"
+        with raises("beyond-range", rd.DataError, query="r", measure="nDCG@10", value=45.0):
+            source(given)
+    assert rd.Scores.from_table(table.with_columns(measure=pl.lit("clicks"))).means.item() == 22.75

@@ -122,6 +122,7 @@ def test_paper_stands_for_thirteen_configurations():
         ("RDQ(weights=[1,0.5],tail=0.7)@5", "rising-weights", {"name": "tail"}),
         ("RDQ(weights=[1,0.5])@5", "short-weights", {"count": 2, "position": 5, "last": 0.5}),
         ("RDQ(tail=0.1)@5", "not-needed", {"name": "tail"}),
+        ("nDCG(gains={1:1,1:2})@5", "bad-value", {"name": "gains", "value": "{1:1,1:2}"}),
         ("RBP(p=1)@5", "bad-value", {"name": "p", "expected": "a number between 0 and 1"}),
         ("Compat(p=0.9)", "needs-cutoff", {"what": "cutoff or depth"}),
         ("Compat(depth=2.5)", "bad-value", {"name": "depth"}),

@@ -43,6 +43,8 @@ Names = tuple[str, ...]
 ScoresLike: TypeAlias = "Scores | PathLike | TableLike"
 """Scores, a table with the columns system, query, measure, value, or the file of one."""
 
+ROUNDED = 1e-4  # what the decimals of a file may be off
+
 
 @dataclass(frozen=True, eq=False)
 class Scores(Result):
@@ -137,7 +139,8 @@ class Scores(Result):
         ----------
         table : table
             With the columns system, query, measure, value. Combinations that are not in it are not available (NaN).
-            Rows without a query are means and left out. A column weight has the weight of each query.
+            Rows without a query are means and left out. A column weight has the weight of each query. Values beyond the
+            measure's range, such as percentages, are refused.
 
         Returns
         -------
@@ -153,6 +156,7 @@ class Scores(Result):
         """
         frame = as_frame(table)
         found = cls(*_values_of(frame))
+        _check_ranges(found)
         if "weight" not in frame.columns:
             return found
         return found.weighted(_without_means(frame).select("query", "weight").unique(maintain_order=True))
@@ -550,6 +554,18 @@ def _values_of(frame: pl.DataFrame) -> tuple[Names, Names, Names, Floats]:
     values.ravel()[cells] = value.fill_null(np.nan).to_numpy()
     systems, queries, measures = (tuple(known.to_list()) for known in names)
     return systems, queries, measures, values
+
+
+def _check_ranges(scores: Scores) -> None:
+    """Refuse values that their measure cannot have, such as percentages."""
+    for place, kind in enumerate(scores.kinds):
+        low, high = kind.range
+        values = scores.values[:, :, place]
+        beyond = (values < low - ROUNDED) | (values > high + ROUNDED)
+        if beyond.any():
+            s, q = np.argwhere(beyond)[0]
+            where = {"system": scores.systems[s], "query": scores.queries[q], "measure": kind.label}
+            raise DataError("beyond-range", **where, value=float(values[s, q]), low=low, high=high)
 
 
 def _without_means(frame: pl.DataFrame) -> pl.DataFrame:

@@ -299,9 +299,12 @@ def _read_value(measure: str, name: str, text: str) -> Any:
             return tuple(float(part) for part in text[1:-1].split(",") if part.strip())
         if text.startswith("{"):
             pairs = [part.split(":") for part in text[1:-1].split(",") if part.strip()]
-            return {float(grade): float(gain) for grade, gain in pairs}
+            gains = {float(grade): float(gain) for grade, gain in pairs}
+            if len(gains) < len(pairs):
+                raise ValueError
+            return gains
     except ValueError:
-        expected = "a list of numbers" if text.startswith("[") else "a gain for each grade, such as {1:1,2:10}"
+        expected = "a list of numbers" if text.startswith("[") else "one gain for each grade, such as {1:1,2:10}"
         raise bad_parameter(name, text, expected, measure=measure) from None
     try:
         return float(text)
