@@ -225,7 +225,11 @@ def _mixed(name: str, values: list[Any]) -> pl.Series:
     """Make a column of Python values; identifiers among them follow :func:`as_id`, and may be missing."""
     if ALIASES.get(name, name) not in _IDS:
         return mixed_series(name, values)
-    return text_series(name, [None if value == "" or written(value) is None else as_id(value) for value in values])
+    return text_series(name, [as_id(value) if _is_there(value) else None for value in values])
+
+
+def _is_there(value: object) -> bool:
+    return bool(value) if isinstance(value, str) else written(value) is not None
 
 
 def mixed_series(name: str, values: list[Any]) -> pl.Series:
