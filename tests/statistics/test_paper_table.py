@@ -17,7 +17,7 @@ SYSTEMS = ("bm25", "old", "new")
 
 
 def scores(seed=0, measures=("P@5", "RR"), lower=()):
-    values = np.random.default_rng(seed).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, len(measures)))
+    values = np.random.default_rng(seed).normal([[[0.4]], [[0.41]], [[0.49]]], 0.1, (3, 40, len(measures)))
     kinds = tuple(MeasureInfo(name, higher_is_better=name not in lower) for name in measures)
     return rd.Scores(SYSTEMS, tuple(map(str, range(40))), measures, values, kinds=kinds)
 
