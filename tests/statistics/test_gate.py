@@ -197,3 +197,13 @@ def test_counts_are_compared_by_their_means():
     row = gate(known).to_polars().row(0, named=True)
     assert [row["baseline"], row["candidate"]] == pytest.approx(values[:, :, 0].mean(axis=1))
     assert row["difference"] == pytest.approx(row["candidate"] - row["baseline"])
+
+
+def test_so_many_queries_are_needed_that_enough_of_them_differ():
+    """Two of 54 differ and six are needed: 162 queries, although the standard deviation alone asks for fewer."""
+    values = np.full((2, 54, 1), 0.5)
+    values[1, :2, 0] += 0.3
+    found = rd.significance(rd.Scores(("a", "b"), tuple(map(str, range(54))), ("RR",), values), margin=0.02)
+    assert found.decisions[0].moved == 2
+    assert found.decisions[0].verdict == "cannot tell"
+    assert "162 queries" in found.conclusion

@@ -63,8 +63,8 @@ class Decision:
         Queries, or clusters of them.
     deviation : float
         Standard deviation of the differences; of clusters, of their sums.
-    equal : bool
-        Whether both score the same on every query.
+    moved : int
+        Queries, or clusters, on which the two differ.
     margin : float, optional
         Largest difference that does not matter.
     lower_is_better : bool
@@ -84,11 +84,16 @@ class Decision:
     p_adjusted: float
     queries: int
     deviation: float
-    equal: bool
+    moved: int
     level: float
     margin: float | None = None
     lower_is_better: bool = False
     unit: str = "query"
+
+    @property
+    def equal(self) -> bool:
+        """Whether both score the same on every query."""
+        return not self.moved
 
     @property
     def numbers(self) -> str:
@@ -138,6 +143,9 @@ class Decision:
         if not size:
             return ""
         needed = queries_for(self.deviation, size, self.level)
+        least = math.ceil(1 - math.log2(self.level))  # so many must differ before any sign test can reject
+        if self.moved < least:
+            needed = max(needed, math.ceil(least * self.queries / max(self.moved, 1)))
         if needed <= self.queries:
             return " More queries are needed; how many depends on the true difference."
         takes = f"takes about {needed:,} {_plural(self.unit)}; there are {self.queries:,}"

@@ -244,7 +244,7 @@ def _decide(design: Design, family: Family, m: int, segment: str, margin: float,
         **{"measure": where, "a": pair.systems[1], "b": pair.systems[0], "verdict": "cannot tell", "margin": margin},
         **{"difference": difference, "low": float(low), "high": float(high), "level": alpha, "lower_is_better": lower},
         **{"p": float(tested.p[0]), "p_adjusted": float(tested.p[0]), "queries": len(family.rows.values)},
-        **{"deviation": float(family.deviation[0]), "equal": same, "unit": design.unit},
+        **{"deviation": float(family.deviation[0]), "moved": int(family.moved[0]), "unit": design.unit},
     }
     decision = Decision(**known)
     return {

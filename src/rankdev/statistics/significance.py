@@ -239,7 +239,7 @@ class Significance(PairTests):
         made = []
         for row in rows:
             known = dict(zip((*names, *self.details), row, strict=True))
-            known |= {"queries": int(known["queries"]), "equal": not known.pop("moved"), "margin": self.margin}
+            known |= {"queries": int(known["queries"]), "moved": int(known["moved"]), "margin": self.margin}
             made.append(Decision(**known, unit=unit, lower_is_better=known["measure"] in self.lower_is_better))
         return made
 
