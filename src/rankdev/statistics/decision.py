@@ -143,7 +143,7 @@ class Decision:
         if not size:
             return ""
         needed = queries_for(self.deviation, size, self.level)
-        least = math.ceil(1 - math.log2(self.level))  # so many must differ before any sign test can reject
+        least = fewest_differing(self.level)
         if self.moved < least:
             needed = max(needed, math.ceil(least * self.queries / max(self.moved, 1)))
         if needed <= self.queries:
@@ -154,6 +154,11 @@ class Decision:
 
 def _plural(unit: str) -> str:
     return counted(2, unit).removeprefix("2 ")
+
+
+def fewest_differing(level: float) -> int:
+    """Return how many queries must differ before any sign test can reject: 2^(1 − n) is at most the level."""
+    return 1 + math.ceil(-math.log2(level))
 
 
 def queries_for(deviation: float, size: float, level: float = 0.05, power: float = 0.8) -> int:

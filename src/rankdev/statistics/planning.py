@@ -16,7 +16,7 @@ from rankdev._common.checks import FINEST, check_number, check_whole
 from rankdev._common.view import Curves, Tab, View
 from rankdev.errors import DataError, Note, UsageError, printable, warn
 from rankdev.evaluation.scores import ScoresLike
-from rankdev.statistics.decision import losing
+from rankdev.statistics.decision import fewest_differing, losing
 from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries
 from rankdev.statistics.inputs import as_scores, check_reach
 from rankdev.statistics.pairs import Family
@@ -353,7 +353,7 @@ def _of_pair(
     elif abs(observed) < ROUNDING:
         raise DataError("no-difference", a=a, b=b)
     target = abs(observed) if difference is None else difference
-    moved, least = int(rows.moved[0]), 1 + math.ceil(-math.log2(level))  # queries that differ: seen, needed to reject
+    moved, least = int(rows.moved[0]), fewest_differing(level)  # queries that differ: seen, needed to reject
     unknown = moved < least
     low, high = bounded_effect(apart, difference)
     effect = target / deviation if deviation > ROUNDING * target else np.inf
