@@ -76,7 +76,7 @@ DESIGNS = {
 }
 
 
-def _answers(design: str, truth: np.ndarray, rng: np.random.Generator) -> list[tuple[str, str, str]]:
+def answers(design: str, truth: np.ndarray, rng: np.random.Generator) -> list[tuple[str, str, str]]:
     """The answers to a design's questions, by items of these strengths."""
     rows: list[tuple[str, str, str]] = []
 
@@ -96,7 +96,7 @@ def coin_flips(trials: int) -> Iterator[Finding]:
             one = 0
             for seed in range(trials):
                 rng = np.random.default_rng([19, items, number, seed])
-                one += len(tiers_from_preferences(_answers(design, np.zeros(items), rng)).tiers["q"]) == 1
+                one += len(tiers_from_preferences(answers(design, np.zeros(items), rng)).tiers["q"]) == 1
             yield Finding("tiers, coin flips are one tier", f"{items} items, {design}", one / trials, trials, 0.6)
 
 
@@ -110,7 +110,7 @@ def repeated(trials: int) -> Iterator[Finding]:
     for seed in range(trials):
         rng = np.random.default_rng([20, seed])
         truth = rng.normal(size=int(rng.integers(3, 13))) * rng.choice([0.0, 0.5, 1.0, 2.0, 4.0])
-        rows = _answers(str(rng.choice(list(DESIGNS))), truth, rng)
+        rows = answers(str(rng.choice(list(DESIGNS))), truth, rng)
         before, twice = _places(rows), _places(rows * 2)
         above = [(x, y) for x in before for y in before if before[x] < before[y]]
         joined += any(twice[x] >= twice[y] for x, y in above)
@@ -132,7 +132,7 @@ def borders(trials: int) -> Iterator[Finding]:
     for seed in range(trials):
         rng = np.random.default_rng([21, seed])
         truth = rng.normal(size=12) * rng.choice([0.5, 1.0, 2.0, 4.0])
-        made = tiers_from_preferences(_answers(str(rng.choice(list(DESIGNS))), truth, rng))
+        made = tiers_from_preferences(answers(str(rng.choice(list(DESIGNS))), truth, rng))
         cut = [[truth[int(item[1:])] for item in tier] for tier in made.tiers["q"]]
         for stated, upper, lower in zip(made.separated["q"], cut, cut[1:], strict=False):
             found.append((stated, np.mean(np.array(upper)[:, None] > np.array(lower))))

@@ -11,7 +11,8 @@ from rankdev.cli import cli
 from rankdev.data.database import read_given_grades
 from rankdev.data.files import read_grades
 from rankdev.errors import DataError, UsageError
-from rankdev.judging.grading import Grading, Scale
+from rankdev.judging.grading import GradeStrategy, Scale
+from rankdev.judging.session import Session
 from tests.judging.serving import ROWS, Client, serving
 from tests.raising import raises, warns
 
@@ -22,17 +23,24 @@ SCALE = Scale.parse("0-3")
 def grading(folder, rows=ROWS, *, scale=SCALE, repeats=1, least=0, **options):
     """A server that also asks for grades."""
     with serving(folder, rows, least=least, **options) as server:
-        server.grading = Grading(server.session.items, server.session.store, scale, repeats=repeats, least=least)
+        items, store = server.session.items, server.session.store
+        server.grading = Session(items, store, GradeStrategy(items.pool, scale, repeats=repeats), least=least)
         yield server
 
 
 def ask(client, **more):
-    return client.post("next-grade", **more)[1]["grading"]
+    return client.post("next", mode="grades", **more)[1]["question"]
 
 
 def grade(client, asked, value=1, request=None, **more):
-    about = {"query": asked["query"]["id"], "item": asked["side"]["item"], "grade": value, "comment": ""}
-    return client.post("grade", **{"request": request or f"{client.judge}{time.perf_counter_ns()}", **about, **more})
+    about = {"query": asked["query"]["id"], "first": asked["sides"][0]["item"], "second": "", "comment": ""}
+    about["outcome"] = "skip" if value is None else str(value)
+    request = request or f"{client.judge}{time.perf_counter_ns()}"
+    return client.post("answer", mode="grades", **{"request": request, **about, **more})
+
+
+def grades(server):
+    return read_given_grades(server.session.store.path)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +75,7 @@ def test_every_item_is_asked_once_query_by_query(tmp_path):
         while asked := ask(ann):
             assert asked == ask(ann)
             queries.append(asked["query"]["id"])
-            seen.add((queries[-1], asked["side"]["item"]))
+            seen.add((queries[-1], asked["sides"][0]["item"]))
             status, reply = grade(ann, asked, 2)
             assert (status, reply["saved"]) == (200, True)
             assert reply["progress"]["left"] == 7 - len(seen)
@@ -87,7 +95,7 @@ def test_judges_share_the_items_and_repeats_ask_several(tmp_path):
                     working.remove(client)
                 else:
                     grade(client, asked)
-        given = read_given_grades(tmp_path / "judgments.sqlite")
+        given = grades(server)
         assert len(given) == 14
         assert given.group_by("query", "item").len()["len"].to_list() == [2] * 7
         assert given.select("query", "item", "worker").is_unique().all()
@@ -103,13 +111,13 @@ def test_a_grade_is_kept_once_and_undone_once(tmp_path):
         assert (status, reply["kind"]) == (400, "other-answer")
         assert grade(ann, asked, 1)[1]["saved"] is False  # from another tab
         grade(bob, ask(bob), None)
-        assert [entry.grade for entry in server.session.store.grades()] == [3, None]
-        status, reply = ann.post("undo-grade")
-        assert (reply["undone"], reply["grading"]) == (True, asked)
-        assert ann.post("undo-grade")[1]["undone"] is False
-        assert [entry.worker for entry in server.session.store.grades()] == ["bob"]
+        assert grades(server)["grade"].to_list() == [3, None]
+        status, reply = ann.post("undo", mode="grades")
+        assert (reply["undone"], reply["question"]) == (True, asked)
+        assert ann.post("undo", mode="grades")[1]["undone"] is False
+        assert grades(server)["worker"].to_list() == ["bob"]
         grade(ann, asked, 0)
-        assert [entry.grade for entry in server.session.store.grades()] == [None, 0]
+        assert grades(server)["grade"].to_list() == [None, 0]
 
 
 def test_a_skipped_item_goes_to_others(tmp_path):
@@ -117,7 +125,7 @@ def test_a_skipped_item_goes_to_others(tmp_path):
         ann, bob = Client(server), Client(server, "bob")
         while asked := ask(ann):
             grade(ann, asked, None)
-        assert ann.post("next-grade")[1]["progress"]["left"] == 7
+        assert ann.post("next", mode="grades")[1]["progress"]["left"] == 7
         count = 0
         while asked := ask(bob):
             grade(bob, asked)
@@ -128,9 +136,10 @@ def test_a_skipped_item_goes_to_others(tmp_path):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"grade": 7},
-        {"grade": "1"},
-        {"item": "nope"},
+        {"outcome": "7"},
+        {"outcome": 1},
+        {"first": "nope"},
+        {"second": "d2"},
         {"query": 3},
         {"comment": "x" * 2001},
         {"judge": " "},
@@ -141,14 +150,14 @@ def test_wrong_grades_are_refused(tmp_path, wrong):
     with grading(tmp_path) as server:
         ann = Client(server)
         assert grade(ann, ask(ann), **wrong)[0] == 400
-        assert server.session.store.grades() == []
+        assert grades(server).is_empty()
 
 
 def test_without_a_scale_there_is_no_grading(tmp_path):
     with serving(tmp_path) as server:
         ann = Client(server)
         assert ann.post("page")[1]["scale"] is None
-        assert [ann.post(path)[0] for path in ("next-grade", "grade", "undo-grade")] == [404] * 3
+        assert [ann.post(path, mode="grades")[0] for path in ("next", "answer", "undo")] == [404] * 3
 
 
 def test_grades_resume_and_another_scale_is_refused(tmp_path):
@@ -157,11 +166,11 @@ def test_grades_resume_and_another_scale_is_refused(tmp_path):
         for value in (0, 3, None):
             grade(ann, ask(ann), value)
     with grading(tmp_path) as server:
-        progress = Client(server).post("next-grade")[1]["progress"]
+        progress = Client(server).post("next", mode="grades")[1]["progress"]
         assert (progress["mine"], progress["all"], progress["left"]) == (3, 3, 5)
         items, store = server.session.items, server.session.store
         with raises("other-scale", DataError, grade=3):
-            Grading(items, store, Scale.parse("no,yes"))
+            Session(items, store, GradeStrategy(items.pool, Scale.parse("no,yes")))
 
 
 def test_grades_become_references(tmp_path):
@@ -172,7 +181,7 @@ def test_grades_become_references(tmp_path):
                 if asked["query"]["id"] == "q1":
                     grade(client, asked, value)
                 else:
-                    grade(client, asked, int(asked["side"]["item"][1:]))
+                    grade(client, asked, int(asked["sides"][0]["item"][1:]))
         owner = Client(server, "eve", server.tokens.owner)
         assert client.post("export", what="grades", form=".csv")[0] == 403
         assert owner.post("export", what="grades", form=".txt")[0] == 400
@@ -188,7 +197,7 @@ def test_the_command_makes_references_of_grades(tmp_path):
     with grading(tmp_path) as server:
         ann = Client(server)
         while asked := ask(ann):
-            grade(ann, asked, int(asked["side"]["item"][1:]) % 4)
+            grade(ann, asked, int(asked["sides"][0]["item"][1:]) % 4)
     done = CliRunner().invoke(
         cli, ["refs", "grades", str(tmp_path / "judgments.sqlite"), "-o", str(tmp_path / "r.csv")]
     )

@@ -38,7 +38,7 @@ def test_an_answer_is_changed_and_what_it_was_is_kept(server, tmp_path):
     assert outcomes(server) == [("ann", "first", "a"), ("ann", "second", "b")]
     assert changed(ann, old, "second", "b")[0] == 200  # sent again
     assert len(outcomes(server)) == 2
-    everything = server.session.store.everything()
+    everything = server.session.store.answers(ended=True)
     assert everything["undone"].to_list() == [1, 0, 0]
     assert everything["ended"].to_list()[0] == everything["at"].to_list()[2]
     assert everything["outcome"].to_list() == ["first", "first", "second"]

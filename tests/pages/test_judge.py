@@ -32,7 +32,7 @@ def begin(page, server, token, name):
     page.goto(server.link(token))
     page.fill("#name", name)
     page.press("#name", "Enter")
-    page.wait_for_selector("#pairs:not([hidden])")
+    page.wait_for_selector("#question:not([hidden])")
     return page
 
 
@@ -208,7 +208,7 @@ def test_an_open_tab_goes_on_after_a_restart(page, tmp_path):
         page.goto(links[0])
         page.fill("#name", "ann")
         page.press("#name", "Enter")
-        page.wait_for_selector("#pairs:not([hidden])")
+        page.wait_for_selector("#question:not([hidden])")
         press(page, "ArrowLeft")
         before = shown(page)
     page.wait_for_function("() => wasSeen()")
@@ -286,7 +286,7 @@ def test_the_owner_needs_no_name_to_see_results(page, server):
     page.click("[data-mode=pairs]")
     page.fill("#name", "eve")
     page.press("#name", "Enter")
-    page.wait_for_selector("#pairs:not([hidden])")
+    page.wait_for_selector("#question:not([hidden])")
     page.goto("about:blank")
     page.goto(server.link(server.tokens.judge))
     page.wait_for_selector("#who:not([hidden])")
@@ -330,7 +330,7 @@ def test_nothing_serious_stands_between_a_person_and_the_page(seen, server):
     assert found() == []
     page.fill("#name", "eve")
     page.press("#name", "Enter")
-    page.wait_for_selector("#pairs:not([hidden])")
+    page.wait_for_selector("#question:not([hidden])")
     assert found() == []
     press(page, "ArrowLeft")
     page.click("text=Results")

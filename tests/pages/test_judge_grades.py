@@ -2,6 +2,7 @@
 
 import pytest
 
+from rankdev.data.database import read_given_grades
 from rankdev.judging.grading import Scale
 from tests.judging.serving import ROWS
 from tests.judging.test_grading import grading
@@ -13,20 +14,20 @@ def begin(page, server, token, name="ann"):
     page.goto(server.link(token))
     page.fill("#name", name)
     page.press("#name", "Enter")
-    page.wait_for_selector("#grades:not([hidden])")
+    page.wait_for_selector("#question:not([hidden])")
     return page
 
 
 def given(server):
-    return [(entry.query, entry.item, entry.grade, entry.comment) for entry in server.session.store.grades()]
+    return read_given_grades(server.session.store.path).select("query", "item", "grade", "comment").rows()
 
 
 def press(page, server, key):
     """Press a key, and wait until the page has another item, or none."""
     page.wait_for_function("() => wasSeen()")
-    page.evaluate("window.before = state.grading")
+    page.evaluate("window.before = state.question")
     page.keyboard.press(key)
-    page.wait_for_function("() => state.grading !== window.before && !state.busy")
+    page.wait_for_function("() => state.question !== window.before && !state.busy")
 
 
 @pytest.fixture
@@ -38,30 +39,30 @@ def server(tmp_path):
 def test_keys_and_buttons_grade_and_the_end_is_shown(page, server):
     begin(page, server, server.tokens.judge)
     assert page.text_content("#title") == "How good is it?"
-    assert page.locator("#scale button").all_text_contents() == ["0 not relevant", "1 partly", "3 fully"]
+    assert page.locator("#answers button").all_text_contents() == ["0 not relevant", "1 partly", "3 fully"]
     titles = {(row["query"], row["item"]): row.get("title", row["item"]) for row in ROWS}
     for number, key in enumerate(["3", "0", "s", "1"]):
-        shown = page.text_content("#graded > :first-child")
+        shown = page.text_content("#first > :first-child")
         press(page, server, key)
         assert page.text_content("#saved") == "saved"
         query, item, grade, _ = given(server)[number]
         assert (titles[query, item], grade) == (shown, {"3": 3, "0": 0, "s": None, "1": 1}[key])
     page.keyboard.press("2")  # no grade of this scale
-    shown = page.text_content("#graded > :first-child")
+    shown = page.text_content("#first > :first-child")
     press(page, server, "0")
     press(page, server, "u")
-    assert page.text_content("#graded > :first-child") == shown
+    assert page.text_content("#first > :first-child") == shown
     assert len(given(server)) == 4
-    page.fill("#grade-comment", "3 of 4")
+    page.fill("#comment", "3 of 4")
     page.wait_for_function("() => wasSeen()")
-    page.evaluate("window.before = state.grading")
-    page.click("[data-grade='1']")
-    page.wait_for_function("() => state.grading !== window.before && !state.busy")
+    page.evaluate("window.before = state.question")
+    page.click("[data-outcome='1']")
+    page.wait_for_function("() => state.question !== window.before && !state.busy")
     assert given(server)[4][2:] == (1, "3 of 4")
     assert page.text_content("#progress") == "5 of 8 done"  # the skipped item is left for others
     press(page, server, "3")
     press(page, server, "3")
-    page.wait_for_selector("#all-graded:not([hidden])")
+    page.wait_for_selector("#done:not([hidden])")
     assert len(given(server)) == 7
     assert page.troubles == []
 
@@ -70,11 +71,17 @@ def test_pairs_and_grades_are_beside_each_other_and_the_owner_exports(page, serv
     begin(page, server, server.tokens.owner)
     press(page, server, "3")
     page.click("[data-mode=pairs]")
-    page.wait_for_selector("#pairs:not([hidden])")
-    assert page.locator("#grades").is_hidden()
+    page.wait_for_selector("#second", state="visible")
+    assert page.locator("[data-outcome='3']").count() == 0
     page.click("[data-mode=grades]")
-    page.wait_for_selector("#grades:not([hidden])")
-    assert page.locator("#pairs").is_hidden()
+    page.wait_for_selector("#second", state="hidden")
+    assert page.locator("[data-outcome=first]").count() == 0
+    page.click("#history summary")
+    page.wait_for_selector("#past select")
+    page.select_option("#past select", "1")
+    page.click("#past button")
+    page.wait_for_function("() => document.getElementById('saved').textContent === 'changed'")
+    assert [grade for _, _, grade, _ in given(server)] == [1]
     page.click("[data-mode=owner]")
     page.wait_for_function("() => document.querySelector('#found li') && !state.busy")
     with page.expect_download() as download:
@@ -95,11 +102,11 @@ def test_a_phone_grades_by_tapping(browser, server):
     context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
     phone = begin(context.new_page(), server, server.tokens.judge)
     phone.wait_for_function("() => wasSeen()")
-    phone.tap("#graded h2")
+    phone.tap("#first h2")
     assert given(server) == []
-    phone.evaluate("window.before = state.grading")
-    phone.tap("[data-grade='3']")
-    phone.wait_for_function("() => state.grading !== window.before && !state.busy")
+    phone.evaluate("window.before = state.question")
+    phone.tap("[data-outcome='3']")
+    phone.wait_for_function("() => state.question !== window.before && !state.busy")
     assert len(given(server)) == 1
     assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
     context.close()

@@ -16,20 +16,20 @@ def test_a_question_mark_lists_the_keys_of_the_screen(page, tmp_path):
         page.goto(server.link(server.tokens.judge))
         page.fill("#name", "ann")
         page.press("#name", "Enter")
-        page.wait_for_selector("#grades:not([hidden])")
+        page.wait_for_selector("#question:not([hidden])")
         page.keyboard.press("?")
         assert [*listed(page)] == ["0", "1", "2", "3", "S", "U", "?"]
         page.keyboard.press("3")  # keys do not act on what is behind
         page.keyboard.press("Escape")
         page.wait_for_selector("#keys", state="hidden")
         page.click("[data-mode=pairs]")
-        page.wait_for_selector("#pairs:not([hidden])")
+        page.wait_for_selector("#second", state="visible")
         page.click("#help")
         keys = listed(page)
         assert keys["←"] == "Left is better"
         assert keys["U"] == "Undo"
         page.click("#keys button")
-        assert server.session.store.grades() == said(server) == []
+        assert server.grading.store.given(graded=True) == said(server) == []
         assert page.troubles == []
 
 

@@ -58,13 +58,13 @@ def test_no_text_is_outside_the_file(page, tmp_path, wrapped):
         assert outside(page) == []
         page.fill("#name", "ann")
         page.press("#name", "Enter")
-        page.wait_for_selector("#grades:not([hidden])")
+        page.wait_for_selector("#question:not([hidden])")
         page.keyboard.press("?")
         page.wait_for_selector("#keys[open]")
         assert outside(page) == []
         page.keyboard.press("Escape")
         page.click("[data-mode=pairs]")
-        page.wait_for_selector("#pairs:not([hidden])")
+        page.wait_for_selector("#second", state="visible")
         assert outside(page) == []
         press(page, "ArrowLeft")
         page.click("#history summary")

@@ -29,7 +29,7 @@ def test_the_owner_makes_a_link_and_revokes_it(browser, seen, server):
     context = browser.new_context()
     ann = context.new_page()
     ann.goto(page.text_content("#links tbody code"))
-    ann.wait_for_selector("#pairs:not([hidden])")
+    ann.wait_for_selector("#question:not([hidden])")
     assert ann.locator("#who").is_hidden()
     press(ann, "ArrowLeft")
     page.uncheck("#common")
@@ -104,7 +104,7 @@ def test_the_owner_sees_what_answers_say_about_judges(judges, browser, seen, tmp
         for name in names:
             tab = browser.new_context().new_page()
             tab.goto(server.link(server.tokens.personal[name]))
-            tab.wait_for_selector("#pairs:not([hidden])")
+            tab.wait_for_selector("#question:not([hidden])")
             tabs.append(tab)
         for key in ("ArrowLeft", "ArrowRight", "s"):
             for tab in tabs:

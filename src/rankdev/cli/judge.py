@@ -23,7 +23,6 @@ from rankdev.errors import DataError, Note, UsageError, counted, warn
 
 if TYPE_CHECKING:
     from rankdev.judging.chat import ChatJudge, Usage
-    from rankdev.judging.grading import Grading
     from rankdev.judging.items import Items
     from rankdev.judging.server import JudgeServer
     from rankdev.judging.session import Session
@@ -88,7 +87,7 @@ def judge_command(
     """
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only slow each other down
-    from rankdev.judging.grading import Grading, Scale
+    from rankdev.judging.grading import GradeStrategy, Scale
     from rankdev.judging.items import read_items
     from rankdev.judging.links import check_public_url
     from rankdev.judging.page import read_guidelines
@@ -120,8 +119,8 @@ def judge_command(
     else:
         strategy = OrderStrategy(shown.pool, Rule.of(**options), **often)
         store = Store(database)
-    grading = None if scale is None else Grading(shown, store, scale, **often)
     session = Session(shown, store, strategy, checked=check, gold=known)
+    grading = None if scale is None else Session(shown, store, GradeStrategy(shown.pool, scale, **often))
     if session.unmatched:
         write_notes([Note("other-items", count=session.unmatched, path=database)])
     try:
@@ -146,7 +145,7 @@ def _started(
     port: int,
     public_url: str | None,
     guidelines: str | None,
-    grading: Grading | None,
+    grading: Session | None,
     names: Sequence[str],
 ) -> JudgeServer:
     """Start a server with the links of last time, and on its port where it is free."""

@@ -1,4 +1,4 @@
-"""The SQLite database of ``rankdev judge``: answers about pairs, and grades of items."""
+"""The SQLite database of ``rankdev judge``: answers about pairs of items, and grades of single ones."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CREATE TABLE IF NOT EXISTS answers (
   request TEXT NOT NULL UNIQUE,  -- made by the page: an answer that is sent twice is kept once
   query TEXT NOT NULL,
   first TEXT NOT NULL,           -- shown on the left
-  second TEXT NOT NULL,
-  outcome TEXT NOT NULL CHECK (outcome IN ('first', 'second', 'tie', 'skip')),
+  second TEXT NOT NULL,          -- empty where one item was graded
+  outcome TEXT NOT NULL,         -- first, second, tie or skip; of one item its grade or skip
   worker TEXT NOT NULL,
   comment TEXT NOT NULL,
   at TEXT NOT NULL,              -- UTC
   seconds REAL,                  -- from question to answer; NULL where that is not known
-  kind TEXT NOT NULL,            -- 'gold': the owner knows the answer
+  kind TEXT NOT NULL,            -- 'gold': the owner knows the answer; 'grade': of one item
   program INTEGER NOT NULL,      -- 1 where no person answered
   undone INTEGER NOT NULL DEFAULT 0,
   ended TEXT,                    -- when it was taken back or changed, UTC
@@ -30,20 +30,6 @@ CREATE TABLE IF NOT EXISTS answers (
 """
 COLUMNS = ("query", "first", "second", "outcome", "worker", "comment", "at", "seconds", "kind", "program")
 TYPES = {"seconds": "Float64", "program": "Int64", "undone": "Int64"}
-GRADES = """
-CREATE TABLE IF NOT EXISTS grades (
-  id INTEGER PRIMARY KEY,
-  request TEXT NOT NULL UNIQUE,  -- made by the page: a grade that is sent twice is kept once
-  query TEXT NOT NULL,
-  item TEXT NOT NULL,
-  grade INTEGER,                 -- NULL: skipped
-  worker TEXT NOT NULL,
-  comment TEXT NOT NULL,
-  at TEXT NOT NULL,              -- UTC
-  undone INTEGER NOT NULL DEFAULT 0
-) STRICT
-"""
-GRADE_COLUMNS = ("query", "item", "grade", "worker", "comment", "at")
 
 
 def is_database(path: PathLike) -> bool:
@@ -61,8 +47,8 @@ def is_database(path: PathLike) -> bool:
         return False
 
 
-def read_answers(path: PathLike, *, ended: bool = False) -> pl.DataFrame:
-    """Read the answers, skipped pairs included, in the order given.
+def read_answers(path: PathLike, *, graded: bool = False, ended: bool = False) -> pl.DataFrame:
+    """Read the answers about pairs, or those that grade items, skipped ones included, in the order given.
 
     Those that were taken back or changed are left out, unless ``ended``: then they are marked ``undone``.
     """
@@ -74,8 +60,9 @@ def read_answers(path: PathLike, *, ended: bool = False) -> pl.DataFrame:
     except sqlite3.Error as error:
         raise DataError("cannot-open", path=path, why=str(error)) from None
     try:
-        which = "" if ended else "WHERE NOT undone"
-        rows = connection.execute(f"SELECT {', '.join(names)} FROM answers {which} ORDER BY id").fetchall()
+        which = "(kind = 'grade') = ?" + ("" if ended else " AND NOT undone")
+        found = connection.execute(f"SELECT {', '.join(names)} FROM answers WHERE {which} ORDER BY id", (graded,))
+        rows = found.fetchall()
     except sqlite3.Error as error:
         if error.sqlite_errorname.startswith("SQLITE_BUSY"):
             raise DataError("locked", path=path) from None
@@ -104,22 +91,10 @@ def as_judgments(answers: pl.DataFrame) -> pl.DataFrame:
 
 def read_given_grades(path: PathLike) -> pl.DataFrame:
     """Read the grades that were not taken back, skipped items included (without a grade), in the order given."""
-    import sqlite3
-
-    connection = sqlite3.connect(f"{Path(str(path)).absolute().as_uri()}?mode=rw", uri=True)
-    try:
-        there = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'grades'").fetchone()
-        rows = (
-            connection.execute(f"SELECT {', '.join(GRADE_COLUMNS)} FROM grades WHERE NOT undone ORDER BY id").fetchall()
-            if there
-            else []
-        )
-    except sqlite3.Error as error:
-        raise DataError("not-judgments", path=path, why=str(error)) from None
-    finally:
-        connection.close()
-    types = {name: pl.Int64 if name == "grade" else pl.String for name in GRADE_COLUMNS}
-    return pl.DataFrame(rows, schema=types, orient="row")
+    grade = pl.when(pl.col("outcome") != "skip").then("outcome").cast(pl.Int64).alias("grade")
+    return read_answers(path, graded=True).select(
+        "query", pl.col("first").alias("item"), grade, "worker", "comment", "at"
+    )
 
 
 def given_means(path: PathLike) -> pl.DataFrame:

@@ -37,7 +37,7 @@ POLICY = (  # what the browser may load: the page's own parts, and images of ite
 SPREADSHEETS = (".csv", ".tsv")
 COMMENTS = 50  # the last ones are shown; all are exported
 TYPES = {".js": "text/javascript", ".css": "text/css"}
-OWN = ("texts.js", "guide.js", "grade.js", "keys.js", "judge.js", "history.js", "owner.js")
+OWN = ("texts.js", "guide.js", "keys.js", "judge.js", "history.js", "owner.js")
 PARTS = {
     **{f"/{name}": ("rankdev.judging", name) for name in (*OWN, "judge.css")},
     **{f"/{name}": ("rankdev.html_report", name) for name in ("page.js", "page.css")},
@@ -191,7 +191,7 @@ def export(session: Session, form: str, what: str, *, safe: bool) -> bytes:
 
 def _all_answers(session: Session) -> pl.DataFrame:
     """Return every answer that was ever given, with all that is known about it."""
-    table = session.store.everything()
+    table = session.store.answers(ended=True)
     expected, here = [], []
     for query, first, second in table.select("query", "first", "second").rows():
         better = session.gold.get(sorted_pair((query, first, second)), "")

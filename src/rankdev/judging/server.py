@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Any
 
 from rankdev.errors import RankdevError, UsageError
-from rankdev.judging.grading import Grading
+from rankdev.judging.grading import GradeStrategy
 from rankdev.judging.items import IMAGE_TYPES
 from rankdev.judging.links import Addresses, Caller, Tokens, folded, same
 from rankdev.judging.page import PARTS, POLICY, export, guidelines_html, html, overview, part, preferred
@@ -38,7 +38,7 @@ STATUS = {  # of errors by kind
 
 
 class JudgeServer(ThreadingHTTPServer):
-    """Serves one session."""
+    """Serves a session about pairs, and perhaps one in which items are graded."""
 
     daemon_threads = True
     request_queue_size = 128  # a whole class may open the link at once
@@ -52,7 +52,7 @@ class JudgeServer(ThreadingHTTPServer):
         *,
         public_url: str | None = None,
         guidelines: str | None = None,
-        grading: Grading | None = None,
+        grading: Session | None = None,
         warn: Callable[[str], object] = print,
     ) -> None:
         self.session, self.tokens, self._warn, self._warned = session, tokens, warn, ""
@@ -99,12 +99,17 @@ class JudgeServer(ThreadingHTTPServer):
             self.tokens.keep(self.session.store)
         for name, secret in before.personal.items():
             if secret and not self.tokens.personal.get(name):
-                self.session.leave(name)
+                for session in self.sessions.values():
+                    session.leave(name)
+
+    @property
+    def sessions(self) -> dict[str, Session]:
+        """What judges can be asked, by the mode of the page."""
+        return {"pairs": self.session} | ({} if self.grading is None else {"grades": self.grading})
 
     def has_answered(self, name: str) -> bool:
         """Return whether there are answers or grades under a name, or one that looks like it."""
-        judges = [*self.session.answered(), *(self.grading.answered() if self.grading else ())]
-        return folded(name) in map(folded, judges)
+        return any(folded(name) in map(folded, session.answered()) for session in self.sessions.values())
 
     def overview(self, query: object) -> dict[str, Any]:
         """Return what the owner sees; made once for the same answers, as it takes a moment."""
@@ -214,7 +219,7 @@ class Handler(BaseHTTPRequestHandler):
         return _json({**reply, "owner": caller.owner, "images": self.server.tokens.images}), "application/json"
 
     def _reply(self, caller: Caller, asked: dict[str, Any]) -> dict[str, Any] | bytes:
-        server, grading = self.server, self.server.grading
+        server = self.server
         if self.path in OWNER:
             if not caller.owner:
                 raise UsageError("owner-only")
@@ -222,16 +227,16 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/api/hello":
             return {"judge": caller.judge}
         if self.path == "/api/page":
-            return {"guidelines": server.guidelines, "scale": None if grading is None else grading.scale.shown()}
-        part = server.session if self.path in PAIRS else grading if self.path in GRADES else None
-        if part is None:
+            strategy = server.grading and server.grading.strategy
+            scale = strategy.scale.shown() if isinstance(strategy, GradeStrategy) else None
+            return {"guidelines": server.guidelines, "scale": scale}
+        session = server.sessions.get(str(asked.get("mode", "pairs")))
+        if session is None or self.path not in JUDGES:
             raise UsageError("not-found")
         judge, page = self._name(caller, asked), asked.get("page", "")
         if not isinstance(page, str) or len(page) > LONGEST_PAGE:
             raise UsageError("bad-request", expected=f"page, a text of at most {LONGEST_PAGE} characters")
-        if self.path == "/api/leave" and grading is not None:
-            grading.leave(judge, page)
-        return {**PAIRS, **GRADES}[self.path](part, judge, asked, page)
+        return JUDGES[self.path](session, judge, page, asked)
 
     def _name(self, caller: Caller, asked: dict[str, Any]) -> str:
         """Return the name under which answers are kept: that of the link, or else one that is nobody else's."""
@@ -245,7 +250,7 @@ class Handler(BaseHTTPRequestHandler):
             mine = tokens.owns(name, browser)
             if mine is False or (mine is None and self.server.has_answered(name)):
                 raise UsageError("other-browser", name=name)
-            if mine is None and self.path in ("/api/answer", "/api/grade"):
+            if mine is None and self.path == "/api/answer":
                 self.server.change(lambda tokens: tokens.claimed(name, browser))
         return name
 
@@ -272,20 +277,15 @@ OWNER: dict[str, Callable[[JudgeServer, dict[str, Any]], dict[str, Any] | bytes]
     ),
     "/api/links": _links,
 }
-PAIRS: dict[str, Callable[[Any, str, dict[str, Any], str], dict[str, Any]]] = {
-    "/api/next": lambda session, judge, asked, page: session.question(judge, page),
-    "/api/answer": lambda session, judge, asked, page: session.answer(judge, _text(asked, "request"), asked, page),
-    "/api/undo": lambda session, judge, asked, page: session.undo(judge, page),
-    "/api/leave": lambda session, judge, asked, page: session.leave(judge, page),
-    "/api/history": lambda session, judge, asked, page: session.history(judge),
-    "/api/change": lambda session, judge, asked, page: session.change(
+JUDGES: dict[str, Callable[[Session, str, str, dict[str, Any]], dict[str, Any]]] = {
+    "/api/next": lambda session, judge, page, asked: session.question(judge, page),
+    "/api/answer": lambda session, judge, page, asked: session.answer(judge, _text(asked, "request"), asked, page),
+    "/api/undo": lambda session, judge, page, asked: session.undo(judge, page),
+    "/api/leave": lambda session, judge, page, asked: session.leave(judge, page),
+    "/api/history": lambda session, judge, page, asked: session.history(judge),
+    "/api/change": lambda session, judge, page, asked: session.change(
         judge, _text(asked, "request"), asked.get("answer"), asked.get("outcome"), asked.get("comment")
     ),
-}
-GRADES: dict[str, Callable[[Any, str, dict[str, Any], str], dict[str, Any]]] = {
-    "/api/next-grade": lambda grading, judge, asked, page: grading.question(judge, page),
-    "/api/grade": lambda grading, judge, asked, page: grading.grade(judge, _text(asked, "request"), asked, page),
-    "/api/undo-grade": lambda grading, judge, asked, page: grading.undo(judge, page),
 }
 
 

@@ -10,17 +10,15 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
-from rankdev.errors import UsageError
+from rankdev.errors import DataError, UsageError
 from rankdev.judging.items import Items
 from rankdev.judging.links import folded
 from rankdev.judging.store import Answer, Pair, Store, check_name, sorted_pair
 from rankdev.judging.strategies import Strategy
 
-OUTCOMES = ("first", "second", "tie", "skip")
 LONGEST_COMMENT = 2000
 HISTORY = 50  # answers that a judge can look at again
 LEAST = 0.4  # seconds: the second click of a double click comes sooner, and nobody reads a pair in less
-STAY = 5  # pairs of one query in a row, before another may be chosen
 GOLD_SHARE = 0.1  # of the questions, while a judge has not answered all gold pairs
 AWAY = 600.0  # seconds after which a question on a screen may go to others
 LOOKING = 120.0  # the same for a page that has answered nothing yet: many only look around
@@ -31,19 +29,19 @@ MANY = 1000  # open pages to remember; beyond, those that were left long ago are
 class Screen:
     """A page that a judge has open: its question, when that was shown, and when the page was last heard of."""
 
-    asked: Any = None  # query and one item or two; None: nothing
+    asked: Pair | None = None
     since: float = 0.0
     row: int = 0  # how many questions about the query there were in a row
     seen: float = field(default_factory=monotonic)
     used: bool = False  # whether anything was answered here
-    query: str | None = None  # of the last question
+    query: str = ""  # of the last question
 
     @property
     def open(self) -> bool:
         """Whether somebody may still be looking at it."""
         return monotonic() - self.seen < (AWAY if self.used else LOOKING)
 
-    def show(self, asked: Any) -> None:
+    def show(self, asked: Pair | None) -> None:
         """Put a question on the screen."""
         self.asked, self.since = asked, monotonic()
         if asked is not None:
@@ -74,13 +72,13 @@ class Screens:
         screen.seen, screen.used = monotonic(), screen.used or used
         return screen
 
-    def others(self, screen: Screen) -> Iterator[tuple[str, Any]]:
+    def others(self, screen: Screen) -> Iterator[tuple[str, Pair]]:
         """Yield judge and question of each other page that somebody may be looking at."""
         for (name, _), other in self._screens.items():
             if other is not screen and other.asked is not None and other.open:
                 yield name, other.asked
 
-    def clear(self, name: str, asked: Any) -> None:
+    def clear(self, name: str, asked: Pair) -> None:
         """Take a question off all pages of a judge, since it was answered on one."""
         for (judge, _), screen in self._screens.items():
             if judge == name and screen.asked is not None and {*screen.asked} == {*asked}:
@@ -96,7 +94,7 @@ class Screens:
 
 
 class Session:
-    """Asks questions and takes answers of any number of judges at once.
+    """Asks questions and takes answers of any number of judges at once: about pairs, or grades of items.
 
     ``unmatched`` counts the answers in the database that are about other items than these; they are ignored. Those of
     ``checked``, a model, do not count as answers: others are asked the same. A pair that was on the screen for less
@@ -119,7 +117,9 @@ class Session:
         self._lock = Lock()
         self._screens = Screens()
         self._chance = random.SystemRandom()
-        answers = store.given()
+        answers = store.given(graded=strategy.graded)
+        if other := next((answer.outcome for answer in answers if answer.outcome not in strategy.outcomes), None):
+            raise DataError("other-scale", path=store.path, grade=int(other))
         known = [answer for answer in answers if self._knows(answer)]
         self.unmatched = len(answers) - len(known)
         programs = {answer.worker for answer in answers if answer.program} | ({checked} if checked else set())
@@ -154,7 +154,8 @@ class Session:
             seconds = screen.seconds_shown(self.least) if here else None  # not known, as after a restart
             before = any(sorted_pair(given.pair) == pair for given in self._answers[name])
             twice = before and not here and not self.store.has(request)
-            answer = replace(answer, kind="gold" if pair in self.gold else "", seconds=seconds)
+            kind = "grade" if self.strategy.graded else "gold" if pair in self.gold else ""
+            answer = replace(answer, kind=kind, seconds=seconds)
             if not twice and self.store.add(request, answer):
                 self._count(answer, 1)
                 self._screens.clear(name, answer.pair)
@@ -170,7 +171,7 @@ class Session:
         """Take back the judge's last answer, and ask it again."""
         check_name(name)
         with self._lock:
-            taken, again = self.store.undo(name, self._knows)
+            taken, again = self.store.undo(name, self._knows, graded=self.strategy.graded)
             screen = self._screens.find(name, page, used=True)
             if taken is not None:
                 self._count(taken, -1)
@@ -183,7 +184,8 @@ class Session:
     def history(self, name: str) -> dict[str, Any]:
         """Return the last answers of a judge, the newest first."""
         check_name(name)
-        found = [(number, answer) for number, answer in self.store.last(name, HISTORY) if self._knows(answer)]
+        last = self.store.last(name, HISTORY, graded=self.strategy.graded)
+        found = [(number, answer) for number, answer in last if self._knows(answer)]
         return {"history": [self._past(number, answer) for number, answer in found]}
 
     def change(self, name: str, request: str, number: object, outcome: object, comment: object) -> dict[str, Any]:
@@ -191,8 +193,9 @@ class Session:
         check_name(name)
         if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 1 << 62:
             raise UsageError("bad-request", expected="answer, the number of one that was listed")
-        if outcome not in OUTCOMES or not isinstance(comment, str):
-            raise UsageError("bad-request", expected=f"outcome, one of {', '.join(OUTCOMES)}, and comment, a text")
+        if outcome not in self.strategy.outcomes or not isinstance(comment, str):
+            expected = f"outcome, one of {', '.join(self.strategy.outcomes)}, and comment, a text"
+            raise UsageError("bad-request", expected=expected)
         check_comment(comment)
         with self._lock:
             changed = self.store.change(request, number, name, str(outcome), comment)
@@ -223,12 +226,12 @@ class Session:
         asked = None
         if screen.asked is not None:
             query, *items = screen.asked
-            sides = [self.items.shown(query, item) for item in items]
+            sides = [self.items.shown(query, item) for item in items if item]
             asked = {"query": self.items.query(query), "sides": sides}
         return {"question": asked, "progress": self._progress(name)}
 
     def _chosen(self, name: str, screen: Screen) -> Pair | None:
-        """Choose a pair that is on no other screen, several of one query in a row; now and then a gold pair.
+        """Choose a question, several of one query in a row; now and then a gold pair.
 
         A judge reads each query anew, and remembers the pair just answered: it is not asked again at once.
         """
@@ -238,7 +241,8 @@ class Session:
         skip = {*self.gold, *(sorted_pair(answer.pair) for answer in mine if answer.outcome == "skip")}
         last = {sorted_pair(answer.pair) for answer in mine[-1:]}
         busy = [(judge, sorted_pair(asked)) for judge, asked in self._screens.others(screen)]
-        under_way, stay = [pair for _, pair in busy], screen.query if screen.row < STAY else None
+        skip |= {pair for judge, pair in busy if judge == name}
+        under_way, stay = [pair for _, pair in busy], screen.query if screen.row < self.strategy.in_a_row else ""
         pair = self.strategy.ask(skip | last, under_way, stay=stay, judge=name)
         pair = pair or self.strategy.ask(skip, under_way, stay=stay, judge=name)
         if pair is not None and self._chance.random() < GOLD_SHARE:
@@ -255,20 +259,21 @@ class Session:
         else:
             same = [k for k, given in enumerate(mine) if (given.pair, given.outcome) == (answer.pair, answer.outcome)]
             del mine[same[-1]]
-        if not answer.kind:
+        if answer.kind != "gold":
             self.strategy.tell(answer, times)
 
     def _past(self, number: int, given: Answer) -> dict[str, Any]:
-        sides = [self.items.shown(given.query, item) for item in (given.first, given.second)]
+        sides = [self.items.shown(given.query, item) for item in given.items]
         entry = {"answer": number, "query": self.items.query(given.query), "at": given.at, "sides": sides}
         return {**entry, "outcome": given.outcome, "comment": given.comment}
 
-    def _progress(self, name: str) -> dict[str, int]:
+    def _progress(self, name: str) -> dict[str, Any]:
         done = {"mine": len(self._answers[name]), "all": sum(map(len, self._answers.values()))}
-        return {**done, "left": self.strategy.left(), "judges": self._screens.working(name)}
+        left = {"left": self.strategy.left(), "exact": self.strategy.exact}
+        return {**done, **left, "judges": self._screens.working(name)}
 
     def _knows(self, answer: Answer) -> bool:
-        return self.items.pool.knows(*answer.pair)
+        return self.items.pool.knows(answer.query, *answer.items)
 
     def _checked(self, name: str, reply: Mapping[str, Any]) -> Answer:
         check_name(name)
@@ -276,11 +281,15 @@ class Session:
         if not all(isinstance(value, str) for value in values):
             raise UsageError("bad-request", expected="query, first, second, outcome and comment, all text")
         query, first, second, outcome, comment = (str(value) for value in values)
-        if outcome not in OUTCOMES or first == second:
-            raise UsageError("bad-request", expected=f"outcome, one of {', '.join(OUTCOMES)}, about two items")
+        if outcome not in self.strategy.outcomes or first == second or bool(second) == self.strategy.graded:
+            about = "one item" if self.strategy.graded else "two items"
+            raise UsageError(
+                "bad-request", expected=f"outcome, one of {', '.join(self.strategy.outcomes)}, about {about}"
+            )
         check_comment(comment)
-        self.items.pool.check(query, first, second)
-        return Answer(query, first, second, outcome, name, comment)
+        answer = Answer(query, first, second, outcome, name, comment)
+        self.items.pool.check(query, *answer.items)
+        return answer
 
 
 def check_comment(comment: str) -> None:

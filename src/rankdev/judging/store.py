@@ -1,4 +1,4 @@
-"""Answers and grades in SQLite, written through to disk before they are acknowledged."""
+"""Answers in SQLite, written through to disk before they are acknowledged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import polars as pl
 
-from rankdev.data.database import COLUMNS, GRADE_COLUMNS, GRADES, SCHEMA, is_database, read_answers, read_given_grades
+from rankdev.data.database import COLUMNS, SCHEMA, is_database, read_answers
 from rankdev.errors import DataError, UsageError
 
 try:
@@ -26,13 +26,15 @@ except ImportError:  # Windows: a database can be opened twice
 LONGEST_NAME = 80
 PRIVATE = 0o600  # answers and names are for the owner's eyes, unless the owner decides otherwise
 PATIENCE = 2.0  # seconds to wait for a lock of another program
-Pair = tuple[str, str, str]  # query and two of its items
+LAST = "worker = ? AND (kind = 'grade') = ? AND NOT undone ORDER BY id DESC"
+SAID = COLUMNS.index("worker") + 1  # columns that are the same where an answer is sent again
+Pair = tuple[str, str, str]  # query and two of its items; the second is empty where one item is graded
 
 
 def sorted_pair(pair: Pair) -> Pair:
     """Return a pair with its items sorted, so that both orders are equal."""
     query, a, b = pair
-    return query, min(a, b), max(a, b)
+    return (query, b, a) if b and b < a else pair
 
 
 def check_name(name: str) -> None:
@@ -47,7 +49,7 @@ class StoreError(DataError):
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer of a judge; ``first`` was on the left."""
+    """An answer of a judge about two items, ``first`` on the left; or of kind ``grade`` about one, its grade."""
 
     query: str
     first: str
@@ -66,6 +68,11 @@ class Answer:
         return self.query, self.first, self.second
 
     @property
+    def items(self) -> tuple[str, ...]:
+        """The two items, or the one that was graded."""
+        return (self.first, self.second) if self.second else (self.first,)
+
+    @property
     def winner(self) -> str:
         """Item that is better; of a tie, the one shown first."""
         return self.second if self.outcome == "second" else self.first
@@ -79,21 +86,6 @@ class Answer:
     def tie(self) -> bool:
         """Whether both are equally good."""
         return self.outcome == "tie"
-
-
-@dataclass(frozen=True)
-class Grade:
-    """A grade that a judge gave to an item; None where it was skipped."""
-
-    query: str
-    item: str
-    grade: int | None
-    worker: str
-    comment: str = ""
-    at: str = ""
-
-
-TABLES = {Answer: ("answers", COLUMNS), Grade: ("grades", GRADE_COLUMNS)}
 
 
 class Store:
@@ -115,34 +107,31 @@ class Store:
             self.close()
             raise
 
-    def add(self, request: str, given: Answer | Grade) -> bool:
-        """Keep an answer or a grade; False if the same request was kept before."""
-        table, names = TABLES[type(given)]
+    def add(self, request: str, given: Answer) -> bool:
+        """Keep an answer; False if the same request was kept before."""
         values = astuple(replace(given, at=_now()))
-        said = names.index("worker") + 1
         with self._writing() as connection:
-            before = connection.execute(
-                f"SELECT {', '.join(names[:said])} FROM {table} WHERE request = ?", (request,)
-            ).fetchone()
-            if before is None:
-                _insert(connection, table, ("request", *names), (request, *values))
-            elif before != values[:said]:
+            before = _select(connection, "request = ?", request)
+            if not before:
+                _insert(connection, request, values)
+            elif astuple(before[0][1])[:SAID] != values[:SAID]:
                 raise DataError("other-answer")
-        return before is None
+        return not before
 
-    def has(self, request: str, kind: type[Answer | Grade] = Answer) -> bool:
+    def has(self, request: str) -> bool:
         """Return whether a request was kept before."""
         with self._writing() as connection:
-            found = connection.execute(f"SELECT 1 FROM {TABLES[kind][0]} WHERE request = ?", (request,)).fetchone()
-        return found is not None
+            return bool(_select(connection, "request = ?", request))
 
-    def undo(self, worker: str, known: Callable[[Answer], bool]) -> tuple[Answer | None, Answer | None]:
+    def undo(
+        self, worker: str, known: Callable[[Answer], bool], *, graded: bool = False
+    ) -> tuple[Answer | None, Answer | None]:
         """Take back the last answer of a judge, unless its items are unknown; nothing is deleted.
 
         Return what was taken back, and what is valid again: where a change was taken back, the answer before it.
         """
         with self._writing() as connection:
-            last = _select(connection, "worker = ? AND NOT undone ORDER BY id DESC LIMIT 1", worker)
+            last = _select(connection, f"{LAST} LIMIT 1", worker, graded)
             if not last or not known(last[0][1]):
                 return None, None
             number, taken = last[0]
@@ -152,19 +141,6 @@ class Store:
                 "UPDATE answers SET undone = 0, ended = NULL, replaced_by = NULL WHERE replaced_by = ?", (number,)
             )
         return taken, again[0][1] if again else None
-
-    def undo_grade(self, worker: str, known: Callable[[str, str], bool]) -> Grade | None:
-        """Take back the last grade of a judge, unless its item is unknown; nothing is deleted."""
-        with self._writing() as connection:
-            last = connection.execute(
-                f"SELECT id, {', '.join(GRADE_COLUMNS)} FROM grades WHERE worker = ? AND NOT undone"
-                " ORDER BY id DESC LIMIT 1",
-                (worker,),
-            ).fetchone()
-            if last is None or not known(*last[1:3]):
-                return None
-            connection.execute("UPDATE grades SET undone = 1 WHERE id = ?", last[:1])
-        return Grade(*last[1:])
 
     def change(
         self, request: str, number: int, worker: str, outcome: str, comment: str
@@ -180,35 +156,25 @@ class Store:
                 raise DataError("answer-gone")
             old = found[0][1]
             changed = replace(old, outcome=outcome, comment=comment, at=_now())
-            new = _insert(connection, "answers", ("request", *COLUMNS), (request, *astuple(changed)))
+            new = _insert(connection, request, astuple(changed))
             connection.execute(
                 "UPDATE answers SET undone = 1, ended = ?, replaced_by = ? WHERE id = ?", (changed.at, new, number)
             )
         return old, changed
 
-    def last(self, worker: str, most: int) -> list[tuple[int, Answer]]:
+    def last(self, worker: str, most: int, *, graded: bool = False) -> list[tuple[int, Answer]]:
         """Return the last answers of a judge with their numbers, the newest first."""
         with self._writing() as connection:
-            return _select(connection, "worker = ? AND NOT undone ORDER BY id DESC LIMIT ?", worker, most)
+            return _select(connection, f"{LAST} LIMIT ?", worker, graded, most)
 
-    def answers(self) -> pl.DataFrame:
-        """Return all answers that were not taken back or changed, as a table."""
+    def answers(self, *, graded: bool = False, ended: bool = False) -> pl.DataFrame:
+        """Return the answers as a table, see :func:`~rankdev.data.database.read_answers`."""
         self.check()
-        return read_answers(self.path)
+        return read_answers(self.path, graded=graded, ended=ended)
 
-    def given(self) -> list[Answer]:
+    def given(self, *, graded: bool = False) -> list[Answer]:
         """Return all answers that were not taken back or changed."""
-        return [Answer(*row) for row in self.answers().iter_rows()]
-
-    def everything(self) -> pl.DataFrame:
-        """Return all answers; those that were taken back or changed are marked."""
-        self.check()
-        return read_answers(self.path, ended=True)
-
-    def grades(self) -> list[Grade]:
-        """Return all grades that were not taken back."""
-        self.check()
-        return [Grade(*row) for row in read_given_grades(self.path).iter_rows()]
+        return [Answer(*row) for row in self.answers(graded=graded).iter_rows()]
 
     def check(self) -> None:
         """Raise :class:`StoreError` where the file was moved, deleted or replaced: answers would go nowhere."""
@@ -269,7 +235,6 @@ class Store:
             self._connection.execute("PRAGMA journal_mode=DELETE")
             self._connection.execute("PRAGMA synchronous=EXTRA")
             self._connection.execute(SCHEMA)
-            self._connection.execute(GRADES)
             self._connection.execute("PRAGMA user_version=1")  # a disk that cannot be written to is noticed here
         except (OSError, sqlite3.Error) as error:
             raise StoreError("cannot-open", path=self.path, why=str(error)) from None
@@ -321,10 +286,11 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _insert(connection: sqlite3.Connection, table: str, names: tuple[str, ...], values: tuple[Any, ...]) -> int | None:
-    """Write one row; return its number."""
-    marks = ", ".join("?" * len(names))
-    return connection.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", values).lastrowid
+def _insert(connection: sqlite3.Connection, request: str, values: tuple[Any, ...]) -> int | None:
+    """Write one answer; return its number."""
+    names = ("request", *COLUMNS)
+    sql = f"INSERT INTO answers ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+    return connection.execute(sql, (request, *values)).lastrowid
 
 
 def _select(connection: sqlite3.Connection, where: str, *values: object) -> list[tuple[int, Answer]]:

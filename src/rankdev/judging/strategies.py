@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,6 +21,7 @@ from rankdev.judging.items import Pool
 from rankdev.judging.store import Answer, Pair, sorted_pair
 from rankdev.preferences.order import Order
 
+Pairs = Collection[Pair]
 GOALS = ("order", "top")
 AGAIN = 8  # one question in so many is asked again, with sides changed: it shows whether the judge is consistent
 ENOUGH = 2.0  # answers, of n log₂ n, from which on a query that is not settled is given up
@@ -32,23 +33,21 @@ NEARLY = 1e-3  # of usefulness: among pairs that differ by less, any is chosen
 class Strategy(ABC):
     """Chooses questions towards a goal and is updated with the answers."""
 
+    outcomes: Collection[str] = ("first", "second", "tie", "skip")
+    graded = False  # whether questions are about one item, not two
+    exact = False  # whether it is known how many questions are left
+    in_a_row: float = 5  # questions about one query, before another may be chosen
+
     def __init__(self) -> None:
         self._shown: dict[Pair, str] = {}
 
     @abstractmethod
-    def ask(
-        self,
-        skip: Collection[Pair] = (),
-        under_way: Collection[Pair] = (),
-        *,
-        stay: str | None = None,
-        judge: str = "",
-    ) -> Pair | None:
-        """Return the pair whose answer is most useful, other than those to skip; None where no pair is left.
+    def ask(self, skip: Pairs = (), under_way: Pairs = (), *, stay: str = "", judge: str = "") -> Pair | None:
+        """Return the question whose answer is most useful, other than those to skip; None where none is left.
 
-        Pairs ``under_way`` are asked and not answered yet: they are skipped too, and other queries come first.
-        ``stay`` is a query that somebody has just read about: its pairs come first, as long as it is unsettled.
-        A pair that ``judge`` has answered is asked again only of somebody else, unless nobody else judges the query.
+        Those ``under_way`` are asked and not answered yet: other questions, and other queries, come first.
+        ``stay`` is a query that somebody has just read about: its questions come first, as long as it is unsettled.
+        What ``judge`` has answered is asked again only of somebody else, unless nobody else judges the query.
         """
 
     def tell(self, answer: Answer, times: int = 1) -> None:
@@ -83,40 +82,38 @@ class Strategy(ABC):
         return (query, b, a) if before == a or (before is None and chance < 0.5) else (query, a, b)
 
 
-class CheckStrategy(Strategy):
-    """Asks people the pairs that a model has answered; one query is finished before the next.
+class ListStrategy(Strategy):
+    """Asks given questions, each of ``repeats`` judges; one query is finished before the next."""
 
-    The finished queries are a random sample of those that the model judged, whatever it answered: that is what
-    prediction-powered estimates need.
-    """
+    exact = True
 
-    def __init__(self, pool: Pool, model: str, answers: Iterable[Answer], *, repeats: int = 1, seed: int = 0) -> None:
+    def __init__(self, questions: Mapping[str, Iterable[Pair]], repeats: int) -> None:
         super().__init__()
-        by_query: dict[str, dict[Pair, Counter[str]]] = {}
-        for answer in answers:
-            if answer.worker == model and answer.outcome != "skip" and pool.knows(*answer.pair):
-                by_query.setdefault(answer.query, {})[sorted_pair(answer.pair)] = Counter()
-        if not by_query:
-            raise DataError("unasked-model", model=model)
-        self.repeats, queries = check_whole("repeats", repeats, 1), sorted(by_query)
-        order = np.random.default_rng(seed).permutation(len(queries))
-        self._judges = {queries[k]: by_query[queries[k]] for k in order}  # who has answered each pair
+        self.repeats = check_whole("repeats", repeats, 1)
+        # who has answered each
+        self._judges = {
+            query: {sorted_pair(pair): Counter[str]() for pair in pairs} for query, pairs in questions.items()
+        }
 
-    def ask(
-        self,
-        skip: Collection[Pair] = (),
-        under_way: Collection[Pair] = (),
-        *,
-        stay: str | None = None,
-        judge: str = "",
-    ) -> Pair | None:
-        """Return the first pair that lacks answers, other than those to skip; queries come one after the other."""
-        taken = {sorted_pair(pair) for pair in [*skip, *under_way]}
-        for pairs in self._judges.values():
-            for pair, judges in pairs.items():
-                if judges.total() < self.repeats and not judges[judge] and pair not in taken:
-                    return pair
+    def ask(self, skip: Pairs = (), under_way: Pairs = (), *, stay: str = "", judge: str = "") -> Pair | None:
+        """Return a question that lacks answers, other than those to skip; see :class:`Strategy`."""
+        taken, waiting = {sorted_pair(pair) for pair in skip}, Counter(map(sorted_pair, under_way))
+        for query in self._in_order(stay, Counter(pair[0] for pair in under_way)):
+            asked = self._judges[query].items()
+            open_ = [
+                pair
+                for pair, judges in asked
+                if judges.total() + waiting[pair] < self.repeats and not judges[judge] and pair not in taken
+            ]
+            if open_:
+                return self._chosen(open_, judge)
         return None
+
+    def _in_order(self, stay: str, busy: Mapping[str, int]) -> Iterable[str]:
+        return self._judges
+
+    def _chosen(self, questions: list[Pair], judge: str) -> Pair:
+        return questions[0]
 
     def _learn(self, answer: Answer, times: int) -> None:
         judges = self._judges.get(answer.query, {}).get(sorted_pair(answer.pair))
@@ -124,7 +121,7 @@ class CheckStrategy(Strategy):
             judges[answer.worker] += times
 
     def unsettled(self) -> list[str]:
-        """List the queries with pairs that lack answers."""
+        """List the queries with questions that lack answers."""
         return [query for query in self._judges if self._lacking(query)]
 
     def left(self) -> int:
@@ -133,6 +130,25 @@ class CheckStrategy(Strategy):
 
     def _lacking(self, query: str) -> int:
         return sum(max(0, self.repeats - judges.total()) for judges in self._judges[query].values())
+
+
+class CheckStrategy(ListStrategy):
+    """Asks people the pairs that a model has answered.
+
+    The finished queries are a random sample of those that the model judged, whatever it answered: that is what
+    prediction-powered estimates need.
+    """
+
+    def __init__(self, pool: Pool, model: str, answers: Iterable[Answer], *, repeats: int = 1, seed: int = 0) -> None:
+        by_query: dict[str, list[Pair]] = {}
+        for answer in answers:
+            if answer.worker == model and answer.outcome != "skip" and pool.knows(*answer.pair):
+                by_query.setdefault(answer.query, []).append(answer.pair)
+        if not by_query:
+            raise DataError("unasked-model", model=model)
+        queries = sorted(by_query)
+        order = np.random.default_rng(seed).permutation(len(queries))
+        super().__init__({queries[k]: by_query[queries[k]] for k in order}, repeats)
 
 
 @dataclass(frozen=True)
@@ -182,14 +198,7 @@ class OrderStrategy(Strategy):
                 state.learn()
         return self._queries
 
-    def ask(
-        self,
-        skip: Collection[Pair] = (),
-        under_way: Collection[Pair] = (),
-        *,
-        stay: str | None = None,
-        judge: str = "",
-    ) -> Pair | None:
+    def ask(self, skip: Pairs = (), under_way: Pairs = (), *, stay: str = "", judge: str = "") -> Pair | None:
         """Return the pair whose answer is most useful; see :class:`Strategy`."""
         skipped: dict[str, list[tuple[int, int]]] = {}
         for query, a, b in [*skip, *under_way]:

@@ -13,15 +13,19 @@ function showHistory(entries) {
 function pastRow(entry) {
   const when = element("time", { class: "hint", datetime: entry.at }, new Date(entry.at).toLocaleString());
   const query = element("bdi", {}, brief(entry.query.text, 80));
-  const [first, second] = entry.sides.map(nameOf);
-  const outcome = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": text("answer_about", { first, second }) }));
-  const names = { first: text("is_better", { item: first }), tie: text("was_tied"), second: text("is_better", { item: second }), skip: text("was_skipped") };
-  for (const [value, name] of Object.entries(names)) outcome.append(element("option", { value }, name));
+  const items = entry.sides.map(nameOf);
+  const about = new Intl.ListFormat(LANGUAGE, { type: "disjunction" }).format(items);
+  const outcome = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": text("answer_about", { items: about }) }));
+  for (const { outcome: value, name } of state.choices[items.length > 1 ? "pairs" : "grades"]) {
+    const place = ["first", "second"].indexOf(value);
+    outcome.append(element("option", { value }, place < 0 ? name : text("is_better", { item: items[place] })));
+  }
+  outcome.append(element("option", { value: "skip" }, text("was_skipped")));
   outcome.value = entry.outcome;
-  const comment = /** @type {HTMLInputElement} */ (element("input", { type: "text", maxlength: "2000", "aria-label": text("comment_about", { first, second }), placeholder: text("comment") }));
+  const comment = /** @type {HTMLInputElement} */ (element("input", { type: "text", maxlength: "2000", "aria-label": text("comment_about", { items: about }), placeholder: text("comment") }));
   comment.value = entry.comment;
   const save = /** @type {HTMLButtonElement} */ (element("button", { type: "button", disabled: "" }, text("change")));
-  const pair = element("span", {}, element("bdi", {}, first), ` ${text("or")} `, element("bdi", {}, second));
+  const pair = element("span", {}, ...items.flatMap((item, k) => [...(k ? [` ${text("or")} `] : []), element("bdi", {}, item)]));
   let request = randomId();
   for (const field of [outcome, comment]) {
     field.addEventListener("input", () => {
@@ -33,7 +37,7 @@ function pastRow(entry) {
     inTurn(async () => {
       const reply = await call("change", { request, answer: entry.answer, outcome: outcome.value, comment: comment.value });
       byId("saved").textContent = text("changed");
-      showProgress(reply.progress, true);
+      showProgress(reply.progress);
       showHistory(reply.history);
       byId("history").querySelector("summary").focus();
     }),

@@ -3,7 +3,9 @@
 
 /** @typedef {{item: string, title?: string, text?: string, url?: string, image?: string, picture?: number}} Side */
 /** @typedef {{id: string, text: string, description?: string, narrative?: string}} Query */
-/** @typedef {{mine: number, all: number, left: number, judges: number}} Progress */
+/** @typedef {{query: Query, sides: Side[], request?: string}} Question */
+/** @typedef {{mine: number, all: number, left: number, exact: boolean, judges: number}} Progress */
+/** @typedef {{outcome: string, key: string, sign: string, name: string, stacked?: string}} Choice */
 
 const token = location.hash.slice(1);
 const LEAST = 400; // ms that a pair must be on the screen before it can be answered: the server refuses less, too
@@ -18,10 +20,11 @@ const state = {
   left: 0, // when the page went out of sight
   judge: "",
   named: false, // by the link
+  owner: false,
   browser: localStorage.getItem("browser") ?? randomId(), // a name belongs to the browser that first answered under it
   mode: "pairs",
-  /** @type {{query: Query, sides: Side[]}|null} */ question: null,
-  /** @type {{query: Query, side: Side}|null} */ grading: null,
+  /** @type {Question|null} */ question: null,
+  /** @type {Record<string, Choice[]>} */ choices: {}, // by mode: what can be answered
   busy: false,
 };
 
@@ -30,7 +33,7 @@ async function call(path, asked = {}) {
   const response = await fetch(`api/${path}`, {
     method: "POST",
     headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
-    body: JSON.stringify({ judge: state.judge, browser: state.browser, page: state.page, ...asked }),
+    body: JSON.stringify({ judge: state.judge, browser: state.browser, page: state.page, mode: state.mode, ...asked }),
     keepalive: path === "leave",
   });
   if (path.startsWith("export") && response.ok) return response.blob();
@@ -96,14 +99,14 @@ function showSide(place, side, query) {
   place.replaceChildren(...parts);
 }
 
-/** Start the clock once everything in a place can be seen. @param {string} id */
-async function seen(id) {
+/** Start the clock once everything can be seen. */
+async function seen() {
   state.since = Infinity;
-  const images = /** @type {HTMLImageElement[]} */ ([...byId(id).querySelectorAll("img")]);
-  const shown = state.question ?? state.grading;
+  const images = /** @type {HTMLImageElement[]} */ ([...byId("question").querySelectorAll("img")]);
+  const shown = state.question;
   const loaded = Promise.all(images.map((image) => image.decode().catch(() => {})));
   if (images.length) await Promise.race([loaded, new Promise((done) => setTimeout(done, LOADING))]);
-  if (shown === (state.question ?? state.grading)) state.since = performance.now();
+  if (shown === state.question) state.since = performance.now();
 }
 
 /** Whether what is on the screen was there long enough to be seen: the second click of a double click is no answer. */
@@ -112,32 +115,62 @@ const wasSeen = () => !document.hidden && performance.now() - state.since >= LEA
 /** What a judge calls an item. @param {Side} side */
 const nameOf = (side) => brief(side.title ?? side.text ?? side.item, 80);
 
-/** Show what is done, of how much, and how much of it by this judge. @param {Progress} progress @param {boolean} estimated */
-function showProgress({ mine, all, left }, estimated) {
-  const whole = estimated && all + left > 20 ? Math.max(all + 1, 5 * Math.round((all + left) / 5)) : all + left;
-  const parts = [text(left ? (estimated ? "done_of_about" : "done_of") : "all_done", { done: all, whole })];
+/** Show what is done, of how much, and how much of it by this judge. @param {Progress} progress */
+function showProgress({ mine, all, left, exact }) {
+  const whole = !exact && all + left > 20 ? Math.max(all + 1, 5 * Math.round((all + left) / 5)) : all + left;
+  const parts = [text(left ? (exact ? "done_of" : "done_of_about") : "all_done", { done: all, whole })];
   if (mine < all) parts.push(text("by_you", { mine }));
   byId("bar").hidden = false;
   byId("bar").value = all + left ? all / (all + left) : 1;
   byId("progress").textContent = parts.join(", ");
 }
 
+/** Make the choices of each mode: which of two is better, and the grades of the owner's scale. @param {{grade: number, label: string, key: string}[]|null} scale */
+function setChoices(scale) {
+  state.choices = {
+    pairs: [
+      { outcome: "first", key: "ArrowLeft", sign: "←", name: text("left_is_better"), stacked: text("upper_is_better") },
+      { outcome: "tie", key: "e", sign: "E", name: text("equally_good") },
+      { outcome: "second", key: "ArrowRight", sign: "→", name: text("right_is_better"), stacked: text("lower_is_better") },
+    ],
+  };
+  if (scale) state.choices.grades = scale.map(({ grade, label, key }) => ({ outcome: String(grade), key, sign: key, name: label || String(grade) }));
+}
+
+/** A button for each choice; on a phone, items are one above the other. */
+function showChoices() {
+  byId("answers").setAttribute("aria-label", byId("title").textContent);
+  byId("answers").replaceChildren(
+    ...state.choices[state.mode].map(({ outcome, sign, name, stacked }) => {
+      const words = stacked ? [element("span", { class: "beside" }, name), element("span", { class: "stacked" }, stacked)] : [name];
+      const made = element("button", { type: "button", "data-outcome": outcome }, ...(sign === name ? [] : [element("kbd", {}, sign), " "]), ...words);
+      made.addEventListener("click", () => answer(outcome));
+      return made;
+    }),
+  );
+}
+
 /** @param {any} reply */
 function showQuestion(reply) {
-  state.question = reply.question;
-  state.grading = null;
-  showProgress(reply.progress, true);
-  byId("pairs").hidden = !reply.question;
-  byId("done").hidden = Boolean(reply.question);
-  if (!reply.question) return announce(text("no_questions_left"));
-  showQuery("query", reply.question.query);
-  showSide(byId("first"), reply.question.sides[0], reply.question.query);
-  showSide(byId("second"), reply.question.sides[1], reply.question.query);
+  const /** @type {Question|null} */ asked = reply.question;
+  state.question = asked;
+  showProgress(reply.progress);
+  byId("question").hidden = !asked;
+  byId("done").hidden = Boolean(asked);
+  if (!asked) {
+    byId("done").textContent = text(state.mode === "grades" ? "all_graded" : "no_questions_left");
+    return announce(byId("done").textContent);
+  }
+  showQuery("query", asked.query);
+  for (const [k, place] of [byId("first"), byId("second")].entries()) {
+    place.hidden = k >= asked.sides.length;
+    if (!place.hidden) showSide(place, asked.sides[k], asked.query);
+  }
   byId("comment").value = "";
   scrollTo(0, 0);
-  seen("pairs");
-  const [left, right] = reply.question.sides.map(nameOf);
-  announce(text("new_pair", { query: reply.question.query.text, left, right }));
+  seen();
+  const [left, right] = asked.sides.map(nameOf);
+  announce(right === undefined ? text("new_item", { query: asked.query.text, item: left }) : text("new_pair", { query: asked.query.text, left, right }));
 }
 
 /** @param {string} outcome */
@@ -145,13 +178,13 @@ const answer = (outcome) =>
   once(async () => {
     const asked = state.question;
     if (!asked || !wasSeen()) return;
-    const [first, second] = asked.sides.map((side) => side.item);
+    const [first, second = ""] = asked.sides.map((side) => side.item);
     const reply = await call("answer", { request: requestOf(asked), query: asked.query.id, first, second, outcome, comment: byId("comment").value });
-    byId("saved").textContent = text(reply.saved ? "saved" : "answered_before");
+    byId("saved").textContent = text(reply.saved ? "saved" : second ? "answered_before" : "graded_before");
     showQuestion(reply);
   });
 
-/** One id for one question on the screen: if sent again after a failure, it is still one answer. @param {any} asked */
+/** One id for one question on the screen: if sent again after a failure, it is still one answer. @param {Question} asked */
 function requestOf(asked) {
   asked.request ??= randomId();
   return asked.request;
@@ -177,27 +210,27 @@ function enter(mode) {
   state.mode = mode;
   if (mode !== "owner" && !state.judge) return askName();
   byId("done-so-far").hidden = mode === "owner";
-  for (const id of ["who", "pairs", "grades", "done", "all-graded", "owner"]) byId(id).hidden = true;
-  byId("modes").hidden = false;
+  for (const id of ["who", "question", "done", "owner"]) byId(id).hidden = true;
   byId("history").hidden = mode === "owner";
   for (const button of document.querySelectorAll("[data-mode]")) button.setAttribute("aria-pressed", String(button.getAttribute("data-mode") === mode));
   byId("title").textContent = text({ pairs: "which_is_better", grades: "how_good", owner: "results_so_far" }[mode] ?? "");
   byId("saved").textContent = "";
-  if (mode === "pairs") once(async () => showQuestion(await call("next"))).then(nameAgain);
-  if (mode === "grades") once(async () => showGrading(await call("next-grade"))).then(nameAgain);
   if (mode === "owner") {
     byId("owner").hidden = false;
     announce("");
-    showOwner();
+    return showOwner();
   }
+  state.question = null;
+  showChoices();
+  listed();
+  once(async () => showQuestion(await call("next"))).then(nameAgain);
 }
 
-for (const button of document.querySelectorAll("[data-outcome]")) button.addEventListener("click", () => answer(button.getAttribute("data-outcome") ?? ""));
+document.querySelector("[data-outcome=skip]")?.addEventListener("click", () => answer("skip"));
 for (const button of document.querySelectorAll("[data-mode]")) button.addEventListener("click", () => enter(button.getAttribute("data-mode") ?? ""));
-for (const id of ["comment", "grade-comment"])
-  byId(id).addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-    if (event.key === "Enter" || event.key === "Escape") byId("title").focus();
-  });
+byId("comment").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+  if (event.key === "Enter" || event.key === "Escape") byId("title").focus();
+});
 byId("undo").addEventListener("click", undo);
 byId("who").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
   event.preventDefault();
@@ -207,9 +240,21 @@ byId("who").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
   begin();
 });
 
+/** Buttons for the modes there are, where there is more than one. */
+function showModes() {
+  const modes = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[data-mode]")]);
+  for (const button of modes) {
+    const mode = button.getAttribute("data-mode") ?? "";
+    button.hidden = mode === "owner" ? !state.owner : mode === "grades" && !state.choices.grades;
+  }
+  const several = modes.filter((button) => !button.hidden).length > 1;
+  for (const button of modes) button.hidden ||= !several;
+  byId("modes").hidden = false;
+}
+
 /** Ask for a name, under which answers are kept; the owner sees results without one. */
 function askName() {
-  for (const id of ["pairs", "grades", "done", "all-graded", "owner", "history"]) byId(id).hidden = true;
+  for (const id of ["question", "done", "owner", "history"]) byId(id).hidden = true;
   byId("name").value = localStorage.getItem("judge") ?? "";
   byId("who").hidden = false;
   byId("name").focus();
@@ -217,7 +262,7 @@ function askName() {
 
 /** Ask for another name where the first question was refused: it may be somebody else's. @param {boolean} done */
 function nameAgain(done) {
-  if (done || state.named || state.question || state.grading) return;
+  if (done || state.named || state.question) return;
   state.judge = "";
   askName();
 }
@@ -226,22 +271,22 @@ async function begin() {
   const ready = await once(async () => {
     const page = await call("page");
     showGuidelines(page.guidelines);
-    showScale(page.scale);
+    setChoices(page.scale);
   });
-  if (ready) enter(scale.length ? "grades" : "pairs");
+  if (!ready) return;
+  showModes();
+  enter(state.choices.grades ? "grades" : "pairs");
 }
 
 // a page out of sight, closed, or without a question
 
 const again = () => {
-  if (!state.judge || !byId("who").hidden) return;
-  if (state.mode === "pairs") once(async () => refresh(await call("next")));
-  if (state.mode === "grades") once(async () => refreshGrading(await call("next-grade")));
+  if (state.judge && byId("who").hidden && state.mode !== "owner") once(async () => refresh(await call("next")));
 };
 
 /** Show a question if it is another than the one on the screen. @param {any} reply */
 function refresh(reply) {
-  const names = (/** @type {any} */ asked) => JSON.stringify(asked && [asked.query.id, ...asked.sides.map((/** @type {Side} */ side) => side.item)]);
+  const names = (/** @type {Question|null} */ asked) => JSON.stringify(asked && [asked.query.id, ...asked.sides.map((side) => side.item)]);
   if (names(reply.question) !== names(state.question)) showQuestion(reply);
 }
 
@@ -254,7 +299,7 @@ document.addEventListener("visibilitychange", () => {
 });
 addEventListener("pagehide", () => state.judge && byId("who").hidden && call("leave").catch(() => {}));
 addEventListener("pageshow", (event) => event.persisted && again());
-setInterval(() => !(byId("done").hidden && byId("all-graded").hidden) && again(), CHECK);
+setInterval(() => !byId("done").hidden && again(), CHECK);
 
 /** A link of one's own says who one is; with another, one gives a name. */
 async function arrive() {
@@ -263,8 +308,8 @@ async function arrive() {
   await once(async () => {
     known = await call("hello");
   });
-  document.querySelector('[data-mode="owner"]')?.toggleAttribute("hidden", !known.owner);
-  byId("modes").hidden = !known.owner;
+  state.owner = Boolean(known.owner);
+  showModes();
   if (!known.judge) return askName();
   state.judge = known.judge;
   state.named = true;

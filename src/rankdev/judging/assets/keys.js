@@ -9,17 +9,15 @@ const scrolls = () => document.documentElement.scrollHeight > document.documentE
 /** What the keys do on the screen, each with the name of its text.
  * @returns {[string[], string, () => unknown][]} */
 function keysNow() {
-  const visible = (/** @type {string} */ id) => state.mode === id && !byId(id).hidden;
   /** @type {[string[], string, () => unknown][]} */ const keys = [];
-  if (visible("pairs")) {
-    keys.push([["ArrowLeft"], text("left_is_better"), () => answer("first")], [["ArrowRight"], text("right_is_better"), () => answer("second")]);
-    keys.push([scrolls() ? ["e"] : ["e", "ArrowDown"], text("equally_good"), () => answer("tie")], [["s"], text("skip"), () => answer("skip")]);
+  if (state.mode !== "owner" && !byId("question").hidden) {
+    for (const { outcome, key, name } of state.choices[state.mode]) {
+      const also = outcome === "tie" && !scrolls() ? ["ArrowDown"] : [];
+      keys.push([[key, ...also], name, () => answer(outcome)]);
+    }
+    keys.push([["s"], text("skip"), () => answer("skip")]);
   }
-  if (visible("grades")) {
-    for (const { grade, label, key } of scale) keys.push([[key], label || String(grade), () => giveGrade(grade)]);
-    keys.push([["s"], text("skip"), () => giveGrade(null)]);
-  }
-  if (state.judge && byId("who").hidden && state.mode !== "owner") keys.push([["u"], text("undo"), state.mode === "grades" ? undoGrade : undo]);
+  if (state.judge && byId("who").hidden && state.mode !== "owner") keys.push([["u"], text("undo"), undo]);
   keys.push([["?"], text("keyboard_help"), showKeys]);
   return keys;
 }

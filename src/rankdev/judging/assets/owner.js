@@ -28,7 +28,7 @@ const showOwner = reader(
     const gone = reply.left_out ? `${counted(reply.left_out, "answer")} left out: about items that are not there any more.` : "";
     byId("state").textContent = [open, lost || (open ? "" : "All queries are settled."), wrong, gone].filter(Boolean).join(" ");
     byId("found").replaceChildren(
-      ...reply.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map((entry) => element("span", { class: "card" }, named(entry.name, 80))))),
+      ...reply.tiers.map((/** @type {any[]} */ tier) => element("li", {}, ...tier.map(card))),
     );
     if (!reply.tiers.length) byId("found").append(element("li", {}, "no judgments yet"));
     const texts = new Map(reply.queries.map((/** @type {any} */ entry) => [entry.id, entry.text]));
@@ -41,6 +41,9 @@ const showOwner = reader(
     byId("models").replaceChildren(...Object.values(reply.models).map((/** @type {any} */ lines) => element("p", {}, lines.join(" "))));
   },
 );
+
+/** An item by what judges see of it, and its id, by which references name it. @param {{item: string, name: string}} entry */
+const card = ({ item, name }) => element("span", { class: "card" }, named(name, 160), ...(item === name ? [] : [" ", element("small", { class: "hint" }, named(item))]));
 
 /** A fraction as text. @param {number} part */
 const percent = (part) => `${Math.round(100 * part)}%`;
