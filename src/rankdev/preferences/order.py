@@ -141,7 +141,7 @@ class Order:
             diagonal = sums(columns.ravel(), np.tile(weight, len(columns)), size) + precision
             return conjugate_gradients(
                 lambda x: pushed(weight * lead(x)) + precision * x, lambda rest: rest / diagonal, pull, 1e-4
-            )[0]
+            )
 
         t, factor = np.zeros(size), None
         for _ in range(100):

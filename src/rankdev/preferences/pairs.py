@@ -68,13 +68,8 @@ class Pairs:
 
     def spread(self, curvature: Floats, x: Floats) -> Floats:
         """Sum ``curvature × x`` of the opponents of each item: the off-diagonal part of the Laplacian."""
-        if x.ndim == 1:
-            other = sums(self.first, curvature * x[self.second], self.items)
-            return other + sums(self.second, curvature * x[self.first], self.items)
-        from scipy.sparse import coo_array
-
-        matrix = coo_array((curvature, (self.first, self.second)), shape=(self.items,) * 2).tocsr()
-        return np.asarray(matrix @ x + matrix.T @ x)
+        other = sums(self.first, curvature * x[self.second], self.items)
+        return other + sums(self.second, curvature * x[self.first], self.items)
 
 
 def count_pairs(preferences: Preferences) -> Pairs:
@@ -179,49 +174,39 @@ def maximise(
     return Fit(strength, curvature, bend, iteration, change**2 <= tolerance)
 
 
-def solve(
-    pairs: Pairs, curvature: Floats, diagonal: Floats, right: Floats, tolerance: float, limit: int = 1000
-) -> Floats:
-    """Solve (diagonal − off-diagonal) x = right by conjugate gradients; ``right`` may have several columns."""
-    scale = diagonal if right.ndim == 1 else diagonal[:, None]
-    scale = np.where(scale > 0, scale, 1.0)
-    x, _ = conjugate_gradients(
-        lambda x: scale * x - pairs.spread(curvature, x), lambda rest: rest / scale, right, tolerance, limit=limit
+def solve(pairs: Pairs, curvature: Floats, diagonal: Floats, right: Floats, tolerance: float) -> Floats:
+    """Solve (diagonal − off-diagonal) x = right by conjugate gradients."""
+    scale = np.where(diagonal > 0, diagonal, 1.0)
+    return conjugate_gradients(
+        lambda x: scale * x - pairs.spread(curvature, x), lambda rest: rest / scale, right, tolerance
     )
-    return x
 
 
 def conjugate_gradients(
-    image_of: Callable[[Floats], Floats],
-    precondition: Callable[[Floats], Floats],
-    right: Floats,
-    tolerance: float,
-    *,
-    enough: float = 0.0,
-    limit: int = 1000,
-) -> tuple[Floats, Floats]:
-    """Solve ``image_of(x) = right`` column by column; return x, and the expected gain of a full step along it.
+    image_of: Callable[[Floats], Floats], precondition: Callable[[Floats], Floats], right: Floats, tolerance: float
+) -> Floats:
+    """Solve ``image_of(x) = right`` until the residual, in the norm of the preconditioner, shrank by ``tolerance``.
 
-    A column is finished when its residual, in the norm of the preconditioner, has shrunk by ``tolerance`` or its
-    square is below ``enough``.
+    Stops where the image of a direction points the other way, as it may far from a maximum.
     """
     x, rest = np.zeros_like(right), right.copy()
     direction = precondition(rest)
-    size = expected_gain = np.asarray((rest * direction).sum(axis=0))
-    goal = np.maximum(size * tolerance**2, enough)
-    for _ in range(limit):
-        going = size > goal
-        if not going.any():
+    size = float((rest * direction).sum())
+    goal = size * tolerance**2
+    for _ in range(1000):
+        if size <= goal:
             break
         image = image_of(direction)
-        length = np.where(going, size / np.maximum((direction * image).sum(axis=0), 1e-300), 0.0)
-        x += length * direction
-        rest -= length * image
+        bend = float((direction * image).sum())
+        if bend <= 0:
+            break
+        x += size / bend * direction
+        rest -= size / bend * image
         ahead = precondition(rest)
-        grown = np.maximum((rest * ahead).sum(axis=0), 0.0)
-        direction = ahead + np.where(going, grown / np.maximum(size, 1e-300), 0.0) * direction
-        size = np.where(going, grown, size)
-    return x, expected_gain
+        grown = max(float((rest * ahead).sum()), 0.0)
+        direction = ahead + grown / size * direction
+        size = grown
+    return x
 
 
 def _first_guess(pairs: Pairs) -> Floats:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 GRID = np.linspace(0.0025, 0.9975, 200)
 LARGEST_ODDS = 13.8  # log-odds of a quality of 1 − 1e-6, as near to 1 as a quality comes
 START = np.log(0.8 / (1 - 0.8))  # log-odds of the quality that all workers start with
-CLOSE = 1e-5  # a step this small is the last one
+CLOSE = 1e-9  # a step this small is the last one
+NEAR = 0.01  # from a step this small on, Newton's method is used: earlier it may lead to another maximum
+NOISE = 1e-13  # of the likelihood: rounding
 LIMIT = 200
 
 
@@ -39,7 +41,10 @@ class CrowdBT(Model):
     about = "Bradley–Terry and the quality of each worker together"
 
     def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
-        """Fit strengths and qualities at once by Fisher scoring; the ridge is a virtual node's wins and losses."""
+        """Fit strengths and qualities at once by Fisher scoring, then by Newton's method.
+
+        The ridge is a virtual node's wins and losses.
+        """
         if preferences.worker is None:
             raise UsageError("needed", name="a worker column", use="crowd-bt")
         votes = _Votes.of(preferences, pairs)
@@ -48,16 +53,17 @@ class CrowdBT(Model):
         iteration, change = 0, np.inf
         while change >= CLOSE and iteration < LIMIT:
             iteration += 1
-            at, change = at.scoring_step()
+            at, change = at.step(near=change < NEAR)
+        curvature, coupling, bend = at.information()
         return Fitted(
             at.strength,
             at.meant(),
             iteration,
             change < CLOSE,
-            at.curvature,
+            curvature,
             at.penalty[1],
             at.residual(preferences),
-            (at.coupling / np.sqrt(at.bend)).tocsr(),  # older releases of SciPy give another kind
+            (coupling / np.sqrt(bend)).tocsr(),  # older releases of SciPy give another kind
             workers=at.judged(preferences),
         )
 
@@ -130,27 +136,25 @@ class _Point:
         votes, eta = self.votes, self.quality[self.votes.worker]
         return self.skill * self.variance[votes.pair], (2 * self.first_wins[votes.pair] - 1) * eta * (1 - eta)
 
-    @cached_property
-    def _noise(self) -> Floats:
-        return self.votes.weight / np.maximum(self.likelihood * (1 - self.likelihood), 1e-12)
+    def information(self, *, expected: bool = True) -> tuple[Floats, Any, Floats]:
+        """Information in each pair, what strengths and qualities have in common (items × workers), and in each quality.
 
-    @cached_property
-    def curvature(self) -> Floats:
-        """Expected information of each pair, the qualities given."""
-        pairs, (slope, _) = self.votes.pairs, self._per_vote
-        return sums(self.votes.pair, slope**2 * self._noise, len(pairs.first)) + pairs.ties * self.variance
-
-    @cached_property
-    def bend(self) -> Floats:
-        """Expected information about each quality's log-odds, the strengths given."""
-        a, b = self.options.worker_prior
+        That of the votes as they are is what Newton's method needs; it may be negative far from the maximum.
+        """
+        votes, (slope, turn), pairs = self.votes, self._per_vote, self.votes.pairs
+        if expected:
+            scale = votes.weight / np.maximum(self.likelihood * (1 - self.likelihood), 1e-12)
+            both, own, theirs = slope * turn * scale, slope**2 * scale, turn**2 * scale
+        else:  # minus the second derivatives of the votes' log-likelihoods
+            eta, p = self.quality[votes.worker], self.first_wins[votes.pair]
+            scale, once = votes.weight / self.likelihood**2, votes.side * votes.weight / self.likelihood
+            both = slope * turn * scale - 2 * eta * (1 - eta) * self.variance[votes.pair] * once
+            own = slope**2 * scale - slope * (1 - 2 * p) * once
+            theirs = turn**2 * scale - turn * (1 - 2 * eta) * once
+        (a, b), size = self.options.worker_prior, len(self.odds)
         prior = (a + b - 2) * self.quality * (1 - self.quality)
-        return sums(self.votes.worker, self._per_vote[1] ** 2 * self._noise, len(self.odds)) + prior + 1e-9
-
-    @cached_property
-    def coupling(self) -> Any:
-        """Items × workers: the expected information that strengths and qualities have in common."""
-        return self._spread(self._per_vote[0] * self._per_vote[1] * self._noise)
+        curvature = sums(votes.pair, own, len(pairs.first)) + pairs.ties * self.variance
+        return curvature, self._spread(both), sums(votes.worker, theirs, size) + prior + 1e-9
 
     def _spread(self, values: Floats) -> Any:
         from scipy.sparse import csr_array
@@ -160,30 +164,44 @@ class _Point:
         columns = np.concatenate([votes.worker, votes.worker])
         return csr_array((np.concatenate([values, -values]), (rows, columns)), shape=(pairs.items, len(self.odds)))
 
-    def scoring_step(self) -> tuple[_Point, float]:
-        """Take one step of Fisher scoring, the qualities eliminated from the equations; return it and its length."""
-        votes, pairs, n = self.votes, self.votes.pairs, self.votes.pairs.items
+    def step(self, *, near: bool) -> tuple[_Point, float]:
+        """Take one step of Fisher scoring, or near the maximum of Newton's method; return it and its length."""
+        votes, pairs = self.votes, self.votes.pairs
         pull = sums(votes.pair, votes.weight * self._pull, len(pairs.first)) + pairs.ties * (0.5 - self.first_wins)
-        slope = sums(pairs.first, pull, n) - sums(pairs.second, pull, n) - self.penalty[0]
+        slope = pairs.net(pull) - self.penalty[0]
         a, b = self.options.worker_prior
         eta, toward = self.quality, votes.weight * (2 * self.chance - 1) / self.likelihood
         lean = sums(votes.worker, toward, len(eta)) * eta * (1 - eta) + (a - 1) * (1 - eta) - (b - 1) * eta
-        diagonal = sums(pairs.first, self.curvature, n) + sums(pairs.second, self.curvature, n) + self.penalty[1]
-        back = self.coupling.T.tocsr()
+        settled = (np.abs(self.odds) >= LARGEST_ODDS) & (lean * self.odds > 0)
+        for expected in (False, True) if near else (True,):
+            curvature, coupling, bend = self.information(expected=expected)
+            diagonal, bend = pairs.both(curvature) + self.penalty[1], np.where(settled, np.inf, bend)
+            if not expected and min(bend.min(), diagonal.min()) <= 0:
+                continue
+            step, turn = self._solved(curvature, diagonal, coupling, bend, slope, lean)
+            if not expected and slope @ step + lean @ turn <= 0:
+                continue
+            for length in 0.5 ** np.arange(12):
+                new = _Point(votes, self.options, self.strength + length * step, self.odds + length * turn)
+                if new.objective >= self.objective - NOISE * abs(self.objective):
+                    moved = new.strength - self.strength, new.quality - eta
+                    return new, float(max(np.abs(each).max(initial=0.0) for each in moved))
+        return self, 0.0
+
+    def _solved(
+        self, curvature: Floats, diagonal: Floats, coupling: Any, bend: Floats, slope: Floats, lean: Floats
+    ) -> tuple[Floats, Floats]:
+        """Solve for the step of the strengths, the qualities eliminated from the equations, and of the qualities."""
+        pairs, back = self.votes.pairs, coupling.T.tocsr()
 
         def image_of(x: Floats) -> Floats:
-            return diagonal * x - pairs.spread(self.curvature, x) - self.coupling @ ((back @ x) / self.bend)
+            return np.asarray(diagonal * x - pairs.spread(curvature, x) - coupling @ ((back @ x) / bend))
 
-        right = slope - self.coupling @ (lean / self.bend)
-        step, _ = conjugate_gradients(image_of, lambda rest: rest / np.maximum(diagonal, 1e-12), right, 1e-3)
+        right = slope - coupling @ (lean / bend)
+        exact = min(1e-3, float(np.abs(right).max(initial=0.0)))  # so that the last steps are exact
+        step = conjugate_gradients(image_of, lambda rest: rest / np.maximum(diagonal, 1e-12), right, max(exact, 1e-8))
         step, _ = damped(pairs, step)
-        turn = np.clip((lean - back @ step) / self.bend, -2, 2)
-        for length in 0.5 ** np.arange(12):
-            new = _Point(votes, self.options, self.strength + length * step, self.odds + length * turn)
-            if new.objective >= self.objective:
-                break
-        moved = np.abs(new.strength - self.strength).max(initial=0.0), np.abs(new.quality - eta).max(initial=0.0)
-        return new, float(max(moved))
+        return step, np.clip((lean - back @ step) / bend, -2, 2)
 
     def meant(self) -> Pairs:
         """Count what the workers meant: Bradley–Terry on these counts has its maximum at these strengths."""
