@@ -7,8 +7,3 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Words = npt.NDArray[np.uint64]
-
-
-def offsets_of(sizes: Ints) -> Ints:
-    """Return where each of some consecutive parts begins, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(sizes)])

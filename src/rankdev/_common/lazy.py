@@ -37,6 +37,8 @@ def names_on_use(
     def load(name: str) -> Any:
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(home[name]), name)  # the import system keeps what was loaded
+        found = getattr(import_module(home[name]), name)
+        setattr(import_module(package), name, found)  # so that it is looked up once
+        return found
 
     return load, lambda: list(public), public

@@ -219,16 +219,16 @@ class Faults:
     def __bool__(self) -> bool:
         return bool(self._found)
 
-    @contextmanager
-    def noted(self) -> Iterator[None]:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         """Note what is wrong with an input, and continue."""
-        try:
-            yield
-        except MeasureError:
-            raise
-        except (DataError, UsageError) as error:
-            each = error.fields["errors"] if error.kind == "several" else [error]
-            self._found += [one for one in each if str(one) not in map(str, self._found)]
+        if not isinstance(error, DataError | UsageError) or isinstance(error, MeasureError):
+            return False
+        each = error.fields["errors"] if error.kind == "several" else [error]
+        self._found += [one for one in each if str(one) not in map(str, self._found)]
+        return True
 
     def check(self) -> None:
         """Raise what was noted."""
@@ -257,7 +257,7 @@ def runs_of(systems: Mapping[str, RunLike], read: ReadOptions, progress: Progres
     """Return the run of each system; warn of their notes."""
     loaded, faults = {}, Faults()
     for name, source, watch in watched(systems, progress):
-        with faults.noted():
+        with faults:
             loaded[name] = run_of(name, source, read, watch)
     faults.check()
     for name, run in loaded.items():
@@ -268,9 +268,9 @@ def runs_of(systems: Mapping[str, RunLike], read: ReadOptions, progress: Progres
 def load_inputs(references: ReferencesLike, runs: RunsLike, **options: Any) -> tuple[References, dict[str, Run]]:
     """Return references and named runs in memory, whatever :func:`evaluate` takes for them."""
     faults, read = Faults(), ReadOptions(**options)
-    with faults.noted():
+    with faults:
         known = references_of(references, read)
-    with faults.noted():
+    with faults:
         loaded = runs_of(named_systems(runs, read), read)
     faults.check()
     read.check_met()

@@ -25,6 +25,7 @@ Value = TypeVar("Value")
 Ids: TypeAlias = "list[str] | pl.Series"
 
 FEW = 20_000  # ids that a dict finds faster
+FEW_ROWS = 1_000  # that are sorted as fast as one sees that they need not be
 
 
 def as_id(value: object) -> str:
@@ -190,7 +191,8 @@ def folded(name: str) -> str:
 
 def stretches(codes: Ints) -> Iterator[tuple[int, int]]:
     """Yield where stretches of equal codes begin and end."""
-    return pairwise([0, *(np.flatnonzero(codes[1:] != codes[:-1]) + 1).tolist(), len(codes)] if len(codes) else [0])
+    begins = (codes[1:] != codes[:-1]).nonzero()[0] + 1
+    return pairwise([0, *begins.tolist(), len(codes)] if len(codes) else [0])
 
 
 class Index:
@@ -255,10 +257,12 @@ def _keys(codes: Ints, names: pl.Series) -> npt.NDArray[np.uint64]:
 
 
 def sorted_rows(codes: Ints, keys: Floats) -> Ints:
-    """Order rows by code and falling key, equal ones as they are; by a table where codes are about equally many."""
+    """Order rows by code and falling key, equal ones as they are; many by a table where codes have about as many."""
+    if len(codes) <= FEW_ROWS or (codes[1:] < codes[:-1]).any():
+        return np.lexsort((-keys, codes))
     sizes = np.bincount(codes)
     width = int(sizes.max(initial=0))
-    if len(sizes) * width > 2 * len(codes) or (codes[1:] < codes[:-1]).any():
+    if len(sizes) * width > 2 * len(codes):
         return np.lexsort((-keys, codes))
     inside = np.arange(width) < sizes[:, None]
     table = np.full(inside.shape, np.inf)

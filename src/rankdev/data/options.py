@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rankdev._common.checks import check_choice, check_flag, check_whole, is_number
@@ -131,9 +131,15 @@ class ReadOptions:
             raise DataError(kind, **fields)
         self.notes.append(Note(kind, **fields))
 
+    def but(self, **changes: Any) -> ReadOptions:
+        """Return the same options with some changed to values that were checked before."""
+        made = object.__new__(ReadOptions)
+        vars(made).update(vars(self), **changes)
+        return made
+
     def of_source(self) -> ReadOptions:
         """Return the same options for one source, with notes of its own."""
-        return replace(self, notes=[])
+        return self.but(notes=[])
 
     def named(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Rename the columns of a table to rankdev's names."""

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.lazy import pl
 from rankdev.data import ids
 from rankdev.data.ids import Ids, Index
@@ -27,6 +27,7 @@ from rankdev.data.rows import (
     named,
     of_lists,
     of_numbers,
+    offsets_of,
     refuse_two_values,
 )
 from rankdev.data.tables import (
@@ -712,7 +713,7 @@ class References(ByQuery[Reference]):
     @property
     def empty(self) -> int:
         """Number of queries without any reference item: all that was judged there is nonrelevant."""
-        return int((self.sizes == 0).sum())
+        return int(np.count_nonzero(self.sizes == 0))
 
     def without_empty(self) -> References:
         """Return the references without the queries that have no relevant item.

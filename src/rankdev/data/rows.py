@@ -92,6 +92,13 @@ class ByQuery(Tabular, Mapping[str, Value]):
         return len(self.queries)
 
 
+def offsets_of(sizes: Ints) -> Ints:
+    """Return where each of some consecutive parts begins, and where the last one ends."""
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
 def last_of_each(offsets: Ints, values: Ints) -> Ints:
     """Return the last value of each query's rows; 0 where there are none."""
     result = np.zeros(len(offsets) - 1, np.int64)
@@ -127,7 +134,8 @@ class Rows:
         find = self.line_of
         line_of = None if find is None else lambda row: find(int(rows[row]))
         codes, item, value = self.codes[rows], ids.take(self.item, rows), self.value[rows]
-        return replace(self, codes=codes, item=item, value=value, line_of=line_of)
+        known = (self.what, self.distinct, self.listed, self.rises, None, self.left_out, line_of)
+        return Rows(self.queries, codes, item, value, *known)
 
     @contextmanager
     def located(self) -> Iterator[None]:
@@ -144,11 +152,27 @@ class Rows:
         return {"query": self.queries[int(self.codes[row])], "row": int(row), "item": self.item[int(row)]}
 
 
-def are_numbers(entries: Iterable[Any]) -> bool:
-    """Recognise plain ``{item: number}``, which needs no closer look."""
-    entries = list(entries)
-    plain = set(map(type, entries)) <= {dict}
-    return plain and set(map(type, chain.from_iterable(map(dict.values, entries)))) <= PLAIN_NUMBERS
+def plain_numbers(value: Mapping[Any, Any], what: What) -> Rows | None:
+    """Return the rows of ``{query: {item: number}}`` where it is just that; None of what needs a closer look."""
+    entries = list(value.values())
+    if not set(map(type, entries)) <= {dict} or (what == "score" and not all(entries)):
+        return None
+    numbers = list(chain.from_iterable(map(dict.values, entries)))
+    if not set(map(type, numbers)) <= PLAIN_NUMBERS:
+        return None
+    try:
+        values = np.array(numbers, np.float64)
+    except OverflowError:
+        return None
+    return _numbered(value, entries, values, what) if np.isfinite(values).all() else None
+
+
+def _numbered(value: Mapping[Any, Any], entries: list[Any], numbers: Floats, what: What) -> Rows:
+    """Return the rows of checked entries, which are the values of ``value``, and of their numbers."""
+    given = list(chain.from_iterable(entries))
+    queries, items = named(value, value), named(value, given)
+    codes = np.arange(len(entries)).repeat(list(map(len, entries)))
+    return Rows(queries, codes, items, numbers, what, distinct=items == given)
 
 
 def are_lists(entries: Iterable[Any]) -> bool:
@@ -159,21 +183,24 @@ def are_lists(entries: Iterable[Any]) -> bool:
 
 def of_numbers(value: Mapping[Any, Any], what: What, expected: str, words: Mapping[str, float] | None = None) -> Rows:
     """Return the rows of ``{query: {item: number}}``; ``words`` may stand for numbers."""
-    if not set(map(type, value.values())) <= {dict}:
-        value = {
-            query: check_mapping(plain_series(entry), None, expected, query=query) for query, entry in value.items()
-        }
+    if (rows := plain_numbers(value, what)) is not None:
+        return rows
+    value = {query: check_mapping(plain_series(entry), None, expected, query=query) for query, entry in value.items()}
     if what == "score":
         value = {query: entry for query, entry in value.items() if entry}
     entries = list(value.values())
-    sizes = list(map(len, entries))
-    codes = np.repeat(np.arange(len(sizes)), sizes)
-    given = list(chain.from_iterable(entries))
-    queries, items = named(value, value), named(value, given)
     numbers = list(chain.from_iterable(entry.values() for entry in entries))
     if words:
         numbers = [words.get(number, number) if isinstance(number, str) else number for number in numbers]
-    return Rows(queries, codes, items, _finite(queries, codes, items, numbers, what), what, distinct=items == given)
+    rows = _numbered(value, entries, np.zeros(len(numbers)), what)
+    for row, number in enumerate(numbers):
+        if not _is_finite(number):
+            fields = {"query": rows.queries[int(rows.codes[row])], "item": rows.item[row], "value": number}
+            if what == "grade" and isinstance(number, str) and number.isalpha():
+                raise DataError("word-for-grade", **fields)
+            raise DataError("not-finite", name=what, **fields)
+        rows.value[row] = float(number)
+    return rows
 
 
 def plain_series(entry: Any) -> Any:
@@ -198,23 +225,6 @@ def named(value: Mapping[Any, Iterable[Any]], names: Iterable[Any]) -> list[str]
     if names is value and len(set(found)) < len(found):
         raise DataError("number-and-text", query=max(found, key=found.count))
     return found
-
-
-def _finite(queries: list[str], codes: Ints, items: list[str], numbers: list[Any], what: str) -> Floats:
-    if set(map(type, numbers)) <= PLAIN_NUMBERS:
-        try:
-            values = np.array(numbers, np.float64)
-        except OverflowError:
-            values = np.array([np.nan])
-        if np.isfinite(values).all():
-            return values
-    for row, number in enumerate(numbers):
-        if not _is_finite(number):
-            where = {"query": queries[int(codes[row])], "item": items[row]}
-            if what == "grade" and isinstance(number, str) and number.isalpha():
-                raise DataError("word-for-grade", value=number, **where)
-            raise DataError("not-finite", name=what, value=number, **where)
-    return np.array(list(map(float, numbers)), np.float64)
 
 
 def _is_finite(number: Any) -> bool:
@@ -265,6 +275,8 @@ def of_frame(frame: pl.DataFrame, read: ReadOptions, line_of: Callable[[int], in
 
 def climbs(rows: Rows) -> bool:
     """Tell whether scores rise from row to row nearly everywhere, as sorted distances do."""
+    if len(rows.codes) <= CLIMB:
+        return False
     same = rows.codes[1:] == rows.codes[:-1]
     steps = np.diff(rows.value)[same]
     return len(steps) >= CLIMB and bool((steps > 0).sum() >= 0.95 * len(steps))
@@ -342,32 +354,34 @@ def arranged(rows: Rows, read: ReadOptions) -> Rows:
             refuse_shared_rank(rows)
     by_rank = rows.what == "rank"
     keys = -rows.value if by_rank else read.keys(rows.value)
-    order = None if rows.listed else _order(rows, keys, None if by_rank else read.rule.names_descend)
-    kept = _cut(rows, keys if order is None else keys[order], read.depth, np.inf if read.rule.open else LONGEST_TIE)
+    order = None
+    if not rows.listed:
+        order, keys = _order(rows, keys, None if by_rank else read.rule.names_descend)
+    kept = _cut(rows, keys, read.depth, np.inf if read.rule.open else LONGEST_TIE)
     if kept is not None:
         order = kept if order is None else order[kept]
     if order is not None:
         rows = rows.take(order)
         repeats = None if repeats is None else ids.repeated(rows.codes, rows.item)
-    return replace(rows, repeats=repeats)
+    return rows if repeats is None else replace(rows, repeats=repeats)
 
 
-def _order(rows: Rows, keys: Floats, names_descend: bool | None) -> Ints | None:
-    """Return the order of rows by query and position; None where they have it."""
+def _order(rows: Rows, keys: Floats, names_descend: bool | None) -> tuple[Ints | None, Floats]:
+    """Return the order of rows by query and position, None where they have it, and the keys in that order."""
     codes, order = rows.codes, None
     same = codes[1:] == codes[:-1]
-    if not ((codes[1:] > codes[:-1]) | (same & (keys[1:] <= keys[:-1]))).all():
+    if len(codes) <= ids.FEW_ROWS or not ((codes[1:] > codes[:-1]) | (same & (keys[1:] <= keys[:-1]))).all():
         order = ids.sorted_rows(codes, keys)
         codes, keys = codes[order], keys[order]
         same = codes[1:] == codes[:-1]
     tied = same & (keys[1:] == keys[:-1])
     if names_descend is None or not tied.any():
-        return order
+        return order, keys
     within = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
     group = np.cumsum(np.append(True, ~tied))[within]
     order = np.arange(len(codes)) if order is None else order
     order[within] = order[within][ids.sorted_within(group, ids.take(rows.item, order[within]), names_descend)]
-    return order
+    return order, keys
 
 
 def _cut(rows: Rows, keys: Floats, depth: int | None, longest: float) -> Ints | None:

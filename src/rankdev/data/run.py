@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.lazy import pl
 from rankdev.data import ids
 from rankdev.data.ids import Ids
@@ -18,13 +18,14 @@ from rankdev.data.rows import (
     ByQuery,
     Rows,
     are_lists,
-    are_numbers,
     arranged,
     climbs,
     hidden,
     of_frame,
     of_lists,
     of_numbers,
+    offsets_of,
+    plain_numbers,
     plain_series,
 )
 from rankdev.data.tables import OfRanx, TableLike, as_polars, check_mapping, is_table, tabled
@@ -205,13 +206,13 @@ class Run(ByQuery[list[str]]):
     @classmethod
     def of_value(cls, value: Any, read: ReadOptions) -> Run:
         """Make a run of anything but a path; what may be wrong with it is in its notes."""
-        if isinstance(value, Run):
-            return value.read_as(read)
         if type(value) is dict and value:
-            if are_numbers(value.values()):
-                return cls.of_scores(value, read)
+            if read.order != "rank" and (rows := plain_numbers(value, "score")) is not None:
+                return cls.of_rows(rows, read)
             if are_lists(value.values()):
                 return cls.of_rows(of_lists(value), read)
+        if isinstance(value, Run):
+            return value.read_as(read)
         if is_answer(value):
             return cls.of_lists(lists_of(value, read), read)
         value = tabled(value)
@@ -311,14 +312,13 @@ class Run(ByQuery[list[str]]):
         value = self.positions + 1.0 if self.scores is None else self.scores
         what, listed = ("score", False) if self.scores is not None else ("rank", True)
         rows = Rows(self.queries, self.codes, self.item_ids, value, what, listed=listed)  # type: ignore[arg-type]
-        run = Run.of_rows(rows, replace(own, notes=[], strict=read.strict, **changes))
-        known = replace(own, **changes)
-        return replace(run, read=known, left_out=run.left_out + self.left_out)
+        run = Run.of_rows(rows, own.but(notes=[], strict=read.strict, **changes))
+        return replace(run, read=own.but(**changes), left_out=run.left_out + self.left_out)
 
     @property
     def positions(self) -> Ints:
         """Position of each row in its query, from 0."""
-        return np.arange(len(self.item_ids)) - np.repeat(self.offsets[:-1], self.sizes)
+        return np.arange(len(self.item_ids)) - self.offsets[:-1].repeat(self.sizes)
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per item, in order.
@@ -364,4 +364,5 @@ def told(run: Run) -> Run:
 def _kept(read: ReadOptions, order: Any) -> ReadOptions:
     """Return what a run remembers of how it was read; lists have no ties to break."""
     ties = None if order is None else read.ties
-    return ReadOptions(order, ties, read.duplicates, None, read.ranks, read.collapse, depth=read.depth)
+    kept = {name: getattr(read, name) for name in ("duplicates", "ranks", "collapse", "depth")}
+    return DEFAULT.but(order=order, ties=ties, **kept, notes=[], met=set())

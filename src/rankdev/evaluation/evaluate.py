@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -118,16 +118,16 @@ def evaluate(
         scores = evaluate_all(references, runs, parse_all(measures), read, empty=empty, progress=progress)
     else:
         rules, order, empty, dialect = follow(like, measures, order, ties, empty)
-        read = replace(read, order=order, dialect=dialect)
+        read = read.but(order=order, dialect=dialect)
         if len({*rules.values()}) > 1:
             references, runs = _held(references, runs, read)
-            read = replace(read, columns=None, notes=[])
+            read = read.but(columns=None, notes=[])
         parts = [
             evaluate_all(
                 references,
                 runs,
                 [measure for measure in rules if rules[measure] == rule],
-                replace(read, ties=rule),
+                read.but(ties=rule),
                 empty=empty,
                 like=like,
                 progress=progress,
@@ -161,21 +161,21 @@ def evaluate_all(
 ) -> Scores:
     """Score systems as :func:`evaluate` does, by measures that are parsed."""
     empty = "zero" if empty is None else empty
-    check_choice("empty", empty, get_args(Empty))
+    check_choice("empty", empty, ("zero", "skip"))
     if read.rule.open:
         check_averages(wanted)
-    read = replace(read, depth=deepest(wanted))
+    read = read.but(depth=deepest(wanted))
     systems = named_systems(runs, read)
     faults, known = Faults(), None
     notes, coverage, values = list[Note](), list[Coverage](), list[Floats]()
-    with faults.noted():
+    with faults:
         found = references_of(references, read)
         notes += found.notes if read.strict or found is not references else ()
         if like is not None:
             check_grades(like, found)
         known = Known.of(found, skip_empty=empty == "skip")
     for system, source, watch in watched(systems, progress):
-        with faults.noted():
+        with faults:
             run = run_of(system, source, read, watch)
             notes += run.notes if read.strict or run is not source else ()
             if known is None:
@@ -199,7 +199,7 @@ def evaluate_all(
         tuple(systems),
         tuple(known.references.queries),
         tuple(str(measure) for measure in wanted),
-        np.stack(values),
+        np.array(values),
         reference_sizes=known.references.sizes,
         coverage=tuple(coverage),
         order=read.order,

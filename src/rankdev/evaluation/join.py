@@ -96,28 +96,28 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
     owner, notes = _owners(references, run)
     position = run.positions
     tie = _ties(run, position)
-    query = np.repeat(owner, sizes)
+    query, items = owner.repeat(sizes), run.item_ids
     wanted = query >= 0
     if run.repeats is not None:
         wanted &= ~run.repeats
     if depth is not None:
         wanted &= position[tie] < depth
-    rows = np.flatnonzero(wanted)
-    items = run.item_ids
-    if len(rows) < len(wanted):
+    if not wanted.all():
+        rows = wanted.nonzero()[0]
         query, position, tie, items = query[rows], position[rows], tie[rows], ids.take(items, rows)
     within = np.ones(len(query), bool) if depth is None else position < depth
     place = references.index.places(query, items)
+    judged, shared = place >= 0, owner >= 0
     lengths = np.zeros(len(references), np.int64)
-    lengths[owner[owner >= 0]] = (sizes if depth is None else np.minimum(sizes, depth))[owner >= 0]
+    lengths[owner[shared]] = (sizes if depth is None else np.minimum(sizes, depth))[shared]
     answered = np.zeros(len(lengths), bool)
-    answered[query[place >= 0]] = True
-    if 2 * answered.sum() < (lengths > 0).sum():
+    answered[query[judged]] = True
+    if 2 * np.count_nonzero(answered) < np.count_nonzero(lengths):
         strange = np.flatnonzero(~answered[query] & within & (position < LOOKED_AT))
         alike = lookalikes(references, query[strange], ids.take(items, strange))
         notes += alike or ([] if answered.any() else nothing_shared(references, run))
-    found = np.flatnonzero((place >= 0) & (within | open_ties))
-    found = found[np.argsort(query[found], kind="stable")]
+    found = (judged if open_ties else judged & within).nonzero()[0]
+    found = found[query[found].argsort(kind="stable")]
     relevant, count = place[found] < len(references.ranks), len(references.ranks)
     hits, poor = found[relevant], found[~relevant]
     grades = np.zeros(0) if references.nonrelevant is None else references.nonrelevant.grades[place[poor] - count]
@@ -132,17 +132,18 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
             nonrelevant_tie_size=size[poor],
         )
     tied, tied_by = _deciding(references, query, position, place, tie, match, measures)
+    unknown = len(owner) - int(np.count_nonzero(shared))
     coverage = Coverage(
         system,
         queries=len(references),
-        missing=len(references) - int((owner >= 0).sum()),
-        unreferenced=_unreferenced(run, owner, known.skipped),
+        missing=len(references) - len(owner) + unknown,
+        unreferenced=unknown - len(known.skipped.intersection(run.queries)),
         tied=tied,
         ties=run.read.ties or "trec_eval",
         empty=len(known.skipped) or references.empty,
         tied_by=tied_by,
         left_out=run.left_out,
-        ids=None if relevant.any() else strangers(references, run, depth),
+        ids=None if len(hits) else strangers(references, run, depth),
         **_judged(references, place, position, within, min(TOP, depth or TOP)),
     )
     return match, coverage, notes
@@ -173,18 +174,13 @@ def _owners(references: References, run: Run) -> tuple[Ints, list[Note]]:
     return owner, [Note("queries-differ", count=len(pairs), by=difference(one, other), one=one, other=other)]
 
 
-def _unreferenced(run: Run, owner: Ints, skipped: frozenset[str]) -> int:
-    """Count the run's queries without a reference; those that were skipped on purpose have one."""
-    unknown = np.flatnonzero(owner < 0)
-    return len(unknown) - (sum(run.queries[row] in skipped for row in unknown.tolist()) if skipped else 0)
-
-
 def _judged(references: References, place: Ints, position: Ints, within: Bools, depth: int) -> dict[str, Any]:
     """Count the items that measures look at, and those of them that were not judged."""
     if references.nonrelevant is None or not len(references.nonrelevant.item_ids):
         return {}
     seen = within & (position < depth)
-    return {"looked_at": int(seen.sum()), "unjudged": int((seen & (place < 0)).sum()), "depth": depth}
+    unjudged = int(np.count_nonzero(seen & (place < 0)))
+    return {"looked_at": int(np.count_nonzero(seen)), "unjudged": unjudged, "depth": depth}
 
 
 def _ties(run: Run, position: Ints) -> Ints:
@@ -254,8 +250,8 @@ def _blocks(width: Ints) -> Iterator[slice]:
 def score_match(match: Match, measures: Sequence[Scorer]) -> Floats:
     """Score a run that is joined: ``values[query, measure]``."""
     values = np.zeros((match.queries, len(measures)))
-    could_fill = np.minimum(match.ideals.sizes, deepest(measures) or np.inf).astype(np.int64)
-    for rows in _blocks(np.maximum(match.lengths, could_fill)):
+    depth, width = deepest(measures), np.maximum(match.lengths, match.ideals.sizes)
+    for rows in _blocks(width if depth is None else np.maximum(match.lengths, np.minimum(width, depth))):
         block = match.between(rows.start, rows.stop)
         for m, measure in enumerate(measures):
             try:

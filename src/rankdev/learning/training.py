@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
-from rankdev._common.arrays import Bools, Floats, Ints, offsets_of
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_flag, check_number, check_seed
 from rankdev.data.files import load_references
 from rankdev.data.references import References, ReferencesLike
+from rankdev.data.rows import offsets_of
 from rankdev.data.tables import text_column
 from rankdev.errors import DataError, MeasureError, UsageError
 from rankdev.measures import Measure, parse

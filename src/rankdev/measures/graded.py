@@ -77,16 +77,10 @@ class NDCG(JudgedOnly):
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
         grades = self._item_grades(match)
-        sizes = match.ideals.sizes
-        longest = max(1, int(sizes.max(initial=0)))
-        depth = longest if self.cutoff is None else min(self.cutoff, longest)
-        ideal_list = match.ideals.spread(self._best_first(grades, match), depth)
-        best = np.where(np.arange(depth) < sizes[:, None], ideal_list, 0.0)
+        best = match.ideals.first(self._best_first(grades, match), self.cutoff)
         gain = exponential_gains if self.dcg == "exp-log2" else scaled
         got = match.mean(gain(grades[match.place], best[match.query, 0]), self.cutoff)
-        best = gain(best, best[:, :1])
-        ideal = total(best / _discount(depth))
-        return np.where(ideal > 0, total(got / _discount(got.shape[1])) / np.where(ideal > 0, ideal, 1.0), 0.0)
+        return ratio(_discounted(got), _discounted(gain(best, best[:, :1])))
 
     def differ(self, ties: MixedTies, match: Match) -> Bools:
         """Tell which ties hold items of different gain; binary gains are the same for all of the reference."""
@@ -139,12 +133,11 @@ class DCG(NDCG):
         if self.dcg == "exp-log2":
             _check_grades(match.ideals.highest_grade, GRADE.high, self.name)
             gains = exponential(gains, 0.0)
-        got = match.mean(gains, self.cutoff)
-        return total(got / _discount(got.shape[1]))
+        return _discounted(match.mean(gains, self.cutoff))
 
 
-def _discount(depth: int) -> Floats:
-    return np.asarray(np.log2(np.arange(2, depth + 2)))
+def _discounted(gains: Floats) -> Floats:
+    return total(gains / np.log2(np.arange(2, gains.shape[1] + 2)))
 
 
 MAX_GRADE = "highest possible grade (4 in gdeval)"
@@ -182,12 +175,8 @@ class NERR(Measure):
     def score(self, match: Match) -> Floats:
         """Score every query."""
         _check_grades(float(match.native_grades.max(initial=0.0)), self.max_grade, self.name)
-        ideals = match.ideals
-        longest = max(1, int(ideals.sizes.max(initial=0)))
-        depth = longest if self.cutoff is None else min(self.cutoff, longest)
-        best = np.where(np.arange(depth) < ideals.sizes[:, None], ideals.spread(match.native_grades, depth), 0.0)
-        got, best = (_expected(exponential(grades, self.max_grade)) for grades in (match.grades(self.cutoff), best))
-        return ratio(got, best)
+        tables = match.grades(self.cutoff), match.ideals.first(match.native_grades, self.cutoff)
+        return ratio(*(_expected(exponential(grades, self.max_grade)) for grades in tables))
 
 
 def _check_grades(highest: float, max_grade: float, measure: str) -> None:

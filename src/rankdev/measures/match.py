@@ -68,18 +68,20 @@ class Ideals:
         if self.nonrelevant_offsets is None:
             raise MeasureError("no-nonrelevant")
 
-    def spread(self, values: npt.NDArray[Scalar], depth: int) -> npt.NDArray[Scalar]:
-        """Lay per-item values out as [query, position]; positions past the reference hold anything."""
-        if not len(values):
-            return np.zeros((len(self.sizes), depth), values.dtype)
-        rows = self.offsets[:-1, None] + np.minimum(np.arange(depth), self.sizes[:, None] - 1)
-        return values[np.maximum(rows, 0)]
+    def spread(self, values: npt.NDArray[Scalar], depth: int, beyond: Any = 0) -> npt.NDArray[Scalar]:
+        """Lay per-item values out as [query, position], with ``beyond`` past the reference."""
+        rows = self.offsets[:-1, None] + np.arange(depth)
+        inside = rows < self.offsets[1:, None]
+        return np.where(inside, values[rows * inside] if len(values) else 0, beyond).astype(values.dtype, copy=False)
+
+    def first(self, values: Floats, cutoff: int | None) -> Floats:
+        """Lay per-item values out as [query, position] down to the cutoff or the end of the longest reference."""
+        longest = max(1, int(self.sizes.max(initial=0)))
+        return self.spread(values, longest if cutoff is None else min(cutoff, longest))
 
     def ideal_ranks(self, depth: int) -> Ints:
         """Return the ideal rank γ* at each position; past the reference it grows by one per position."""
-        position = np.arange(depth)
-        beyond = self.tiers[:, None] + (position + 1 - self.sizes[:, None])
-        return np.where(position < self.sizes[:, None], self.spread(self.ranks, depth), beyond)
+        return self.spread(self.ranks, depth, (self.tiers - self.sizes)[:, None] + np.arange(1, depth + 1))
 
 
 def _part(offsets: Ints, begin: int, end: int) -> tuple[Ints, slice]:
@@ -441,7 +443,7 @@ def _positions(begin: Ints, size: Ints, depth: int) -> tuple[Ints, Ints]:
 def total(table: npt.NDArray[np.generic]) -> Floats:
     """Sum each row from left to right, in the order in which an ideal list is summed, so that 1 is exactly 1."""
     if table.shape[0] < table.shape[1]:
-        return np.cumsum(table, axis=1, dtype=np.float64)[:, -1]
+        return table.cumsum(axis=1, dtype=np.float64)[:, -1]
     sums = table[:, 0].astype(np.float64)
     for column in table.T[1:]:  # five times faster on a thousand rows of ten
         sums += column
@@ -455,4 +457,4 @@ def scaled(values: Floats, largest: Floats | float) -> Floats:
 
 def ratio(part: Floats | Ints, whole: Floats | Ints) -> Floats:
     """Divide; 0 where there is nothing to divide by."""
-    return np.where(whole > 0, part / np.where(whole > 0, whole, 1), 0.0)
+    return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole > 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,11 +16,17 @@ from rankdev.measures.match import Match, MixedTies, TiedMatch, ratio, total
 
 @dataclass(frozen=True, kw_only=True)
 class Relevance(Measure, abstract=True):
-    """A measure that asks only whether an item is relevant."""
+    """A measure that asks only whether an item is relevant; one that is ``bounded`` means nothing without a cutoff."""
 
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
+    bounded: ClassVar[bool] = False
 
     rel: float | None = parameter(None, "lowest relevant grade; without it, any above 0", number=POSITIVE)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.bounded and self.cutoff is None:
+            raise MeasureError("needs-cutoff", measure=self.name, what="cutoff", example=f"{self.name}@10")
 
     def hits(self, match: Match) -> Bools:
         """Return, for [query, position up to the cutoff], whether a relevant item is there."""
@@ -51,80 +58,73 @@ class Relevance(Measure, abstract=True):
         count = ideals.sizes if ideals.grades is None else match.relevant(self.rel)
         return np.where(count > 0, np.append(ideals.ranks, 0)[ideals.offsets[:-1] + count - 1], 0)
 
-    def needs_cutoff(self) -> None:
-        """Refuse to be without a cutoff."""
-        if self.cutoff is None:
-            raise MeasureError("needs-cutoff", measure=self.name, what="cutoff", example=f"{self.name}@10")
-
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedRelevance(JudgedOnly, Relevance, abstract=True):
     """A measure of relevance that can leave out unjudged items."""
 
 
-class P(JudgedRelevance):
+class Retrieved(JudgedRelevance, abstract=True):
+    """A measure that divides the number of relevant items in the first k."""
+
+    unordered: ClassVar[bool] = True
+    averages_ties: ClassVar[bool] = True
+
+    @abstractmethod
+    def whole(self, relevant: Ints) -> Floats | Ints:
+        """Return what is divided by, where a query has this many relevant items."""
+
+    def score_considered(self, match: Match) -> Floats:
+        """Score every query."""
+        return ratio(self.presence(match).sum(axis=1), self.whole(match.relevant(self.rel)))
+
+
+class P(Retrieved):
     """P@k = relevant items in the first k ÷ k."""
 
     name: ClassVar[str] = "P"
     summary: ClassVar[str] = "precision: fraction of the first k that is relevant"
-    unordered: ClassVar[bool] = True
-    averages_ties: ClassVar[bool] = True
+    bounded: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.needs_cutoff()
-
-    def score_considered(self, match: Match) -> Floats:
-        """Score every query."""
-        return np.asarray(self.presence(match).sum(axis=1) / self.cutoff)
+    def whole(self, relevant: Ints) -> Floats | Ints:
+        """Return the cutoff."""
+        return np.full(len(relevant), self.cutoff)
 
 
-class R(JudgedRelevance):
+class R(Retrieved):
     """R@k = relevant items in the first k ÷ all relevant items."""
 
     name: ClassVar[str] = "R"
     summary: ClassVar[str] = "recall: fraction of the relevant items in the first k"
-    unordered: ClassVar[bool] = True
-    averages_ties: ClassVar[bool] = True
 
-    def score_considered(self, match: Match) -> Floats:
-        """Score every query."""
-        return self.fraction_of_relevant(self.presence(match).sum(axis=1), match)
+    def whole(self, relevant: Ints) -> Floats | Ints:
+        """Return the number of relevant items."""
+        return relevant
 
 
-class RCap(JudgedRelevance):
+class RCap(Retrieved):
     """R_cap@k = relevant items in the first k ÷ min(k, all relevant items)."""
 
     name: ClassVar[str] = "R_cap"
     summary: ClassVar[str] = "recall, of what the first k can hold"
     source: ClassVar[str] = "as in BEIR"
-    unordered: ClassVar[bool] = True
-    averages_ties: ClassVar[bool] = True
+    bounded: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.needs_cutoff()
-
-    def score_considered(self, match: Match) -> Floats:
-        """Score every query."""
-        return ratio(self.presence(match).sum(axis=1), np.minimum(match.relevant(self.rel), self.cutoff or 0))
+    def whole(self, relevant: Ints) -> Floats | Ints:
+        """Return how many relevant items the first k can hold."""
+        return np.minimum(relevant, self.cutoff or 0)
 
 
-class F1(JudgedRelevance):
+class F1(Retrieved):
     """F1@k = 2 · relevant items in the first k ÷ (k + all relevant items), the harmonic mean of P@k and R@k."""
 
     name: ClassVar[str] = "F1"
     summary: ClassVar[str] = "harmonic mean of P@k and R@k"
-    unordered: ClassVar[bool] = True
-    averages_ties: ClassVar[bool] = True
+    bounded: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.needs_cutoff()
-
-    def score_considered(self, match: Match) -> Floats:
-        """Score every query."""
-        return ratio(2 * self.presence(match).sum(axis=1), (self.cutoff or 0) + match.relevant(self.rel))
+    def whole(self, relevant: Ints) -> Floats | Ints:
+        """Return the mean of the cutoff and the number of relevant items."""
+        return ((self.cutoff or 0) + relevant) / 2
 
 
 class Rprec(JudgedRelevance):
@@ -212,12 +212,9 @@ class Success(JudgedRelevance):
 
     name: ClassVar[str] = "Success"
     summary: ClassVar[str] = "whether a relevant item is in the first k"
+    bounded: ClassVar[bool] = True
     unordered: ClassVar[bool] = True
     averages_ties: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.needs_cutoff()
 
     def decided_by(self, ties: MixedTies, match: Match) -> Bools:
         """Tell which ties can change the score: those without a relevant item above them."""

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Floats, Ints, offsets_of
+from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_choice, check_number, check_seed, check_whole
 from rankdev.data.references import References
+from rankdev.data.rows import offsets_of
 from rankdev.data.run import Run
 from rankdev.errors import UsageError
 
