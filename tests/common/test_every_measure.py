@@ -14,7 +14,7 @@ from rankdev.measures import REGISTRY
 from rankdev.measures.graded import gain_map
 from rankdev.measures.rdq import PRESETS
 from tests.common import draws
-from tests.common.claims import CLAIMS, EVERY, claiming
+from tests.common.claims import EVERY, claiming
 from tests.common.one_ranking import rdq
 from tests.common.plain import TWINS
 
@@ -150,29 +150,6 @@ def test_items_below_the_reach_do_not_matter(data):
         if reach is not None and reach <= len(run):
             got, expected = (rd.score(reference, items, text) for items in (run[:reach] + below, run[:reach]))
             assert got == pytest.approx(expected, abs=1e-12, nan_ok=True), text
-
-
-@pytest.mark.parametrize("text", EVERY)
-def test_a_missing_query_scores_zero_or_is_not_available(text):
-    references = rd.References.from_grades({"q1": {"d1": 2, "d2": 1}, "q2": {"d1": 2, "d2": 1}})
-    missing = rd.evaluate(references, {"a": {"q1": ["d1", "d2"]}}, text).values[0, 1, 0]
-    about_the_references = {"NumQ": 1, "NumRel": 2, "NumRel(rel=2)": 1}
-    assert math.isnan(missing) if CLAIMS[text] == "correlation" else missing == about_the_references.get(text, 0)
-
-
-@draws.quick
-@given(
-    weights=st.lists(st.floats(0.01, 1), min_size=5, max_size=8).map(lambda values: sorted(values, reverse=True)),
-    factor=st.floats(0.01, 100),
-    penalty=st.sampled_from(["m1", "m2"]),
-    data=st.data(),
-)
-def test_scaling_the_weights_changes_nothing(weights, factor, penalty, data):
-    reference = data.draw(draws.references())
-    run = data.draw(draws.rankings(list(reference)))
-    scaled = [weight * factor for weight in weights]
-    got = [rdq(reference, run, k=5, weights=values, penalty=penalty) for values in (weights, scaled)]
-    assert got[0] == pytest.approx(got[1], abs=1e-12)
 
 
 VALUES = {

@@ -188,20 +188,8 @@ def _why_gains(case: Case, ours: Values, query: str, name: str) -> str | None:
 
 def fuzz_pytrec_eval(several: Sequence[Case]) -> Iterator[Row]:
     """Compare random files with pytrec_eval, to the last digits."""
-    names = [
-        "ndcg",
-        "map",
-        "recip_rank",
-        "Rprec",
-        "bpref",
-        "infAP",
-        "11pt_avg",
-        "set_P",
-        "set_recall",
-        "set_F",
-        "set_map",
-    ]
-    names += ["set_relative_P", "num_ret", "num_rel", "num_rel_ret"]
+    names = ["ndcg", "map", "recip_rank", "Rprec", "bpref", "infAP", "11pt_avg", "num_ret", "num_rel", "num_rel_ret"]
+    names += ["set_P", "set_recall", "set_F", "set_map", "set_relative_P"]
     names += [f"{name}_{k}" for name in ("ndcg_cut", "map_cut", "P", "recall") for k in (1, 5, 10, 100)]
     names += [f"iprec_at_recall_{i / 10:.2f}" for i in range(11)] + ["success_1", "success_5"]
     row = Row("random files", CONVENTIONS["pytrec_eval"].program)
@@ -214,21 +202,8 @@ def fuzz_pytrec_eval(several: Sequence[Case]) -> Iterator[Row]:
 
 ROUNDED = {"ERR@10", "nDCG(dcg='exp-log2')@10"}  # by gdeval, to five decimals
 OF_IR_MEASURES = (
-    *(
-        "nDCG",
-        "nDCG@5",
-        "AP",
-        "AP@5",
-        "AP(rel=2)",
-        "P@5",
-        "P(rel=2)@10",
-        "R@10",
-        "RR",
-        "RR@10",
-        "Rprec",
-        "Bpref",
-        "infAP",
-    ),
+    *("nDCG", "nDCG@5", "AP", "AP@5", "AP(rel=2)", "P@5", "P(rel=2)@10", "R@10", "RR", "RR@10"),
+    *("Rprec", "Bpref", "infAP"),
     *("Success@1", "IPrec@0.1", "IPrec@0.5", "SetP", "SetR", "SetF", "SetAP", "NumRet", "NumRel", "Judged@10"),
     *("RBP(p=0.8,rel=1)", *sorted(ROUNDED)),
 )
@@ -360,56 +335,27 @@ def extrapolated(one: list[str], other: list[str], p: float) -> float:
     return (1 - p) / p * (seen + rest) + ((common[longer] - common[s]) / longer + common[s] / s) * p**longer
 
 
-COMPATIBILITY = "Compat(p=0.9,depth=1000)"
-
-
 def leaderboards(data: Path) -> Iterator[Row]:
     """Compare with values by topic of the runs of TREC Deep Learning 2021 (passages), as others computed them."""
     home = data / "trec-dl/passage/dl21"
     runs = {path.name.removeprefix("input.").removesuffix(".gz"): path for path in sorted(home.glob("runs/input.*.gz"))}
-    official = home / "qrels.dl21-passage.txt"
-    for name, judged, program, text, ties, within in (
-        (
-            "ndcg_cut10",
-            official,
-            "nDCG@10 of TREC DL 2021 by trec_eval, single precision",
-            "nDCG@10",
-            "trec_eval",
-            PRINTED,
-        ),
-        (
-            "original.compatibility_p0.90",
-            official,
-            "Compat by its authors' script, TREC DL 2021",
-            COMPATIBILITY,
-            "ascending",
-            EXACT,
-        ),
-        (
-            "umbrela_zeroshot.compatibility_p0.90",
-            home / "umbrela_gpt4o_dl21.qrels.txt",
-            "the same, grades of a language model",
-            COMPATIBILITY,
-            "ascending",
-            EXACT,
-        ),
-        (
-            "preferences.compatibility_p0.90",
-            data / "preferences/dl21-llm/prefs.dl21",
-            "the same, an order from preferences",
-            COMPATIBILITY,
-            "ascending",
-            EXACT,
-        ),
+    official, of_model = home / "qrels.dl21-passage.txt", home / "umbrela_gpt4o_dl21.qrels.txt"
+    preferred = data / "preferences/dl21-llm/prefs.dl21"
+    for name, judged, program in (
+        ("ndcg_cut10", official, "nDCG@10 of TREC DL 2021 by trec_eval, single precision"),
+        ("original.compatibility_p0.90", official, "Compat by its authors' script, TREC DL 2021"),
+        ("umbrela_zeroshot.compatibility_p0.90", of_model, "the same, grades of a language model"),
+        ("preferences.compatibility_p0.90", preferred, "the same, an order from preferences"),
     ):
+        of_trec_eval = name.startswith("ndcg")
+        text, ties = ("nDCG@10", "trec_eval") if of_trec_eval else ("Compat(p=0.9,depth=1000)", "ascending")
         with gzip.open(home / f"expected/dl21.{name}.csv.gz", "rt", encoding="utf-8") as lines:
             rows = [row for row in csv.reader(lines) if row[0] != "runid" and row[1].isdigit()]
         scores = rd.evaluate(judged, runs, text, ties=ties)
         place = {query: q for q, query in enumerate(scores.queries)}
-        measure = "nDCG@10" if name.startswith("ndcg") else "Compat"
-        found = Row(f"TREC Deep Learning 2021, {len(runs)} runs by topic, {measure}", program)
+        found = Row(f"TREC Deep Learning 2021, {len(runs)} runs by topic, {text.partition('(')[0]}", program)
         for s, system in enumerate(scores.systems):
             theirs = {(topic, text): float(value) for run, topic, value in rows if run == system}
             ours = {(topic, text): float(scores.values[s, place[topic], 0]) for topic, _ in theirs if topic in place}
-            found.add(ours, theirs, within, system)
+            found.add(ours, theirs, PRINTED if of_trec_eval else EXACT, system)
         yield found

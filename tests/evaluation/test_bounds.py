@@ -9,7 +9,7 @@ import rankdev as rd
 from tests.common.examples import examples
 from tests.raising import raises
 
-RANKED = ["RDQ@3", "RDQ(penalty=m1)@2", "RDQ", "nDCG(gains=inverse)@3", "RBP(p=0.8)@3", "AP", "R@2", "Compat@3"]
+RANKED = ["RDQ@3", "RDQ(penalty=m1)@2", "RDQ", "nDCG(gains=inverse)@3", "RBP(p=0.8)@3", "P@3", "AP", "R@2", "Compat@3"]
 GRADED = [*RANKED, "nDCG@3", "nDCG(dcg=exp-log2)", "ERR@3"]
 ITEMS = ["a", "b", "c", "u", "v", "w"]
 LISTS = st.lists(st.sampled_from(ITEMS), min_size=1, max_size=6, unique=True)  # deeper than the cutoffs
@@ -27,6 +27,7 @@ def check(references, completed, lists, measures):
             best = rd.evaluate(completed(new), {name: runs[name]}, measure).means[0, 0]
             score = rd.evaluate(references, {name: runs[name]}, measure).means[0, 0]
             assert found.limits[:, s, 0, m].tolist() == sorted([score, best])
+            assert score <= best or measure.partition("(")[0].partition("@")[0] not in ("P", "RBP", "ERR")
             assert found.scores.values[s, 0, m] == score
             assert found.judged[s, m] == pytest.approx(1 - len(new) / min(reach, len(items)))
 
@@ -63,33 +64,12 @@ def test_unjudged_items_are_in_the_first_tier(lists):
     )
 
 
-@examples(40)
-@given(RUNS)
-def test_measures_to_which_relevant_items_only_add(lists):
-    references = rd.References.from_grades({"q": {"a": 1, "b": 1, "c": 0}})
-    found = rd.bounds(references, {name: {"q": items} for name, items in lists.items()}, ["P@3", "RBP(p=0.5)@2"])
-    assert np.array_equal(found.limits[0], found.scores.values)
-    for s, items in enumerate(lists.values()):
-        good = [item != "c" for item in items]
-        assert found.limits[1, s, 0, 0] == pytest.approx(sum(good[:3]) / 3)
-        assert found.limits[1, s, 0, 1] == pytest.approx(sum(0.5**at / 2 for at, it in enumerate(good[:2]) if it))
-
-
 def test_queries_without_a_relevant_item_or_a_list():
     references = rd.References.from_grades({"q": {"a": 0}, "p": {"a": 0}})
     found = rd.bounds(references, {"s": {"q": ["u", "a"]}}, "RDQ@2")
     assert found.limits[:, 0, :, 0].tolist() == [[0.0, 0.0], [1.0, 0.0]]
     ranked = rd.References.from_tiers({"q": []}, nonrelevant={"q": ["a"]})
     assert rd.bounds(ranked, {"s": {"q": ["u", "a"]}}, "RDQ@2").limits.ravel().tolist() == [0.0, 1.0]
-
-
-def test_everything_judged_leaves_nothing_open():
-    references = rd.References.from_grades({"q": {"a": 1, "b": 0}, "none": {"b": 0}})
-    lists = {"x": {"q": ["a", "b"], "none": ["b"]}, "y": {"q": ["b", "a"], "none": []}}
-    found = rd.bounds(references, lists, ["RDQ@2", "AP", "nDCG@2", "R@1", "P@2", "Compat@2"])
-    assert np.array_equal(found.limits[0], found.limits[1])
-    assert np.array_equal(found.limits[0], found.scores.values)
-    assert (found.judged == 1).all()
 
 
 def test_what_was_judged_must_be_known():

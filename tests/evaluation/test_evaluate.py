@@ -1,13 +1,12 @@
 """evaluate: what it takes, what it counts and what it refuses."""
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev import DataError, MeasureError, RankdevWarning, UsageError
+from rankdev import DataError, MeasureError, UsageError
 from rankdev.evaluation.join import Known, join
 from tests.common import draws
 from tests.common.examples import examples
@@ -53,20 +52,6 @@ def test_ties_that_could_change_a_result_are_counted(scores, tied):
     assert kinds(result.remarks) == ["tied"] * tied
 
 
-def test_everything_that_is_a_run(tmp_path):
-    lists = {"q1": ["d1", "d2"], "q2": ["d4", "d3"]}
-    table = pl.DataFrame(
-        {"query": ["q1", "q1", "q2", "q2"], "item": ["d1", "d2", "d4", "d3"], "score": [2.0, 1.0, 2.0, 1.0]}
-    )
-    path = tmp_path / "a.run"
-    rd.write_run(rd.Run.from_table(table), path)
-    scored = {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1, "d4": 2}}
-    runs = {"lists": lists, "scores": scored, "polars": table, "pandas": table.to_pandas(), "file": path}
-    runs |= {"text": str(path), "run": rd.Run.from_lists(lists), "arrow": table.to_arrow()}
-    values = rd.evaluate(REFS, runs, ["RDQ@5", "RDQ"]).values
-    np.testing.assert_array_equal(values, np.broadcast_to(values[:1], values.shape))
-
-
 @examples(30)
 @given(
     runs=st.dictionaries(
@@ -98,12 +83,6 @@ def test_progress_is_told_as_files_are_read(tmp_path):
     assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
     assert {total for _, total, _ in told} == {size}
     assert told[-1][0] == size
-
-
-def test_a_repeated_item_counts_once_and_is_reported():
-    with pytest.warns(RankdevWarning, match=r"'d1' for 'q'; only the first occurrence counts"):
-        scores = rd.evaluate({"q": ["d1", "d2"]}, {"a": {"q": ["d1", "d1", "d2"]}}, "P@3")
-    assert scores.values.item() == pytest.approx(2 / 3)
 
 
 def test_a_run_that_shares_no_query():

@@ -15,18 +15,6 @@ RDQS = ["RDQ@5", "RDQ", "RDQ(penalty=m1)@4", "RDQ(weights=carousel)@3", "RDQ(alp
 
 
 @draws.quick
-@given(draws.queries(), st.sampled_from(RDQS))
-def test_losses_add_up_to_the_rest_of_the_score(query, text):
-    explanation = rd.explain(rd.Reference(query.ranks), query.run, measure=text)
-    positions = explanation.positions
-    assert explanation.score == rd.score(rd.Reference(query.ranks), query.run, text)
-    assert sum(entry.lost for entry in positions) == pytest.approx(1 - explanation.score, abs=1e-12)
-    assert sum(entry.gained for entry in positions) == pytest.approx(explanation.score, abs=1e-12)
-    causes = explanation.retrieval_loss + explanation.cutoff_loss + explanation.ordering_loss
-    assert causes == pytest.approx(1 - explanation.score, abs=1e-12)
-
-
-@draws.quick
 @given(draws.queries(), st.sampled_from(RDQS), st.booleans())
 def test_why_names_the_cause_of_every_loss(query, text, judged):
     """An item outside the reference is nonrelevant or unjudged where it is known what was judged."""
@@ -52,21 +40,14 @@ def test_a_repeat_leaves_its_position_empty():
 
 
 SUMS = [
-    "nDCG(gains=inverse)@4",
-    "nDCG(gains=binary)",
-    "AP@5",
-    "AP",
-    "RBP(p=0.8)@5",
-    "P@3",
-    "RR@4",
-    "R@5",
-    "Compat(p=0.9)@6",
+    *("nDCG(gains=inverse)@4", "nDCG(gains=binary)", "AP@5", "AP", "RBP(p=0.8)@5"),
+    *("P@3", "RR@4", "R@5", "Compat(p=0.9)@6"),
 ]
 
 
 @draws.quick
-@given(draws.queries(), st.sampled_from(SUMS))
-def test_other_measures_are_taken_apart_too(query, text):
+@given(draws.queries(), st.sampled_from(RDQS) | st.sampled_from(SUMS))
+def test_losses_add_up_to_the_rest_of_the_score(query, text):
     reference = rd.References.from_ranks({"q": query.ranks})["q"]
     explanation = rd.explain(reference, query.run, measure=text)
     positions = explanation.positions
@@ -98,13 +79,3 @@ def test_what_is_not_built_up_cannot_be_explained(text):
 def test_a_ranking_is_a_list_of_items(ranking):
     with pytest.raises(DataError):
         rdq(["d1"], ranking)
-
-
-@draws.quick
-@given(draws.queries(), st.sampled_from(RDQS))
-def test_one_query_by_hand_equals_evaluate(query, text):
-    measure = rd.parse(text)
-    with draws.repeats_allowed():
-        expected = rd.evaluate(rd.References.from_ranks({"q": query.ranks}), {"a": {"q": query.run}}, text)
-    parameters = {entry.name: getattr(measure, entry.name) for entry in measure.parameters()}
-    assert rdq(rd.Reference(query.ranks), query.run, measure.cutoff, **parameters) == expected.values.item()

@@ -46,12 +46,6 @@ def test_there_and_back(scores):
         np.testing.assert_array_equal(back.values, scores.values)
 
 
-def test_pandas_holds_the_same(scores):
-    table = scores.to_pandas()
-    assert isinstance(table, pd.DataFrame)
-    assert table["value"].isna().sum() == np.isnan(scores.values).sum()
-
-
 @pytest.mark.parametrize(
     ("columns", "kind", "fields"),
     [
