@@ -6,6 +6,7 @@ Each command runs on three inputs, each ten times as large as the one before. CP
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -46,7 +47,7 @@ def _measures(count: int) -> list[str]:
 
 
 EXPLAINED = ["--query", "q0", "-m", "RDQ@1000000"]
-GATE = ["--baseline", "s0", "--candidate", "s1"]
+GATE = ["--baseline", "s0", "--candidate", "s1", "--margin", "0.01"]
 SMALL = ["--sizes", "25,50", "--subsamples", "50", "--permutations", "200"]
 GRID = ["--grid", "alpha=1,4", "-n", "25", "--subsamples", "50", "--permutations", "200"]
 
@@ -82,7 +83,6 @@ GROWTHS = (
     Growth("leaderboard", "pairs of systems", (5, 50, 500), lambda d, n: data.scores(d, n, 100, 1), _pairs),
     Growth("table", "pairs of systems", (3, 8, 26), lambda d, n: data.scores(d, n, 200, 1), _pairs),
     Growth("gate", "queries", (1_000, 10_000, 100_000), lambda d, n: [*data.scores(d, 2, n, 1), *GATE]),
-    Growth("history", "entries", (1_000, 10_000, 100_000), lambda d, n: [data.history(d, n), "--format", "csv"]),
     Growth("explain", "items of a list", (30, 300, 3_000), lambda d, n: [*data.collection(d, 1, 20, n), *EXPLAINED]),
     Growth("report", "queries", (20, 200, 2_000), lambda d, n: [*data.collection(d, 3, n, 20), "-o", f"{d}/r.html"]),
     Growth(
@@ -107,31 +107,25 @@ GROWTHS = (
         (500, 5_000, 50_000),
         lambda d, n: [data.collection(d, 1, n, 10)[1], "-o", f"{d}/r.jsonl"],
     ),
-    Growth(
-        "refs merge",
-        "items, by Borda",
-        (10, 100, 1_000),
-        lambda d, n: [*data.lists(d, 5, n), "--method", "borda", "-o", f"{d}/r.jsonl"],
-    ),
+    Growth("refs merge", "items", (10, 100, 1_000), lambda d, n: [*data.lists(d, 5, n), "-o", f"{d}/r.jsonl"]),
     Growth("refs merge", "rankings", (5, 50, 500), lambda d, n: [*data.lists(d, n, 20), "-o", f"{d}/r.jsonl"]),
     Growth(
         "refs preferences",
         "queries",
         (5, 50, 500),
-        lambda d, n: [data.preferences(d, 100 * n, n, 10), "-o", f"{d}/r.jsonl", "--resamples", "50"],
+        lambda d, n: [data.preferences(d, 100 * n, n, 10), "-o", f"{d}/r.jsonl"],
     ),
     Growth(
         "refs preferences",
         "judgments",
         (1_000, 10_000, 100_000),
-        lambda d, n: [data.preferences(d, n, 5, 10), "-o", f"{d}/r.jsonl", "--resamples", "50"],
+        lambda d, n: [data.preferences(d, n, 5, 10), "-o", f"{d}/r.jsonl"],
     ),
     Growth(
         "refs preferences",
-        "items",
-        (10, 32, 100),
-        lambda d, n: [data.preferences(d, 40 * n, 1, n), "-o", f"{d}/r.jsonl", "--resamples", "50"],
-        _pairs,
+        "items of one query, 50 judgments each",
+        (20, 200, 2_000),
+        lambda d, n: [data.preferences(d, 50 * n, 1, n), "-o", f"{d}/r.jsonl"],
     ),
     Growth(
         "refs agreement",
@@ -200,6 +194,7 @@ def grown(one: Growth) -> Row:
         "peak MB": ", ".join(f"{value:,.0f}" for value in megabytes),
         "last step, work": work,
         "last step, CPU": grew,
+        "exponent": math.log(max(grew, 1.0)) / math.log(work),
         "faster": "yes" if grew > FASTER * work else "",
     }
 

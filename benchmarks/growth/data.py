@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -53,19 +51,6 @@ def scores(folder: Path, systems: int = 5, queries: int = 100, measures: int = 2
         pl.format("m{}", "measure").alias("measure"),
     ).write_parquet(path)
     return ["--scores", str(path)]
-
-
-def history(folder: Path, entries: int) -> str:
-    """Write means over time."""
-    rng = np.random.default_rng(SEED)
-    about = {"references": "0", "order": "score", "ties": "trec_eval", "empty": "zero", "conventions": 1}
-    path = folder / "history.jsonl"
-    with path.open("w") as file:
-        for minute, mean in enumerate(rng.uniform(0.4, 0.6, entries).tolist()):
-            time = (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=minute)).isoformat()
-            entry = {"time": time, "system": "s", "measure": "P@1", "mean": mean, "low": mean - 0.1, "high": mean + 0.1}
-            file.write(json.dumps({**entry, "queries": 50, "verdict": "pass", **about}) + "\n")
-    return str(path)
 
 
 def people(folder: Path, systems: int, verdicts: int, queries: int) -> str:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import ir_measures
@@ -18,13 +19,14 @@ import polars as pl
 import pytrec_eval
 from benchmarks.history import Row, report
 from benchmarks.scoring.__main__ import medians
+from benchmarks.scoring.data import generate
 from ranx import Qrels, Run
 from ranx import evaluate as ranx
 
 import rankdev as rd
 
 Calls = dict[str, Callable[[], object]]
-PEERS = ("ir_measures", "pytrec_eval", "ranx")
+PEERS = ("ir_measures", "pytrec_eval", "ranx", "torchmetrics")
 MEASURE = "nDCG@10"
 
 
@@ -61,10 +63,56 @@ def loop(batches: int, queries: int, items: int) -> Calls:
         return lambda: [score(*part) for part in parts]
 
     return {
+        **({"torchmetrics": of_tensors(parts)} if find_spec("torchmetrics") else {}),
         "rankdev": each(lambda grades, run: rd.evaluate(rd.References.from_grades(grades), {"run": run}, MEASURE)),
         "ir_measures": each(lambda grades, run: ir_measures.calc_aggregate(measure, grades, run)),
         "pytrec_eval": each(lambda grades, run: pytrec_eval.RelevanceEvaluator(grades, {"ndcg_cut.10"}).evaluate(run)),
         "ranx": each(lambda grades, run: ranx(Qrels(grades), Run(run), "ndcg@10")),
+    }
+
+
+def of_tensors(parts: list[tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]]) -> Callable[[], object]:
+    """Return the call of torchmetrics, which takes the tensors that a training loop has."""
+    import torch
+    from torchmetrics.retrieval import RetrievalNormalizedDCG
+
+    torch.set_num_threads(1)
+    batches = []
+    for grades, run in parts:
+        rows = [(q, score, grades[query].get(d, 0)) for q, query in enumerate(run) for d, score in run[query].items()]
+        index, scores, labels = zip(*rows, strict=True)
+        batches.append((torch.tensor(scores), torch.tensor(labels), torch.tensor(index)))
+    measure = RetrievalNormalizedDCG(top_k=10)
+    return lambda: [measure(scores, labels, indexes=index) for scores, labels, index in batches]
+
+
+def track(runs: int, queries: int, folder: Path) -> Calls:
+    """Return what each library calls for the files of a track, from lines to means; each reads with its own reader."""
+    files = generate(folder, "track", runs, queries)
+    qrels, paths = str(files.qrels), {path.stem: str(path) for path in files.runs}
+
+    def by_pytrec_eval() -> object:
+        with open(qrels, encoding="utf-8") as lines:
+            evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(lines), {"ndcg_cut.10"})
+        found = []
+        for path in paths.values():
+            with open(path, encoding="utf-8") as lines:
+                found.append(evaluator.evaluate(pytrec_eval.parse_run(lines)))
+        return found
+
+    def by_ir_measures() -> object:
+        evaluator = ir_measures.evaluator([ir_measures.nDCG @ 10], ir_measures.read_trec_qrels(qrels))
+        return [evaluator.calc_aggregate(ir_measures.read_trec_run(path)) for path in paths.values()]
+
+    def by_ranx() -> object:
+        judged = Qrels.from_file(qrels, kind="trec")
+        return [ranx(judged, Run.from_file(path, kind="trec"), "ndcg@10") for path in paths.values()]
+
+    return {
+        "rankdev": lambda: rd.evaluate(qrels, paths, MEASURE),
+        "ir_measures": by_ir_measures,
+        "pytrec_eval": by_pytrec_eval,
+        "ranx": by_ranx,
     }
 
 
@@ -129,6 +177,7 @@ def main() -> None:
         folder = Path(name)
         work = {f"dicts, {q:,} × {n}": calls(q, n) for q, n in ((1, 10), (50, 50), (10_000, 100))}
         work |= {"training loop, 100 batches of 32 × 20": loop(100, 32, 20), **from_tables(10_000, 100, folder)}
+        work["files of a track, 40 runs × 50 × 100"] = track(40, 50, folder)
         rows = [row(name, milliseconds(libraries)) for name, libraries in work.items()]
         report("Calls, milliseconds", rows + starts(folder), keep="--keep" in sys.argv[1:])
 
