@@ -201,7 +201,7 @@ def test_text_to_measure_to_text_is_stable(measure):
     assert str(rd.parse(str(measure))) == str(measure)
 
 
-EXTREMES = [1e-300, 1e-17, 0.5, 1.0, 3.0, 1023.5, 1e16, 1e300, 1.7e308]
+EXTREMES = [5e-324, 1e-300, 1e-17, 0.5, 1.0, 3.0, 1023.5, 1e16, 1e300, 1.7e308]
 
 
 @st.composite

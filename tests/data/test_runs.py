@@ -240,5 +240,5 @@ def test_what_a_run_has_lost_is_refused(tmp_path: Path, options: dict[str, Any],
 def test_strict_calls_refuse_what_a_run_was_warned_of() -> None:
     with warns("returned-twice"):
         run = Run.from_lists({"q": ["a", "a"]})
-    with raises("returned-twice", DataError):
+    with raises("returned-twice", DataError, system="s"):
         evaluate({"q": ["a"]}, {"s": run}, "RR", strict=True)

@@ -177,10 +177,10 @@ def evaluate_all(
     for system, source, watch in watched(systems, progress):
         with faults:
             run = run_of(system, source, read, watch)
-            notes += run.notes if read.strict or run is not source else ()
+            where = {"path": str(source)} if isinstance(source, str | Path) else {"system": system}
+            notes += [note.at(**where) for note in run.notes if read.strict or run is not source]
             if known is None:
                 continue
-            where = {"path": str(source)} if isinstance(source, str | Path) else {"system": system}
             with located(**where):
                 match, met, noticed = join(known, run, wanted, system)
             notes += [note.at(**where) for note in noticed]

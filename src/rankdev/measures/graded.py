@@ -141,6 +141,7 @@ def _discounted(gains: Floats) -> Floats:
 
 
 MAX_GRADE = "highest possible grade (4 in gdeval)"
+LINEAR = -60  # ERR is proportional to grades below 2 to this power
 GRADE = Number("a number above 0 and below 1000", 0, 1000, open=True)  # 2 to this power is still a number
 
 
@@ -175,8 +176,9 @@ class NERR(Measure):
     def score(self, match: Match) -> Floats:
         """Score every query."""
         _check_grades(float(match.native_grades.max(initial=0.0)), self.max_grade, self.name)
-        tables = match.grades(self.cutoff), match.ideals.first(match.native_grades, self.cutoff)
-        return ratio(*(_expected(exponential(grades, self.max_grade)) for grades in tables))
+        got, best = match.grades(self.cutoff), match.ideals.first(match.native_grades, self.cutoff)
+        lift = np.maximum(0, LINEAR - np.frexp(best[:, :1])[1])  # lest the probabilities of tiny grades become 0
+        return ratio(*(_expected(exponential(np.ldexp(grades, lift), self.max_grade)) for grades in (got, best)))
 
 
 def _check_grades(highest: float, max_grade: float, measure: str) -> None:
