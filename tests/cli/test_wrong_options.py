@@ -14,13 +14,13 @@ CALLS = {
     "gate": [*SCORED, "--margin", "0.1"],
     "power": [*SCORED, "--sizes", "5", *QUICK],
     "stability": [*SCORED, "--sizes", "5", "--subsamples", "2"],
-    "sensitivity": [*SCORED[:3], "-n", "5", "--grid", "alpha=1", *QUICK],
+    "sensitivity": [*SCORED[:3], "-n", "5", "--grid", "alpha=1", *QUICK[:2]],
     "agreement": [*SCORED, "-m", "AP@5"],
     "plan": [*SCORED, "--difference", "0.5"],
     "refs preferences": ["judgments.csv"],
-    "refs agreement": ["judgments.csv", "--resamples", "2"],
+    "refs agreement": ["judgments.csv"],
     "bounds": ["judged.jsonl", *SCORED[1:]],
-    "weights": ["clicks.csv", "--resamples", "20"],
+    "weights": ["clicks.csv"],
     "pool": ["nearest.run", "blended.run"],
 }
 ABSURD = ["0", "-1", "1e400", "nan", "", "x", str(10**30), f"-{10**30}", "1.5", "0.0000000000000001"]

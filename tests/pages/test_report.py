@@ -198,20 +198,6 @@ def test_agreement_is_that_of_agreement(show, html, inputs):
         assert shown[measure] == ["–" if i == j else f"{tau:.3f}\n{r:.3f}" for j, (tau, r) in enumerate(pairs)]
 
 
-def test_power_is_shown_where_it_is_asked_for(show, inputs):
-    scores = rd.evaluate(*inputs, MEASURES)
-    power = rd.power(scores, sizes=[5, 8], subsamples=20, permutations=99)
-    page = show(rd.report(*inputs, MEASURES, power=power).html, "#a=blended&b=popular")
-    medians = {row[0]: row[1:] for row in cells(page, "#power")}
-    for m, measure in enumerate(MEASURES):
-        assert medians[measure] == [f"{power.summary(n)['p50'][m]:.3f}" for n in (5, 8)]
-    names = page.locator("#curves text").all_text_contents()
-    assert set(MEASURES) <= set(names)
-    right = page.locator("#curves svg").bounding_box()
-    boxes = [box.bounding_box() for box in page.locator("#curves text").all()]
-    assert all(box["x"] + box["width"] <= right["x"] + right["width"] for box in boxes)  # no name is cut
-
-
 def test_lists_are_those_of_explain(show, html, inputs):
     references, runs = inputs
     page = show(html, "#query=museums&a=nearest&b=blended")
@@ -233,7 +219,8 @@ def test_lists_are_those_of_explain(show, html, inputs):
             assert entry.item in text
             assert (f"rank {entry.rank}" if entry.rank else entry.why) in text
             at = other.index(entry.item) + 1 if entry.item in other else 0
-            moved = f"only in {'AB'[section]}" if not at else f"{'↑' if i + 1 < at else '↓'}{abs(at - i - 1)}"
+            alone = f"only in {'AB'[section]}" if entry.rank else f"not in {'BA'[section]}'s 5"
+            moved = alone if not at else f"{'↑' if i + 1 < at else '↓'}{abs(at - i - 1)}"
             assert at == i + 1 or moved in text
     page.click("#elsewhere summary")
     assert missed <= {line.split("\t")[0].split()[-1] for line in page.inner_text("#elsewhere tbody").splitlines()}
@@ -539,7 +526,8 @@ def test_what_no_page_can_hold_is_refused():
 def test_the_command(show, demo, tmp_path):
     (tmp_path / "queries.tsv").write_text("museums\tWhere is a museum?\n", encoding="utf-8")
     (tmp_path / "items.jsonl").write_text(
-        '{"item": "art-hall", "text": "Paintings <b>and</b> more"}\n', encoding="utf-8"
+        '{"item": "art-hall", "text": "' + "far off " * 20 + 'Paintings <b>and</b> more: the museums"}\n',
+        encoding="utf-8",
     )
     (tmp_path / "by.csv").write_text("query,segment\nmuseums,sights\nsauna,body\nbookshops,sights\n", encoding="utf-8")
     target = tmp_path / "out.html"
@@ -553,14 +541,16 @@ def test_the_command(show, demo, tmp_path):
     html = target.read_text(encoding="utf-8")
     page = show(html, "#query=museums")
     assert page.inner_text("#query-title") == "Where is a museum? museums"
-    assert "Paintings <b>and</b> more" in page.inner_text("#lists")
+    item = page.locator("#lists li p", has_text="Paintings").first
+    assert item.locator("mark").inner_text() == "museums"  # the query has museum
+    assert item.inner_text().startswith("… ")
+    assert item.inner_text().endswith("Paintings <b>and</b> more: the museums")
+    item.click()
+    assert item.inner_text().startswith("far off")
     assert [row[:2] for row in cells(page, "#segments")] == [["sights", "2"], ["body", "1"]]
     page.select_option("#segment", label="sights")
     assert {row[0].split("\n")[0] for row in cells(page, "#rows")} == {"museums", "bookshops"}
     CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert target.read_text(encoding="utf-8") == html
-    CliRunner().invoke(cli, [*arguments, "--public"], catch_exceptions=False)
-    page = show(target.read_text(encoding="utf-8"), "#query=museums")
-    assert "Paintings" not in page.inner_text("#lists")
     assert str(tmp_path) not in page.inner_text("#making")
     assert "places.jsonl nearest.run popular.run" in page.inner_text("#making")

@@ -195,6 +195,7 @@ def test_constant_collections_have_no_test_of_their_differences():
     row = found.to_polars().row(0, named=True)
     assert (row["q"], row["q_p"], row["i2"]) == (None, None, None)
     assert row["p"] == pytest.approx(stats.ttest_1samp([0.1, 0.12, 0.11, 0.1, 0.13], 0).pvalue)
+    assert "I²" not in str(found)  # a column without values is left out
 
 
 def test_collections_with_a_problem_are_refused() -> None:

@@ -158,8 +158,7 @@ REPORT = "rankdev.html_report.page:report"
     option("--dataset", metavar="NAME", help="Take other texts from this ir_datasets data set."),
     option("--title", default="", help="Title of the page."),
     option("--judgments", metavar="FILE", type=click.Path(), help="Judgments behind REFERENCES: shows uncertainty."),
-    option("--power", is_flag=True, help="Also estimate the power for n queries."),
-    *options_of(REPORT, "margin", "alpha", "public", "segments", "clusters", "replicates", "seed"),
+    *options_of(REPORT, "margin", "alpha", "segments", "clusters", "replicates", "seed"),
     example="rankdev report places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5 -o report.html",
 )
 def report_command(
@@ -168,7 +167,6 @@ def report_command(
     query_texts: str | None,
     item_texts: str | None,
     dataset: str | None,
-    public: bool,
     segments: str | None,
     clusters: str | None,
     replicates: tuple[str, ...],
@@ -207,8 +205,7 @@ def report_command(
             query_texts=of_queries,
             item_texts=items,
             date=datetime.date.today().isoformat(),
-            public=public,
-            command=_as_called(click.get_current_context(), public),
+            command=_as_called(click.get_current_context()),
             progress=progress,
             **options,
             **source.read,
@@ -218,15 +215,15 @@ def report_command(
         click.echo("\n".join(paragraph(f"{output}: {page.title}. {page.verdict}", screen_width(sys.stdout))))
 
 
-def _as_called(ctx: click.Context, public: bool) -> str:
-    """Return the command as it was called; for a public page, without the folders of its files."""
+def _as_called(ctx: click.Context) -> str:
+    """Return the command as it was called, without the folders of files: whoever reads the page may be anyone."""
     words = ["rankdev", "report"]
     for parameter in ctx.command.params:
         if ctx.get_parameter_source(parameter.name or "") != ParameterSource.COMMANDLINE:
             continue
         value = ctx.params.get(parameter.name or "", ctx.meta.get(f"rankdev.{parameter.name}"))
         values = value if isinstance(value, tuple) else (value,)
-        if public and (isinstance(parameter.type, click.Path) or parameter.name == "output"):
+        if isinstance(parameter.type, click.Path) or parameter.name == "output":
             values = tuple(Path(entry).name for entry in values)
         for entry in values:
             flag = [] if isinstance(parameter, click.Argument) else [parameter.opts[0]]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PAGE_OPTIONS = ("check", "host", "port", "public_url", "no_browser", "grades")
 TEAM_OPTIONS = ("judges", "gold")
-MODEL_OPTIONS = ("parallel", "budget", "both_orders", "temperature", "max_tokens", "fields")
+MODEL_OPTIONS = ("parallel", "budget", "both_orders", "fields")
 
 
 @command(
@@ -54,8 +54,6 @@ MODEL_OPTIONS = ("parallel", "budget", "both_orders", "temperature", "max_tokens
     shared("--parallel", default=8, show_default=True, help="With --model: questions at once."),
     shared("--budget", type=int, help="With --model: maximum number of questions."),
     shared("--both-orders", is_flag=True, help="With --model: ask in both orders."),
-    shared("--temperature", type=float, help="With --model: randomness of replies."),
-    shared("--max-tokens", type=int, help="With --model: longest reply."),
     shared(
         "--option", "fields", metavar="NAME=VALUE", multiple=True, help="With --model: a field of the requests; repeat."
     ),
@@ -220,7 +218,7 @@ def _serve(server: JudgeServer, *, browser: bool) -> None:
     argument("runs", nargs=-1, required=True, metavar="RUN..."),
     option("--depth", default=10, show_default=True, help="Items taken from each run."),
     option("--texts", metavar="FILE", help="A table with item and title, text, url, image, ..."),
-    Part("read", READING, chosen),
+    Part("read", [one for one in READING if one.name != "ranks"], chosen),
     file_option("-o", "--output", check=TABLE, default="items.jsonl", show_default=True, help="Write the items here."),
     example="rankdev pool nearest.run popular.run --depth 5 --texts texts.jsonl -o items.jsonl",
 )
@@ -248,7 +246,6 @@ def ask_model(
     guidelines: str | None,
     both_orders: bool,
     fields: Sequence[str],
-    **more: float | None,
 ) -> None:
     """Ask a language model, and keep its answers in the database under its name."""
     from rankdev.judging.chat import ChatJudge
@@ -263,7 +260,7 @@ def ask_model(
         query_texts=shown.query_text,
         instructions=guidelines,
         both_orders=both_orders,
-        options={name: value for name, value in more.items() if value is not None} | _fields(fields),
+        options=_fields(fields),
     )
     Store(database).close()  # a database, whatever its name
     pool = shown.pool

@@ -57,7 +57,7 @@ def write(references: References, output: str) -> None:
     "grades",
     argument("file", metavar="INPUT"),
     references_option,
-    TABLES,
+    Part("read", [columns_option], chosen),
     group=refs_command,
     example="rankdev refs grades qrels.txt -o refs.jsonl",
 )
@@ -94,12 +94,11 @@ def lists_command(file: str, output: str, read: dict[str, Any]) -> None:
     "merge",
     argument("files", metavar="RANKINGS...", nargs=-1, required=True),
     references_option,
-    *options_of("rankdev.preferences.rankings:merge_rankings", "unranked"),
     TABLES,
     group=refs_command,
     example="rankdev refs merge nearest.run blended.run -o refs.jsonl",
 )
-def merge_command(files: tuple[str, ...], output: str, unranked: str, read: dict[str, Any]) -> None:
+def merge_command(files: tuple[str, ...], output: str, read: dict[str, Any]) -> None:
     """Merge several rankings by the fraction of items that each item beats (Borda).
 
     RANKINGS: one file per judge or system, each as for 'refs lists'.
@@ -107,7 +106,7 @@ def merge_command(files: tuple[str, ...], output: str, unranked: str, read: dict
     from rankdev.data.files import read_lists
     from rankdev.preferences import merge_rankings
 
-    write(merge_rankings([read_lists(file, **read) for file in files], unranked=unranked).references, output)
+    write(merge_rankings([read_lists(file, **read) for file in files]).references, output)
 
 
 def _columns(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str | None] | None:
@@ -212,7 +211,6 @@ def preferences_command(
     argument("file", metavar="PREFS"),
     JUDGMENTS,
     file_option("--workers", "workers_file", check=TABLE, help="Also write a row per worker here."),
-    option("--resamples", default=1000, show_default=True, help="Bootstrap samples."),
     option("--model", metavar="NAME", help="Compare people with this worker, a model."),
     option("--leave-out", metavar="NAME", multiple=True, help="With --model: exclude this worker too; repeat."),
     option("--run", "runs", metavar="FILE", multiple=True, help="With --model: a run to score; repeat."),
@@ -221,13 +219,12 @@ def preferences_command(
     OWN["seed"],
     OUTPUT,
     group=refs_command,
-    example="rankdev refs agreement judgments.csv --resamples 50",
+    example="rankdev refs agreement judgments.csv",
 )
 def agreement_command(
     file: str,
     described: dict[str, Any],
     workers_file: str | None,
-    resamples: int,
     seed: int,
     output: Output,
     model: str | None,
@@ -242,14 +239,14 @@ def agreement_command(
     from rankdev.preferences import judge_agreement
 
     if model is not None:
-        refuse_unused("workers_file", "resamples", "seed", beside="model")
+        refuse_unused("workers_file", "seed", beside="model")
         output.show(_checked(file, described, model, **asked))
         return
     refuse_unused("leave_out", "runs", "measures", needs="model")
     judged = read_judgments(file, described)
     if workers_file is not None and judged.worker is None:
         raise UsageError("not-needed", name="workers_file", use="judgments with a worker column")
-    found = judge_agreement(judged, resamples=resamples, seed=seed)
+    found = judge_agreement(judged, seed=seed)
     if workers_file is not None:
         write_file(workers_file, encoded_table(found.workers, workers_file))
     output.show(found)

@@ -131,6 +131,7 @@ sensitivity_command = function_command(
     "rankdev.statistics.sensitivity:sensitivity",
     example=f"rankdev sensitivity {TWO} --grid alpha=1,4 -n 8 --subsamples 50",
     more="",
+    without=("permutations", "alpha"),
 )
 
 
@@ -143,11 +144,10 @@ _runs = Part("source", [one for one in _scored.params if one.name not in ("refer
     argument("human"),
     argument("model"),
     _runs,
-    *options_of("rankdev.statistics.prediction_powered:prediction_powered", "alpha"),
     DRAWN,
     example="rankdev ppi human.qrels model.qrels a.run b.run -m nDCG@10",
 )
-def ppi_command(human: str, model: str, source: Source, alpha: float, output: Output) -> None:
+def ppi_command(human: str, model: str, source: Source, output: Output) -> None:
     """Estimate human-judged scores from a few queries judged by humans and many judged by a model.
 
     HUMAN and MODEL are references, with RUNs to score against both; or, without RUNs, scores of both kinds, with the
@@ -159,7 +159,7 @@ def ppi_command(human: str, model: str, source: Source, alpha: float, output: Ou
     kinds = (human, model)
     judged = [replace(source, references=path) if source.runs else replace(source, scores=path) for path in kinds]
     by_humans, by_model = (one.load() for one in judged)
-    output.show(prediction_powered(by_humans, by_model, alpha=alpha))
+    output.show(prediction_powered(by_humans, by_model))
 
 
 @command(
@@ -167,7 +167,7 @@ def ppi_command(human: str, model: str, source: Source, alpha: float, output: Ou
     argument("clicks"),
     *options_of("rankdev.learning.position_weights:weights_from_clicks", "method"),
     option("--columns", metavar="NAME=COLUMN,...", help="Column names of the log, such as clicked=click."),
-    *options_of("rankdev.learning.position_weights:weights_from_clicks", "resamples", "alpha", "seed"),
+    *options_of("rankdev.learning.position_weights:weights_from_clicks", "seed"),
     DRAWN,
     example="rankdev weights clicks.csv",
 )

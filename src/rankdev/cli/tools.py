@@ -220,11 +220,8 @@ def poi_command(
 @command(
     "track",
     argument("files", metavar="REFERENCES RUNS [REFERENCES RUNS]...", nargs=-1, required=True),
-    measure_option("For example RDQ@5; repeat, or use commas. Default: the paper's."),
+    measure_option("For example RDQ@5; repeat, or use commas. Default: paper@10."),
     import_option,
-    option(
-        "-k", "--cutoff", type=click.IntRange(min=1), default=10, show_default=True, help="Of the paper's measures."
-    ),
     option("-n", type=click.IntRange(min=6), default=25, show_default=True, help="Queries of a comparison."),
     option("--sizes", metavar="N,N,...", help="Numbers of queries of the curves. Default: the paper's, from 10."),
     option("--grid", metavar="NAME=V,V,...", multiple=True, help="Figure 1 varies this of the first measure; repeat."),

@@ -15,7 +15,6 @@ from rankdev.evaluation.explain import REFERENCE_ITEMS, Lists
 from rankdev.html_report._findings import Comparison
 from rankdev.measures.match import Ideals
 from rankdev.statistics.decision import VERDICTS
-from rankdev.statistics.power_result import Power
 from rankdev.statistics.significance import Significance
 
 Arrays = dict[str, tuple[npt.ArrayLike, int]]
@@ -26,19 +25,15 @@ SCORES = 8  # decimals of single scores, so that they and their differences are 
 MOST_OF_SEGMENTS = 50_000  # tests of segments on one page; where there are more, the notes have what they show
 
 
-def arrays_of(found: Comparison, places: Ints, power: Power | None) -> Arrays:
+def arrays_of(found: Comparison, places: Ints) -> Arrays:
     """Return all arrays of a page; ``places`` are the lists from :func:`pools_of`."""
-    arrays = (
+    return (
         _score_arrays(found)
         | _pair_arrays(found)
         | _segment_arrays(found)
         | _reference_arrays(found)
         | _list_arrays(found.lists, places)
     )
-    if power is not None:
-        medians = [power.summary(size)["p50"].to_numpy() for size in power.sizes]
-        arrays["power"] = (np.stack(medians, axis=1), 3)
-    return arrays
 
 
 def pools_of(found: Comparison) -> tuple[list[list[str]], Ints]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rankdev._common.checks import FINEST, check_flag, check_kind, check_number, check_seed
+from rankdev._common.checks import FINEST, check_kind, check_number, check_seed
 from rankdev._common.work import Progress
 from rankdev.data.files import load_runs
 from rankdev.data.formats import check_page_name
@@ -37,12 +37,8 @@ from rankdev.html_report._texts import (
 )
 from rankdev.html_report.playground import PLAYGROUND, playground, playground_settings
 from rankdev.measures.base import MeasureLike
-from rankdev.statistics.design import Design
 from rankdev.statistics.judgment_uncertainty import UncertainScores as Uncertain
-from rankdev.statistics.power import power as simulate_power
-from rankdev.statistics.power_result import Power
 
-FRACTIONS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of the queries, at which power is simulated
 PAGE = Assets(
     "report.html",
     ("page.css", "report.css"),
@@ -107,7 +103,6 @@ def report(
     ties: Ties | None = None,
     empty: Empty = "zero",
     margin: float | None = None,
-    power: Power | bool | None = None,
     judgments: Any = None,
     segments: Mapping[str, Any] | None = None,
     clusters: Mapping[str, Any] | None = None,
@@ -117,7 +112,6 @@ def report(
     title: str = "",
     author: str = "",
     date: str = "",
-    public: bool = False,
     alpha: float = 0.05,
     seed: int = 0,
     command: str = "",
@@ -142,8 +136,6 @@ def report(
         Score of queries without relevant items.
     margin : float, optional
         Largest difference that does not matter. See :func:`rankdev.significance`.
-    power : Power or bool, optional
-        Result of :func:`rankdev.power` to show. With True, power is simulated for the page.
     judgments : Preferences, path, table or list of (query, winner, loser), optional
         Judgments behind the references: with them, a table has each score against their true order, and its interval.
     segments : dict of str to str, or dict of str to list of str, optional
@@ -152,19 +144,17 @@ def report(
         The cluster of each query, as in :func:`significance`: tests and intervals are about whole clusters.
     replicates : dict of str to list of str, optional
         Systems with several runs, as in :func:`significance`: the page is about means over runs, and its lists are
-        those of each system's first run. Not with ``power=True`` or ``judgments``.
+        those of each system's first run. Not with ``judgments``.
     query_texts : dict of str to str, optional
         Text of each query.
     item_texts : dict of str to str or callable, optional
         Text of each item, or a function that returns the texts of a set of items: those on the page.
     title, author, date : str, optional
         What the page is called, who made it and when; without a title it is what is compared.
-    public : bool, default False
-        Leave the texts of items out.
     alpha : float, default 0.05
         Level of the tests. Intervals have confidence 1 − alpha.
     seed : int, default 0
-        Seed of power and uncertainty, and of the sample of queries where a page cannot hold all.
+        Seed of the uncertainty of judgments, and of the sample of queries where a page cannot hold all.
     command : str, optional
         Command that made the page, shown under "How it was made".
     progress : callable, optional
@@ -184,12 +174,10 @@ def report(
     (True, '1 system on 1 query')
     """
     alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)
-    _check(public, power)
     for name, text in (("title", title), ("author", author), ("date", date), ("command", command)):
         check_kind(name, text, str, "it is shown as it is")
-    for name, given in (("power", True if power is True else None), ("judgments", judgments)):
-        if replicates is not None and given is not None:
-            raise UsageError("not-together", name=name, other="replicates")
+    if replicates is not None and judgments is not None:
+        raise UsageError("not-together", name="judgments", other="replicates")
     of_queries = _texts(query_texts, "query_texts")
     of_items = item_texts if callable(item_texts) else _texts(item_texts, "item_texts")
     found = compare(
@@ -208,10 +196,9 @@ def report(
         progress=progress,
         **read,
     )
-    curves = _simulated(found) if power is True else power or None
     uncertain = None if judgments is None else _uncertain(judgments, runs, found, order, ties, **read)
     pools, places = pools_of(found)
-    known = {} if public else of_items({item for pool in pools for item in pool}) if callable(of_items) else of_items
+    known = of_items({item for pool in pools for item in pool}) if callable(of_items) else of_items
     settings = playground_settings(found.explained)
     header: dict[str, Any] = {
         **sentences_in(found, () if uncertain is None else uncertain.remarks),
@@ -222,20 +209,12 @@ def report(
         "texts": beginnings(known, dict.fromkeys(item for pool in pools for item in pool)),
         "pools": pools,
         "grades": grades_in(found.references),
-        "power": curves
-        and {"measures": curves.measures, "sizes": curves.sizes, "level": curves.alpha, "unit": curves.unit},
         "made": making_of(found, command),
         "playground": settings and {"page": playground(), "settings": settings},
     }
-    data = packed(header, arrays_of(found, places, curves))
+    data = packed(header, arrays_of(found, places))
     html = self_contained(header["title"], PAGE, data, PLAYGROUND if settings else None, static_in(found, header))
     return ReportPage(header["title"], verdict(found), html)
-
-
-def _check(public: object, power: object) -> None:
-    check_flag("public", public)
-    if power is not None and not isinstance(power, bool):
-        check_kind("power", power, Power, "it is what rankdev.power returns, or True")
 
 
 def _uncertain(
@@ -259,19 +238,6 @@ def _uncertain(
             clusters=found.clusters,
             seed=found.seed,
             disconnected="largest",
-        )
-
-
-def _simulated(found: Comparison) -> Power | None:
-    """Simulate power at fractions of the number of queries; it needs two queries and two systems."""
-    count = Design.of(found.scores, clusters=found.clusters, least=1).pool
-    sizes = sorted({round(count * fraction) for fraction in FRACTIONS} - {0, 1})
-    if found.significance is None or not sizes:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankdevWarning)  # the notes of the page hold the warnings
-        return simulate_power(
-            found.scores, sizes=sizes, subsamples=100, alpha=found.alpha, clusters=found.clusters, seed=found.seed
         )
 
 

@@ -388,18 +388,8 @@ function lossBar(earned, retrieval, cutoff, order) {
 /** An entry of the legend, which stays on one line. @param {string} tag @param {string} text */
 const key = (tag, text) => element("span", { class: "entry" }, element("span", { class: "key stack", "aria-hidden": "true" }, element(tag)), text);
 
-function showPower() {
-  byId("power-part").hidden = !report.power;
-  if (!report.power) return;
-  const { measures, sizes, level } = report.power;
-  const curves = measures.map((/** @type {string} */ text, /** @type {number} */ m) => ({ name: text, values: sizes.map((/** @type {number} */ _, /** @type {number} */ n) => arrays.power.at(m, n)) }));
-  byId("curves").replaceChildren(drawCurves(sizes, curves, report.measures[state.measure], widthOf("curves"), report.power.unit, "Median power against the number of queries; the numbers are in the table below"));
-  const rows = curves.map((/** @type {any} */ curve) => element("tr", {}, measureHead(curve.name), ...curve.values.map((/** @type {number | null} */ value) => cell(shown(value, 3)))));
-  fillTable("power", `Fraction of samples of n ${report.power.unit} with a significant difference, at level ${level}`, [head("Measure", "text"), ...sizes.map((/** @type {number} */ n) => head(String(n)))], rows);
-}
-
 function showMeasures() {
-  byId("measures").hidden = !arrays.tau && !report.power;
+  byId("measures").hidden = !arrays.tau;
   if (!arrays.tau) return;
   byId("measures-hint").textContent = "Do the measures rank the systems alike? Kendall's τ over the systems' means; below it Pearson's r.";
   const heads = [head("Measure", "text"), head("Pairs told apart", "measure"), ...report.measures.map((/** @type {string} */ text) => head(text, "measure"))];
@@ -420,7 +410,6 @@ function show() {
   showBoard();
   showRuns();
   if (report.systems.length > 1) showMatrix();
-  showPower();
   showPairChosen();
 }
 

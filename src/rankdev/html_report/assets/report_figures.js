@@ -56,39 +56,6 @@ function drawDifferences(values, lower, chosen, width, label, pick, tipOf) {
   return drawn;
 }
 
-/** Curves over the number of queries, one of them in front, each with its name at its end.
- *  @param {number[]} sizes @param {{name: string, values: (number | null)[]}[]} curves @param {string} chosen @param {number} width @param {string} unit @param {string} described */
-function drawCurves(sizes, curves, chosen, width, unit, described) {
-  const names = curves.map(({ name }) => name);
-  const longest = Math.max(...names.map((_, i) => label(names, i, 22).length));
-  const [left, right, height] = [48, width - 20 - 9.5 * longest, Math.max(220, 34 + 14 * curves.length)];
-  const last = Math.max(...sizes);
-  const x = (/** @type {number} */ n) => left + (n / last) * (right - left);
-  const y = (/** @type {number} */ value) => 8 + (1 - value) * (height - 34);
-  const drawn = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": described });
-  for (const at of [0, 0.2, 0.4, 0.6, 0.8, 1]) {
-    drawn.append(svg("line", { class: "axis", x1: left, x2: right, y1: y(at), y2: y(at) }), svg("text", { class: "dim", x: left - 6, y: y(at) + 4, "text-anchor": "end" }, String(at)));
-  }
-  for (const at of ticks(0, last).slice(1)) drawn.append(svg("text", { class: "dim", x: x(at), y: height - 6, "text-anchor": "middle" }, String(at)));
-  drawn.append(svg("text", { class: "dim", x: right + 16, y: height - 6 }, unit));
-  const behind = [...curves].sort((one, other) => Number(one.name === chosen) - Number(other.name === chosen));
-  for (const { name, values } of behind) {
-    const points = sizes.flatMap((n, i) => (values[i] === null ? [] : [`${x(n)},${y(/** @type {number} */ (values[i]))}`]));
-    const tip = `${name}: ${sizes.map((n, i) => `${n} → ${values[i]?.toFixed(2) ?? "–"}`).join(", ")}`;
-    drawn.append(svg("polyline", { class: name === chosen ? "curve front" : "curve", points: points.join(" "), "data-tip": tip }));
-  }
-  const area = (/** @type {(number | null)[]} */ values) => values.reduce((sum, value) => /** @type {number} */ (sum) + (value ?? 0), 0) ?? 0;
-  const ends = curves.map(({ values }, i) => ({ i, at: y(values.findLast((value) => value !== null) ?? 0), text: 0, area: area(values) }));
-  ends.sort((one, other) => one.at - other.at || other.area - one.area); // curves that end together: the higher one first
-  ends.forEach((end, i) => { end.text = Math.max(end.at, i ? ends[i - 1].text + 14 : 0); });
-  ends.reduceRight((below, end) => (end.text = Math.min(end.text, below - 14)), height - 12);
-  for (const { i, at, text } of ends) {
-    drawn.append(svg("line", { class: "axis", x1: right, x2: right + 12, y1: at, y2: text }),
-      svg("text", { class: names[i] === chosen ? "front-name" : "dim", x: right + 16, y: text + 4 }, label(names, i, 22)));
-  }
-  return drawn;
-}
-
 /** A text next to the pointer; none where it is empty. @param {string} text @param {number} x @param {number} y */
 function showTip(text, x, y) {
   const tip = byId("tip");

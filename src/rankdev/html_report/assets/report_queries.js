@@ -229,11 +229,37 @@ function worth(query, rank, kind) {
   return element("i", { class: `worth ${kind.replaceAll(" ", "-")}` }, `${SIGNS[kind] ?? ""} ${text}`.trim());
 }
 
-/** How far an item is from where the other list has it. @param {number} at @param {number} other from 1; 0: not there @param {string} side */
-function moved(at, other, side) {
+/** How far an item is from where the other list has it. @param {number} at @param {number} other from 1; 0: not there @param {string} side @param {boolean} whole whether all of the other list is known */
+function moved(at, other, side, whole) {
   if (!side || at === other) return "";
-  if (!other) return element("b", { class: "only" }, `only in ${side.toUpperCase()}`);
+  if (!other) return element("b", { class: "only" }, whole ? `only in ${side.toUpperCase()}` : `not in ${side === "a" ? "B" : "A"}'s ${arrays.items.shape[2]}`);
   return element("b", { class: at < other ? "up" : "down", title: `position ${other} in ${side === "a" ? "B" : "A"}` }, `${at < other ? "↑" : "↓"}${Math.abs(at - other)}`);
+}
+
+const COMMON = new Set("about and are can did does for from has have how into its not that the their them there they this was were what when where which who why will with you your".split(" "));
+
+/** What finds the words of a query in a text, with other endings too; null where it has none to look for. @param {string} text */
+function sought(text) {
+  const words = (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => word.length > 2 && !COMMON.has(word));
+  const stems = words.map((word) => word.replace(/(?<=\p{L}{3})s$/u, ""));
+  return stems.length ? new RegExp(`(?<![\\p{L}\\p{N}])(?:${[...new Set(stems)].join("|")})\\p{L}{0,2}(?![\\p{L}\\p{N}])`, "giu") : null;
+}
+
+const AHEAD = 100; // characters before the first word of the query, from which on a closed text begins later
+
+/** A text in which the words of the query are marked; closed, it begins where they do. @param {string} text @param {RegExp | null} words */
+function withWords(text, words) {
+  /** @type {(Node|string)[]} */ const parts = [];
+  let at = 0;
+  for (const found of words ? text.matchAll(words) : []) {
+    parts.push(text.slice(at, found.index), element("mark", {}, found[0]));
+    at = found.index + found[0].length;
+  }
+  parts.push(text.slice(at));
+  const first = String(parts[0]);
+  const begin = parts.length > 1 && first.length > AHEAD ? first.indexOf(" ", first.length - AHEAD / 2) + 1 : 0;
+  if (!begin) return [element("bdi", {}, ...parts)];
+  return [element("bdi", {}, element("span", { class: "before" }, first.slice(0, begin)), element("span", { class: "skip" }, "… "), first.slice(begin), ...parts.slice(1))];
 }
 
 /** @param {number} query @param {number} system @param {string} side "a", "b" or empty */
@@ -242,26 +268,28 @@ function listOf(query, system, side) {
   const other = side ? (side === "a" ? state.b : state.a) : -1;
   const places = side ? positionsOf(query, other).map((entry) => entry.place) : [];
   const inside = arrays.reference_sizes.at(query, 0) ?? 0;
+  const wanted = sought(textOf(report.query_texts, report.queries[query]));
   const there = (/** @type {number} */ place) => places.indexOf(place) + 1 || (side && place < inside ? arrays.found_at.at(other, query, place) ?? 0 : 0);
   const items = positions.flatMap(({ place, rank, kind, credit }, i) => {
     if (place < 0) return [];
     const text = textOf(report.texts, report.pools[query][place]);
     const id = labelled(report.pools[query], place, text ? 30 : 60);
-    const about = element("small", {}, worth(query, rank, kind), " ", kind === "repeated" ? "repeated" : moved(i + 1, there(place), side), ...(text ? [" ", element("span", { class: "id" }, id)] : []));
+    const about = element("small", {}, worth(query, rank, kind), " ", kind === "repeated" ? "repeated" : moved(i + 1, there(place), side, place < inside), ...(text ? [" ", element("span", { class: "id" }, id)] : []));
     const label = `credit ${written(credit, 2)}`;
     return [element("li", { tabindex: i ? "-1" : "0", "data-item": String(place), class: rank ? "" : "poor" }, element("span", { class: "at" }, String(i + 1)),
-      element("div", {}, element("p", {}, text ? element("bdi", {}, prose(text)) : id), about), bar(credit, 1, label))];
+      element("div", {}, element("p", {}, ...(text ? withWords(prose(text), wanted) : [id])), about), bar(credit, 1, label))];
   });
   const [, retrieval, cutoff, order] = [0, 1, 2, 3].map((part) => arrays.query_losses.at(system, query, part) ?? 0);
   const lost = [["order", order], ["the cutoff", cutoff], ["retrieval", retrieval]].filter(([, value]) => Number(value) >= 5e-5).map(([text, value]) => `${written(Number(value), 3)} by ${text}`);
-  const made = element("section", side ? { class: side } : {}, element("h3", { class: side }, labelled(report.systems, system)),
+  const title = element("h3", { class: side }, labelled(report.systems, system));
+  const made = element("section", side ? { class: side } : {}, title,
     element("p", { class: "hint" }, lost.length ? `${report.explained} loses ${lost.join(", ")}` : `${report.explained} loses nothing`, ` ${report.one_order}`),
     items.length ? element("ol", {}, ...items) : element("p", { class: "nothing" }, "This system returns nothing."));
   const link = playgroundLink(query, positions);
   if (link === null) return made;
   const button = element("button", { type: "button", class: "tool screen" }, "Try it in the playground");
   button.addEventListener("click", () => window.open(playgroundPage() + link));
-  made.querySelector(".hint")?.append(" ", button);
+  title.append(" ", button);
   return made;
 }
 
