@@ -94,9 +94,22 @@ def _dots(found: Any, kind: Dots, measure: str | None = None) -> Figure:
         axis.grid(visible=False, axis="y")
     axes[0, 0].set_yticks(range(len(names)), _row_labels(names, kind.names, 30 if len(panels) > 1 else 44))
     axes[0, 0].set_ylim(len(names) - 0.5, -0.5)
-    words = Words(found, rows.row(0, named=True))
+    words = Words(found, {**rows.row(0, named=True), **_extremes(parts[0], kind)})
     title = found.concluded(chosen[0]) if hasattr(found, "concluded") else words(kind.title)
     return titled(drawn, title.partition("\n")[0])
+
+
+def _extremes(rows: pl.DataFrame, kind: Dots) -> dict[str, str]:
+    """Name the rows with the most and the least of the first panel's value, and its widest interval, for titles."""
+    panel = kind.panels[0]
+    known = rows.drop_nulls(panel.value).sort(panel.value, maintain_order=True)
+    if known.is_empty():
+        return {}
+    (least, lowest), (most, highest) = (known.select(kind.names[0], panel.value).row(at) for at in (0, -1))
+    widest = (known[panel.high] - known[panel.low]).max()
+    numbers = {"lowest": lowest, "highest": highest, "widest": widest}
+    written = {name: f"{value:.3f}" for name, value in numbers.items() if value is not None}
+    return {"least": least, "most": most, **written}
 
 
 def _dot(axis: Any, at: int, row: Mapping[str, Any], panel: Panel, kind: Dots) -> None:

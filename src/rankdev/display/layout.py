@@ -63,9 +63,9 @@ def coloured(text: str, style: str) -> str:
     return f"\x1b[{COLOURS[style]}m{text}\x1b[0m" if style in COLOURS else text
 
 
-def paragraph(text: str, width: int) -> list[str]:
-    """Break running text at words."""
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+def paragraph(text: str, width: int, *, anywhere: bool = False) -> list[str]:
+    """Break running text at words; or ``anywhere`` in words that are longer than a line."""
+    return textwrap.wrap(text, width, break_long_words=anywhere, break_on_hyphens=False) or [""]
 
 
 def table_lines(columns: Sequence[Column], width: int, paint: Paint = uncoloured) -> Iterator[str]:
@@ -112,7 +112,9 @@ def squeezed(columns: Sequence[Column], width: int, each: int = 0) -> list[Colum
 
 
 def _folded(column: Column, width: int) -> Column:
-    return replace(column, cells=[Cell("\n".join(paragraph(cell.text, width)), cell.style) for cell in column.cells])
+    return replace(
+        column, cells=[Cell("\n".join(paragraph(cell.text, width, anywhere=True)), cell.style) for cell in column.cells]
+    )
 
 
 def _shortened(column: Column, width: int) -> Column:

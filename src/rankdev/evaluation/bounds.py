@@ -51,7 +51,7 @@ class Bounds(Result):
         figure=Dots(
             ["system"],
             [Panel("score", "{measure}; line: how far unjudged items could change it")],
-            "How far unjudged items leave scores uncertain",
+            "Unjudged items leave {measure} open by up to {widest}",
         ),
     )
 

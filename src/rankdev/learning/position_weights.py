@@ -80,7 +80,7 @@ class ClickWeights(Result):
             by="weights",
             frame="_curves",
             along="position",
-            title="How much each position is examined, relative to the first",
+            title="{examined}",
             log=False,
             top=None,
         ),
@@ -124,6 +124,13 @@ class ClickWeights(Result):
         if self.grid is not None:
             columns |= {"row": [row for row, _ in self.grid], "column": [column for _, column in self.grid]}
         return pl.DataFrame({**columns, "weight": self.weight, "low": self.low, "high": self.high})
+
+    @property
+    def examined(self) -> str:
+        """How often the last position is examined, beside the first."""
+        return (
+            f"Position {len(self.positions)} is examined {self.weight[-1] / self.weight[0]:.0%} as often as the first"
+        )
 
     @property
     def use(self) -> str:

@@ -84,7 +84,7 @@ class Strengths(Result):
         figure=Dots(
             ["query", "item"],
             [Panel("strength", "strength, {level} interval")],
-            "How much items are preferred, by {method}",
+            "{item} is preferred most in {query} ({method})",
             zero=True,
         ),
     )

@@ -61,7 +61,12 @@ class Agreement(Result):
             )
         ],
         "agreement",
-        figure=Heat("b", "a", {"tau": "τ", "r": "r"}, "How alike measures order systems: τ is {lowest} to {highest}"),
+        figure=Heat(
+            "b",
+            "a",
+            {"tau": "τ", "r": "r"},
+            "Kendall's τ between the measures' orders of systems is {lowest} to {highest}",
+        ),
     )
 
     datasets: tuple[str, ...]

@@ -76,7 +76,7 @@ class UncertainScores(Result):
         figure=Dots(
             ["system"],
             [Panel("value", "mean {measure}, {level} interval")],
-            "Means, with uncertainty from both queries and judgments",
+            "{most} has the highest mean {measure}, {highest}, as far as queries and judgments tell",
         ),
     )
 

@@ -69,7 +69,7 @@ class MetaAnalysis(PairTests):
         figure=Dots(
             ["a", "b", "collection"],
             [Panel("difference", "difference in {measure}, {level} interval")],
-            "Differences in {collections:collection}, and over all of them",
+            "{over_all}",
             frame="_forest",
             zero=True,
             group="group",
@@ -91,6 +91,13 @@ class MetaAnalysis(PairTests):
     def conclusion(self) -> str:
         """Why nothing is decided, where the data have a problem."""
         return refused(self.problems) if self.problems else ""
+
+    @property
+    def over_all(self) -> str:
+        """The mean difference of the first pair over all collections."""
+        row = self.to_polars().row(0, named=True)
+        apart = f"{row['a']} − {row['b']} is {row['difference']:+.4f}"
+        return f"Over {len(self.collections)} collections, {apart} in {row['measure']}"
 
     def _forest(self) -> pl.DataFrame:
         """Return the differences of each pair in each collection, and over all."""

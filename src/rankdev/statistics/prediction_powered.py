@@ -80,7 +80,7 @@ class PredictionPowered(Result):
                 Panel("estimate", "{measure} by both, {level} interval"),
                 Panel("human", "by human judgments alone", "human_low", "human_high"),
             ],
-            "Estimates from human and model judgments together, next to human judgments alone",
+            "{a} has {measure} {estimate:.3f} by humans and model, {human:.3f} by humans alone",
             facets=False,
         ),
     )

@@ -73,7 +73,7 @@ class Sensitivity(OfDrawnQueries):
             "{down}",
             "{across}",
             {"power": "median power at n = {n}"},
-            "Power of {measure}, by its parameters: {lowest} to {highest}",
+            "With its parameters, the power of {measure} goes from {lowest} to {highest}",
         ),
     )
 

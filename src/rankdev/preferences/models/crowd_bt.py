@@ -263,7 +263,7 @@ class WorkerQuality(Result):
         figure=Dots(
             ["worker"],
             [Panel("quality", "quality, {level} interval")],
-            "How often each worker agrees with the consensus order",
+            "{least} agrees least with the consensus order: quality {lowest}",
         )
     )
 
