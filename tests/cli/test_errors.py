@@ -78,3 +78,16 @@ def test_by_tag_and_strict(rankdev, folder):
     assert (strict.status, strict.out) == (1, "")
     assert "--order rank" in strict.err
     assert rankdev("eval", "places.jsonl", "far.run", "--order", "rank", "--strict").status == 1
+
+
+@pytest.mark.parametrize("name", ["twice.csv", "places.jsonl"])
+def test_wrong_clusters_are_one_line_that_names_the_file(rankdev, folder, name):
+    (folder / "twice.csv").write_text("query,cluster\nq,a\nq,b\n")
+    done = rankdev("compare", "places.jsonl", "nearest.run", "popular.run", "--clusters", name)
+    assert (done.status, done.err.count("\n")) == (1, 1)
+    assert done.err.startswith(f"rankdev: {name}: ")
+
+
+def test_weights_are_refused_beside_losses(rankdev):
+    done = rankdev("eval", "places.jsonl", "nearest.run", "--losses", "--weights", "traffic.csv")
+    assert (done.status, "--weights" in done.err) == (2, True)

@@ -1,9 +1,6 @@
-import csv
 import gzip
-import io
 import json
 
-import polars as pl
 import pytest
 from tests.raising import raises
 
@@ -33,15 +30,6 @@ def test_q_adds_each_query(rankdev):
     assert queries.count(None) == 1
     mean = sum(record["value"] for record in records if record["query"]) / 10
     assert records[queries.index(None)]["value"] == pytest.approx(mean)
-
-
-def test_formats_hold_the_same_values(rankdev, folder):
-    arguments = ("eval", "places.jsonl", *RUNS, "-m", "RDQ@5")
-    records = json.loads(rankdev(*arguments, "--format", "json").out)
-    rows = list(csv.DictReader(io.StringIO(rankdev(*arguments, "--format", "csv").out)))
-    assert [float(row["value"]) for row in rows] == [record["value"] for record in records]
-    assert rankdev(*arguments, "-o", "scores.parquet").status == 0
-    assert pl.read_parquet(folder / "scores.parquet").to_dicts() == records
 
 
 def test_latex_can_go_into_a_paper(rankdev):

@@ -106,3 +106,48 @@ def test_the_demo_ends_with_a_report_and_fits_80_columns(rankdev, folder, monkey
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_prints_a_script(rankdev, shell):
     assert "_RANKDEV_COMPLETE" in rankdev("completion", shell).out
+
+
+def test_ppi(rankdev, folder):
+    rows = [(s, f"q{i}", i % 3 + (s == "b")) for s in "ab" for i in range(40)]
+    for name, kept, shift in (("human", 15, 0), ("model", 40, 0.5)):
+        lines = [f"{s},{q},M,{value / 4 + shift}" for s, q, value in rows if int(q[1:]) < kept]
+        (folder / f"{name}.csv").write_text("system,query,measure,value\n" + "\n".join(lines) + "\n")
+    found = json.loads(rankdev("ppi", "human.csv", "model.csv", "--format", "json", "--figure", "x.png").out)
+    assert [row["b"] for row in found["rows"]] == [None, None, "a"]
+    assert found["rows"][0]["model"] > found["rows"][0]["high"]
+    assert (folder / "x.png").exists()
+    assert rankdev("ppi", "human.csv", "model.csv", "-m", "M").status == 0
+
+
+def test_plan_takes_the_other_of_two_systems_beside_the_one_that_is_named(rankdev, folder):
+    runs = ("plan", "places.jsonl", "popular.run", "blended.run", "-m", "RDQ@5", "--format", "json")
+    pairs = [json.loads(rankdev(*runs, *named).out)["parameters"] for named in (["-a", "blended"], ["-b", "popular"])]
+    assert [(pair["a"], pair["b"]) for pair in pairs] == [("blended", "popular")] * 2
+
+
+def test_no_value_is_best_alone(rankdev, folder):
+    out = rankdev("eval", "places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5,NumRet,Tau@5").out
+    assert [line.split() for line in out.splitlines()[2:4]] == [
+        ["nearest", "0.4393", "39", "–"],
+        ["blended", "0.8322*", "40", "0.7333"],
+    ]
+
+
+def test_json_tells_the_infinite_from_what_was_not_measured(rankdev, folder):
+    (folder / "s.csv").write_text(
+        "system,query,measure,value\n"
+        + "".join(f"{s},{q},P@1,{v}\n" for s, v in (("a", 0), ("b", 1)) for q in range(5))
+    )
+    (row,) = json.loads(rankdev("compare", "--scores", "s.csv", "--format", "json").out)["rows"]
+    assert row["effect"] == "Infinity"
+
+
+def test_compare_of_a_file_notes_what_compare_of_runs_notes(rankdev, folder):
+    lines = (folder / "nearest.run").read_text().splitlines(keepends=True)
+    (folder / "short.run").write_text("".join(lines[:30]))
+    runs = ("places.jsonl", "short.run", "blended.run", "-m", "RDQ@5")
+    assert rankdev("eval", *runs, "-q", "-o", "scores.parquet").status == 0
+    one, other = (rankdev("compare", *source) for source in (runs, ("--scores", "scores.parquet")))
+    assert "rankdev: note: short: 2 of 10 queries" in one.err
+    assert (other.out, other.err) == (one.out, one.err)

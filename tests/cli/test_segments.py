@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 
 import rankdev as rd
-from rankdev.display.encodings import records
 from rankdev.evaluation.scores import Scores
 
 SEGMENTS = "query,segment\nmuseums,leisure\nsauna,leisure\nbookshops,shops\nmuseums,shops\nnowhere,lost\n"
@@ -29,24 +28,6 @@ def test_eval_by_segment_gives_the_means_of_each(rankdev, segments):
     assert "rankdev: note: segment 'lost': " in done.err
 
 
-def test_compare_by_segment_tests_each(rankdev, segments):
-    call = ("compare", "places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5", "--segments", segments)
-    verdict = json.loads(rankdev(*call, "--format", "json").out)
-    assert [row["segment"] for row in verdict["rows"]] == ["all", "leisure", "shops"]
-    assert verdict["rows"][0]["p"] < 0.01 < verdict["rows"][1]["p"]
-
-
-def test_compare_by_segment_gives_the_numbers_of_python(rankdev, folder):
-    queries = [json.loads(line)["query"] for line in (folder / "places.jsonl").read_text().splitlines()]
-    parts = {query: "first" if i < 5 else "second" for i, query in enumerate(queries)}
-    (folder / "parts.csv").write_text("query,segment\n" + "".join(f"{query},{part}\n" for query, part in parts.items()))
-    call = ("compare", "places.jsonl", "nearest.run", "popular.run", "blended.run", "-m", "RDQ@5")
-    printed = json.loads(rankdev(*call, "--segments", "parts.csv", "--format", "json").out)
-    runs = {name: f"{name}.run" for name in ("nearest", "popular", "blended")}
-    found = rd.significance(rd.evaluate("places.jsonl", runs, "RDQ@5"), segments=parts)
-    assert printed["rows"] == records(found.to_polars())
-
-
 def test_what_is_said_and_shown_of_a_segment_names_it(rankdev, segments):
     runs = ("places.jsonl", "nearest.run", "blended.run", "popular.run", "-m", "RDQ@5")
     out = rankdev("power", *runs, "--sizes", "2", "--subsamples", "5", "--segments", segments).out
@@ -64,15 +45,6 @@ def test_segments_that_cannot_be_read_are_refused(rankdev, folder, content):
     name = "wrong.csv" if "," in content else "wrong"
     done = rankdev("eval", "places.jsonl", "nearest.run", "--segments", name)
     assert (done.status, done.err.startswith(f"rankdev: {name}: ")) == (1, True)
-
-
-def test_differences_are_given_query_by_query_worst_first(rankdev):
-    call = ("compare", "places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5", "--per-query", "--format", "json")
-    rows = json.loads(rankdev(*call).out)["rows"]
-    scores = rd.evaluate("places.jsonl", {"nearest": "nearest.run", "blended": "blended.run"}, "RDQ@5")
-    apart = dict(zip(scores.queries, (scores.values[1] - scores.values[0])[:, 0].tolist(), strict=True))
-    assert [row["query"] for row in rows] == sorted(apart, key=apart.__getitem__)
-    assert all(row["difference"] == pytest.approx(apart[row["query"]]) for row in rows)
 
 
 def test_a_query_without_a_value_comes_last():
