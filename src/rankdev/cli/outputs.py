@@ -51,8 +51,7 @@ class Output:
         report = replace(report, closing=closing, remarks=remarks, brief=report.brief and not self.verbose)
         if self.output is not None:
             with writing(self.output) as stream:
-                for piece in chosen.pieces(report):
-                    stream.write(piece)
+                stream.write(chosen.encode(report))
         elif chosen.name == "table":
             replace(report, remarks=not_yet_written(report.remarks)).print_text(sys.stdout)
         elif chosen.binary and sys.stdout.isatty():
@@ -122,7 +121,7 @@ TABLE, PAGE, REFERENCES = (f"rankdev.data.formats:check_{kind}_name" for kind in
 format_option = shared(
     "--format",
     "form",
-    type=RegisteredChoice("rankdev.display.encodings:all_formats"),
+    type=RegisteredChoice("rankdev.display.encodings:FORMATS"),
     is_eager=True,  # -o is checked against it
     help="Default: the format of FILE's extension, else a table.",
 )

@@ -6,7 +6,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -21,35 +21,25 @@ from rankdev.errors import UsageError, printable
 if TYPE_CHECKING:
     from rankdev.display.report import Report, Table
 
-    Make = Callable[[Report], bytes | Iterable[bytes]]
+    Make = Callable[[Report], bytes]
 
 
 @dataclass(frozen=True)
 class Format:
-    """How to ``make`` the bytes of a report's file, at once or in pieces that are written as they are made.
+    """How to ``encode`` a report as the bytes of a file.
 
     A ``binary`` format is not for a terminal; one that ``holds_remarks`` includes the notes of the report.
     """
 
     name: str
     suffix: str
-    make: Make
+    encode: Make
     binary: bool = False
     holds_remarks: bool = False
-
-    def pieces(self, report: Report) -> Iterable[bytes]:
-        """Make the bytes in one piece or more."""
-        made = self.make(report)
-        return [made] if isinstance(made, bytes) else made
-
-    def encode(self, report: Report) -> bytes:
-        """Make all bytes."""
-        return b"".join(self.pieces(report))
 
 
 FORMATS: dict[str, Format] = {}
 UNLIMITED = 1_000_000  # columns of a file, which has no screen to fit
-_PIECE_ROWS = 100_000
 
 
 def report_format(name: str, suffix: str, **traits: bool) -> Callable[[Make], Make]:
@@ -68,20 +58,6 @@ def as_text(report: Report) -> bytes:
     return report.text(UNLIMITED).encode()
 
 
-def all_formats() -> dict[str, Format]:
-    """Add the formats of tables that are not formats of reports; this loads the modules that read and write tables."""
-    from rankdev.data.formats import WRITERS
-
-    for ending, encode in WRITERS.items():
-        if ending[1:] not in FORMATS:
-            report_format(ending[1:], ending, binary=ending == ".parquet")(_rows_as(encode))
-    return FORMATS
-
-
-def _rows_as(encode: Callable[[pl.DataFrame], bytes]) -> Make:
-    return lambda report: encode(report.rows)
-
-
 def choose_format(form: str | None, output: str | None) -> Format:
     """Choose the format that was asked for, or that of the output's extension; a table by default."""
     from rankdev.data.write import (
@@ -90,12 +66,12 @@ def choose_format(form: str | None, output: str | None) -> Format:
     )
 
     if form is not None:
-        check_choice("format", form, all_formats())
+        check_choice("format", form, FORMATS)
         return FORMATS[form]
     if output is None or is_stream(output):
         return FORMATS["table"]
     suffix = plain_suffix(output)
-    for known in all_formats().values():
+    for known in FORMATS.values():
         if suffix == known.suffix:
             return known
     raise UsageError("bad-ending", path=output, endings=[known.suffix for known in FORMATS.values()])
@@ -125,22 +101,15 @@ def as_jsonl(report: Report) -> bytes:
 
 
 @report_format("csv", ".csv")
-def as_csv(report: Report) -> Iterator[bytes]:
+def as_csv(report: Report) -> bytes:
     """Return comma-separated rows; nothing between two commas where a value was not measured, inf for the infinite."""
-    return _delimited(report.rows, ",")
+    return report.rows.write_csv().encode()
 
 
 @report_format("tsv", ".tsv")
-def as_tsv(report: Report) -> Iterator[bytes]:
+def as_tsv(report: Report) -> bytes:
     """Return the same with tabs."""
-    return _delimited(report.rows, "\t")
-
-
-def _delimited(rows: pl.DataFrame, separator: str) -> Iterator[bytes]:
-    for begin in range(0, max(1, len(rows)), _PIECE_ROWS):
-        buffer = io.BytesIO()
-        rows[begin : begin + _PIECE_ROWS].write_csv(buffer, separator=separator, include_header=begin == 0)
-        yield buffer.getvalue()
+    return report.rows.write_csv(separator="\t").encode()
 
 
 @report_format("parquet", ".parquet", binary=True)

@@ -7,7 +7,6 @@ import re
 import textwrap
 import zlib
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
@@ -120,24 +119,10 @@ def _has_glyph(character: str) -> bool:
     return character.isspace() or any(get_font(file).get_char_index(ord(character)) for file in files)
 
 
-@cache
-def _add_new_fonts() -> None:
-    """Add fonts that were installed after matplotlib listed all: it keeps its list."""
-    from matplotlib.font_manager import findSystemFonts, fontManager
-
-    for path in sorted(set(findSystemFonts()) - {font.fname for font in fontManager.ttflist}):
-        with suppress(Exception):  # a bitmap, or no font
-            fontManager.addfont(path)
-    _fonts.cache_clear()
-    _has_glyph.cache_clear()
-
-
 def drawable(text: str) -> str:
     """Write characters that no font has as escapes: boxes would look the same for all of them."""
     if text.isascii():
         return text
-    if not all(map(_has_glyph, text)):
-        _add_new_fonts()
     return "".join(char if _has_glyph(char) else char.encode("ascii", "backslashreplace").decode() for char in text)
 
 
@@ -148,7 +133,6 @@ def _make_drawable(figure: Figure, reported: set[str]) -> None:
     ticks = [label for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for label in axis.get_ticklabels()]
     for made in (*ticks, *figure.findobj(Text)):
         if not made.get_text().isascii():
-            drawable(made.get_text())  # looks for fonts, so that there may be more than when the text was made
             made.set_fontfamily(_fonts())
     texts: list[str] = []
     for axes in figure.axes:
