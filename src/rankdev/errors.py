@@ -279,6 +279,15 @@ def shown(value: object) -> str:
         return "a very large number"
 
 
+def some_of(names: Sequence[str], most: int = 8) -> str:
+    """Name the first of some things, and count the others.
+
+    >>> some_of(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def counted(number: int, noun: str, verb: str = "", *, of: int | None = None) -> str:
     """Return a count as text, with a verb where one follows; with ``of``, the noun agrees with the whole.
 

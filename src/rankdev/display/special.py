@@ -1,4 +1,4 @@
-"""Reports of results that have no pattern: scores, losses, explanations, tables of papers, tests of segments."""
+"""Reports of results that have no pattern: scores, explanations, tables of papers, tests of segments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rankdev._common.view import View
 from rankdev.display.cells import Cell, count, interval, number
 from rankdev.display.report import Report, Table, best_cells, report_by_segment
 from rankdev.display.view import declared
-from rankdev.errors import counted, printable
+from rankdev.errors import counted, printable, some_of
 from rankdev.evaluation.coverage import unjudged_share
 from rankdev.evaluation.files import provenance_of
 from rankdev.evaluation.scores import Scores
@@ -22,18 +22,11 @@ from rankdev.statistics.inputs import ALL
 
 if TYPE_CHECKING:  # eval need not load what explains or tests
     from rankdev.evaluation.explain import Explanation, Position
-    from rankdev.evaluation.losses import Losses
     from rankdev.statistics.gate import Gate
     from rankdev.statistics.paper_table import PaperTable
     from rankdev.statistics.significance import Significance
 
 BAR = 12
-NAMED = 8  # systems or items that a line names
-CAUSES = {
-    "lost_by_retrieval": "by retrieval (relevant items not returned; improve the retriever)",
-    "lost_by_cutoff": "by the cutoff (relevant items returned below it; pass more items to the reranker)",
-    "lost_by_order": "by order (of the items above the cutoff; improve the reranker)",
-}
 
 
 def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
@@ -65,23 +58,6 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
 
     both = pl.concat([every, rows().cast({"query": every["query"].dtype})])
     return Report(both, [Table(wide, **look)], remarks=scores.remarks, provenance=provenance_of(scores))
-
-
-def losses_report(found: Losses) -> Report:
-    """Show each system's mean score and what was lost by retrieval, by the cutoff and by order; and what to improve."""
-    table = found.to_polars()
-    title = f"{found.measure}, mean over {counted(len(found.scores.queries), 'query')}, and what was lost"
-    lost = table.select(*CAUSES).fill_nan(0.0).to_numpy()
-    closing = []
-    for cause, words in CAUSES.items():
-        largest = (lost.argmax(axis=1) == list(CAUSES).index(cause)) & (lost.max(axis=1) > 5e-5)
-        if largest.any():
-            closing.append(f"lost most {words}: {_listed(table.filter(largest)['system'].to_list())}")
-    return Report(table, [Table(table, title, bars=table.columns[1:])], closing=closing, remarks=found.remarks)
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
 def explanation_report(found: Explanation, *, query: str = "") -> Report:
@@ -164,10 +140,10 @@ def _elsewhere(found: Explanation) -> pl.DataFrame:
 def _closing(found: Explanation) -> list[str]:
     lines = []
     if found.not_returned:
-        lines.append(f"not returned: {_listed([f'{item} (rank {rank})' for item, rank in found.not_returned])}")
+        lines.append(f"not returned: {some_of([f'{item} (rank {rank})' for item, rank in found.not_returned])}")
     if found.below_cutoff:
         deep = [f"{item} (rank {rank}) returned at position {position}" for item, rank, position in found.below_cutoff]
-        lines.append(f"below the cutoff: {_listed(deep)}")
+        lines.append(f"below the cutoff: {some_of(deep)}")
     if found.ordering_loss > 5e-5:
         lines.append(f"best order of these items ({number(found.best_score)}): {' '.join(found.best_order)}")
     return lines
@@ -267,7 +243,6 @@ def junit_of(found: Gate) -> bytes:
 
 REPORTS: Mapping[str, Callable[..., Report]] = {  # by name, so that the classes need not be loaded
     "Scores": scores_report,
-    "Losses": losses_report,
     "Explanation": explanation_report,
     "Significance": significance_report,
     "PaperTable": paper_table_report,

@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
+from rankdev._common.view import Tab, View
 from rankdev._common.work import Progress
 from rankdev.data.options import Order, ReadOptions, Ties, check_one_order
 from rankdev.data.references import ReferencesLike
 from rankdev.data.run import RunLike
-from rankdev.errors import MeasureError, Note, UsageError
+from rankdev.errors import MeasureError, Note, UsageError, some_of
 from rankdev.evaluation.evaluate import Empty, evaluate_all
 from rankdev.evaluation.scores import Scores
 from rankdev.measures import Match, Measure, parse
@@ -28,6 +29,11 @@ from rankdev.measures.base import MeasureLike
 from rankdev.measures.rdq import RDQ
 
 ROUNDING = 1e-12  # a loss below this counts as 0
+CAUSES = {
+    "lost_by_retrieval": "by retrieval (relevant items not returned; improve the retriever)",
+    "lost_by_cutoff": "by the cutoff (relevant items returned below it; pass more items to the reranker)",
+    "lost_by_order": "by order (of the items above the cutoff; improve the reranker)",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +65,28 @@ class Losses(Result):
     rankdev.losses : Returns it.
     """
 
+    view: ClassVar = View(
+        [Tab("{measure}, mean over {scores.queries:query}, and what was lost", bars=("score", *CAUSES))],
+        closing=["{advice}"],
+    )
+
     measure: str
     scores: Scores = field(repr=False)
     remarks: tuple[str, ...] = ()
 
     made_with = ("measure",)
+
+    @property
+    def advice(self) -> str:
+        """A line for each cause, with the systems that lost most by it."""
+        table = self.to_polars()
+        lost = table.select(*CAUSES).fill_nan(0.0).to_numpy()
+        lines = []
+        for i, words in enumerate(CAUSES.values()):
+            largest = (lost.argmax(axis=1) == i) & (lost.max(axis=1) > 5e-5)
+            if largest.any():
+                lines.append(f"lost most {words}: {some_of(table.filter(largest)['system'].to_list())}")
+        return "\n".join(lines)
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per system.
