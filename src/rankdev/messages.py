@@ -57,7 +57,6 @@ SENTENCES = {
     "moves-items": "{measure} moves items to other positions; leave judged_only out",
     "no-mean-of-ties": "{measure} has no mean over all orders of ties here; `ties='expected'` is for {known:list}",
     "no-rows": "the {what} has no rows",
-    "no-score-table": "expected a table with the columns system, query, measure, value",
     "no-shared-item": "no item that was read of the run is in the references: the run has {one!r} …, the references"
     " have {other!r} …; check that both use the same ids",
     "no-shared-query": "the run shares no query with the references: the run has {one!r} …, the references have"
@@ -69,7 +68,6 @@ SENTENCES = {
     "not-finite": "the {name} is {value!r}; expected a finite number",
     "not-one-system": "it has {count:system} ({names:list}); expected scores of one",
     "not-queries": "queries must be names, indices below {count:,} or a mask; got {value!r}",
-    "not-records": "this is not a list of JSON records ({error})",
     "not-scores": "scores are numbers, [system, query, measure]; got {value!r}",
     "not-two-systems": "differences are between two systems; got {count}: name two as a and b",
     "nothing-to-explain": "this query has no reference item, so every list scores 0; there is nothing to explain",
@@ -379,7 +377,7 @@ SENTENCES = {
     "not-a-section": "{value!r} is not a command{near:hint} (settings are in [COMMAND] sections)",
     "not-for-settings": "settings run no code and name no output; give {value} of {section} on the command line",
     "not-a-setting": "{value!r} is not an option of {section}{near:hint} (see rankdev help {section})",
-    "not-a-table": "expected a table (CSV, TSV, JSONL or Parquet) with the columns {columns:list}",
+    "not-a-table": "expected a table (CSV, TSV, JSONL, JSON or Parquet) with the columns {columns:list}",
     "not-for-terminals": "{form} cannot be shown on a terminal; write it to a file with -o",
     "not-one-measure": "give one measure with -m; got {measures:list}",
     "not-toml": "not valid TOML ({why}); fix it, or run rankdev in another folder",
@@ -432,8 +430,6 @@ SENTENCES = {
     "not-parquet": "of a folder only .parquet files are read; move it away, or read it alone",
     "not-references": "expected the columns query, item and rank (or grade), or query and tiers; found {known:some};"
     " choose others with `columns`",
-    "not-tiers": "expected a list of items or tiers, best first; got {value!r}; for {{query: {{item: grade}}}} use"
-    " rankdev refs grades",
     "not-utf8": "this is not UTF-8; save the file as UTF-8",
     "tier-grades": "there must be one positive grade for each tier, highest first",
     "too-big": "the file does not fit into memory; a TREC run needs least",
@@ -450,7 +446,7 @@ SENTENCES = {
     "empty-tier": "tier {tier} is empty; every rank needs an item",
     "engine-error": "the search engine returned an error ({why!r}); search again",
     "grades-or-ranks": "{{item: number}} could mean grades or ranks; use References.from_grades or"
-    " References.from_ranks",
+    " References.from_ranks; of a file, rankdev refs grades",
     "later-page": "the hits begin at {start!r}; a run begins with the first (start=0)",
     "looks-like-references": "this looks like references; give them as the references, before the runs",
     "nameless-response": "this response does not name its query; write {{query: response}}, one record"

@@ -114,7 +114,7 @@ RUNS: list[tuple[str, str | bytes, int | None, str]] = [
     ("a.json", '{"q1": {"d1": 1}', 1, "not-json"),
     ("a.json", '{"q1":\n {"d1": 1},\n}', 3, "not-json"),
     ("a.json", "{}", None, "not-by-query"),
-    ("a.json", '[{"q1": {"d1": 1}}]', None, "not-by-query"),
+    ("a.json", '[{"q1": {"d1": 1}}]', None, "no-columns"),
     ("a.json", '{"q1": {"d1": "x"}}', None, "not-finite"),
     ("a.json", '{"q1": {"d1": Infinity}}', None, "not-finite"),
     ("a.json", '{"q1": {"d1": 1, "d1": 2}}', None, "name-twice"),
@@ -140,7 +140,7 @@ REFERENCES: list[tuple[str, str | bytes, int | None, str]] = [
     ("a.run", RUN_FILES["run"], 1, "looks-like-run"),
     ("a.csv", RUN_FILES["csv"], None, "looks-like-run"),
     ("a.jsonl", RUN_FILES["jsonl"], None, "looks-like-run"),
-    ("a.json", RUN_FILES["json"], None, "not-tiers"),
+    ("a.json", RUN_FILES["json"], None, "grades-or-ranks"),
     ("a.csv", "query,item,rank\nq1,d1,1\nq1,d2,0\n", 3, "not-a-rank"),
     ("a.csv", "query,item,rank\nq1,d1,1\nq1,d2,3\n", 3, "rank-missing"),
     ("a.csv", "query,item,rank\nq1,d1,1\nq1,d2,1.5\n", 3, "not-a-rank"),
@@ -219,7 +219,7 @@ OTHERS: list[tuple[Any, str, str | bytes, int | None, str]] = [
     ),
     (read_lists, "a.csv", "query,name\nq1,d1\n", None, "no-column"),
     (read_lists, "a.jsonl", '{"query": "q1", "items": [["d1"]]}\n', 1, "wrong-form"),
-    (read_lists, "a.json", '{"q1": {"d1": 1}}', None, "not-tiers"),
+    (read_lists, "a.json", '{"q1": {"d1": 1}}', None, "grades-or-ranks"),
     (read_lists, "a.run", A + B + A.replace("0.9", "0.4"), 3, "two-in-run"),
 ]
 

@@ -26,6 +26,7 @@ def doors(folder: Path, rows: list[tuple], *names: str) -> dict:
     found = {"records": records, "polars": frame, "pandas": frame.to_pandas(), "arrow": frame.to_arrow()}
     lines = "".join(json.dumps(record) + "\n" for record in records)
     contents = {"csv": frame.write_csv(), "tsv": frame.write_csv(separator="\t"), "jsonl": lines}
+    contents["json"] = json.dumps(records, indent=1)
     for name, content in contents.items():
         found[name] = folder / f"a.{name}"
         found[name].write_text(content)
@@ -97,6 +98,29 @@ def test_references(tmp_path: Path) -> None:
         with raises("word-for-grade", rd.DataError):
             rd.evaluate(door, {"a": by_query(ROWS)}, "RR", grades={"none": 0})
         assert rd.evaluate(door, {"a": by_query(ROWS)}, "nDCG@5", grades=words).means.item() > 0
+
+
+TIERS = [
+    {"query": "q1", "tiers": [["d2", "d3"], ["d1"]], "nonrelevant": ["x"]},
+    {"query": "7", "tiers": [["é"]], "nonrelevant": ["12"]},
+]
+
+
+def test_tiers(tmp_path: Path) -> None:
+    tiers = {record["query"]: record["tiers"] for record in TIERS}
+    expected = rd.References.from_tiers(tiers, nonrelevant={record["query"]: record["nonrelevant"] for record in TIERS})
+    frame = pl.DataFrame(TIERS)
+    found = {"records": TIERS, "polars": frame, "pandas": frame.to_pandas(), "arrow": frame.to_arrow()}
+    contents = {
+        "jsonl": "".join(json.dumps(record) + "\n" for record in TIERS).encode(),
+        "json": json.dumps(TIERS).encode(),
+        "parquet": parquet(frame),
+    }
+    for name, content in contents.items():
+        found[name] = tmp_path / f"a.{name}"
+        found[name].write_bytes(content)
+    for name, door in found.items():
+        assert (rd.read_references(door) if isinstance(door, Path) else rd.References.of(door)) == expected, name
 
 
 def test_two_raters(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from random import Random
 from typing import Any
 
 from rankdev import RankdevError
-from rankdev.data.formats import read_table
 from rankdev.data.tables import number_column, text_column
 from rankdev.data.text import Source
 from tests.fuzz.files import IDS, NO_NUMBERS, NUMBERS, seeds
@@ -22,7 +21,8 @@ def read(path: Path, kind: str) -> list[Row] | None:
     """The rows of a run, or None where the file is refused."""
     try:
         with Source(path) as source:
-            frame = read_table(source, kind).frame
+            source.kind = kind
+            frame = source.named()
         query, item = (text_column(frame, name, "a run") for name in ("query", "item"))
         return list(zip(query, item, number_column(frame, "score", "a run"), strict=True))
     except RankdevError:

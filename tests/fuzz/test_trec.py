@@ -68,10 +68,9 @@ def made(chance: Random, layout: Layout) -> bytes:
 def rows_in(path: Path, layout: Layout, number: str) -> list[Row]:
     read = ReadOptions(order=None if layout is QRELS else number)  # type: ignore[arg-type]
     with Source(path, read) as source:
-        rows, _ = read_trec(source, layout, read, several=True)
-    assert rows.line_of is not None
+        rows, _, line_of = read_trec(source.content, layout, read, several=True)
     queries = [rows.queries[code] for code in rows.codes]
-    lines = [rows.line_of(row) for row in range(len(queries))]
+    lines = [line_of(row) for row in range(len(queries))]
     return list(zip(lines, queries, rows.item, rows.value.tolist(), strict=True))  # type: ignore[arg-type]
 
 

@@ -18,7 +18,6 @@ from rankdev.errors import DataError, Note, UsageError
 
 if TYPE_CHECKING:
     from rankdev._common.result import Result
-    from rankdev.data.formats import Table as NamedTable
     from rankdev.data.run import RunLike
     from rankdev.display.report import Report
     from rankdev.evaluation.scores import Scores
@@ -219,11 +218,10 @@ class Source:
         """Weight queries, where a file of weights was given."""
         if not self.weights:
             return scores
-        table = read_named_table(self.weights, ("query", "weight"), self.columns)
-        try:
-            return scores.weighted(table.frame)
-        except DataError as error:
-            table.fail(error)
+        from rankdev.data.text import Source as Opened
+
+        with Opened(self.weights, columns=self.columns) as opened:
+            return scores.weighted(opened.named("query", "weight"))
 
     def analyse(
         self, analyse: Callable[[Any], Found], segments: str | None = None, **look: Any
@@ -353,27 +351,14 @@ def _is_text(word: str) -> bool:
     return word.encode("utf-8", "replace") == word.encode("utf-8", "surrogatepass")
 
 
-def read_named_table(path: str, expected: Sequence[str], columns: Mapping[str, str] | None = None) -> NamedTable:
-    """Read a table from a file; refuse what has no named columns."""
-    from rankdev.data.formats import read_table
-    from rankdev.data.text import Source as Opened
-
-    with Opened(path, columns=columns) as opened:
-        if opened.kind in ("trec", "json"):
-            raise DataError("not-a-table", path=opened.name, columns=expected)
-        return read_table(opened, opened.kind)
-
-
 def read_pairs(path: str, names: tuple[str, str], columns: Mapping[str, str] | None) -> list[tuple[str, str]]:
     """Read two columns of names from a file; an error names the file and the line."""
     from rankdev.data.tables import text_column
+    from rankdev.data.text import Source as Opened
 
-    table = read_named_table(path, names, columns)
-    try:
-        found = [text_column(table.frame, name, f"{names[1]}s") for name in names]
-    except DataError as error:
-        table.fail(error)
-    return list(zip(*found, strict=True))
+    with Opened(path, columns=columns) as opened:
+        frame = opened.named(*names)
+        return list(zip(*(text_column(frame, name, f"{names[1]}s") for name in names), strict=True))
 
 
 def matching_runs(patterns: Sequence[str], known: Sequence[str]) -> dict[str, list[str]] | None:

@@ -9,9 +9,9 @@ import click
 
 from rankdev.cli import Part, argument, command, given_options, option
 from rankdev.cli.from_function import function_command, options_of
-from rankdev.cli.inputs import Source, names_and_values, read_named_table, source
+from rankdev.cli.inputs import Source, names_and_values, source
 from rankdev.cli.outputs import DRAWN, DRAWN_BRIEF, OUTPUT, Output
-from rankdev.errors import DataError, UsageError
+from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
     from rankdev.evaluation.scores import Scores
@@ -61,17 +61,17 @@ def _with_people(agreement: Any, scores: Scores, asked: dict[str, Any], people: 
     """Compare with what people prefer, where that is asked for."""
     if people is None:
         return agreement, asked
+    from rankdev.data.text import Source as Opened
     from rankdev.statistics.agreement_with_people import agreement_with_people
 
     if any(given_options("resamples")):
         raise UsageError("not-together", name="resamples", other="people")
-    verdicts = read_named_table(people, ("query", "a", "b", "winner"))
+    with Opened(people) as opened:
+        verdicts = opened.named("query", "a", "b", "winner")
 
     def compare(part: Scores, clusters: Any = None, **unused: Any) -> Any:
-        try:
-            return agreement_with_people(part, verdicts.frame, clusters=clusters)
-        except DataError as error:
-            verdicts.fail(error)
+        with opened.located():
+            return agreement_with_people(part, verdicts, clusters=clusters)
 
     return compare, asked
 
@@ -178,16 +178,10 @@ def weights_command(clicks: str, method: str, columns: str | None, output: Outpu
     session and propensity; row and column instead of position for a grid; or with the counts shown and clicked.
     The methods harvesting and em need items shown at several positions; rates is for randomised positions.
     """
+    from rankdev.data.text import Source as Opened
     from rankdev.learning.position_weights import weights_from_clicks
 
-    table = read_named_table(clicks, ("item", "position", "clicked"))
-    try:
-        found = weights_from_clicks(
-            table.frame,
-            method,
-            columns=names_and_values(columns, "--columns"),
-            **options,
-        )
-    except DataError as error:
-        table.fail(error)
+    with Opened(clicks) as opened:
+        table = opened.named("item", "position", "clicked")
+        found = weights_from_clicks(table, method, columns=names_and_values(columns, "--columns"), **options)
     output.show(found)

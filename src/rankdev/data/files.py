@@ -3,59 +3,33 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import unquote
 
 import numpy as np
 
-from rankdev._common.checks import check_kind, check_path, is_number
+from rankdev._common.checks import check_kind
 from rankdev._common.lazy import pl
 from rankdev._common.work import Progress
 from rankdev.data import ids
 from rankdev.data.database import given_means, is_database
-from rankdev.data.formats import (
-    ENDINGS,
-    READERS,
-    Table,
-    check_trec_name,
-    encode_table,
-    frame_of_lines,
-    loads,
-    read_columns,
-    records_of,
-)
+from rankdev.data.formats import ENDINGS, check_trec_name, encode_table
 from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, tell
-from rankdev.data.records import RETRIEVED, RIGHT, gold_of, is_answer, lists_of
-from rankdev.data.references import References, ReferencesLike, check_once
-from rankdev.data.rows import Rows, of_frame
+from rankdev.data.records import gold_of, names_tiers
+from rankdev.data.references import References, ReferencesLike
+from rankdev.data.rows import Rows
 from rankdev.data.run import Run, RunLike, RunsLike
-from rankdev.data.tables import (
-    POSITIONS,
-    SYSTEMS,
-    as_polars,
-    by_system,
-    is_interactions,
-    is_table,
-    our_name,
-    tabled,
-    unrated,
-)
+from rankdev.data.tables import POSITIONS, SYSTEMS, as_polars, by_system, is_table, our_name, tabled
 from rankdev.data.text import Source, size_of
 from rankdev.data.trec import QRELS, RUN, read_trec, write_trec
 from rankdev.data.write import PathLike, plain_suffix, writing
-from rankdev.errors import DataError, MeasureError, RankdevError, UsageError, errors_at, several
+from rankdev.errors import DataError, MeasureError, RankdevError, UsageError, several
 
 Made = TypeVar("Made", References, Run)
-_PARQUET = {".parquet", ".pq"}
-_DATA = {*ENDINGS, ".xlsx", ".run", ".trec", ".res"} - _PARQUET
-_VERSIONED = ("_delta_log", ".hoodie")  # which of the files are still part of the table is written there
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _ENDINGS = {".run", ".txt", ".gz", ".zst", ".trec", ".res", ".xlsx", *ENDINGS}  # that no system's name has
 
 
@@ -317,15 +291,13 @@ def named_systems(runs: RunsLike, read: ReadOptions) -> Mapping[str, RunLike]:
 
 def read_systems(path: PathLike, read: ReadOptions) -> dict[str, pl.DataFrame]:
     """Read the rows of several systems from one file, by the tag or the column that names them."""
-    if os.path.isdir(check_path(path)):
-        with located(path=path):
-            return by_system(read.named(_folder(Path(path))))
     with Source(path, read) as source:
-        if source.kind == "json":
-            raise DataError("no-systems", known=SYSTEMS)
         if source.kind != "trec":
-            return by_system(read.named(read_columns(source).frame))
-        rows, tags = read_trec(source, RUN, read, several=True)
+            table = tabled(source.value())
+            if not is_table(table):
+                raise DataError("no-systems", known=SYSTEMS)
+            return by_system(read.named(table))
+        rows, tags, source.line_of = read_trec(source.content, RUN, read, several=True)
         query = ids.series(rows.queries, "query").gather(rows.codes)
         columns = {"query": query, "item": ids.series(rows.item), rows.what: rows.value, "tag": ids.series(tags)}
         return by_system(pl.DataFrame(columns))
@@ -333,168 +305,14 @@ def read_systems(path: PathLike, read: ReadOptions) -> dict[str, pl.DataFrame]:
 
 def run_from_path(path: PathLike, read: ReadOptions, progress: Progress | None = None) -> Run:
     """Read a run from a file or a folder; its notes say what may be wrong with it."""
-    own = read.of_source()
-    if os.path.isdir(check_path(path)):  # False, not an error, for names that no file can have
-        with located(path=path):
-            return _at(Run.of_rows(of_frame(_folder(Path(path)), own), own), path=str(path))
-    with Source(path, own, progress) as source:
-        return _at(_run(source), path=source.name)
-
-
-def _run(source: Source) -> Run:
-    read = source.options
-    if source.kind == "trec":
-        return Run.of_rows(read_trec(source, RUN, read)[0], read)
-    if source.kind == "json":
-        return _run_of_json(loads(source.content), read)
-    if source.kind == "jsonl":
-        records, lines = records_of(source.content)
-        if is_answer(records):
-            return Run.of_lists(lists_of(records, read, lines), read)
-        if len(records) == 1 and is_answer(records[0]):
-            return Run.of_lists(lists_of(records[0], read), read)
-        table = Table(source.name, frame_of_lines(records, lines), lines.__getitem__)
-    else:
-        table = read_columns(source)
-    try:
-        rows = of_frame(table.frame, read, table.line_of)
-    except DataError as error:
-        table.fail(error)
-    return Run.of_rows(rows, read)
-
-
-def _run_of_json(value: Any, read: ReadOptions) -> Run:
-    if is_answer(value):
-        return Run.of_lists(lists_of(value, read), read)
-    if not isinstance(value, dict) or not value:
-        raise DataError("not-by-query")
-    if any(isinstance(entry, dict) for entry in value.values()):
-        return Run.of_scores(value, read)
-    return Run.of_lists(value, read)
+    with Source(path, read.of_source(), progress) as source:
+        return _at(Run.of_value(source.value(), source.options), path=source.name)
 
 
 def references_from_path(path: PathLike, read: ReadOptions, progress: Progress | None = None) -> References:
-    """Read references from a file; their notes say what may be wrong with them."""
+    """Read references from a file or a folder; their notes say what may be wrong with them."""
     with Source(path, read.of_source(), progress) as source:
-        return _at(_references(source), path=source.name)
-
-
-def _references(source: Source) -> References:
-    read = source.options
-    if source.kind == "trec":
-        rows, _ = read_trec(source, QRELS, read)
-        with rows.located():
-            return References.of_rows(rows, None, read)
-    if source.kind == "json":
-        return _references_of_json(loads(source.content), read)
-    if source.kind != "jsonl":
-        return _references_of_table(read_columns(source), read)
-    records, lines = records_of(source.content)
-    gold = gold_of(records[0] if len(records) == 1 else records, read, lines if len(records) > 1 else None)
-    if gold is not None:
-        return References.of_gold(gold, read)
-    if any(our_name(name, read.columns or {}) in ("tiers", "items") for name in records[0]):
-        return _references_of_tiers(records, lines.__getitem__, read)
-    return _references_of_table(Table(source.name, frame_of_lines(records, lines), lines.__getitem__), read)
-
-
-def _references_of_table(table: Table, read: ReadOptions) -> References:
-    """Make references of a table of ranks or grades, of tiers, or of users and what they chose."""
-    chosen = read.columns or {}
-    missing = unrated(table.frame, chosen)
-    if missing is not None:
-        read.note("unrated", path=table.name, count=int(missing.sum()))
-        kept, line_of = (~missing).arg_true(), table.line_of
-        table = Table(table.name, table.frame.filter(~missing), lambda row: line_of(kept[row]))
-    frame = read.named(table.frame)
-    names = {*frame.columns}
-    if names & {"tiers", "items"}:
-        return _references_of_tiers(frame.to_dicts(), table.line_of, read)
-    one_tier = is_interactions(table.frame.columns, chosen)
-    if not names & {"rank", "grade"} and not one_tier:
-        raise DataError(_not_references(names), path=table.name, known=frame.columns)
-    try:
-        return References.of_frame(frame, read, one_tier=one_tier)
-    except DataError as error:
-        table.fail(error)
-
-
-def _not_references(names: set[str]) -> str:
-    """Return the kind of error about a table that holds no references."""
-    if names & {*RIGHT}:
-        return "contexts-in-table"
-    if names & {*RETRIEVED}:
-        return "no-contexts"
-    return "looks-like-run" if names & {"score", "response", "hits"} else "not-references"
-
-
-def _references_of_json(value: Any, read: ReadOptions) -> References:
-    gold = gold_of(value, read)
-    if gold is not None:
-        return References.of_gold(gold, read)
-    if not isinstance(value, dict) or not value:
-        raise DataError("not-by-query")
-    if is_answer(value):
-        raise DataError("looks-like-run")
-    for query, entry in value.items():
-        if not isinstance(entry, list):
-            raise DataError("not-tiers", query=query, value=entry)
-    return References.of_entries(value, "item or tier", read)
-
-
-def _references_of_tiers(records: Sequence[Mapping[str, Any]], line_of: Any, read: ReadOptions) -> References:
-    """Make references of records, each with the tiers of a query (or items, each a tier)."""
-    records = [{our_name(name, read.columns or {}): value for name, value in record.items()} for record in records]
-    read.met.update((read.columns or {}).values())
-    graded, judged = (any(record.get(name) is not None for record in records) for name in ("grades", "nonrelevant"))
-    found: list[tuple[int, str, str, float, bool]] = []
-    for at, record in enumerate(records):
-        query = record.get("query")
-        with errors_at(line=line_of(at), query=query):
-            if query in (None, ""):
-                raise DataError("no-value", name="query")
-            found += ((at, ids.as_id(query), *row) for row in _tier_rows(record, graded))
-    places, names, items, values, poor = (list(column) for column in zip(*found, strict=True))
-    queries, codes = ids.numbered(names)
-    rows = Rows(queries, codes, items, np.array(values, np.float64), "grade" if graded else "rank")
-    rows = replace(rows, line_of=lambda row: line_of(places[row]))
-    with rows.located():
-        check_once([ids.as_id(record["query"]) for record in records])
-        references = References.of_rows(rows, np.array(poor) if judged and not graded else None, read)
-    return references if judged else replace(references, nonrelevant=None)
-
-
-def _tier_rows(record: Mapping[str, Any], graded: bool) -> Iterator[tuple[str, float, bool]]:
-    """Yield the items of a record, with rank or grade, and whether they are nonrelevant."""
-    if record.get("tiers") is not None and record.get("items") is not None:
-        raise DataError("two-columns", name="tiers", names=["tiers", "items"])
-    name = "items" if record.get("tiers") is None and "items" in record else "tiers"
-    tiers, poor, nested = record.get(name) or [], _listed(record, "nonrelevant", "[item, …]"), name == "tiers"
-    if not isinstance(tiers, list) or any(isinstance(tier, list) != nested for tier in tiers if tier is not None):
-        raise DataError("wrong-form", role=name, expected="[[item, …], …]" if nested else "[item, …]", value=tiers)
-    if not tiers and not poor:
-        raise DataError("empty-tier", tier=1)
-    grades = _listed(record, "grades", "[number, …]") if graded else list(range(1, len(tiers) + 1))
-    falling = [*grades, 0.0] == sorted({*grades, 0.0}, reverse=True)
-    if graded and (len(grades) != len(tiers) or not falling):
-        raise DataError("tier-grades")
-    for rank, (tier, value) in enumerate(zip(tiers, grades, strict=True), 1):
-        items = tier if nested else [tier]
-        if not any(item is not None for item in items or ()):
-            raise DataError("empty-tier", tier=rank)
-        yield from ((ids.as_id(item), value, False) for item in items)
-    below = _listed(record, "nonrelevant_grades", "[number, …]") or [0.0] * len(poor)
-    if graded and (len(below) != len(poor) or any(grade > 0 for grade in below)):
-        raise DataError("nonrelevant-grades")
-    yield from ((ids.as_id(item), grade if graded else 0.0, True) for item, grade in zip(poor, below, strict=False))
-
-
-def _listed(record: Mapping[str, Any], name: str, form: str) -> list[Any]:
-    value = [] if record.get(name) is None else record[name]
-    numbers = "grades" in name
-    if not isinstance(value, list) or any(isinstance(entry, list) or numbers > is_number(entry) for entry in value):
-        raise DataError("wrong-form", role=name, expected=form, value=value)
-    return value
+        return _at(References.of_value(source.value(QRELS), source.options), path=source.name)
 
 
 def read_grades(path: PathLike, **options: Any) -> References:
@@ -503,12 +321,12 @@ def read_grades(path: PathLike, **options: Any) -> References:
         return References.from_grades(given_means(path))
     read = ReadOptions(**options)
     with Source(path, read) as source:
-        if source.kind == "json":
-            value = loads(source.content)
-            gold = gold_of(value, read)
-            references = References.of_grades(value, read) if gold is None else References.of_gold(gold, read)
+        value = source.value(QRELS)
+        gold = gold_of(value, read)
+        if gold is not None:
+            references = References.of_gold(gold, read)
         else:
-            references = _references(source)
+            references = (References.of_grades if isinstance(value, dict) else References.of_value)(value, read)
         if references.grades is None:
             raise DataError("not-graded")
     return _with_notes(references, read, source.name)
@@ -518,12 +336,7 @@ def read_lists(path: PathLike, **options: Any) -> References:
     """Read strict orders as references: lists of items, best first, or the order of a run."""
     read = ReadOptions(**options)
     with Source(path, read) as source:
-        if source.kind == "json":
-            references = _references_of_json(loads(source.content), read)
-        elif source.kind == "trec":
-            references = _of_run(_run(source))
-        else:
-            references = _lists_of(read_columns(source), read)
+        references = _lists_of(source.value(), read)
     return _with_notes(references, read, source.name)
 
 
@@ -533,71 +346,20 @@ def _with_notes(references: References, read: ReadOptions, name: str) -> Referen
     return references
 
 
-def _lists_of(table: Table, read: ReadOptions) -> References:
-    frame = read.named(table.frame)
-    names = {*frame.columns}
-    try:
-        if {"tiers", "items"} & names:
-            return _references_of_tiers(frame.to_dicts(), table.line_of, read)
-        if {"score", "rank", *POSITIONS} & names and read.ranks != "competition":
-            return _of_run(Run.of_rows(of_frame(table.frame, read, table.line_of), read))
-        return (References.of_ranks if "rank" in names else References.of_lists)(frame, read)
-    except DataError as error:
-        table.fail(error)
-
-
-def _of_run(run: Run) -> References:
+def _lists_of(value: Any, read: ReadOptions) -> References:
+    gold = gold_of(value, read)
+    if gold is not None:
+        return References.of_gold(gold, read)
+    table: Any = None if isinstance(value, Rows) else tabled(value)
+    if table is not None and (not is_table(table) or names_tiers(table.columns, read)):
+        return References.of_value(value, read)
+    names = set() if table is None else {our_name(name, read.columns or {}) for name in table.columns}
+    if table is not None and (not names & {"score", "rank", *POSITIONS} or read.ranks == "competition"):
+        return (References.of_ranks if "rank" in names else References.of_lists)(table, read)
+    run = Run.of_value(value, read)
     if run.repeats is not None:
         raise DataError("item-twice", item=run.item_ids[int(np.argmax(run.repeats))])
     return References.from_lists({**run})
-
-
-def _folder(folder: Path) -> pl.DataFrame:
-    """Read the Parquet files of a folder as one table, in the order of their names.
-
-    Names that begin with a dot or an underscore are not data: Spark keeps what is unfinished there. Columns may be in
-    the names of folders, as in ``query=q1/part-0.parquet``.
-    """
-    tables = []
-    for file in _files(folder):
-        parts = [part.partition("=") for part in file.relative_to(folder).parent.parts if "=" in part]
-        places = {name: None if value == _NO_VALUE else unquote(value) for name, _, value in parts}
-        with Source(file, ReadOptions()) as source:
-            frame, _ = READERS["parquet"](source.content, source.options)
-        tables.append(frame.with_columns(**{n: pl.lit(v) for n, v in places.items() if n not in frame.columns}))
-    frame = pl.concat(tables, how="diagonal_relaxed", rechunk=True)
-    if frame.is_empty():
-        raise DataError("no-rows", what="table")
-    return frame
-
-
-def _files(folder: Path) -> list[Path]:
-    """Find the files that are one table; refuse what would silently be left out or counted twice."""
-    if any((folder / name).exists() for name in _VERSIONED):
-        raise UsageError("versioned-folder", path=folder)
-    entries = [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
-    ]
-    files = [entry for entry in entries if _is_parquet(entry)]
-    if not files:
-        raise UsageError("is-folder", path=folder)
-    for entry in entries:
-        if plain_suffix(entry) in _DATA:
-            raise UsageError("not-parquet", path=entry)
-    return files
-
-
-def _is_parquet(path: Path) -> bool:
-    """Return whether a file is Parquet, by its extension, or by its first bytes: Hive writes files called 000000_0."""
-    if path.suffix:
-        return plain_suffix(path) in _PARQUET
-    try:
-        with path.open("rb") as file:
-            return file.read(4) == b"PAR1"
-    except OSError as error:
-        raise UsageError("cannot-open", path=path, why=error.strerror) from None
 
 
 def system_name(path: str) -> str:

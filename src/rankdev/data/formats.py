@@ -12,39 +12,26 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 from rankdev._common.checks import check_path
 from rankdev._common.lazy import pl
 from rankdev.data.ids import text_series
 from rankdev.data.options import ReadOptions
-from rankdev.data.tables import NONE, first_line, frame_of, our_name
-from rankdev.data.text import BYTE_ORDER_MARK, Source
+from rankdev.data.tables import NONE, first_line, our_name
 from rankdev.data.write import PathLike, is_stream, plain_suffix
 from rankdev.errors import DataError, MissingExtraError, UsageError, errors_at
 
 LineOf: TypeAlias = "Callable[[int], int | None]"
+"""The line of a row, where a file has lines."""
+BYTE_ORDER_MARK = "\ufeff".encode()
 _SPACE = " \t"
 _NUMBERS = {"score", "rank", "grade", "value", "position", "doc_position"}
 _QUEPID = ["query", "docid", "rating"]  # its export has lines of a query alone
 _OTHER_COLUMNS = {"item", "winner", "a", "a1", "arg1", "measure"}  # what a table of ours has besides queries
 _JSON_BEGINS = re.compile(rb'\s*(\{\s*(["}]|$)|\[\s*([\[{"\]]|$))')
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-
-
-@dataclass(frozen=True)
-class Table:
-    """Columns read from a file, and the line of a row where the file has lines."""
-
-    name: str
-    frame: pl.DataFrame
-    line_of: LineOf = lambda row: None
-
-    def fail(self, error: DataError) -> NoReturn:
-        """Raise an error about a row again, with its file and line."""
-        row = error.fields.get("row")
-        raise error.at(path=self.name, line=None if row is None else self.line_of(row)) from None
+NO_LINES: LineOf = lambda row: None  # noqa: E731
 
 
 def kind_of(head: bytes, suffix: str = "", columns: Mapping[str, str] = NONE) -> str:
@@ -89,20 +76,6 @@ def _is_record(line: bytes) -> bool:
     except (ValueError, RecursionError):
         return line.startswith(b'{"query"')
     return isinstance(value, dict) and any(not isinstance(entry, dict | list) for entry in value.values())
-
-
-def read_table(source: Source, kind: str | None = None) -> Table:
-    """Read a table, its columns renamed to rankdev's names."""
-    table = read_columns(source, kind)
-    return Table(table.name, source.options.named(table.frame), table.line_of)
-
-
-def read_columns(source: Source, kind: str | None = None) -> Table:
-    """Read a table whose columns keep their names; in text files, identifiers stay as they are written."""
-    frame, line_of = READERS[kind or source.kind](source.content, source.options)
-    if frame.is_empty():
-        raise DataError("no-rows", what="table")
-    return Table(source.name, frame, line_of)
 
 
 def _separator(header: bytes, usual: str) -> str:
@@ -196,8 +169,8 @@ def _with_points(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFram
     return frame
 
 
-def loads(content: bytes) -> Any:
-    """Read JSON in which no name of an object appears twice and every text is text."""
+def loads(content: bytes, first: int = 1) -> Any:
+    """Read JSON in which no name of an object appears twice and every text is text; ``first`` is its first line."""
     try:
         value = json.loads(content.decode(), object_pairs_hook=_unrepeated)
         if _SURROGATE.search(content):
@@ -208,7 +181,7 @@ def loads(content: bytes) -> Any:
         raise DataError("not-utf8") from None
     except (ValueError, RecursionError) as error:
         raise DataError("not-json", why=getattr(error, "msg", None) or first_line(error)).at(
-            line=error.lineno if isinstance(error, json.JSONDecodeError) else None
+            line=first + error.lineno - 1 if isinstance(error, json.JSONDecodeError) else None
         ) from None
     return value
 
@@ -221,44 +194,31 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def records_of(content: bytes) -> tuple[list[dict[str, Any]], list[int]]:
-    """Return the objects of JSON lines, and the line of each."""
+def _read_json(content: bytes, read: ReadOptions) -> tuple[Any, LineOf]:
+    value = loads(content)
+    if not value:
+        raise DataError("not-by-query")
+    return value, NO_LINES
+
+
+def _read_jsonl(content: bytes, read: ReadOptions) -> tuple[list[dict[str, Any]], LineOf]:
     records: list[dict[str, Any]] = []
     lines: list[int] = []
     for at, line in enumerate(content.split(b"\n"), 1):
         if not line.strip():
             continue
-        try:
-            record = loads(line)
-        except DataError as error:
-            error.fields["line"] = at
-            raise
-        if not isinstance(record, dict):
-            raise DataError("not-an-object", line=at)
+        with errors_at(line=at):
+            record = loads(line, at)
+            if not isinstance(record, dict):
+                raise DataError("not-an-object")
         records.append(record)
         lines.append(at)
-    return records, lines
-
-
-def _read_jsonl(content: bytes, read: ReadOptions) -> tuple[pl.DataFrame, LineOf]:
-    records, lines = records_of(content)
-    return frame_of_lines(records, lines), lines.__getitem__
-
-
-def frame_of_lines(records: list[dict[str, Any]], lines: list[int]) -> pl.DataFrame:
-    """Make a table of records; an error names the line."""
-    try:
-        return frame_of(records)
-    except DataError:
-        for record, line in zip(records, lines, strict=True):
-            with errors_at(line=line):
-                frame_of([record])
-        raise
+    return records, lines.__getitem__
 
 
 def _read_parquet(content: bytes, read: ReadOptions) -> tuple[pl.DataFrame, LineOf]:
     try:
-        return pl.read_parquet(io.BytesIO(content)), lambda row: None
+        return pl.read_parquet(io.BytesIO(content)), NO_LINES
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise DataError("damaged", why=first_line(error)) from None
 
@@ -296,9 +256,10 @@ def _whole(column: pl.Series) -> pl.Series:
     return column.cast(pl.Int64) if not (column.abs() >= 2**53).any() else column
 
 
-READERS: dict[str, Callable[[bytes, ReadOptions], tuple[pl.DataFrame, LineOf]]] = {
+READERS: dict[str, Callable[[bytes, ReadOptions], tuple[Any, LineOf]]] = {
     "csv": _read_csv,
     "tsv": _read_tsv,
+    "json": _read_json,
     "jsonl": _read_jsonl,
     "parquet": _read_parquet,
     "xlsx": _read_xlsx,

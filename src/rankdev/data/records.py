@@ -7,14 +7,16 @@ other records are ordered by their score, rank or distance where they have one, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from rankdev._common.checks import is_number
 from rankdev._common.lazy import pl
 from rankdev.data import ids
 from rankdev.data.options import ReadOptions
-from rankdev.data.rows import Rows, are_lists, of_frame, of_lists
-from rankdev.data.tables import KNOWN_NAMES, POSITIONS, is_record, mixed_series, our_name
+from rankdev.data.rows import Rows, are_lists, check_lists, of_frame, of_lists
+from rankdev.data.tables import KNOWN_NAMES, NONE, POSITIONS, is_record, mixed_series, our_name
 from rankdev.errors import DataError, errors_at
 
 QUESTIONS = (*KNOWN_NAMES["query"], "input")
@@ -27,6 +29,10 @@ RIGHT = ("gold_chunk_ids", "gold_ids", "gold_doc_ids", "gold_passage_ids", "rele
 _IDS = ("_id", "id", *KNOWN_NAMES["item"], "chunk_id", "node_id", "id_")
 _ORDERS = re.compile("score|rank|relevan|simil|dist|prob|logit|confidence")  # names of what could order items
 _TEXTS = ("page_content", "text", "content")
+_FORMS = {
+    **{"tiers": "[[item, …], …]", "items": "[item, …]", "grades": "[number, …]"},
+    **{"nonrelevant": "[item, …]", "nonrelevant_grades": "[number, …]"},
+}
 
 
 def plain(value: Any) -> Any:
@@ -86,7 +92,7 @@ def is_answer(value: Any) -> bool:
     """Tell whether this is ``{query: response}``, a list of responses with their queries, or a multi-search answer."""
     value = plain(value)
     if isinstance(value, list):
-        return bool(value) and all(map(_is_named, value))
+        return bool(value) and (all(map(_is_named, value)) or (len(value) == 1 and is_answer(value[0])))
     if not isinstance(value, Mapping) or not value:
         return False
     several = value.get("responses")
@@ -94,11 +100,12 @@ def is_answer(value: Any) -> bool:
     return together or _is_named(value) or any(map(is_response, value.values()))
 
 
-def lists_of(answer: Any, read: ReadOptions, lines: Sequence[int] | None = None) -> dict[str, list[Any]]:
+def lists_of(answer: Any, read: ReadOptions) -> dict[str, list[Any]]:
     """Return the hits of each query, in their order; note answers that are not complete."""
-    found: dict[Any, list[Any]] = {}
-    partial: dict[Any, str] = {}
-    for query, response in _named_responses(answer, read, lines):
+    found: dict[str, list[Any]] = {}
+    partial: dict[str, str] = {}
+    for name, response in _named_responses(answer, read):
+        query = ids.as_id(name)
         if query in found:
             raise DataError("query-twice", query=query)
         with errors_at(query=query):
@@ -110,11 +117,13 @@ def lists_of(answer: Any, read: ReadOptions, lines: Sequence[int] | None = None)
     return found
 
 
-def _named_responses(answer: Any, read: ReadOptions, lines: Sequence[int] | None) -> Iterator[tuple[Any, Any]]:
+def _named_responses(answer: Any, read: ReadOptions) -> Iterator[tuple[Any, Any]]:
     answer = plain(answer)
+    if isinstance(answer, list) and answer and not _is_named(answer[0]):  # the only line of a file
+        answer = answer[0]
     if isinstance(answer, list):
-        for place, record in enumerate(answer):
-            with errors_at(line=lines[place] if lines else None):
+        for row, record in enumerate(answer):
+            with errors_at(row=row):
                 named = _named(plain(record), read)
             yield named
     elif isinstance(several := answer.get("responses"), list):
@@ -216,6 +225,7 @@ def of_listed(lists: Mapping[Any, Any], read: ReadOptions) -> Rows:
     """Return the rows of ``{query: [item, …]}``, where an item may be a record with an id and what orders it."""
     if are_lists(lists.values()) or not any(_holds_records(entry) for entry in lists.values()):
         return of_lists(lists)
+    check_lists(lists)
     found: dict[str, list[Any]] = {"query": [], "item": []}
     hits: list[Mapping[str, Any]] = []
     for query, entry in lists.items():
@@ -240,20 +250,27 @@ def of_listed(lists: Mapping[Any, Any], read: ReadOptions) -> Rows:
         given = iter(found["item"])
         return of_lists({query: [next(given) for _ in entry] for query, entry in lists.items()})
     columns = {name: ids.series(ids.as_ids(values), name) for name, values in found.items()}
-    return of_frame(pl.DataFrame({**columns, **orders}), read)
+    try:
+        rows = of_frame(pl.DataFrame({**columns, **orders}), read)
+    except DataError as error:
+        error.fields.pop("row", None)  # which are no rows of the source
+        raise
+    return replace(rows, origin=None)
 
 
 def _holds_records(entry: Any) -> bool:
     return isinstance(entry, list | tuple) and any(isinstance(hit, Mapping) for hit in entry)
 
 
-def gold_of(value: Any, read: ReadOptions, lines: Sequence[int] | None = None) -> dict[Any, Any] | None:
+def gold_of(value: Any, read: ReadOptions) -> dict[Any, Any] | None:
     """Return ``{query: {item: grade}}`` or ``{query: [best item, …]}`` of ratings; None of anything else.
 
     Ratings are a request to Elasticsearch's ``_rank_eval``, what Quepid exports as JSON, or records of questions with
     the contexts that are right.
     """
     value = plain(value)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
     if isinstance(value, Mapping):
         if _are_rated(value.get("requests")):
             return _by_query((entry.get("id"), _rated(entry)) for entry in value["requests"])
@@ -266,8 +283,8 @@ def gold_of(value: Any, read: ReadOptions, lines: Sequence[int] | None = None) -
     found: dict[Any, Any] = {}
     several: str | None = None
     unordered = {*UNORDERED} - {read.chosen("items")}
-    for place, record in enumerate(records):
-        with errors_at(**({"row": place} if lines is None else {"line": lines[place]})):
+    for row, record in enumerate(records):
+        with errors_at(row=row):
             name, query = _list_named(record, RIGHT), None
             if name is None:
                 raise DataError("no-contexts")
@@ -318,3 +335,42 @@ def _rated(request: Mapping[str, Any]) -> dict[Any, Any]:
         if found.setdefault(item, rating) != rating:
             raise DataError("two-values", query=request.get("id"), item=item, what="grade", a=found[item], b=rating)
     return found
+
+
+def names_tiers(names: Iterable[str], read: ReadOptions) -> bool:
+    """Tell whether a record or a table with these names has the tiers of a query, or items, each a tier."""
+    ours = {our_name(name, read.columns or NONE) for name in names}
+    return "tiers" in ours or ("items" in ours and "item" not in ours)
+
+
+def tier_rows(record: Mapping[str, Any], graded: bool) -> Iterator[tuple[str, float, bool]]:
+    """Yield the items of a record, with rank or grade, and whether they are nonrelevant."""
+    if record.get("tiers") is not None and record.get("items") is not None:
+        raise DataError("two-columns", name="tiers", names=["tiers", "items"])
+    lists = {name: _listed(record, name) for name in _FORMS}
+    tiers, poor = lists["tiers"] or [[item] for item in lists["items"]], lists["nonrelevant"]
+    if not tiers and not poor:
+        raise DataError("empty-tier", tier=1)
+    grades = lists["grades"] if graded else list(range(1, len(tiers) + 1))
+    if graded and (len(grades) != len(tiers) or [*grades, 0.0] != sorted({*grades, 0.0}, reverse=True)):
+        raise DataError("tier-grades")
+    for rank, (tier, value) in enumerate(zip(tiers, grades, strict=True), 1):
+        if not any(item is not None for item in tier or ()):
+            raise DataError("empty-tier", tier=rank)
+        yield from ((ids.as_id(item), value, False) for item in tier)
+    below = lists["nonrelevant_grades"] or [0.0] * len(poor)
+    if graded and (len(below) != len(poor) or any(grade > 0 for grade in below)):
+        raise DataError("nonrelevant-grades")
+    yield from ((ids.as_id(item), grade if graded else 0.0, True) for item, grade in zip(poor, below, strict=False))
+
+
+def _listed(record: Mapping[str, Any], name: str) -> list[Any]:
+    value = [] if record.get(name) is None else record[name]
+    if "grades" in name:
+        fits: Callable[[Any], bool] = is_number
+    else:
+        nested = name == "tiers"
+        fits = lambda entry: entry is None or isinstance(entry, list) == nested  # noqa: E731
+    if not isinstance(value, list) or not all(map(fits, value)):
+        raise DataError("wrong-form", role=name, expected=_FORMS[name], value=value)
+    return value

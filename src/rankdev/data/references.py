@@ -16,7 +16,7 @@ from rankdev._common.lazy import pl
 from rankdev.data import ids
 from rankdev.data.ids import Ids, Index
 from rankdev.data.options import ReadOptions, tell
-from rankdev.data.records import RIGHT, gold_of, records_in
+from rankdev.data.records import RETRIEVED, RIGHT, gold_of, is_answer, names_tiers, records_in, tier_rows
 from rankdev.data.rows import (
     ByQuery,
     Rows,
@@ -31,6 +31,7 @@ from rankdev.data.rows import (
     refuse_two_values,
 )
 from rankdev.data.tables import (
+    NONE,
     OfRanx,
     TableLike,
     as_polars,
@@ -41,13 +42,15 @@ from rankdev.data.tables import (
     is_record,
     is_table,
     number_column,
+    our_name,
+    rated,
+    renumbered,
     tabled,
     text_column,
     truth_column,
-    unrated,
 )
 from rankdev.data.write import PathLike
-from rankdev.errors import DataError, Note, UsageError, counted
+from rankdev.errors import DataError, Note, UsageError, counted, errors_at
 
 ONE = "this"  # names the query of a reference alone
 LISTED = 50  # items of a reference that repr lists; more are counted
@@ -93,7 +96,6 @@ class Reference(Mapping[str, int]):
         except DataError as error:
             if error.fields.pop("query", ONE) != ONE:
                 raise
-            error.fields.pop("row", None)  # one reference has no rows to count
             raise error.at(query=query) from None
         self._ranks, self._grades, self._nonrelevant = made._ranks, made._grades, made._nonrelevant
 
@@ -526,16 +528,17 @@ class References(ByQuery[Reference]):
             return value
         if type(value) is dict and value and are_lists(value.values()) and all(value.values()):
             return cls.of_rows(replace(of_lists(value), listed=False), None, read)
+        if isinstance(value, Rows):
+            return cls.of_rows(value, None, read)
         gold = gold_of(value, read)
         if gold is not None:
             return cls.of_gold(gold, read)
+        if isinstance(value, Mapping) and is_answer(value):
+            raise DataError("looks-like-run")
+        if isinstance(value, list) and value and isinstance(value[0], Mapping) and names_tiers(value[0], read):
+            return cls._of_tiers(value, read)
         value = tabled(value)
-        return cls._of_table(as_polars(value), read) if is_table(value) else cls._of_mapping(value, read)
-
-    @classmethod
-    def _of_table(cls, frame: pl.DataFrame, read: ReadOptions) -> References:
-        gold = gold_of(records_in(frame, RIGHT), read)
-        return cls.of_table(frame, read) if gold is None else cls.of_gold(gold, read)
+        return cls.of_table(value, read) if is_table(value) else cls._of_mapping(value, read)
 
     @classmethod
     def _of_mapping(cls, value: Any, read: ReadOptions) -> References:
@@ -620,26 +623,48 @@ class References(ByQuery[Reference]):
 
     @classmethod
     def of_table(cls, table: Any, read: ReadOptions) -> References:
-        """Make references from a table of ranks or grades."""
+        """Make references from a table of ranks or grades, of tiers or contexts, or of users and what they chose."""
         table = as_polars(tabled(table))
-        chosen = read.columns or {}
-        if (missing := unrated(table, chosen)) is not None:
-            read.note("unrated", role="references", count=int(missing.sum()))
-            table = table.filter(~missing)
-        return cls.of_frame(read.named(table), read, one_tier=is_interactions(table.columns, chosen))
+        gold = gold_of(records_in(table, RIGHT), read)
+        if gold is not None:
+            return cls.of_gold(gold, read)
+        if names_tiers(table.columns, read):
+            return cls._of_tiers(table.to_dicts(), read)
+        kept = rated(table, read)
+        with renumbered(kept):
+            frame = read.named(table if kept is None else table[kept])
+            if is_interactions(table.columns, read.columns or NONE):  # each item has rank 1
+                return cls._ranked(frame.with_columns(rank=pl.lit(1)), read)
+            if not {"rank", "grade"} & {*frame.columns}:
+                raise DataError(_not_references(frame), known=frame.columns)
+            if "grade" not in frame.columns:
+                return cls._ranked(frame, read)
+            frame = graded(frame, read.grades)
+            references = cls.of_rows(_of_frame(frame, "grade"), None, read)
+            if "rank" in frame.columns:
+                _check_agreement(references.to_polars(), frame)
+            return references
 
     @classmethod
-    def of_frame(cls, frame: pl.DataFrame, read: ReadOptions, *, one_tier: bool = False) -> References:
-        """Make references from a table whose columns have our names; ``one_tier``: each item has rank 1."""
-        if one_tier:
-            return cls._ranked(frame.with_columns(rank=pl.lit(1)), read)
-        if "grade" not in frame.columns:
-            return cls._ranked(frame, read)
-        frame = graded(frame, read.grades)
-        references = cls.of_rows(_of_frame(frame, "grade"), None, read)
-        if "rank" in frame.columns:
-            _check_agreement(references.to_polars(), frame)
-        return references
+    def _of_tiers(cls, records: Iterable[Mapping[Any, Any]], read: ReadOptions) -> References:
+        """Make references of records, each with the tiers of a query, or items, each a tier."""
+        records = [{our_name(name, read.columns or NONE): record[name] for name in record} for record in records]
+        read.met.update((read.columns or NONE).values())
+        graded, judged = (any(record.get(name) is not None for record in records) for name in ("grades", "nonrelevant"))
+        found: list[tuple[int, str, str, float, bool]] = []
+        for row, record in enumerate(records):
+            with errors_at(row=row, query=record.get("query")):
+                if record.get("query") in (None, ""):
+                    raise DataError("no-value", name="query")
+                query = ids.as_id(record["query"])
+                found += ((row, query, *entry) for entry in tier_rows(record, graded))
+        check_once([ids.as_id(record["query"]) for record in records])
+        origin, names, items, values, poor = (list(column) for column in zip(*found, strict=True))
+        queries, codes = ids.numbered(names)
+        rows = Rows(queries, codes, items, np.array(values, np.float64), "grade" if graded else "rank")
+        marked = np.array(poor) if judged and not graded else None
+        references = cls.of_rows(replace(rows, origin=np.array(origin)), marked, read)
+        return references if judged else replace(references, nonrelevant=None)
 
     @classmethod
     def _ranked(cls, frame: pl.DataFrame, read: ReadOptions, nonrelevant: Any = None) -> References:
@@ -833,6 +858,16 @@ def told(references: References) -> References:
     return references
 
 
+def _not_references(frame: pl.DataFrame) -> str:
+    """Return the kind of error about a table that holds no references."""
+    names = {*frame.columns}
+    if names & {*RIGHT}:
+        return "contexts-in-table"
+    if names & {*RETRIEVED}:
+        return "no-contexts"
+    return "looks-like-run" if names & {"score", "response", "hits"} else "not-references"
+
+
 def check_once(queries: list[str]) -> None:
     """Refuse a query that appears twice."""
     if len({*queries}) < len(queries):
@@ -860,7 +895,7 @@ def _of_frame(frame: pl.DataFrame, what: Any, needed: pl.Series | None = None) -
     query, item = (text_column(frame, name, "references") for name in ("query", "item"))
     queries, codes = ids.numbered(query)
     value = np.zeros(len(codes)) if what is None else number_column(frame, what, "references", needed).to_numpy()
-    return Rows(queries, codes, item, value, what or "rank")
+    return Rows(queries, codes, item, value, what or "rank").numbered()
 
 
 def _with_nonrelevant(rows: Rows, nonrelevant: Any) -> tuple[Rows, Bools | None]:
@@ -957,14 +992,14 @@ def _checked_ranks(rows: Rows, marked: Bools | None, order: Ints, read: ReadOpti
     first = np.diff(codes, prepend=-1) != 0
     low = np.flatnonzero(first & (ordered != 1))
     if len(low):
-        at = rows.at(int(order[low[0]]))
+        row = int(order[low[0]])
         if ordered[low[0]] < 1:
-            raise DataError("not-a-rank", **at, rank=ordered[low[0]])
-        raise DataError("rank-missing", query=at["query"], row=at["row"], rank=1)
+            raise DataError("not-a-rank", **rows.at(row), rank=ordered[low[0]])
+        raise DataError("rank-missing", **rows.near(row), rank=1)
     gaps = np.flatnonzero(~first & (np.diff(ordered, prepend=0) > 1))
     if len(gaps):
-        kind, at = "rank-skipped" if (np.diff(ordered) == 0).any() else "rank-missing", rows.at(int(order[gaps[0]]))
-        raise DataError(kind, query=at["query"], row=at["row"], rank=ordered[gaps[0] - 1] + 1)
+        kind = "rank-skipped" if (np.diff(ordered) == 0).any() else "rank-missing"
+        raise DataError(kind, **rows.near(int(order[gaps[0]])), rank=ordered[gaps[0] - 1] + 1)
     return rank
 
 
@@ -976,9 +1011,8 @@ def _dense(rows: Rows, order: Ints) -> Floats:
     place = np.arange(len(order)) - np.maximum.accumulate(np.where(first, np.arange(len(order)), 0)) + 1
     wrong = np.flatnonzero(new & (ordered != place))
     if len(wrong):
-        at = rows.at(int(order[wrong[0]]))
         rank, expected = ordered[wrong[0]], place[wrong[0]]
-        raise DataError("not-competition", query=at["query"], row=at["row"], rank=rank, expected=expected)
+        raise DataError("not-competition", **rows.near(int(order[wrong[0]])), rank=rank, expected=expected)
     tier = np.cumsum(new)
     dense = rows.value.copy()
     dense[order] = tier - np.maximum.accumulate(np.where(first, tier, 0)) + 1

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -115,6 +114,7 @@ class Rows:
     item is known to have two of a query. Those that are ``listed`` have their order for a rank, so that an item may
     have several. ``rises`` tells whether lower scores have better ranks throughout; None where nothing shows that.
     Once arranged, ``repeats`` marks those whose item is further up; ``left_out`` counts those that do not count.
+    ``origin`` is the row of each in the table or file that it is from, for errors.
     """
 
     queries: list[str]
@@ -127,29 +127,27 @@ class Rows:
     rises: bool | None = None
     repeats: Bools | None = None
     left_out: int = 0
-    line_of: Callable[[int], int | None] | None = None
+    origin: Ints | None = None
+
+    def numbered(self) -> Rows:
+        """Return the rows of a table or file, whose errors name rows."""
+        return replace(self, origin=np.arange(len(self.codes)))
 
     def take(self, rows: Ints) -> Rows:
         """Return some of the rows; a query may remain without any."""
-        find = self.line_of
-        line_of = None if find is None else lambda row: find(int(rows[row]))
+        origin = None if self.origin is None else self.origin[rows]
         codes, item, value = self.codes[rows], ids.take(self.item, rows), self.value[rows]
-        known = (self.what, self.distinct, self.listed, self.rises, None, self.left_out, line_of)
+        known = (self.what, self.distinct, self.listed, self.rises, None, self.left_out, origin)
         return Rows(self.queries, codes, item, value, *known)
 
-    @contextmanager
-    def located(self) -> Iterator[None]:
-        """Add to an error about one of these rows the line that it came from."""
-        try:
-            yield
-        except DataError as error:
-            if self.line_of is not None and (row := error.fields.get("row")) is not None:
-                error.at(line=self.line_of(row))
-            raise
+    def near(self, row: int) -> dict[str, Any]:
+        """Name the query of a row, and where it is, in an error."""
+        where = {} if self.origin is None else {"row": int(self.origin[row])}
+        return {"query": self.queries[int(self.codes[row])], **where}
 
     def at(self, row: int) -> dict[str, Any]:
         """Name a row in an error."""
-        return {"query": self.queries[int(self.codes[row])], "row": int(row), "item": self.item[int(row)]}
+        return {**self.near(row), "item": self.item[int(row)]}
 
 
 def plain_numbers(value: Mapping[Any, Any], what: What) -> Rows | None:
@@ -237,12 +235,17 @@ def _is_finite(number: Any) -> bool:
         return False
 
 
+def check_lists(lists: Mapping[Any, Any]) -> None:
+    """Refuse what has no order of its own in the place of a list."""
+    for query, items in lists.items():
+        if isinstance(items, Set) or not is_list(items):
+            raise DataError("wrong-form", query=query, expected="[best item, …]", value=items)
+
+
 def of_lists(lists: Mapping[Any, Any]) -> Rows:
     """Return the rows of ``{query: [item, …]}``."""
     if not are_lists(lists.values()):
-        for query, items in lists.items():
-            if isinstance(items, Set) or not is_list(items):
-                raise DataError("wrong-form", query=query, expected="[best item, …]", value=items)
+        check_lists(lists)
         lists = {query: items if isinstance(items, Sequence) else list(items) for query, items in lists.items()}
     sizes = np.fromiter(map(len, lists.values()), np.int64, len(lists))
     codes = np.repeat(np.arange(len(sizes)), sizes)
@@ -251,7 +254,7 @@ def of_lists(lists: Mapping[Any, Any]) -> Rows:
     return Rows(queries, codes, items, rank, "rank", listed=True)
 
 
-def of_frame(frame: pl.DataFrame, read: ReadOptions, line_of: Callable[[int], int | None] | None = None) -> Rows:
+def of_frame(frame: pl.DataFrame, read: ReadOptions) -> Rows:
     """Return the rows of a run's table."""
     known = frame.columns
     frame = read.named(frame)
@@ -270,7 +273,7 @@ def of_frame(frame: pl.DataFrame, read: ReadOptions, line_of: Callable[[int], in
     value = number_column(frame, what, "a run").to_numpy()
     queries, codes = ids.numbered(query)
     rises = opposed(codes, read.keys(value), frame["rank"]) if not by_rank and "rank" in names else None
-    return Rows(queries, codes, item, value, what, rises=rises, line_of=line_of)
+    return Rows(queries, codes, item, value, what, rises=rises).numbered()
 
 
 def climbs(rows: Rows) -> bool:
@@ -347,11 +350,10 @@ def arranged(rows: Rows, read: ReadOptions) -> Rows:
     if rows.what == "rank" and read.ranks == "competition" and not rows.listed:  # ties are broken and counted
         rows = replace(rows, value=-rows.value, what="score")
     repeats = None if rows.distinct else ids.repeated(rows.codes, rows.item)
-    with rows.located():
-        if repeats is not None and not rows.listed:
-            refuse_two_values(rows, repeats, "two-in-run")
-        if rows.what == "rank" and not rows.listed:
-            refuse_shared_rank(rows)
+    if repeats is not None and not rows.listed:
+        refuse_two_values(rows, repeats, "two-in-run")
+    if rows.what == "rank" and not rows.listed:
+        refuse_shared_rank(rows)
     by_rank = rows.what == "rank"
     keys = -rows.value if by_rank else read.keys(rows.value)
     order = None
@@ -416,4 +418,4 @@ def refuse_shared_rank(rows: Rows) -> None:
     shared = np.flatnonzero((codes[1:] == codes[:-1]) & (ranks[1:] == ranks[:-1]))
     if len(shared):
         row = int(order[shared + 1].min())
-        raise DataError("rank-twice", query=rows.queries[int(rows.codes[row])], rank=rows.value[row], row=row)
+        raise DataError("rank-twice", **rows.at(row), rank=rows.value[row])

@@ -198,7 +198,7 @@ class Run(ByQuery[list[str]]):
         ['d1', 'd2']
         """
         read = ReadOptions(order, ties, duplicates, columns, ranks, collapse)
-        run = cls.of_value(value, read)
+        run = cls.of_value(value, read.of_source())
         read.check_met()
         tell(read.notes)
         return run if run is value else told(run)
@@ -213,6 +213,8 @@ class Run(ByQuery[list[str]]):
                 return cls.of_rows(of_lists(value), read)
         if isinstance(value, Run):
             return value.read_as(read)
+        if isinstance(value, Rows):
+            return cls.of_rows(value, read)
         if is_answer(value):
             return cls.of_lists(lists_of(value, read), read)
         value = tabled(value)

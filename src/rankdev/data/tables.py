@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from os import PathLike
 from threading import RLock
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from rankdev._common.checks import is_list
 from rankdev._common.lazy import pl
 from rankdev._common.work import refuse_lost_threads
 from rankdev.data.ids import as_id, text_series
-from rankdev.errors import DataError, UsageError, nearest
+from rankdev.errors import DataError, UsageError, errors_at, nearest
+
+if TYPE_CHECKING:
+    from rankdev.data.options import ReadOptions
 
 OURS = (
     *("query", "item", "score", "rank", "distance", "grade", "tiers", "items"),
@@ -128,14 +132,28 @@ def is_beir(columns: Collection[str]) -> bool:
     return {"query-id", "corpus-id", "score"} <= {*columns} and not {"grade", "relevance"} & {*columns}
 
 
-def unrated(frame: pl.DataFrame, columns: Mapping[str, str] = NONE) -> pl.Series | None:
-    """Mark rows whose rating is missing, as exports of judging tools have them; None where there are none."""
+def rated(frame: pl.DataFrame, read: ReadOptions) -> pl.Series | None:
+    """Return the rows that have a rating, as exports of judging tools lack some; None for all."""
     name = next((name for name in frame.columns if name.strip().lower().partition(":")[0] == "rating"), None)
-    if name is None or our_name(name, columns) != "grade" or frame[name].dtype.is_nested():
+    if name is None or our_name(name, read.columns or NONE) != "grade" or frame[name].dtype.is_nested():
         return None
     text = frame[name].cast(pl.String)
     missing = text.is_null() | text.is_in(["", "NaN"])
-    return missing if missing.any() and not missing.all() else None
+    if not missing.any() or missing.all():
+        return None
+    read.note("unrated", count=int(missing.sum()))
+    return (~missing).arg_true()
+
+
+@contextmanager
+def renumbered(rows: pl.Series | None) -> Iterator[None]:
+    """Name the row of an error as before only these were kept."""
+    try:
+        yield
+    except DataError as error:
+        if rows is not None and "row" in error.fields:
+            error.fields["row"] = int(rows[error.fields["row"]])
+        raise
 
 
 def is_table(value: object) -> bool:
@@ -166,6 +184,16 @@ def tabled(value: Any) -> Any:
 
 def frame_of(records: Sequence[Mapping[Any, Any]]) -> pl.DataFrame:
     """Make a table of records; what one of them lacks is missing there."""
+    try:
+        return _joined(records)
+    except DataError:
+        for row, record in enumerate(records):
+            with errors_at(row=row):
+                _joined([record])
+        raise
+
+
+def _joined(records: Sequence[Mapping[Any, Any]]) -> pl.DataFrame:
     names = dict.fromkeys(name for record in records for name in record)
     return pl.DataFrame({str(name): _mixed(str(name), [record.get(name) for record in records]) for name in names})
 
@@ -206,8 +234,13 @@ def _from_pandas(table: Any) -> pl.DataFrame:
     columns = {name: table.index.get_level_values(level).to_numpy() for name, level in levels.items()}
     columns |= {name: table.iloc[:, place].to_numpy() for place, name in enumerate(names)}
     return pl.DataFrame(
-        {name: _mixed(name, values.tolist()) if values.dtype == object else values for name, values in columns.items()}
+        {name: _mixed(name, _plain(values)) if values.dtype == object else values for name, values in columns.items()}
     )
+
+
+def _plain(values: Any) -> list[Any]:
+    """Return an array as a list, and so the arrays in it."""
+    return [_plain(value) if getattr(value, "ndim", 0) else value for value in values.tolist()]
 
 
 def _interchanged(table: Any) -> Any:

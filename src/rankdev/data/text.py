@@ -1,4 +1,4 @@
-"""Files: opened, decompressed, their kind detected."""
+"""Files and folders: opened, decompressed, their kind detected, and what they hold."""
 
 from __future__ import annotations
 
@@ -7,25 +7,33 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import unquote
 
 from rankdev._common.checks import check_path
+from rankdev._common.lazy import pl
 from rankdev._common.work import Progress, refuse_lost_threads
+from rankdev.data.formats import BYTE_ORDER_MARK, ENDINGS, NO_LINES, READERS, LineOf, kind_of
 from rankdev.data.options import ReadOptions, tell
+from rankdev.data.tables import is_table, tabled
+from rankdev.data.trec import HEAD_BYTES, RUN, Layout, read_trec
 from rankdev.data.write import PathLike, note_reading, plain_suffix
 from rankdev.errors import DataError, UsageError, errors_at
 
-HEAD_BYTES = 1 << 16
 LINE_BYTES = 64 << 20
 _PIECE_BYTES = 4 << 20
 _UNPACKED_BYTES = 1 << 20  # what comes out of a packed piece at the most
 _ZSTD_BYTES = 1 << 10  # unpacked at once: its library knows no most, and makes up to 32 MB of this
 _GZIP, _ZSTD, _SKIPPABLE = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
 _OTHER_ARCHIVES = {b"BZh": "bzip2", b"\xfd7zX": "xz", b"7z\xbc\xaf": "7z"}
-BYTE_ORDER_MARK = "\ufeff".encode()
+_PARQUET = {".parquet", ".pq"}
+_DATA = {*ENDINGS, ".xlsx", ".run", ".trec", ".res"} - _PARQUET
+_VERSIONED = ("_delta_log", ".hoodie")  # which of the files are still part of the table is written there
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def size_of(source: object) -> int:
@@ -37,7 +45,10 @@ def size_of(source: object) -> int:
 
 
 class Source:
-    """A file or standard input (``-``), opened and decompressed; knows its kind, and how it is to be read."""
+    """A file or standard input (``-``), opened and decompressed, or a folder; knows its kind, and how to read it.
+
+    An error inside that is about a row gets the file and the line.
+    """
 
     def __init__(
         self,
@@ -46,15 +57,22 @@ class Source:
         progress: Progress | None = None,
         columns: Mapping[str, str] | None = None,
     ) -> None:
-        from rankdev.data.formats import kind_of
-
         self._path = check_path(path)
         self.name = "standard input" if self._path == "-" else self._path
+        self.line_of: LineOf = NO_LINES
         self.options, self._progress = read or ReadOptions(columns=columns), progress
         self._tells = read is None  # else whoever reads tells what may be wrong
+        self._raw: Any = None
+        self._state: tuple[int, int] | None = None
         refuse_lost_threads()
+        if os.path.isdir(self._path):
+            self.kind = "folder"
+        else:
+            self._open()
+
+    def _open(self) -> None:
         self._raw = _opened(self._path)
-        self._state, self._size = _state(self._raw), size_of(path)
+        self._state, self._size = _state(self._raw), size_of(self._path)
         self._done = 0
         with suppress(OSError, AttributeError):  # what stands in for standard input may have no descriptor
             note_reading("/dev/stdin" if self._path == "-" else self._path, self._raw.fileno())
@@ -80,10 +98,42 @@ class Source:
                 raise DataError("long-line", most=LINE_BYTES >> 20)
         return b"".join(pieces)
 
-    def first_line(self) -> bytes:
-        """Return the first line, with its end, where it is not too long."""
-        line, end, _ = self.head.partition(b"\n")
-        return line + end
+    def value(self, layout: Layout = RUN) -> Any:
+        """Return what it holds: a table, a list of records, a JSON document, or rows of TREC text."""
+        if self.kind == "trec":
+            rows, _, self.line_of = read_trec(self.content, layout, self.options)
+            return rows
+        if self.kind == "folder":
+            value = read_folder(Path(self._path))
+        else:
+            value, self.line_of = READERS[self.kind](self.content, self.options)
+        if is_table(value) and value.is_empty():
+            raise DataError("no-rows", what="table")
+        return value
+
+    def frame(self, *names: str) -> pl.DataFrame:
+        """Return a table, its columns as they are named there; an error names those that were expected."""
+        value: Any = None if self.kind == "trec" else tabled(self.value())
+        if not is_table(value):
+            raise DataError("not-a-table", columns=names)
+        return value
+
+    def named(self, *names: str) -> pl.DataFrame:
+        """Return a table, its columns renamed to rankdev's names."""
+        return self.options.named(self.frame(*names))
+
+    @contextmanager
+    def located(self) -> Iterator[None]:
+        """Add to an error about a row the file, and the line where it has lines."""
+        try:
+            yield
+        except DataError as error:
+            self._locate(error)
+            raise
+
+    def _locate(self, error: DataError) -> None:
+        row = error.fields.get("row")
+        error.at(path=self.name, line=None if row is None else self.line_of(row))
 
     def _decompressed(self) -> Iterator[bytes]:
         """Yield the content in pieces: gzip members or zstd frames, one after the other, or the file as it is."""
@@ -134,7 +184,7 @@ class Source:
         return piece
 
     def _check_unchanged(self) -> None:
-        if _state(self._raw) != self._state:
+        if self._state is not None and _state(self._raw) != self._state:
             raise DataError("changed")
 
     def __enter__(self) -> Self:
@@ -150,14 +200,14 @@ class Source:
             if kind is MemoryError:
                 raise DataError("too-big") from None
         if isinstance(error, DataError):
-            error.at(path=self.name)
+            self._locate(error)
         elif kind is None and self._tells:
             self.options.check_met()
             tell(note.at(path=self.name) for note in self.options.notes)
 
     def close(self) -> None:
         """Close the file; standard input stays open."""
-        if self._path != "-":
+        if self._raw is not None and self._path != "-":
             self._raw.close()
 
 
@@ -183,3 +233,48 @@ def _state(raw: Any) -> tuple[int, int] | None:
     except (OSError, AttributeError):  # what stands in for standard input may have no descriptor
         return None
     return (there.st_size, there.st_mtime_ns) if stat.S_ISREG(there.st_mode) else None
+
+
+def read_folder(folder: Path) -> pl.DataFrame:
+    """Read the Parquet files of a folder as one table, in the order of their names.
+
+    Names that begin with a dot or an underscore are not data: Spark keeps what is unfinished there. Columns may be in
+    the names of folders, as in ``query=q1/part-0.parquet``.
+    """
+    tables = []
+    for file in _files(folder):
+        parts = [part.partition("=") for part in file.relative_to(folder).parent.parts if "=" in part]
+        places = {name: None if value == _NO_VALUE else unquote(value) for name, _, value in parts}
+        with Source(file) as source:
+            frame, _ = READERS["parquet"](source.content, source.options)
+        tables.append(frame.with_columns(**{n: pl.lit(v) for n, v in places.items() if n not in frame.columns}))
+    return pl.concat(tables, how="diagonal_relaxed", rechunk=True)
+
+
+def _files(folder: Path) -> list[Path]:
+    """Find the files that are one table; refuse what would silently be left out or counted twice."""
+    if any((folder / name).exists() for name in _VERSIONED):
+        raise UsageError("versioned-folder", path=folder)
+    entries = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+    ]
+    files = [entry for entry in entries if _is_parquet(entry)]
+    if not files:
+        raise UsageError("is-folder", path=folder)
+    for entry in entries:
+        if plain_suffix(entry) in _DATA:
+            raise UsageError("not-parquet", path=entry)
+    return files
+
+
+def _is_parquet(path: Path) -> bool:
+    """Return whether a file is Parquet, by its extension, or by its first bytes: Hive writes files called 000000_0."""
+    if path.suffix:
+        return plain_suffix(path) in _PARQUET
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError as error:
+        raise UsageError("cannot-open", path=path, why=error.strerror) from None

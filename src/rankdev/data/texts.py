@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Set
 from typing import Any, TypeVar
 
 from rankdev._common.lazy import pl
-from rankdev.data.formats import read_columns
 from rankdev.data.text import Source
 from rankdev.data.write import PathLike
 from rankdev.errors import DataError, UsageError
@@ -27,7 +26,7 @@ def read_texts(path: PathLike, key: str, wanted: Collection[str]) -> dict[str, s
     """
     found: dict[str, str] = {}
     with Source(path) as source:
-        pairs = _tabled(source, key) if source.kind not in ("tsv", "json", "trec") else _lined(source, key)
+        pairs = _tabled(source, key) if source.kind not in ("tsv", "trec") else _lined(source, key)
         for name, text in pairs:
             if name in wanted and found.setdefault(name, text) != text:
                 raise DataError("two-texts", key=key, name=name)
@@ -35,7 +34,7 @@ def read_texts(path: PathLike, key: str, wanted: Collection[str]) -> dict[str, s
 
 
 def _tabled(source: Source, key: str) -> Iterator[tuple[str, str]]:
-    frame = read_columns(source).frame
+    frame = source.frame(key, "text")
     name = next((name for name in KEYS[key] if name in frame.columns), None)
     if name is None or "text" not in frame.columns:
         raise DataError("no-column", name=key if name is None else "text", known=frame.columns)

@@ -6,6 +6,7 @@ to the first whatever it is not sure of.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,9 +14,9 @@ import numpy as np
 
 from rankdev._common.lazy import pl
 from rankdev.data import ids
+from rankdev.data.formats import BYTE_ORDER_MARK, kind_of_text
 from rankdev.data.options import ReadOptions
 from rankdev.data.rows import Rows, opposed
-from rankdev.data.text import BYTE_ORDER_MARK, HEAD_BYTES, Source
 from rankdev.errors import DataError
 
 
@@ -30,6 +31,7 @@ class Layout:
 
 RUN = Layout(("query", "Q0", "item", "rank", "score", "tag"), 5, "looks-like-references")
 QRELS = Layout(("query", "0", "item", "grade"), 4, "looks-like-run")
+HEAD_BYTES = 1 << 16  # that tell the kind of a file, and whether its ranks rise with its scores
 SMALL = 1 << 19  # bytes that are split before polars is even imported
 _NO_WORDS = {"nan", "inf", "infinity"}
 _CACHED_BYTES = 1 << 18
@@ -37,9 +39,11 @@ _BLANKS = str.maketrans("\t\r", "  ")  # what trec_eval and polars agree to be b
 Tags = Any  # of each line: a list, or a polars column
 
 
-def read_trec(source: Source, layout: Layout, read: ReadOptions, *, several: bool = False) -> tuple[Rows, Tags]:
-    """Return the rows of a file, and the tags of a run's lines; several systems are refused unless asked for."""
-    text = read.dialect.uncommented(source.content)
+def read_trec(
+    content: bytes, layout: Layout, read: ReadOptions, *, several: bool = False
+) -> tuple[Rows, Tags, Callable[[int], int]]:
+    """Return the rows of a text, the tags of a run's lines, and the line of a row; one system unless asked for."""
+    text = read.dialect.uncommented(content)
     if layout is RUN:
         text = read.dialect.cut(text)
     found = quickly(text, layout, read) if len(text) >= SMALL else None
@@ -55,7 +59,7 @@ def read_trec(source: Source, layout: Layout, read: ReadOptions, *, several: boo
             raise DataError("cut-short", tag=last[0], line=_lines(text)[-1])
         if not several:
             _check_one_system(tags)
-    return replace(rows, line_of=lambda row: _lines(text)[row]), tags
+    return rows.numbered(), tags, lambda row: _lines(text)[row]
 
 
 def _lines(text: bytes) -> list[int]:
@@ -191,8 +195,6 @@ def _single_spaced(text: bytes) -> bytes:
 
 def write_trec(columns: list[pl.Series]) -> bytes:
     """Join columns by single spaces; names with white space cannot be written so."""
-    from rankdev.data.formats import kind_of_text
-
     for column in columns:
         if column.dtype == pl.String:
             spaced = column.filter(column.str.contains(r"[\s\x00]|^$"))

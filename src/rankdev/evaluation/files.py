@@ -16,7 +16,6 @@ import numpy as np
 from rankdev import __version__
 from rankdev._common.lazy import pl
 from rankdev.data.files import references_of
-from rankdev.data.formats import read_columns
 from rankdev.data.options import ReadOptions
 from rankdev.data.references import References, ReferencesLike
 from rankdev.data.text import Source
@@ -56,12 +55,9 @@ def read_scores(path: PathLike, *, columns: Mapping[str, str] | None = None) -> 
     [[0.75]]
     """
     with Source(path, columns=columns) as source:
-        kind, content = source.kind, source.content
-        if kind == "trec":
-            raise DataError("no-score-table")
-        frame = _records(content) if kind == "json" else read_columns(source).frame
-        scores = Scores.from_table(source.options.named(frame))
-        provenance = pl.read_parquet_metadata(io.BytesIO(content)).get(METADATA, "") if kind == "parquet" else ""
+        scores = Scores.from_table(source.named("system", "query", "measure", "value"))
+        parquet = source.kind == "parquet"
+        provenance = pl.read_parquet_metadata(io.BytesIO(source.content)).get(METADATA, "") if parquet else ""
         return _with_provenance(scores, provenance) if '"measures"' in provenance else scores  # others are of results
 
 
@@ -97,16 +93,6 @@ def _with_provenance(scores: Scores, text: str) -> Scores:
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DataError("bad-provenance", error=str(error)) from None
-
-
-def _records(content: bytes) -> pl.DataFrame:
-    try:
-        records = json.loads(content)
-        if not isinstance(records, list):
-            raise TypeError(type(records).__name__)
-        return pl.DataFrame(records, infer_schema_length=None)
-    except (ValueError, TypeError, RecursionError, pl.exceptions.PolarsError) as error:
-        raise DataError("not-records", error=str(error)) from None
 
 
 def with_digest(scores: Scores, references: ReferencesLike, **options: Any) -> Scores:

@@ -13,7 +13,6 @@ import polars as pl
 
 from rankdev._common.checks import check_whole
 from rankdev.data.files import load_runs
-from rankdev.data.formats import Table, read_table
 from rankdev.data.ids import as_id
 from rankdev.data.options import Order, Ties
 from rankdev.data.run import RunLike
@@ -109,14 +108,12 @@ def check_columns(frame: pl.DataFrame, names: Collection[str], path: str) -> Non
             raise DataError("no-column", path=path, name=name, known=frame.columns)
 
 
-def read_table_with(names: Collection[str], path: PathLike) -> Table:
-    """Read JSONL, CSV, TSV or Parquet that has these columns."""
+def read_table_with(names: Collection[str], path: PathLike) -> tuple[pl.DataFrame, Source]:
+    """Read a table that has these columns; its source knows the line of a row."""
     with Source(path) as source:
-        if source.kind in ("trec", "json"):
-            raise DataError("not-a-table", path=source.name, columns=names)
-        table = read_table(source, source.kind)
-    check_columns(table.frame, names, table.name)
-    return table
+        frame = source.named(*names)
+        check_columns(frame, names, source.name)
+        return frame, source
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,14 +156,14 @@ def read_items(path: PathLike, query_texts: PathLike | None = None) -> Items:
 
     ``query_texts`` is a table of queries, whose texts replace those of the items' table.
     """
-    table = read_table_with(("query", "item"), path)
-    frame = table.frame.select(name for name in ("query", "item", *OPTIONAL) if name in table.frame.columns)
+    frame, source = read_table_with(("query", "item"), path)
+    frame = frame.select(name for name in ("query", "item", *OPTIONAL) if name in frame.columns)
     content: dict[tuple[str, str], dict[str, str]] = {}
     images: dict[tuple[str, str], Path] = {}
     grades: dict[str, dict[str, float]] = {}
     about: dict[str, dict[str, str]] = {}
     for row, values in enumerate(frame.iter_rows(named=True)):
-        entry = _Row(table, row, values)
+        entry = _Row(source, row, values)
         query, item = entry.needed("query"), entry.needed("item")
         if (query, item) in content:
             raise entry.wrong("appears-twice", query=query, what="item", value=item)
@@ -188,16 +185,14 @@ def read_items(path: PathLike, query_texts: PathLike | None = None) -> Items:
 def read_queries(path: PathLike, wanted: Collection[str]) -> dict[str, dict[str, str]]:
     """Read what queries are about: a table with query and some of :data:`ABOUT`, or a .tsv of ids and texts."""
     with Source(path) as source:
-        columns: Collection[str] = ()
-        if source.kind not in ("trec", "json", "tsv"):
-            table = read_table(source, source.kind)
-            columns = [name for name in ABOUT if name in table.frame.columns]
-    if not columns or "query" not in table.frame.columns:
+        frame = pl.DataFrame() if source.kind in ("trec", "tsv") else source.named("query", *ABOUT)
+    columns = [name for name in ABOUT if name in frame.columns]
+    if not columns or "query" not in frame.columns:
         found = {query: {"text": text} for query, text in read_texts(path, "query", wanted).items() if text}
     else:
         found = {}
-        for row, values in enumerate(table.frame.select("query", *columns).iter_rows(named=True)):
-            entry = _Row(table, row, values)
+        for row, values in enumerate(frame.select("query", *columns).iter_rows(named=True)):
+            entry = _Row(source, row, values)
             query = entry.needed("query")
             if query in found:
                 raise entry.wrong("appears-twice", what="query", value=query)
@@ -210,12 +205,12 @@ def read_queries(path: PathLike, wanted: Collection[str]) -> dict[str, dict[str,
 
 @dataclass(frozen=True)
 class _Row:
-    table: Table
+    source: Source
     number: int
     values: Mapping[str, Any]
 
     def wrong(self, kind: str, /, **fields: Any) -> DataError:
-        return DataError(kind, path=self.table.name, line=self.table.line_of(self.number), **fields)
+        return DataError(kind, path=self.source.name, line=self.source.line_of(self.number), **fields)
 
     def text(self, name: str) -> str:
         value = self.values.get(name)
@@ -334,8 +329,8 @@ def table_of_texts(texts: Any, items: Collection[str] = _Everything()) -> pl.Dat
 def _read(path: str | os.PathLike[str], items: Collection[str]) -> pl.DataFrame:
     """Read a table with what is shown of each item; or texts as collections have them."""
     with Source(path) as source:
-        if source.kind not in ("trec", "json", "tsv"):
-            frame = read_table(source, source.kind).frame
+        if source.kind not in ("trec", "tsv"):
+            frame = source.named("item", "text")
             if "item" in frame.columns:
                 return frame
     return _as_table(read_texts(path, "item", items))

@@ -16,7 +16,7 @@ import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev.data.write import PathLike
-from rankdev.errors import DataError, Note, counted
+from rankdev.errors import DataError, Note, counted, errors_at
 from rankdev.judging.items import Pool, read_table_with
 from rankdev.judging.store import Pair, sorted_pair
 
@@ -30,13 +30,13 @@ SIDE = 0.5  # of the answers of somebody who looks at the items are for the left
 
 def read_gold(path: PathLike, pool: Pool) -> dict[Pair, str | None]:
     """Read the better item of pairs, None where both are equally good: query, first, second, and outcome."""
-    table = read_table_with(COLUMNS, path)
+    frame, source = read_table_with(COLUMNS, path)
     found: dict[Pair, str | None] = {}
-    for number, row in enumerate(table.frame.select(COLUMNS).iter_rows()):
+    for number, row in enumerate(frame.select(COLUMNS).iter_rows()):
         query, first, second, outcome = ("" if value is None else str(value) for value in row)
         better = {"first": first, "second": second, "tie": None}
         pair = sorted_pair((query, first, second))
-        try:
+        with source.located(), errors_at(row=number):
             if outcome not in better:
                 raise DataError("bad-value", name="outcome", value=outcome, expected="first, second or tie")
             if first == second:
@@ -44,8 +44,6 @@ def read_gold(path: PathLike, pool: Pool) -> dict[Pair, str | None]:
             pool.check(query, first, second)
             if pair in found:
                 raise DataError("appears-twice", query=query, what="pair", value=(first, second))
-        except DataError as error:
-            raise error.at(path=table.name, line=table.line_of(number)) from None
         found[pair] = better[outcome]
     return found
 

@@ -10,12 +10,11 @@ import polars as pl
 
 from rankdev._common.checks import check_kind
 from rankdev.data.database import as_judgments, is_database, read_answers
-from rankdev.data.formats import ENDINGS, Table, encode_table, loads, read_columns
+from rankdev.data.formats import ENDINGS, encode_table
 from rankdev.data.text import Source
 from rankdev.data.write import PathLike, plain_suffix, writing
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.preferences import Preferences
-from rankdev.preferences.columns import frame_of_records
 from rankdev.preferences.outcomes import NAMES, SAYS, SIDES, WON_LOST, normalised_name
 
 WORDS = ("", ".txt")
@@ -66,11 +65,15 @@ def read_preferences(
             raise UsageError("describes-itself", path=path)
         return _from_database(path, items)
     with Source(path) as source:
-        table, values = _read(source, values)
-    try:
-        return Preferences.from_table(table.frame, items=items, columns=columns, values=values)
-    except DataError as error:
-        table.fail(error)
+        if source.kind == "trec":
+            source.kind = _kind_of_header(source.content)
+        if source.kind == "json" and not source.content.lstrip().startswith(b"["):
+            source.kind = "jsonl"  # records one after the other
+        if source.kind == "trec":
+            frame, values = _words(source), "items" if values is None else values
+        else:
+            frame = source.frame("query", "winner", "loser")
+        return Preferences.from_table(frame, items=items, columns=columns, values=values)
 
 
 def write_preferences(preferences: Preferences, path: PathLike) -> None:
@@ -136,16 +139,6 @@ def _from_database(path: PathLike, items: Mapping[Any, Iterable[Any]] | None) ->
     return replace(found, remarks=(*found.remarks, *remarks))
 
 
-def _read(source: Source, values: Any) -> tuple[Table, Any]:
-    if source.kind == "json":
-        return _json(source), values
-    content = source.content
-    kind = source.kind if source.kind != "trec" else _kind_of_header(content)
-    if kind == "trec":
-        return _word_lines(source.name, content), "items" if values is None else values
-    return read_columns(source, kind), values
-
-
 def _kind_of_header(content: bytes) -> str:
     """Distinguish a table, by two names in its header that judgments have, from lines of words."""
     header = content.lstrip().partition(b"\n")[0].decode(errors="replace")
@@ -155,18 +148,11 @@ def _kind_of_header(content: bytes) -> str:
     return "trec"
 
 
-def _json(source: Source) -> Table:
-    """Read an array of records, or records one after the other."""
-    if not source.content.lstrip().startswith(b"["):
-        return read_columns(source, "jsonl")
-    return Table(source.name, frame_of_records(loads(source.content)))
-
-
-def _word_lines(name: str, content: bytes) -> Table:
+def _words(source: Source) -> pl.DataFrame:
     rows: list[list[str]] = []
     lines: list[int] = []
     try:
-        text = content.decode()
+        text = source.content.decode()
     except UnicodeDecodeError:
         raise DataError("not-utf8") from None
     for number, line in enumerate(text.split("\n"), 1):
@@ -177,6 +163,6 @@ def _word_lines(name: str, content: bytes) -> Table:
             raise DataError("word-count", count=len(words), line=number)
         rows.append(words)
         lines.append(number)
+    source.line_of = lines.__getitem__
     names = ["query", "winner", "loser"] if len(rows[0]) == 3 else ["query", "a", "b", "winner"]
-    columns = {name: list(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)}
-    return Table(name, pl.DataFrame(columns), lambda row: lines[row])
+    return pl.DataFrame(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
