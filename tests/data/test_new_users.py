@@ -24,7 +24,7 @@ def test_lists_of_hits(tmp_path):
     assert dict(rd.Run.of({"q": [{"id": 7, "score": 2}, {"id": 3, "score": 1}]})) == {"q": ["7", "3"]}
     assert dict(rd.Run.of({"q": HITS}, columns={"item": "sku"})) == {"q": ["s2", "s1"]}
     assert dict(rd.Run.of({"q": [{"id": 3, "score": 1}, {"id": 7, "score": 2}]})) == {"q": ["7", "3"]}
-    with raises("not-a-context", rd.DataError, query="q", name="id"):
+    with raises("no-id-of-hit", rd.DataError, query="q", name="id"):
         rd.Run.of({"q": [HITS[0], {"title": "x"}]})
 
 

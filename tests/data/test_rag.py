@@ -88,8 +88,8 @@ def test_a_field_names_the_document():
 @pytest.mark.parametrize(
     ("record", "kind"),
     [
-        ({"user_input": "q", "retrieved_contexts": [""]}, "not-a-context"),
-        ({"user_input": "q", "retrieved_contexts": [{"metadata": {}}]}, "not-a-context"),
+        ({"user_input": "q", "retrieved_contexts": [""]}, "no-id-of-hit"),
+        ({"user_input": "q", "retrieved_contexts": [{"metadata": {}}]}, "no-id-of-hit"),
         ({"retrieved_contexts": ["a"]}, "nameless-response"),
     ],
 )

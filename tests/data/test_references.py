@@ -56,18 +56,7 @@ def test_tables_of_grades(table: Any) -> None:
     assert references["q1"].grades == {"d1": 3.0, "d3": 3.0, "d2": 1.0}
 
 
-class Interchanged:
-    """A table of which nothing is known but that it can be interchanged."""
-
-    def __init__(self, frame: pd.DataFrame) -> None:
-        self._frame = frame
-
-    def __dataframe__(self, *args: Any, **options: Any) -> Any:
-        return self._frame.__dataframe__(*args, **options)
-
-
-def test_tables_of_the_interchange_protocol_and_records() -> None:
-    assert References.of(Interchanged(pd.DataFrame(RANKS))) == EXPECTED
+def test_records() -> None:
     assert References.of(pl.DataFrame(RANKS).to_dicts()) == EXPECTED
     assert References.from_ranks(iter(pl.DataFrame(RANKS).to_dicts())) == EXPECTED
 

@@ -132,7 +132,7 @@ def test_ratings(tmp_path, ratings):
     ("ratings", "kind"),
     [
         ({"requests": [{"id": "q", "ratings": [{"_id": "a"}]}]}, "wrong-form"),
-        ({"requests": [{"id": "q", "ratings": {}}]}, "wrong-form"),
+        ({"requests": [{"id": "q", "ratings": {}}]}, "no-queries"),
         ({"requests": [{"ratings": [{"_id": "a", "rating": 1}]}]}, "not-an-id"),
         ({"queries": [{"query": "q", "ratings": ["a"]}]}, "wrong-form"),
         ({"requests": [{"id": "q", "ratings": [{"_id": "a", "rating": "high"}]}]}, "word-for-grade"),

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +24,7 @@ from rankdev.data.rows import Rows
 from rankdev.data.run import Run, RunLike, RunsLike
 from rankdev.data.tables import POSITIONS, SYSTEMS, as_polars, by_system, is_table, our_name, tabled
 from rankdev.data.text import Source, size_of
-from rankdev.data.trec import QRELS, RUN, read_trec, write_trec
+from rankdev.data.trec import QRELS, RUN, Layout, read_trec, write_trec
 from rankdev.data.write import PathLike, plain_suffix, writing
 from rankdev.errors import DataError, MeasureError, RankdevError, UsageError, several
 
@@ -89,10 +88,7 @@ def read_run(
     ['d2', 'd1', 'd3']
     """
     read = ReadOptions(order, ties, duplicates, columns, ranks, collapse, depth=depth)
-    run = run_from_path(path, read, progress)
-    read.check_met()
-    tell([*run.notes, *read.notes])
-    return run
+    return warned(_opened(Run, path, read, RUN, progress), read)
 
 
 def read_references(
@@ -140,7 +136,7 @@ def read_references(
     References(1 query, 2 items, graded)
     """
     read = ReadOptions(duplicates=duplicates, columns=columns, ranks=ranks, grades=grades)
-    return warned(references_from_path(path, read, progress), read)
+    return warned(_opened(References, path, read, QRELS, progress), read)
 
 
 def warned(made: Made, read: ReadOptions) -> Made:
@@ -153,7 +149,7 @@ def warned(made: Made, read: ReadOptions) -> Made:
 def references_of(value: ReferencesLike, read: ReadOptions, progress: Progress | None = None) -> References:
     """Return references: a path is read, all else is taken by :meth:`References.of`; notes say what may be wrong."""
     if isinstance(value, str | Path):
-        return references_from_path(value, read, progress)
+        return _opened(References, value, read, QRELS, progress)
     return References.of_value(value, read.of_source())
 
 
@@ -163,10 +159,18 @@ def run_of(system: str, value: RunLike, read: ReadOptions, progress: Progress | 
     What was not chosen a Run keeps; all else is ordered by score, ties as pytrec_eval does.
     """
     if isinstance(value, str | Path):
-        return run_from_path(value, read, progress)
+        return _opened(Run, value, read, RUN, progress)
     with located(system=system):
         run = Run.of_value(value, read.of_source())
     return run if run is value else _at(run, system=system)
+
+
+def _opened(
+    kind: type[Made], path: PathLike, read: ReadOptions, layout: Layout, progress: Progress | None = None
+) -> Made:
+    """Read a run or references from a file or a folder; notes say what may be wrong with them."""
+    with Source(path, read.of_source(), progress) as source:
+        return _at(kind.of_value(source.value(layout), source.options), path=source.name)
 
 
 def _at(made: Made, **where: str) -> Made:
@@ -301,18 +305,6 @@ def read_systems(path: PathLike, read: ReadOptions) -> dict[str, pl.DataFrame]:
         query = ids.series(rows.queries, "query").gather(rows.codes)
         columns = {"query": query, "item": ids.series(rows.item), rows.what: rows.value, "tag": ids.series(tags)}
         return by_system(pl.DataFrame(columns))
-
-
-def run_from_path(path: PathLike, read: ReadOptions, progress: Progress | None = None) -> Run:
-    """Read a run from a file or a folder; its notes say what may be wrong with it."""
-    with Source(path, read.of_source(), progress) as source:
-        return _at(Run.of_value(source.value(), source.options), path=source.name)
-
-
-def references_from_path(path: PathLike, read: ReadOptions, progress: Progress | None = None) -> References:
-    """Read references from a file or a folder; their notes say what may be wrong with them."""
-    with Source(path, read.of_source(), progress) as source:
-        return _at(References.of_value(source.value(QRELS), source.options), path=source.name)
 
 
 def read_grades(path: PathLike, **options: Any) -> References:
@@ -471,12 +463,9 @@ def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
 def _json_of_run(run: Run) -> bytes:
     if run.scores is None:
         return json.dumps(dict(run.items())).encode()
-    scores, offsets = run.scores, run.offsets
+    scores = run.scores
     return json.dumps(
-        {
-            query: dict(zip(items, scores[offsets[i] : offsets[i + 1]].tolist(), strict=True))
-            for i, (query, items) in enumerate(run.items())
-        }
+        {query: dict(zip(items, scores[run.rows(query)].tolist(), strict=True)) for query, items in run.items()}
     ).encode()
 
 
@@ -512,18 +501,12 @@ def _qrels(references: References) -> bytes:
 
 def tier_records(references: References) -> Iterator[dict[str, Any]]:
     """One record per query: its tiers, the grade of each where there are grades, and the nonrelevant items."""
-    new_tier = np.append(np.diff(references.ranks) != 0, True)
-    items = ids.listed(references.item_ids)
-    bounds_of_each = zip(references.queries, references.offsets[:-1], references.offsets[1:], strict=True)
-    for place, (query, begin, end) in enumerate(bounds_of_each):
-        ends = begin + np.flatnonzero(new_tier[begin : end - 1]) + 1
-        bounds = [int(begin), *ends.tolist(), int(end)] if end > begin else [int(begin)]
-        record: dict[str, Any] = {"query": query, "tiers": [items[a:b] for a, b in pairwise(bounds)]}
-        if references.grades is not None:
-            record["grades"] = references.grades[bounds[:-1]].tolist()
-        if references.nonrelevant is not None:
-            nonrelevant = references.nonrelevant.of_query(place)
-            record["nonrelevant"] = list(nonrelevant)
-            if any(nonrelevant.values()):
-                record["nonrelevant_grades"] = list(nonrelevant.values())
+    for query, reference in references.items():
+        record: dict[str, Any] = {"query": query, "tiers": reference.tiers}
+        if reference.grades is not None:
+            record["grades"] = [reference.grades[tier[0]] for tier in reference.tiers]
+        if reference.nonrelevant is not None:
+            record["nonrelevant"] = list(reference.nonrelevant)
+            if any(reference.nonrelevant.values()):
+                record["nonrelevant_grades"] = list(reference.nonrelevant.values())
         yield record

@@ -7,7 +7,7 @@ other records are ordered by their score, rank or distance where they have one, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from rankdev._common.lazy import pl
 from rankdev.data import ids
 from rankdev.data.options import ReadOptions
 from rankdev.data.rows import Rows, are_lists, check_lists, of_frame, of_lists
-from rankdev.data.tables import KNOWN_NAMES, NONE, POSITIONS, is_record, mixed_series, our_name
+from rankdev.data.tables import KNOWN_NAMES, NONE, POSITIONS, mixed_series, our_name
 from rankdev.errors import DataError, errors_at
 
 QUESTIONS = (*KNOWN_NAMES["query"], "input")
@@ -104,17 +104,20 @@ def lists_of(answer: Any, read: ReadOptions) -> dict[str, list[Any]]:
     """Return the hits of each query, in their order; note answers that are not complete."""
     found: dict[str, list[Any]] = {}
     partial: dict[str, str] = {}
+    engines: dict[str, str] = {}
     for name, response in _named_responses(answer, read):
         query = ids.as_id(name)
         if query in found:
             raise DataError("query-twice", query=query)
         with errors_at(query=query):
-            found[query], reason = _hits(plain(response), read)
+            found[query], engine, reason = _hits(plain(response))
+        engines |= {query: engine} if engine else {}
         partial |= {query: reason} if reason else {}
     if partial:
         query, reason = next(iter(partial.items()))
         read.note("partial-answers", count=len(partial), answers=len(found), query=query, why=reason)
-    return found
+    records = any(isinstance(hit, Mapping) for query in found if query not in engines for hit in found[query])
+    return found if records else _named_hits(found, read, engines)
 
 
 def _named_responses(answer: Any, read: ReadOptions) -> Iterator[tuple[Any, Any]]:
@@ -154,13 +157,16 @@ def _named(record: Any, read: ReadOptions) -> tuple[Any, Any]:
     return query, response
 
 
-def _hits(response: Any, read: ReadOptions) -> tuple[list[Any], str]:
-    """Return the items of one response and why they are incomplete, if they are; refuse an error and a later page."""
+def _hits(response: Any) -> tuple[list[Any], str | None, str]:
+    """Return the hits of one response, the field of an engine's ids, and why they are incomplete, if they are.
+
+    Refuse an error and a later page.
+    """
     if not is_response(response):
         raise DataError("not-a-response", value=response)
     name = _list_named(response, RETRIEVED)
     if name is not None:
-        return [hit if isinstance(hit, Mapping) else _name(hit, read) for hit in response[name]], ""
+        return response[name], None, ""
     header = response.get("responseHeader") if isinstance(response.get("responseHeader"), Mapping) else {}
     if "error" in response or header.get("status"):
         error = response.get("error") or f"status {header['status']}"
@@ -168,32 +174,12 @@ def _hits(response: Any, read: ReadOptions) -> tuple[list[Any], str]:
         raise DataError("engine-error", why=next(filter(None, reasons), error))
     if isinstance(response.get("hits"), Mapping):  # Elasticsearch and OpenSearch
         shards = response.get("_shards")
-        failed = isinstance(shards, Mapping) and shards.get("failed")
-        partial = "timed_out" if response.get("timed_out") else "_shards.failed" if failed else ""
-        return _hit_ids(response["hits"]["hits"], ("_id",), read), partial
+        failed = "_shards.failed" if isinstance(shards, Mapping) and shards.get("failed") else ""
+        return response["hits"]["hits"], "_id", "timed_out" if response.get("timed_out") else failed
     found = response["response"]  # Solr
     if found.get("start"):
         raise DataError("later-page", start=found["start"])
-    return _hit_ids(found["docs"], ("id",), read), "partialResults" if header.get("partialResults") else ""
-
-
-def _hit_ids(hits: Sequence[Any], keys: Iterable[str], read: ReadOptions) -> list[Any]:
-    """Return the id of each hit: its chosen field, which may be nested, or the first that it has of some."""
-    own = read.chosen("item")
-    if own is not None and hits and not any(_field(hit, own) is not None for hit in hits):
-        own = None  # another input has it
-    found = []
-    for place, hit in enumerate(hits, 1):
-        if own is not None:
-            read.met.add(own)
-        names = [own] if own else [name for name in keys if name in hit] if is_record(hit) else []
-        value = next((_field(hit, name) for name in names), None)
-        if isinstance(value, list) and len(value) == 1:  # a field of Solr that could have several values
-            value = value[0]
-        if not ids.is_integer(value) and (not isinstance(value, str) or value == ""):
-            raise DataError("no-id-of-hit", place=place, name=own or next(iter(keys)))
-        found.append(value)
-    return found
+    return found["docs"], "id", "partialResults" if header.get("partialResults") else ""
 
 
 def _field(hit: Any, path: str) -> Any:
@@ -207,18 +193,37 @@ def _field(hit: Any, path: str) -> Any:
     return None
 
 
-def _name(context: Any, read: ReadOptions) -> str:
-    """Name a context: a text, an id, a Document of LangChain or a node of LlamaIndex, as an object or a record."""
-    own, value = read.chosen("item"), context
-    if not isinstance(context, str) and not ids.is_integer(context):
-        context = context if _field(context, "node") is None else _field(context, "node")
-        value = None if own is None else _field(context, own)
-        read.met.update([own] if own and value is not None else [])
-        names = (*_IDS, *_TEXTS) if value is None else ()
-        value = next((held for name in names if (held := _field(context, name)) not in (None, "")), value)
-    if (isinstance(value, str) or ids.is_integer(value)) and str(value).strip():
-        return " ".join(str(value).split())
-    raise DataError("not-a-context", name=own or "id", value=context)
+def _named_hits(lists: Mapping[Any, Any], read: ReadOptions, engines: Mapping[Any, str] = NONE) -> dict[Any, list[str]]:
+    """Name what was retrieved by the field that was chosen, where any of it has that, or by the engine's own.
+
+    Without an engine, a text or an id names itself, and a Document of LangChain or a node of LlamaIndex, as an object
+    or a record, has an id or a text.
+    """
+    own = read.chosen("item")
+    if own is None or not any(_field(hit, own) is not None for hits in lists.values() for hit in hits):
+        own = None  # another input has it
+    else:
+        read.met.add(own)
+    found: dict[Any, list[str]] = {}
+    for query, hits in lists.items():
+        with errors_at(query=query):
+            found[query] = [_name(hit, place, own, engines.get(query)) for place, hit in enumerate(hits, 1)]
+    return found
+
+
+def _name(hit: Any, place: int, own: str | None, engine: str | None) -> str:
+    if engine is None and (isinstance(hit, str) or ids.is_integer(hit)):
+        name, value = _TEXTS[0], hit
+    else:
+        node = None if engine else _field(hit, "node")
+        names = (*_IDS, *_TEXTS) if own is None and engine is None else (own or engine or "",)
+        fields = {name: _field(node or hit, name) for name in names}
+        name, value = next(((name, field) for name, field in fields.items() if field not in (None, "")), ("", None))
+    if isinstance(value, list) and len(value) == 1:  # a field of Solr that could have several values
+        value = value[0]
+    if not (isinstance(value, str) or ids.is_integer(value)) or not str(value).strip():
+        raise DataError("no-id-of-hit", place=place, name=own or engine or "id", value=hit)
+    return " ".join(str(value).split()) if name in _TEXTS else str(value)
 
 
 def of_listed(lists: Mapping[Any, Any], read: ReadOptions) -> Rows:
@@ -226,13 +231,8 @@ def of_listed(lists: Mapping[Any, Any], read: ReadOptions) -> Rows:
     if are_lists(lists.values()) or not any(_holds_records(entry) for entry in lists.values()):
         return of_lists(lists)
     check_lists(lists)
-    found: dict[str, list[Any]] = {"query": [], "item": []}
-    hits: list[Mapping[str, Any]] = []
-    for query, entry in lists.items():
-        with errors_at(query=query):
-            found["item"] += [_name(hit, read) if isinstance(hit, Mapping) else hit for hit in entry]
-        found["query"] += [query] * len(entry)
-        hits += [hit if isinstance(hit, Mapping) else {} for hit in entry]
+    found = _named_hits(lists, read)
+    hits = [hit if isinstance(hit, Mapping) else {} for entry in lists.values() for hit in entry]
     orders: dict[str, Any] = {}
     names = dict.fromkeys(str(name) for hit in hits for name in hit)
     for name in names:
@@ -247,9 +247,10 @@ def of_listed(lists: Mapping[Any, Any], read: ReadOptions) -> Rows:
         unknown = next((name for name in doubtful if name[0] != "_"), None)  # hits have a _score, whatever sorts them
         if unknown is not None:
             raise DataError("unknown-order", name=unknown)
-        given = iter(found["item"])
-        return of_lists({query: [next(given) for _ in entry] for query, entry in lists.items()})
-    columns = {name: ids.series(ids.as_ids(values), name) for name, values in found.items()}
+        return of_lists(found)
+    queries = [query for query, items in found.items() for _ in items]
+    items = [item for items in found.values() for item in items]
+    columns = {"query": ids.series(ids.as_ids(queries)), "item": ids.series(ids.as_ids(items))}
     try:
         rows = of_frame(pl.DataFrame({**columns, **orders}), read)
     except DataError as error:
@@ -272,34 +273,32 @@ def gold_of(value: Any, read: ReadOptions) -> dict[Any, Any] | None:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, Mapping):
-        if _are_rated(value.get("requests")):
-            return _by_query((entry.get("id"), _rated(entry)) for entry in value["requests"])
-        if _are_rated(value.get("queries")):
-            rated = [entry for entry in value["queries"] if entry["ratings"]]
-            return _by_query((entry.get("query"), _checked(entry)) for entry in rated)
+        for part, of_query in (("requests", "id"), ("queries", "query")):
+            if _are_rated(value.get(part)):
+                return _by_query((entry.get(of_query), entry) for entry in value[part] if entry["ratings"])
     records = [value] if isinstance(value, Mapping) else value
     if not isinstance(records, list) or not any(_list_named(record, RIGHT) for record in records):
         return None
-    found: dict[Any, Any] = {}
-    several: str | None = None
-    unordered = {*UNORDERED} - {read.chosen("items")}
+    right: dict[Any, Any] = {}
+    one_tier: dict[Any, str] = {}
     for row, record in enumerate(records):
         with errors_at(row=row):
-            name, query = _list_named(record, RIGHT), None
+            name = _list_named(record, RIGHT)
             if name is None:
                 raise DataError("no-contexts")
-            if (query := question_of(record, read)) is None:
+            query = question_of(record, read)
+            if query is None:
                 raise DataError("no-question", known=QUESTIONS)
-            if query in found:
+            if query in right:
                 raise DataError("query-twice", query=query)
-            with errors_at(query=query):
-                items = dict.fromkeys(_name(context, read) for context in record[name])
-            found[query] = dict.fromkeys(items, 1) if name in unordered else list(items)
-            several = name if name in unordered and len(items) > 1 else several
-    if several is not None:
-        read.note("unordered-gold", name=several)
+            right[query] = record[name]
+            one_tier |= {query: name} if name in UNORDERED and name != read.chosen("items") else {}
     read.met.update({read.chosen("items") or ""})
-    return found
+    found = {query: [*dict.fromkeys(items)] for query, items in _named_hits(right, read).items()}
+    doubtful = next((name for query, name in one_tier.items() if len(found[query]) > 1), None)
+    if doubtful is not None:
+        read.note("unordered-gold", name=doubtful)
+    return {query: dict.fromkeys(items, 1) if query in one_tier else items for query, items in found.items()}
 
 
 def _are_rated(entries: Any) -> bool:
@@ -312,28 +311,23 @@ def _by_query(pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
     for query, entry in pairs:
         if ids.as_id(query) in found:
             raise DataError("query-twice", query=query)
-        found[ids.as_id(query)] = entry
+        found[ids.as_id(query)] = _ratings(entry, query)
     return found
 
 
-def _checked(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the ratings of a query of Quepid."""
-    ratings, form = entry["ratings"], "{item: rating}"
-    if not isinstance(ratings, Mapping):
-        raise DataError("wrong-form", role="ratings", query=entry.get("query"), expected=form, value=ratings)
-    return ratings
-
-
-def _rated(request: Mapping[str, Any]) -> dict[Any, Any]:
+def _ratings(entry: Mapping[str, Any], query: Any) -> dict[Any, Any]:
+    """Return the ratings of a query: ``{item: rating}`` of Quepid, records of Elasticsearch."""
+    ratings = entry["ratings"]
+    if isinstance(ratings, Mapping) and ratings:
+        return dict(ratings)
     found: dict[Any, Any] = {}
-    ratings = request["ratings"]
     for rated in ratings if isinstance(ratings, list) else [ratings]:
         if not isinstance(rated, Mapping) or not {"_id", "rating"} <= {*rated}:
-            form = '[{"_id": …, "rating": …}, …]'
-            raise DataError("wrong-form", role="ratings", query=request.get("id"), expected=form, value=rated)
+            form = '{item: rating} or [{"_id": …, "rating": …}, …]'
+            raise DataError("wrong-form", role="ratings", query=query, expected=form, value=rated)
         item, rating = ids.as_id(rated["_id"]), rated["rating"]
         if found.setdefault(item, rating) != rating:
-            raise DataError("two-values", query=request.get("id"), item=item, what="grade", a=found[item], b=rating)
+            raise DataError("two-values", query=query, item=item, what="grade", a=found[item], b=rating)
     return found
 
 

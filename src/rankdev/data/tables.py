@@ -157,10 +157,8 @@ def renumbered(rows: pl.Series | None) -> Iterator[None]:
 
 
 def is_table(value: object) -> bool:
-    """Return whether ``value`` is a table: a polars or pandas frame, or whatever exports Arrow or is interchanged."""
-    return hasattr(type(value), "columns") or any(
-        hasattr(value, protocol) for protocol in ("__arrow_c_stream__", "__dataframe__")
-    )
+    """Return whether ``value`` is a table: a polars or pandas frame, or whatever exports Arrow."""
+    return hasattr(type(value), "columns") or hasattr(value, "__arrow_c_stream__")
 
 
 def is_record(value: object) -> bool:
@@ -216,7 +214,7 @@ def as_polars(table: Any) -> pl.DataFrame:
         if type(table).__module__.partition(".")[0] == "pandas":
             return _from_pandas(table)
         with _FOREIGN:
-            return pl.DataFrame(_interchanged(table))
+            return pl.DataFrame(table)
     except DataError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:  # of any library, such as a closed connection
@@ -241,17 +239,6 @@ def _from_pandas(table: Any) -> pl.DataFrame:
 def _plain(values: Any) -> list[Any]:
     """Return an array as a list, and so the arrays in it."""
     return [_plain(value) if getattr(value, "ndim", 0) else value for value in values.tolist()]
-
-
-def _interchanged(table: Any) -> Any:
-    """Read the older interchange protocol, which polars leaves to pyarrow."""
-    if hasattr(table, "__arrow_c_stream__") or not hasattr(table, "__dataframe__"):
-        return table
-    try:
-        from pyarrow.interchange import from_dataframe
-    except ImportError:
-        raise TypeError("its protocol needs pyarrow: pip install pyarrow") from None
-    return from_dataframe(table)
 
 
 def _mixed(name: str, values: list[Any]) -> pl.Series:
