@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import IO
+from typing import IO, Any
 
 from rankdev._common.checks import check_path
 from rankdev.errors import UsageError
@@ -31,34 +31,22 @@ def plain_suffix(path: PathLike) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-@dataclass(frozen=True)
-class _File:
-    """A file by its place and, where it exists, by its identity: links and other spellings are the same file."""
-
-    name: str
-    place: str
-    identity: tuple[int, int] | None
-
-    @classmethod
-    def at(cls, path: PathLike, descriptor: int | None = None) -> _File:
-        identity = None
-        with suppress(OSError, ValueError):
-            there = os.stat(path if descriptor is None else descriptor)
-            identity = (there.st_dev, there.st_ino)
-        return cls(os.fspath(path), os.path.realpath(path), identity)
-
-    def is_among(self, others: list[_File]) -> bool:
-        return any(map(self.same, others))
-
-    def same(self, other: _File) -> bool:
-        return self.place == other.place or (self.identity is not None and self.identity == other.identity)
+def _keys(path: PathLike | int) -> set[Any]:
+    """Return what a file is known by: its place and, where it exists, its identity; links are the same file."""
+    keys: set[Any] = set() if isinstance(path, int) else {os.path.realpath(path)}
+    with suppress(OSError, ValueError):
+        there = os.stat(path)
+        keys.add((there.st_dev, there.st_ino))
+    return keys
 
 
 @dataclass
 class _InUse:
-    read: list[_File] = field(default_factory=list)
-    announced: list[_File] = field(default_factory=list)
-    written: list[_File] = field(default_factory=list)
+    """What a command reads and writes, by the keys of each file; and how an announced output was called."""
+
+    read: set[Any] = field(default_factory=set)
+    announced: dict[Any, PathLike] = field(default_factory=dict)
+    written: set[Any] = field(default_factory=set)
 
 
 _commands: list[_InUse] = []
@@ -78,12 +66,10 @@ def announce_output(path: PathLike) -> None:
     """Register an output before the work begins: refused at once where it cannot be written."""
     if not _commands:
         return
-    now, target = _commands[-1], _File.at(path)
-    if str(path) == "-":
-        target = _File("-", "-", None)
-    elif not is_special(path):
-        folder = os.path.dirname(target.place)
-        if target.is_among(now.read):
+    now, keys = _commands[-1], {"-"} if str(path) == "-" else _keys(path)
+    if str(path) != "-" and not is_special(path):
+        folder = os.path.dirname(os.path.realpath(path))
+        if keys & now.read:
             raise UsageError("being-read", path=path)
         if os.path.isdir(path):
             raise UsageError("cannot-write", path=path, why=os.strerror(errno.EISDIR))
@@ -91,31 +77,31 @@ def announce_output(path: PathLike) -> None:
             raise UsageError("cannot-write", path=path, why=os.strerror(errno.ENOENT))
         if not os.access(folder, os.W_OK):
             raise UsageError("cannot-write", path=path, why=refusal(folder))
-    if target.is_among(now.announced):
+    if keys & now.announced.keys():
         raise UsageError("same-output", path=path)
-    now.announced.append(target)
+    now.announced |= dict.fromkeys(keys, path)
 
 
 def note_reading(path: PathLike, descriptor: int) -> None:
     """Register an input; refused where it is announced as an output."""
     if not _commands or is_special(descriptor):
         return
-    file = _File.at(path, descriptor)
-    _commands[-1].read.append(file)
-    for target in filter(file.same, _commands[-1].announced):
-        raise UsageError("being-read", path=target.name)
+    now, keys = _commands[-1], _keys(path) | _keys(descriptor)
+    now.read |= keys
+    for key in keys & now.announced.keys():
+        raise UsageError("being-read", path=now.announced[key])
 
 
 def note_writing(path: PathLike) -> None:
     """Register an output; refused where it is an input, or was written before."""
     if not _commands or is_special(path):
         return
-    now, target = _commands[-1], _File.at(path)
-    if target.is_among(now.read):
+    now, keys = _commands[-1], _keys(path)
+    if keys & now.read:
         raise UsageError("being-read", path=path)
-    if target.is_among(now.written):
+    if keys & now.written:
         raise UsageError("same-output", path=path)
-    now.written.append(target)
+    now.written |= keys
 
 
 def refusal(folder: PathLike) -> str:
