@@ -54,6 +54,7 @@ SENTENCES = {
     " {query!r}; use the same ids",
     "lacks-measure": "it has no scores by {measure}, only by {known:list}",
     "means-only": "there are means only; write the values of queries with rankdev eval -q",
+    "means-left-out": "{count:row} called {name!r} {count:holds the mean|hold means} of the others: left out",
     "moves-items": "{measure} moves items to other positions; leave judged_only out",
     "no-mean-of-ties": "{measure} has no mean over all orders of ties here; `ties='expected'` is for {known:list}",
     "no-rows": "the {what} has no rows",

@@ -103,3 +103,17 @@ def test_means_alone_are_no_scores(tmp_path):
     frame = pl.DataFrame({"system": ["a"], "query": [None], "measure": ["P@1"], "value": [1.0]})
     with raises("means-only", rd.DataError):
         rd.Scores.from_table(frame)
+
+
+@pytest.mark.parametrize("name", ["all", "mean", "AMEAN", "average", None])
+def test_rows_of_means_are_left_out(name):
+    rows = [("a", "q", "P@1", 1.0), ("a", "r", "P@1", 0.0), ("a", name, "P@1", 0.5), ("b", "q", "P@1", 0.0)]
+    frame = pl.DataFrame([*rows, ("b", name, "P@1", 0.0)], schema=["system", "query", "measure", "value"], orient="row")
+    scores = rd.Scores.from_table(frame)
+    assert (scores.queries, scores.means[:, 0].tolist()) == (("q", "r"), [0.5, 0.0])
+    assert [(note.kind, note.fields) for note in scores.notes] == (
+        [("means-left-out", {"count": 2, "name": name})] if name else []
+    )
+    if name:  # a query that is called so, and has a value of its own
+        other = frame.with_columns(value=pl.when(system="b", query=name).then(1.0).otherwise("value"))
+        assert rd.Scores.from_table(other).queries == ("q", "r", name)

@@ -139,7 +139,8 @@ class Scores(Result):
         ----------
         table : table
             With the columns system, query, measure, value. Combinations that are not in it are not available (NaN).
-            Rows without a query are means and left out. A column weight has the weight of each query. Values beyond the
+            Rows without a query are means and left out, and so are those called all or mean that hold the mean of the
+            others, with a note. A column weight has the weight of each query. Values beyond the
             measure's range, such as percentages, are refused.
 
         Returns
@@ -154,12 +155,12 @@ class Scores(Result):
         >>> Scores.from_table(table).means.tolist()
         [[1.0], [0.0]]
         """
-        frame = as_frame(table)
-        found = cls(*_values_of(frame))
+        frame, notes = _without_means(as_frame(table))
+        found = cls(*_values_of(frame), notes=notes)
         _check_ranges(found)
         if "weight" not in frame.columns:
             return found
-        return found.weighted(_without_means(frame).select("query", "weight").unique(maintain_order=True))
+        return found.weighted(frame.select("query", "weight").unique(maintain_order=True))
 
     @classmethod
     def pooled(cls, collections: Mapping[str, Scores]) -> Scores:
@@ -527,11 +528,6 @@ def _places_of(known: Names, queries: Any) -> Ints:
 
 def _values_of(frame: pl.DataFrame) -> tuple[Names, Names, Names, Floats]:
     """Return systems, queries, measures, and ``values[system, query, measure]``."""
-    if frame.is_empty():
-        raise DataError("no-rows", what="table of scores")
-    if "system" not in frame.columns and "name" in frame.columns:
-        frame = frame.rename({"name": "system"})
-    frame = _without_means(frame)
     axes = [text_column(frame, name, "scores") for name in ("system", "query", "measure")]
     given = column(frame, "value", "scores")
     if given.dtype == pl.String:  # CSV has nothing where a value is missing
@@ -568,10 +564,14 @@ def _check_ranges(scores: Scores) -> None:
             raise DataError("beyond-range", **where, value=float(values[s, q]), low=low, high=high)
 
 
-def _without_means(frame: pl.DataFrame) -> pl.DataFrame:
+def _without_means(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Note, ...]]:
     """Leave out the rows of means: those without a query, and those called all or mean that equal the others' mean."""
+    if frame.is_empty():
+        raise DataError("no-rows", what="table of scores")
+    if "system" not in frame.columns and "name" in frame.columns:
+        frame = frame.rename({"name": "system"})
     if "query" not in frame.columns:
-        return frame
+        return frame, ()
     of_queries = frame.filter(pl.col("query").is_not_null() & (pl.col("query").cast(pl.String) != ""))
     if of_queries.is_empty():
         raise DataError("means-only")
@@ -581,8 +581,9 @@ def _without_means(frame: pl.DataFrame) -> pl.DataFrame:
         mean = number.filter(~called).mean().over("system", "measure")
         marked = of_queries.with_columns(_differs=called & ((number - mean).abs() > 1e-4).fill_null(True))
         if not marked["_differs"].any():
-            return of_queries.filter(~called)
-    return of_queries
+            means = of_queries.filter(called)["query"]
+            return of_queries.filter(~called), (Note("means-left-out", count=len(means), name=means[0]),)
+    return of_queries, ()
 
 
 @dataclass(frozen=True, eq=False)
