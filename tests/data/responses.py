@@ -59,7 +59,4 @@ QUEPID_JSON = {
 
 ENGINES = {"elasticsearch": ELASTIC, "sorted": SORTED, "solr": SOLR}
 LINES = [{**response, "query": name} for name, response in ENGINES.items()]
-FILES = {
-    "json": json.dumps(ENGINES).encode(),
-    "jsonl": "".join(json.dumps(line) + "\n" for line in LINES).encode(),
-}
+FILES = {"json": json.dumps(ENGINES).encode(), "jsonl": "".join(json.dumps(line) + "\n" for line in LINES).encode()}

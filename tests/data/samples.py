@@ -1,7 +1,10 @@
-"""The same small run, grades and references in every format that rankdev reads."""
+"""The same rows in every form that has columns; a small run, grades and references in every format."""
 
 import io
 import json
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
 
 import polars as pl
 
@@ -50,3 +53,65 @@ REFERENCE_FILES = {
     **_tables(RANKS, "rank"),
     "jsonl": "".join(json.dumps({"query": q, "tiers": tiers}) + "\n" for q, tiers in TIERS.items()).encode(),
 }
+
+
+def doors(folder: Path, rows: list[tuple], *names: str) -> dict:
+    """The same rows in every form that has columns."""
+    records = [dict(zip(names, row, strict=True)) for row in rows]
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    found = {"records": records, "polars": frame, "pandas": frame.to_pandas(), "arrow": frame.to_arrow()}
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    contents = {
+        "csv": frame.write_csv().encode(),
+        "tsv": frame.write_csv(separator="\t").encode(),
+        "jsonl": lines.encode(),
+        "json": json.dumps(records, indent=1).encode(),
+        "parquet": parquet(frame),
+    }
+    if find_spec("fastexcel"):
+        contents["xlsx"] = workbook([names, *rows])
+    for name, content in contents.items():
+        found[name] = folder / f"a.{name}"
+        found[name].write_bytes(content)
+    return found
+
+
+def by_query(rows: list[tuple]) -> dict:
+    found: dict = {}
+    for query, item, value in rows:
+        found.setdefault(query, {})[item] = value
+    return found
+
+
+def workbook(rows, sheets=1):
+    """Write the least that is a workbook: texts and numbers, on the first sheet; others show the same."""
+
+    def cell(value):
+        text = f'<c t="inlineStr"><is><t>{value}</t></is></c>'
+        return text if isinstance(value, str) else f"<c><v>{value}</v></c>" if value is not None else "<c/>"
+
+    lines = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
+    main, office = (
+        "http://schemas.openxmlformats.org/" + end for end in ("spreadsheetml/2006/main", "officeDocument/2006")
+    )
+    package = "http://schemas.openxmlformats.org/package/2006"
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"><Default Extension="rels"'
+        ' ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml"'
+        f' ContentType="{kind}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml"'
+        f' ContentType="{kind}.worksheet+xml"/></Types>',
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1"'
+        f' Type="{office}/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}/relationships"><sheets>'
+        + "".join(f'<sheet name="{"ab"[i]}" sheetId="{i + 1}" r:id="r1"/>' for i in range(sheets))
+        + "</sheets></workbook>",
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1"'
+        f' Type="{office}/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{lines}</sheetData></worksheet>',
+    }
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, '<?xml version="1.0" encoding="UTF-8"?>' + text)
+    return content.getvalue()

@@ -86,12 +86,7 @@ RUNS: list[tuple[str, str | bytes, int | None, str]] = [
         for key in ('"item"', '"docno"')
         for before, line in (("", 1), ('{"query": "q1", "item": "d0", "score": 2}\n', 2))
     ),
-    (
-        "a.jsonl",
-        '{"query": "q1", "item": "d1", "item": "d2", "score": 1}\n',
-        1,
-        "name-twice",
-    ),
+    ("a.jsonl", '{"query": "q1", "item": "d1", "item": "d2", "score": 1}\n', 1, "name-twice"),
     (
         "a.jsonl",
         '{"query": "q1", "item": "d1", "score": 1}\n{"query": "q1", "item": "d2", "score": 1, "score": 2}\n',
@@ -154,40 +149,15 @@ REFERENCES: list[tuple[str, str | bytes, int | None, str]] = [
     ("a.jsonl", '{"query": "q1", "tiers": [["d1"], []]}\n', 1, "empty-tier"),
     ("a.jsonl", '{"query": "q1", "tiers": []}\n', 1, "empty-tier"),
     ("a.jsonl", '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q2", "tiers": []}\n', 2, "empty-tier"),
-    (
-        "a.jsonl",
-        '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q2", "tiers": [["d1", null]]}\n',
-        2,
-        "not-an-id",
-    ),
+    ("a.jsonl", '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q2", "tiers": [["d1", null]]}\n', 2, "not-an-id"),
     ("a.jsonl", '{"query": "q1", "tiers": ["d1"]}\n', 1, "wrong-form"),
     ("a.jsonl", '{"tiers": [["d1"]], "id": 1}\n', 1, "no-value"),
     ("a.jsonl", '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q2"}\n', 2, "empty-tier"),
-    (
-        "a.jsonl",
-        '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q1", "tiers": [["d2"]]}\n',
-        2,
-        "query-twice",
-    ),
-    (
-        "a.jsonl",
-        '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q2", "tiers": [["d1"], ["d1"]]}\n',
-        2,
-        "two-values",
-    ),
+    ("a.jsonl", '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q1", "tiers": [["d2"]]}\n', 2, "query-twice"),
+    ("a.jsonl", '{"query": "q1", "tiers": [["d1"]]}\n{"query": "q2", "tiers": [["d1"], ["d1"]]}\n', 2, "two-values"),
     ("a.jsonl", '{"query": "q1", "tiers": [["d1"], ["d2"]], "grades": [1]}\n', 1, "tier-grades"),
-    (
-        "a.jsonl",
-        '{"query": "q1", "tiers": [["d1"], ["d2"]], "grades": [1, 3]}\n',
-        1,
-        "tier-grades",
-    ),
-    (
-        "a.jsonl",
-        '{"query": "q1", "tiers": [["d1"], ["d2"]], "grades": [1, 0]}\n',
-        1,
-        "tier-grades",
-    ),
+    ("a.jsonl", '{"query": "q1", "tiers": [["d1"], ["d2"]], "grades": [1, 3]}\n', 1, "tier-grades"),
+    ("a.jsonl", '{"query": "q1", "tiers": [["d1"], ["d2"]], "grades": [1, 0]}\n', 1, "tier-grades"),
     ("a.jsonl", '{"query": "q1", "tiers": [["d1"]], "grades": 3}\n', 1, "wrong-form"),
     ("a.jsonl", '{"query": "q1", "tiers": [["d1"]], "grades": [null]}\n', 1, "wrong-form"),
     ("a.jsonl", '{"query": "q1", "tiers": [[1.5]]}\n', 1, "not-an-id"),
@@ -200,23 +170,11 @@ REFERENCES: list[tuple[str, str | bytes, int | None, str]] = [
 ]
 
 OTHERS: list[tuple[Any, str, str | bytes, int | None, str]] = [
-    (
-        read_grades,
-        "a.jsonl",
-        REFERENCE_FILES["jsonl"],
-        None,
-        "not-graded",
-    ),
+    (read_grades, "a.jsonl", REFERENCE_FILES["jsonl"], None, "not-graded"),
     (read_grades, "a.csv", REFERENCE_FILES["csv"], None, "not-graded"),
     (read_grades, "a.json", REFERENCE_FILES["json"], None, "wrong-form"),
     (read_grades, "a.json", '{"q1": {"d1": "good"}}', None, "word-for-grade"),
-    (
-        read_lists,
-        "a.csv",
-        "query,item\nq1,d1\nq1,d2\nq1,d1\n",
-        4,
-        "two-values",
-    ),
+    (read_lists, "a.csv", "query,item\nq1,d1\nq1,d2\nq1,d1\n", 4, "two-values"),
     (read_lists, "a.csv", "query,name\nq1,d1\n", None, "no-column"),
     (read_lists, "a.jsonl", '{"query": "q1", "items": [["d1"]]}\n', 1, "wrong-form"),
     (read_lists, "a.json", '{"q1": {"d1": 1}}', None, "grades-or-ranks"),

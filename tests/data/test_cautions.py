@@ -1,19 +1,17 @@
 """Files and tables that could give a wrong number without a word: each is refused, or gets a line, in every form."""
 
 import gzip
-import io
 import unicodedata
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-import polars as pl
 import pytest
 import zstandard
 
 import rankdev as rd
+from tests.data.samples import by_query, doors
 from tests.raising import raises
 
 Rows = list[tuple[str, str, float, int, str]]  # query, item, score, rank, tag
@@ -28,34 +26,17 @@ def trec(rows: Rows) -> bytes:
     return "".join(f"{q} Q0 {item} {rank} {score} {tag}\n" for q, item, score, rank, tag in rows).encode()
 
 
-def frame(rows: Rows, **names: str) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=COLUMNS, orient="row").rename(names)
-
-
 def written(path: Path, content: bytes) -> Path:
     path.write_bytes(content)
     return path
 
 
-def parquet(rows: pl.DataFrame) -> bytes:
-    buffer = io.BytesIO()
-    rows.write_parquet(buffer)
-    return buffer.getvalue()
-
-
-FORMS: dict[str, Callable[[Path, Rows], Any]] = {
-    "trec": lambda folder, rows: written(folder / "a.run", trec(rows)),
-    "trec, spaced": lambda folder, rows: written(folder / "a.run", trec(rows).replace(b" ", b"  ")),
-    "gzip": lambda folder, rows: written(folder / "a.run.gz", gzip.compress(trec(rows))),
-    "zstd": lambda folder, rows: written(folder / "a.run.zst", zstandard.compress(trec(rows))),
-    "csv": lambda folder, rows: written(folder / "a.csv", frame(rows).write_csv().encode()),
-    "jsonl": lambda folder, rows: written(folder / "a.jsonl", frame(rows).write_ndjson().encode()),
-    "parquet": lambda folder, rows: written(folder / "a.parquet", parquet(frame(rows))),
-    "polars": lambda folder, rows: frame(rows),
-    "pandas": lambda folder, rows: pd.DataFrame(rows, columns=COLUMNS),
-    "records": lambda folder, rows: [dict(zip(COLUMNS, row, strict=True)) for row in rows],
-}
-forms = pytest.mark.parametrize("form", FORMS)
+def all_forms(folder: Path, rows: Rows) -> dict[str, Any]:
+    """Rows through every door, those of TREC among them, spaced and packed."""
+    texts = {"run": trec(rows), "txt": trec(rows).replace(b" ", b"  ")}
+    texts |= {"run.gz": gzip.compress(trec(rows)), "run.zst": zstandard.compress(trec(rows))}
+    found = {ending: written(folder / f"a.{ending}", content) for ending, content in texts.items()}
+    return found | doors(folder, rows, *COLUMNS)
 
 
 def lines(references: Any, runs: Any, measure: str = "RR", **options: Any) -> list[str]:
@@ -67,21 +48,20 @@ def lines(references: Any, runs: Any, measure: str = "RR", **options: Any) -> li
     return [str(entry.message) for entry in caught]
 
 
-@forms
-def test_the_runs_of_several_systems_are_refused_or_read_as_several(tmp_path: Path, form: str) -> None:
-    runs = FORMS[form](tmp_path, TWO)
-    with raises("several-systems", rd.DataError, column="tag"):
-        rd.evaluate(REFERENCES, {"mine": runs}, "RR")
-    scores = rd.evaluate(REFERENCES, runs, "RR")
-    assert (scores.systems, scores.means.tolist()) == (("a", "b"), [[0.5], [1.0]])
-    by_rank = rd.evaluate(REFERENCES, runs, "RR", order="rank")
-    assert by_rank.means.tolist() == [[0.5], [1.0]]
-    one = rd.evaluate(REFERENCES, FORMS[form](tmp_path, ONE), "RR")
-    assert (one.systems, one.means.tolist()) == (("a",), [[1.0]])
+def test_the_runs_of_several_systems_are_refused_or_read_as_several(tmp_path: Path) -> None:
+    for form, runs in all_forms(tmp_path, TWO).items():
+        with raises("several-systems", rd.DataError, column="tag"):
+            rd.evaluate(REFERENCES, {"mine": runs}, "RR")
+        for order in (None, "rank"):
+            scores = rd.evaluate(REFERENCES, runs, "RR", order=order)
+            assert (scores.systems, scores.means.tolist()) == (("a", "b"), [[0.5], [1.0]]), form
+    for form, runs in all_forms(tmp_path, ONE).items():
+        one = rd.evaluate(REFERENCES, runs, "RR")
+        assert (one.systems, one.means.tolist()) == (("a",), [[1.0]]), form
 
 
 def test_what_names_no_systems_is_refused(tmp_path: Path) -> None:
-    for runs in (frame(ONE).drop("tag"), written(tmp_path / "a.csv", frame(ONE).drop("tag").write_csv().encode())):
+    for runs in doors(tmp_path, [row[:4] for row in ONE], *COLUMNS[:4]).values():
         with raises("no-systems", rd.DataError):
             rd.evaluate(REFERENCES, runs, "RR")
     with raises("no-systems", rd.DataError):
@@ -93,23 +73,21 @@ def test_what_names_no_systems_is_refused(tmp_path: Path) -> None:
         rd.evaluate(REFERENCES, rd.Run.from_lists({"q": ["d1"]}), "RR")  # type: ignore[arg-type]
 
 
-@forms
-def test_scores_that_rise_with_the_ranks_get_a_line(tmp_path: Path, form: str) -> None:
-    runs = FORMS[form](tmp_path, DISTANCES)
-    (line,) = lines(REFERENCES, {"mine": runs})
-    assert "on every line the score rises with the rank" in line
-    assert line.endswith("order='rank'")
-    assert not lines(REFERENCES, {"mine": runs}, order="rank")
-    with raises("rising-scores", rd.DataError):
-        rd.evaluate(REFERENCES, {"mine": runs}, "RR", strict=True)
-    for agreeing in ((2, "y", 0.15), (0, "d1", 0.35)):  # one line is enough
-        at, item, score = agreeing
-        changed = [
-            (q, item, score, r, t) if i == at else (q, d, s, r, t) for i, (q, d, s, r, t) in enumerate(DISTANCES)
-        ]
-        assert not lines(REFERENCES, {"mine": FORMS[form](tmp_path, changed)})
+def test_scores_that_rise_with_the_ranks_get_a_line(tmp_path: Path) -> None:
+    for runs in all_forms(tmp_path, DISTANCES).values():
+        (line,) = lines(REFERENCES, {"mine": runs})
+        assert "on every line the score rises with the rank" in line
+        assert line.endswith("order='rank'")
+        assert not lines(REFERENCES, {"mine": runs}, order="rank")
+        with raises("rising-scores", rd.DataError):
+            rd.evaluate(REFERENCES, {"mine": runs}, "RR", strict=True)
+    agreeing = [[*DISTANCES], [*DISTANCES]]  # one line is enough
+    agreeing[0][2] = ("q", "y", 0.15, 3, "a")
+    agreeing[1][0] = ("q", "d1", 0.35, 1, "a")
     tied = [(q, d, 1.0, r, t) for q, d, _, r, t in DISTANCES]
-    assert not lines(REFERENCES, {"mine": FORMS[form](tmp_path, tied)})
+    for rows in (*agreeing, tied):
+        for form, runs in all_forms(tmp_path, rows).items():
+            assert not lines(REFERENCES, {"mine": runs}), form
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
@@ -132,10 +110,8 @@ ALIKE = {
 
 
 def run_forms(rows: Rows, folder: Path) -> Mapping[str, Any]:
-    made = {form: make(folder, rows) for form, make in FORMS.items()}
-    scores: dict[str, dict[str, float]] = {}
-    for query, item, score, *_ in rows:
-        scores.setdefault(query, {})[item] = score
+    made = all_forms(folder, rows)
+    scores = by_query([row[:3] for row in rows])
     return made | {"scores": scores, "lists": {query: list(items) for query, items in scores.items()}}
 
 
@@ -186,27 +162,15 @@ def test_strict_refuses_queries_that_only_one_side_has() -> None:
         rd.evaluate(references, {"mine": {"q": ["d1"]}}, "RR", strict="yes")  # type: ignore[arg-type]
 
 
-BEIR = "query-id\tcorpus-id\tscore\nq\td1\t2\nq\td2\t0\n"
-
-
 def test_qrels_of_beir_are_references_and_no_run(tmp_path: Path) -> None:
     expected = rd.References.from_grades({"q": {"d1": 2, "d2": 0}})
-    table = pl.DataFrame({"query-id": ["q", "q"], "corpus-id": ["d1", "d2"], "score": [2, 0]})
-    files = [
-        written(tmp_path / "test.tsv", BEIR.encode()),
-        written(tmp_path / "test", BEIR.encode()),
-        written(tmp_path / "test.tsv.gz", gzip.compress(BEIR.encode())),
-        written(tmp_path / "test.parquet", parquet(table)),
-        written(tmp_path / "test.jsonl", table.write_ndjson().encode()),
-    ]
-    for path in files:
-        assert rd.read_references(path) == expected
+    found = doors(tmp_path, [("q", "d1", 2), ("q", "d2", 0)], "query-id", "corpus-id", "score")
+    found["no ending"] = written(tmp_path / "test", found["tsv"].read_bytes())
+    for form, door in found.items():
+        read = rd.read_references if isinstance(door, Path) else rd.References.of
+        assert read(door) == expected, form
         with raises("looks-like-references", rd.DataError):
-            rd.evaluate(expected, {"mine": path}, "RR")
-    for form in (table, table.to_pandas(), table.to_dicts()):
-        assert rd.References.of(form) == expected
-        with raises("looks-like-references", rd.DataError):
-            rd.evaluate(expected, {"mine": form}, "RR")
+            rd.evaluate(expected, {"mine": door}, "RR")
 
 
 def test_warnings_point_at_the_line_that_called(tmp_path: Path) -> None:

@@ -10,39 +10,13 @@ import polars as pl
 import pytest
 
 import rankdev as rd
-from tests.data.samples import parquet
-from tests.data.test_spreadsheets import workbook
+from tests.data.samples import by_query, doors, parquet, workbook
+from tests.fuzz.files import NO_NUMBERS, NUMBERS
 from tests.raising import raises, warns
 
 ROWS = [("q1", "d1", 0.5), ("q1", "d2", 2.0), ("7", "12", -1.0), ("q1", "d3", 2.0), ("7", "é", 3.5)]
 BY_RANK = [("q1", "d1", 2), ("q1", "d2", 1), ("7", "12", 2), ("q1", "d3", 3), ("7", "é", 1)]
 GRADES = [("q1", "d1", 1), ("q1", "d2", 3), ("7", "12", 0), ("q1", "d3", 3), ("7", "é", 2)]
-
-
-def doors(folder: Path, rows: list[tuple], *names: str) -> dict:
-    """The same rows in every form that has columns."""
-    records = [dict(zip(names, row, strict=True)) for row in rows]
-    frame = pl.DataFrame(rows, schema=names, orient="row")
-    found = {"records": records, "polars": frame, "pandas": frame.to_pandas(), "arrow": frame.to_arrow()}
-    lines = "".join(json.dumps(record) + "\n" for record in records)
-    contents = {"csv": frame.write_csv(), "tsv": frame.write_csv(separator="\t"), "jsonl": lines}
-    contents["json"] = json.dumps(records, indent=1)
-    for name, content in contents.items():
-        found[name] = folder / f"a.{name}"
-        found[name].write_text(content)
-    found["parquet"] = folder / "a.parquet"
-    found["parquet"].write_bytes(parquet(frame))
-    if find_spec("fastexcel"):
-        found["xlsx"] = folder / "a.xlsx"
-        found["xlsx"].write_bytes(workbook([names, *rows]))
-    return found
-
-
-def by_query(rows: list[tuple]) -> dict:
-    found: dict = {}
-    for query, item, value in rows:
-        found.setdefault(query, {})[item] = value
-    return found
 
 
 def read(door, **options) -> rd.Run:
@@ -52,10 +26,10 @@ def read(door, **options) -> rd.Run:
 def test_runs(tmp_path: Path) -> None:
     scores = by_query(ROWS)
     expected = {"q1": ["d3", "d2", "d1"], "7": ["é", "12"]}
-    (tmp_path / "a.json").write_text(json.dumps(scores))
+    (tmp_path / "b.json").write_text(json.dumps(scores))
     (tmp_path / "a.run").write_text("".join(f"{query} Q0 {item} 1 {score} t\n" for query, item, score in ROWS))
     listed = {query: [{"id": item, "score": entry[item]} for item in entry] for query, entry in scores.items()}
-    found = {"dict": scores, "json": tmp_path / "a.json", "trec": tmp_path / "a.run", "lists of records": listed}
+    found = {"dict": scores, "document": tmp_path / "b.json", "trec": tmp_path / "a.run", "lists of records": listed}
     found["series"] = {query: pd.Series(entry) for query, entry in scores.items()}
     for name in ("score", "similarity", "Relevance Score", "prediction"):
         for kind in (np.float32, np.float64, str, float):
@@ -69,6 +43,21 @@ def test_runs(tmp_path: Path) -> None:
         assert dict(read(door)) == expected, name
     for name, door in doors(tmp_path, near, "query", "item", "far").items():
         assert dict(read(door, columns={"distance": "far"})) == expected, name
+
+
+@pytest.mark.parametrize("text", [*NUMBERS, *NO_NUMBERS])
+def test_numbers_as_texts(tmp_path: Path, text: str) -> None:
+    """A number is what Python reads as one, in ASCII, without underscores, and finite."""
+    (tmp_path / "a.run").write_text(f"q Q0 a 1 {text} t\n")
+    found = doors(tmp_path, [("q", "a", text)], "query", "item", "score")
+    if find_spec("fastexcel"):
+        found.pop("xlsx")  # whose cells have types
+    for name, door in (found | {"trec": tmp_path / "a.run", "dict": {"q": {"a": text}}}).items():
+        if text in NUMBERS:
+            assert read(door).scores.tolist() == [float(text)], name
+        else:
+            with raises("not-finite", rd.DataError, value=text):
+                read(door)
 
 
 @pytest.mark.parametrize("rank", ["rank", "position"])
@@ -150,9 +139,11 @@ def test_what_could_be_meant_otherwise_is_refused(tmp_path: Path) -> None:
     for door in doors(tmp_path, [("q", 1.0)], "question", "points").values():
         with raises("no-columns", rd.DataError, names=("item", "score"), known=("question", "points")):
             read(door)
-    with raises("two-columns", rd.DataError, name="tiers"):
-        (tmp_path / "a.jsonl").write_text('{"query": "q", "tiers": [["a"]], "items": ["b"]}\n')
-        rd.read_references(tmp_path / "a.jsonl")
+    both = {"query": "q", "tiers": [["a"]], "items": ["b"]}
+    (tmp_path / "a.jsonl").write_text(json.dumps(both) + "\n")
+    for attempt in (lambda: rd.read_references(tmp_path / "a.jsonl"), lambda: rd.References.of([both])):
+        with raises("two-columns", rd.DataError, name="tiers"):
+            attempt()
     twice = pd.Series([1.0, 2.0], index=["a", "a"])
     with raises("index-twice", rd.DataError, value="a"):
         rd.Run.of({"q": twice})

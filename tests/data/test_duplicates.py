@@ -12,21 +12,6 @@ from tests.common import draws
 from tests.raising import noted, raises
 
 RUN = "q1 Q0 d1 1 0.9 t\nq1 Q0 d2 2 0.8 t\nq1 Q0 d1 3 0.4 t\nq1 Q0 d2 4 0.95 t\nq2 Q0 d1 1 1 t\nq2 Q0 d3 2 0 t\n"
-LEFT = {
-    "first": {"q1": ["d1", "d2"], "q2": ["d1", "d3"]},  # 0.9, 0.8
-    "last": {"q1": ["d2", "d1"], "q2": ["d1", "d3"]},  # 0.95, 0.4
-    "best": {"q1": ["d2", "d1"], "q2": ["d1", "d3"]},  # 0.95, 0.9
-}
-
-
-@pytest.mark.parametrize("duplicates", LEFT)
-@pytest.mark.parametrize("depth", [None, 1, 10])
-def test_the_row_that_counts(tmp_path, duplicates, depth):
-    path = tmp_path / "a.run"
-    path.write_text(RUN)
-    run = rd.read_run(path, duplicates=duplicates, depth=depth)
-    assert run.left_out == 2
-    assert {query: items[:depth] for query, items in LEFT[duplicates].items()} == dict(run)
 
 
 def test_it_is_refused_otherwise_and_the_remedy_is_named(tmp_path):

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,30 +38,16 @@ CASES = [
     *(Case(read_references, *file, References.from_ranks(RANKS)) for file in REFERENCE_FILES.items()),
 ]
 TREC = [case for case in CASES if case.suffix in ("run", "qrels")]
-SPACED: dict[str, Callable[[bytes], bytes]] = {
-    "Windows line ends": lambda text: text.replace(b"\n", b"\r\n"),
-    "byte-order mark": lambda text: b"\xef\xbb\xbf" + text,
-    "no final newline": lambda text: text.rstrip(b"\n"),
-    "blank lines": lambda text: b"\n" + text.replace(b"\n", b"\n\n \n") + b"\n\n",
-    "spaces around lines": lambda text: re.sub(rb"(?m)^(.+)$", rb"  \1  ", text),
-    "spaces around values": lambda text: text.replace(b",", b" , ").replace(b":", b" : "),
-    "everything": lambda text: b"\xef\xbb\xbf" + re.sub(rb"(?m)^(.+)$", b" \\1 \r\n\r", text).rstrip(b"\n"),
-}
 
 
 @pytest.mark.parametrize("packing", PACKED)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_files(tmp_path: Path, case: Case, packing: str) -> None:
+def test_files_and_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: Case, packing: str) -> None:
+    content = PACKED[packing](case.content)
     path = tmp_path / f"file.{case.suffix}{packing}"
-    path.write_bytes(PACKED[packing](case.content))
-    assert case.read(path) == case.expected
-    assert case.read(str(path)) == case.expected
-
-
-@pytest.mark.parametrize("packing", PACKED)
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_standard_input(monkeypatch: pytest.MonkeyPatch, case: Case, packing: str) -> None:
-    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(PACKED[packing](case.content))))  # type: ignore[arg-type]
+    path.write_bytes(content)
+    assert case.read(path) == case.read(str(path)) == case.expected
+    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(content)))  # type: ignore[arg-type]
     monkeypatch.setattr("sys.stdin", stdin)
     assert case.read("-") == case.expected
     assert not stdin.closed

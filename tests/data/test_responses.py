@@ -5,15 +5,7 @@ import json
 import pytest
 
 import rankdev as rd
-from tests.data.responses import (
-    ELASTIC,
-    ENGINES,
-    FILES,
-    LINES,
-    QUEPID_JSON,
-    RANK_EVAL_REQUEST,
-    SOLR,
-)
+from tests.data.responses import ELASTIC, ENGINES, FILES, LINES, QUEPID_JSON, RANK_EVAL_REQUEST, SOLR
 from tests.raising import raises, warns
 
 HITS = ["s2", "s1", "s7"]
@@ -61,10 +53,7 @@ def test_answers_to_several_queries(tmp_path):
         ({"took": 1, "responses": [ELASTIC]}, "nameless-response"),
         (ELASTIC, "nameless-response"),
         ({"queries": ["a"], "responses": [ELASTIC, ELASTIC]}, "queries-of-responses"),
-        (
-            {"q": {"error": {"reason": "no such index"}, "status": 404}},
-            "engine-error",
-        ),
+        ({"q": {"error": {"reason": "no such index"}, "status": 404}}, "engine-error"),
         ({"responses": [{"status": 404, "error": "Not found."}]}, "nameless-response"),
         ({"q": {"status": 404, "error": "Not found."}}, "engine-error"),
         ({"q": ELASTIC, "r": {"d1": 1.0}}, "not-a-response"),

@@ -48,37 +48,18 @@ def test_runs_with_scores(tmp_path: Path, name: str, value: dict[str, dict[str, 
     assert np.array_equal(again.scores, run.scores)
 
 
-@pytest.mark.parametrize("name", RUN_NAMES)
-@some
-@given(value=st.dictionaries(steady, st.lists(plain, min_size=1, max_size=5, unique=True), min_size=1, max_size=4))
-def test_runs_of_lists(tmp_path: Path, name: str, value: dict[str, list[str]]) -> None:
-    run = Run.from_lists(value)
-    write_run(run, tmp_path / name)
-    assert read_run(tmp_path / name) == run
-
-
-def as_references(value: dict[str, dict[str, float]]) -> References:
-    tiers = {query: sorted(set(items.values())) for query, items in value.items()}
-    ranks = {query: {item: tiers[query].index(v) + 1 for item, v in items.items()} for query, items in value.items()}
-    return References.from_ranks(ranks)
-
-
 @pytest.mark.parametrize("name", REFERENCE_NAMES)
 @some
-@given(value=nested(steady, st.sampled_from([1, 2, 3])))
-def test_references(tmp_path: Path, name: str, value: dict[str, dict[str, float]]) -> None:
-    references = as_references(value)
-    write_references(references, tmp_path / name)
-    assert read_references(tmp_path / name) == references
-
-
-@pytest.mark.parametrize("name", [name for name in REFERENCE_NAMES if plain_suffix(name) != ".json"])
-@some
-@given(value=nested(steady, st.sampled_from([0, 1, 2])))
-def test_nonrelevant_items(tmp_path: Path, name: str, value: dict[str, dict[str, float]]) -> None:
-    ranks = {query: {item: 1 for item, v in items.items() if v} for query, items in value.items()}
+@given(value=nested(steady, st.sampled_from([0, 1, 2, 3])), judged=st.booleans())
+def test_references(tmp_path: Path, name: str, value: dict[str, dict[str, float]], judged: bool) -> None:
+    """Tiers, and the nonrelevant items, which JSON cannot hold."""
+    judged = judged and plain_suffix(name) != ".json"
+    levels = {query: sorted({*items.values()} - {0}) for query, items in value.items()}
+    ranks = {q: {item: levels[q].index(v) + 1 for item, v in items.items() if v} for q, items in value.items()}
     nonrelevant = {query: [item for item, v in items.items() if not v] for query, items in value.items()}
-    references = References.from_ranks(ranks, nonrelevant=nonrelevant)
+    if not judged:
+        ranks = {query: items or {"an item": 1} for query, items in ranks.items()}
+    references = References.from_ranks(ranks, nonrelevant=nonrelevant if judged else None)
     write_references(references, tmp_path / name)
     assert read_references(tmp_path / name) == references
 

@@ -1,12 +1,13 @@
 """Tables as spreadsheets write them: semicolons, decimal commas, capitals, other names, tied ranks, workbooks."""
 
-import io
-import zipfile
-
 import polars as pl
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import rankdev as rd
+from rankdev.data.formats import _carefully, _quickly
+from tests.data.samples import workbook
 from tests.raising import raises, warns
 
 LISTS = {"q1": ["d2", "d1"], "q2": ["d3"]}
@@ -95,40 +96,6 @@ def test_tied_ranks(tmp_path):
     assert rd.read_run(written(tmp_path, lines, "a.run"), order="rank", ranks="competition") == run
 
 
-def workbook(rows, sheets=1):
-    """Write the least that is a workbook: texts and numbers, on the first sheet; others show the same."""
-
-    def cell(value):
-        text = f'<c t="inlineStr"><is><t>{value}</t></is></c>'
-        return text if isinstance(value, str) else f"<c><v>{value}</v></c>" if value is not None else "<c/>"
-
-    lines = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
-    main, office = (
-        "http://schemas.openxmlformats.org/" + end for end in ("spreadsheetml/2006/main", "officeDocument/2006")
-    )
-    package = "http://schemas.openxmlformats.org/package/2006"
-    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-    parts = {
-        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"><Default Extension="rels"'
-        ' ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml"'
-        f' ContentType="{kind}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml"'
-        f' ContentType="{kind}.worksheet+xml"/></Types>',
-        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1"'
-        f' Type="{office}/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}/relationships"><sheets>'
-        + "".join(f'<sheet name="{"ab"[i]}" sheetId="{i + 1}" r:id="r1"/>' for i in range(sheets))
-        + "</sheets></workbook>",
-        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1"'
-        f' Type="{office}/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
-        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{lines}</sheetData></worksheet>',
-    }
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        for name, text in parts.items():
-            archive.writestr(name, '<?xml version="1.0" encoding="UTF-8"?>' + text)
-    return content.getvalue()
-
-
 def test_a_workbook(tmp_path):
     pytest.importorskip("fastexcel")
     rows = [["Query", "Item", "Score"], ["q1", 101, 0.5], ["q1", 102, 1.5], ["q2", 7, 1]]
@@ -155,3 +122,22 @@ def test_what_people_leave_in_workbooks(tmp_path):
         rd.read_run(written(tmp_path, workbook([["query", "item", "item", "score"], ["q", "a", "b", 1]]), "a.xlsx"))
     with warns("first-sheet", count=2, name="a"):
         rd.read_run(written(tmp_path, workbook([["query", "item", "score"], ["q", "d", 1]], sheets=2), "a.xlsx"))
+
+
+pieces = st.sampled_from(
+    [",", ",", "\n", "\n", '"', '""', '"a"', "a", "b", " ", "\t", "\r\n", "\r", "é", "#", "null", "\x0b", "1"]
+)
+
+
+@given(st.lists(pieces, max_size=30).map("".join))
+@example("a,b\nx\n\ny,z")
+@example("a,b\n1,2\n3,4")
+@example("a,b\r\n1,2\r\n")
+def test_the_fast_way_gives_what_the_careful_one_gives(text):
+    content = text.encode()
+    for separator in (",", "\t"):
+        frame = _quickly(content, separator)
+        if frame is not None:
+            careful, lines = _carefully(content, separator)
+            assert careful.equals(frame)
+            assert lines == [row + 2 for row in range(frame.height)]

@@ -89,12 +89,6 @@ def test_random_bytes(tmp_path: Path, suffix: str, content: bytes) -> None:
 
 
 @fuzz
-@given(suffix=st.sampled_from(SUFFIXES), words=st.lists(st.sampled_from([*ODD, b"query", b"item", b"score", b"q1"])))
-def test_random_words(tmp_path: Path, suffix: str, words: list[bytes]) -> None:
-    check_all(tmp_path / f"file.{suffix}", b"".join(words))
-
-
-@fuzz
 @given(case=mutated())
 def test_mutated_files(tmp_path: Path, case: tuple[str, bytes]) -> None:
     suffix, content = case

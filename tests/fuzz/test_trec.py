@@ -87,26 +87,3 @@ def test_a_plain_parser_reads_the_same(tmp_path: Path, monkeypatch: pytest.Monke
         except DataError as error:
             read = error.fields.get("line")
         assert read == plain(content, layout, number), f"seed {seed}: {content!r}"
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r\r\n"])
-@pytest.mark.parametrize(
-    ("line", "score"),
-    [
-        ("q Q0 d1  1 9", 9),  # a right-aligned rank and no tag
-        ("q Q0 d1    1 9 7", 9),
-        ("q Q0 \td1 1 9 t", 9),
-        ("q Q0 d1\t 1 9 t", 9),
-        ("q Q0 d1 1 \r9 t", 9),
-        ("q\rQ0\rd1\r1\r9", 9),
-        (" q Q0 d1 1 9 8 ", 9),
-        ("\tq Q0 d1 1 9 t\t", 9),
-    ],
-)
-def test_any_white_space_separates(tmp_path: Path, line: str, score: float, end: str) -> None:
-    path = tmp_path / "file"
-    for content in (line, line + end, f"q Q0 d0 10 3 t{end}{line}{end}", f"{line}{end}q Q0 d0 10 3 t{end}"):
-        path.write_bytes(content.encode())
-        rows = [row[1:] for row in rows_in(path, RUN, "score")]
-        assert ("q", "d1", score) in rows
-        assert all(row in {("q", "d1", score), ("q", "d0", 3)} for row in rows)
