@@ -1,8 +1,9 @@
-"""Make the animation of README.md: a terminal, the report, its worst query. Needs Playwright and Chromium."""
+"""Make the animation of README.md: the verdict of a report, its worst query, a terminal. Needs Playwright and Chromium."""
 
 import html
 import io
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import rankdev as rd
 
 COMMANDS = (
     "rankdev compare places.jsonl popular.run blended.run -m RDQ@5",
-    "rankdev report places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5 -o report.html",
+    "rankdev report places.jsonl *.run -m RDQ@5 -m AP@5 --item-texts texts.jsonl -o report.html",
 )
 SIZE = {"width": 1160, "height": 680}
 TERMINAL = """<!doctype html><body style="margin:0;background:#1e2129;color:#e6e6e6;font:17px/1.45 monospace">
@@ -32,7 +33,8 @@ def main() -> None:
     with sync_playwright() as driver:
         flags = ["--no-sandbox", "--disable-gpu"]
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
-        frames = [*terminal(browser.new_page(viewport=SIZE), folder), *report(browser.new_page(viewport=SIZE), folder)]
+        typed = terminal(browser.new_page(viewport=SIZE), folder)  # which writes the report
+        frames = [*report(browser.new_page(viewport=SIZE), folder), *typed]
         browser.close()
     images, durations = zip(*frames, strict=True)
     images[0].save(
@@ -56,8 +58,8 @@ def terminal(page: Page, folder: Path) -> list[tuple[Image.Image, int]]:
             page.set_content(TERMINAL.format(f"{shown}{PROMPT}{command[:end]}▌"))
             frames.append((picture(page), 90))
         environment = {**os.environ, "COLUMNS": "90"}
-        arguments = [sys.executable, "-m", *command.split()]
-        done = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+        called = f"{shlex.quote(sys.executable)} -m {command}"
+        done = subprocess.run(["bash", "-c", called], cwd=folder, env=environment, capture_output=True, text=True, check=True)
         shown += f"{PROMPT}{command}\n{html.escape(done.stdout)}\n"
         page.set_content(TERMINAL.format(f"{shown}{PROMPT}▌"))
         frames.append((picture(page), 2600))
@@ -65,7 +67,7 @@ def terminal(page: Page, folder: Path) -> list[tuple[Image.Image, int]]:
 
 
 def report(page: Page, folder: Path) -> list[tuple[Image.Image, int]]:
-    """Open the report, then the worst query of the system that loses."""
+    """Open the report, which begins with the verdict, then the worst query of the system that loses."""
     scores = rd.evaluate(str(folder / "places.jsonl"), {"popular": str(folder / "popular.run")}, "RDQ@5")
     worst = scores.to_polars().sort("value")["query"][0]
     address = (folder / "report.html").as_uri()
