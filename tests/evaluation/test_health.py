@@ -102,14 +102,18 @@ def test_repeated_items():
 def test_order_counts_where_the_measure_looks_at_it():
     flat = rd.References.from_tiers({query: [items] for query, items in LISTS.items()})
     ranked, unordered = checked(flat)
-    assert (ranked["Order of the references"].level, ranked["Order of the references"].value) == ("caution", "none")
-    assert unordered["Order of the references"].level == "good"
+    assert (ranked["Ties in the references"].level, ranked["Ties in the references"].value) == (
+        "caution",
+        "100% of pairs",
+    )
+    assert unordered["Ties in the references"].level == "good"
     some = rd.References.from_tiers(
         {q: [items] if i < 10 else [[x] for x in items] for i, (q, items) in enumerate(LISTS.items())}
     )
-    assert checked(some)[0]["Order of the references"].value == "little"
+    tied = checked(some)[0]["Ties in the references"]
+    assert (tied.level, tied.value) == ("caution", "50% of pairs")
     graded = rd.References.from_grades({query: dict.fromkeys(items, 1) for query, items in LISTS.items()})
-    assert checked(graded)[0]["Order of the references"].level == "good"  # a set is a set
+    assert checked(graded)[0]["Grades of the references"].level == "good"  # a set is a set
 
 
 STRICT, ONE, TWO = [["a"], ["b"], ["c"], ["d"]], [["a", "b", "c", "d"]], [["a", "b", "c"], ["d"]]

@@ -333,13 +333,15 @@ def _repeated(runs: Mapping[str, Run], scores: Scores) -> Check:
 
 
 def _order(references: References, measure: Measure) -> Check:
-    name = "Order of the references"
-    for note in order_notes(references, [measure]):
-        return Check(name, "caution", "none" if note.fields["one"] == note.fields["several"] else "little", f"{note}.")
     if references.grades is not None:
         grades = counted(int(references.tier_counts.max(initial=0)), "grade")
-        return Check(name, "good", grades, "The references are graded.")
-    return Check(name, "good", "enough", "Fewer than half of the pairs of items are tied.")
+        return Check("Grades of the references", "good", grades, "Items of the same grade are equally good.")
+    several = references.sizes > 1
+    share = float(_tied(references)[several].mean()) if several.any() else 0.0
+    name, value = "Ties in the references", f"{share:.0%} of pairs" if share else "none"
+    for note in order_notes(references, [measure]):
+        return Check(name, "caution", value, f"{note}.")
+    return Check(name, "good", value, "Relevant items that are tied are equally good.")
 
 
 def _empty(scores: Scores) -> Iterator[Check]:

@@ -274,7 +274,7 @@ function listOf(query, system, side) {
     if (place < 0) return [];
     const text = textOf(report.texts, report.pools[query][place]);
     const id = labelled(report.pools[query], place, text ? 30 : 60);
-    const about = element("small", {}, worth(query, rank, kind), " ", kind === "repeated" ? "repeated" : moved(i + 1, there(place), side, place < inside), ...(text ? [" ", element("span", { class: "id" }, id)] : []));
+    const about = element("small", {}, worth(query, rank, kind), " ", kind === "repeated" ? "repeated" : moved(i + 1, there(place), side, place < inside || places.includes(-1)), ...(text ? [" ", element("span", { class: "id" }, id)] : []));
     const label = `credit ${written(credit, 2)}`;
     return [element("li", { tabindex: i ? "-1" : "0", "data-item": String(place), class: rank ? "" : "poor" }, element("span", { class: "at" }, String(i + 1)),
       element("div", {}, element("p", {}, ...(text ? withWords(prose(text), wanted) : [id])), about), bar(credit, 1, label))];
