@@ -30,7 +30,7 @@ TESTS = ("t", "randomization")
 FAMILIES = ("measure", "all")
 NAMES = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
 SENTENCES = 6  # pairs and measures that have a sentence each
-LISTED = 3  # systems that a cell names; more are counted
+LISTED = 3  # systems that a cell names; where there are more they are counted: their ranks say which
 
 
 class PairTests(Result):
@@ -383,8 +383,7 @@ class Significance(PairTests):
 
 
 def _some(names: Sequence[str]) -> str:
-    named = ", ".join(names[:LISTED])
-    return f"{named} and {len(names) - LISTED} more" if len(names) > LISTED else named
+    return ", ".join(names) if len(names) <= LISTED else f"{len(names)} systems"
 
 
 def significance(
