@@ -223,7 +223,7 @@ def _as_called(ctx: click.Context) -> str:
             continue
         value = ctx.params.get(parameter.name or "", ctx.meta.get(f"rankdev.{parameter.name}"))
         values = value if isinstance(value, tuple) else (value,)
-        if isinstance(parameter.type, click.Path) or parameter.name == "output":
+        if isinstance(parameter.type, click.Path) or parameter.name in ("output", "import"):
             values = tuple(Path(entry).name for entry in values)
         for entry in values:
             flag = [] if isinstance(parameter, click.Argument) else [parameter.opts[0]]

@@ -334,7 +334,7 @@ def _repeated(runs: Mapping[str, Run], scores: Scores) -> Check:
 
 def _order(references: References, measure: Measure) -> Check:
     if references.grades is not None:
-        grades = counted(int(references.tier_counts.max(initial=0)), "grade")
+        grades = f"{references.tier_counts.max(initial=0)}"
         return Check("Grades of the references", "good", grades, "Items of the same grade are equally good.")
     several = references.sizes > 1
     share = float(_tied(references)[several].mean()) if several.any() else 0.0

@@ -154,7 +154,7 @@ function showVerdict() {
 function makeByMeasure() {
   byId("by-measure").hidden = report.measures.length < 2;
   const clear = report.cards.filter((/** @type {any} */ { level }) => level === "winner").length;
-  const counts = report.cards.some((/** @type {any} */ { level }) => level === "winner" || level === "open") ? `A clear winner by ${clear} of ${counted(report.measures.length, "measure")}:` : "By measure:";
+  const counts = report.cards.some((/** @type {any} */ { level }) => level === "winner" || level === "open") ? `${clear ? `A clear winner by ${clear} of` : "No clear winner by any of"} ${counted(report.measures.length, "measure")}:` : "By measure:";
   byId("by-measure").append(counts, ...report.measures.map((/** @type {string} */ text, /** @type {number} */ measure) => {
     const { level } = report.cards[measure];
     const made = element("button", { type: "button", class: `chip ${level}`, "data-measure": String(measure) }, element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]),
