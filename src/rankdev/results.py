@@ -20,7 +20,7 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.preferences.rankings": "MergedRankings",
         "rankdev.preferences.strengths": "Strengths",
         "rankdev.preferences.tiers": "Tiers",
-        "rankdev.preferences.models.crowd_bt": "WorkerQuality",
+        "rankdev.preferences.crowd_bt": "WorkerQuality",
         "rankdev.statistics.agreement": "Agreement",
         "rankdev.statistics.gate": "Gate",
         "rankdev.statistics.judgment_uncertainty": "UncertainScores",

@@ -12,8 +12,8 @@ from rankdev.judging.collect import Collected as Collected
 from rankdev.learning.position_weights import ClickWeights as ClickWeights
 from rankdev.preferences.annotators import JudgeAgreement as JudgeAgreement
 from rankdev.preferences.bias import PositionBias as PositionBias
+from rankdev.preferences.crowd_bt import WorkerQuality as WorkerQuality
 from rankdev.preferences.diagnostics import Diagnostics as Diagnostics
-from rankdev.preferences.models.crowd_bt import WorkerQuality as WorkerQuality
 from rankdev.preferences.rankings import MergedRankings as MergedRankings
 from rankdev.preferences.strengths import Strengths as Strengths
 from rankdev.preferences.tiers import Tiers as Tiers

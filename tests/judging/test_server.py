@@ -178,21 +178,6 @@ def test_the_database_is_not_written_over(server, tmp_path):
         rd.read_preferences(path, columns={"query": "query"})
 
 
-@pytest.mark.parametrize(
-    ("rows", "name", "message"),
-    [
-        ([("a query", "x", "y")], "out.txt", "unwritable-name"),
-        ([{"query": "q", "winner": "tie", "loser": "y", "tie": True}], "out.txt", "unwritable-name"),
-        ([{"query": "q", "winner": "x", "loser": "y", "weight": 0.5}], "out.txt", "cannot-hold"),
-        ([("q", "x", "y")], "out.xlsx", "bad-ending"),
-    ],
-)
-def test_what_a_format_cannot_hold_is_refused(rows, name, message, tmp_path):
-    with raises(message, rd.RankdevError):
-        rd.write_preferences(rd.Preferences.from_rows(rows), tmp_path / name)
-    assert not (tmp_path / name).exists()
-
-
 def test_progress_says_what_is_left_for_whom(server):
     ann, bob = Client(server), Client(server, "bob")
     first = ann.post("next")[1]["progress"]

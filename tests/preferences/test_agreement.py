@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Preferences, judge_agreement, position_bias
-from rankdev.preferences.annotators import bootstrap_alpha, krippendorff_alpha
+from rankdev.preferences.annotators import krippendorff_alphas
 from rankdev.preferences.bias import _Integral, oriented
 from tests.raising import kinds, noted, raises
 
@@ -27,11 +27,12 @@ def value_counts(observed):
     )
 
 
+def alpha_of(counts):
+    return krippendorff_alphas(counts, np.ones((1, len(counts)))).item()
+
+
 def test_alpha_as_published():
-    counts = value_counts(OBSERVED)
-    values = np.arange(1.0, 6.0)
-    assert krippendorff_alpha(counts) == pytest.approx(0.743, abs=5e-4)
-    assert krippendorff_alpha(counts, (values[:, None] - values) ** 2) == pytest.approx(0.849, abs=5e-4)
+    assert alpha_of(value_counts(OBSERVED)) == pytest.approx(0.743, abs=5e-4)
 
 
 @given(seed=st.integers(0, 10_000), units=st.integers(2, 30), judges=st.integers(2, 5))
@@ -40,15 +41,18 @@ def test_alpha_beside_the_krippendorff_package(seed, units, judges):
     counts = np.random.default_rng(seed).multinomial(judges, [0.5, 0.3, 0.2], units)
     turned = np.concatenate([counts, counts[:, [1, 0, 2]]])
     expected = krippendorff.alpha(value_counts=turned, level_of_measurement="nominal")
-    assert krippendorff_alpha(counts, mirror=[1, 0, 2]) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    assert alpha_of(turned) == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
 def test_the_bootstrap_draws_units():
-    counts = np.array([[2, 0, 0]] * 30 + [[1, 1, 0]] * 10)
-    draws = bootstrap_alpha(counts, 2000, np.random.default_rng(0), mirror=[1, 0, 2])
+    counts = np.array([[2, 0, 0]] * 150 + [[1, 1, 0]] * 50)
+    rows = [("q", f"x{k}", f"y{k}") for k in range(200)] + [("q", f"x{k}", f"y{k}") for k in range(150)]
+    found = judge_agreement(rows + [("q", f"y{k}", f"x{k}") for k in range(150, 200)], resamples=2000)
     rng = np.random.default_rng(1)
-    simple = [krippendorff_alpha(counts[rng.integers(0, 40, 40)], mirror=[1, 0, 2]) for _ in range(2000)]
-    assert np.quantile(draws, [0.025, 0.975]) == pytest.approx(np.quantile(simple, [0.025, 0.975]), abs=0.04)
+    drawn = (counts[rng.integers(0, 200, 200)] for _ in range(2000))
+    simple = [alpha_of(np.concatenate([units, units[:, [1, 0, 2]]])) for units in drawn]
+    limits = [found.krippendorff_low, found.krippendorff_high]
+    assert limits == pytest.approx(np.quantile(simple, [0.025, 0.975]), abs=0.04)
 
 
 def test_facts_by_hand():

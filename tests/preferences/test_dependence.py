@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from rankdev.preferences import Preferences, strengths, tiers
+from rankdev.preferences.crowd_bt import _Point, _Votes
 from rankdev.preferences.models import Options
-from rankdev.preferences.models.crowd_bt import _Point, _Votes
 from tests.raising import kinds
 
 from .simulate import crowd

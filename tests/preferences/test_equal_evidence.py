@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankdev.preferences import Preferences, strengths, tiers, tiers_from_preferences
-from rankdev.preferences.models import MODELS
+from rankdev.preferences.strengths import METHODS
 from rankdev.preferences.tiers import RULES
 
 QUERIES = 4  # random cases
@@ -64,7 +64,7 @@ def check_a_file(seed, method):
             assert len(cut) <= strict[query]
 
 
-@pytest.mark.parametrize("method", MODELS)
+@pytest.mark.parametrize("method", METHODS)
 def test_items_judged_alike_share_a_tier_under_any_names_in_any_order(method):
     check_a_file(1, method)
 

@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Preferences, strengths, uncertainty
 from rankdev.preferences.files import read_preferences
-from rankdev.preferences.models.rank_centrality import rank_centrality
+from rankdev.preferences.models import rank_centrality
 from tests.common.examples import examples
 from tests.raising import raises
 

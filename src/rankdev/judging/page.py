@@ -22,7 +22,6 @@ from rankdev.errors import DataError, UsageError
 from rankdev.judging.quality import judge_quality, noticed
 from rankdev.judging.store import sorted_pair
 from rankdev.preferences import Preferences, tiers_from_preferences
-from rankdev.preferences.files import encode_preferences
 
 if TYPE_CHECKING:
     from rankdev.judging.session import Session
@@ -182,10 +181,7 @@ def export(session: Session, form: str, what: str, *, safe: bool) -> bytes:
     if table.is_empty():
         raise UsageError("none-given", what="grades" if what == "grades" else "judgments")
     if what == "judgments":
-        judged = Preferences.from_table(table)
-        table = judged.to_polars()
-        if not safe:
-            return encode_preferences(judged, f"judgments{form}")
+        table = Preferences.from_table(table).to_polars()
     return encode_table(spreadsheet_safe(table) if safe else table, f"it{form}")
 
 

@@ -2,9 +2,9 @@
 
 from rankdev.preferences.annotators import JudgeAgreement, judge_agreement
 from rankdev.preferences.bias import PositionBias, position_bias
+from rankdev.preferences.crowd_bt import WorkerQuality
 from rankdev.preferences.diagnostics import Diagnostics
 from rankdev.preferences.judgments import Preferences
-from rankdev.preferences.models.crowd_bt import WorkerQuality
 from rankdev.preferences.rankings import MergedRankings, merge_rankings
 from rankdev.preferences.strengths import Strengths, strengths
 from rankdev.preferences.tiers import Tiers, references_from_preferences, tiers, tiers_from_preferences

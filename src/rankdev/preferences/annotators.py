@@ -24,50 +24,20 @@ if TYPE_CHECKING:
 CHUNK = 4_000_000  # weights at a time
 
 
-def krippendorff_alpha(counts: Floats, distance: Floats | None = None, *, mirror: list[int] | None = None) -> float:
-    """Compute α from counts [unit, value]: how often each unit was given each value.
+def krippendorff_alphas(counts: Floats, weight: Floats) -> Floats:
+    """Compute α for nominal values from ``counts[unit, value]``, for each row of weights of the units.
 
-    ``distance`` is the squared distance between values; without it, values are the same or not (nominal).
-    ``mirror`` is for each value the one it becomes if the unit is reversed: then every unit counts both
-    ways. Units judged less than twice carry no information. NaN where all values are equal.
+    Units judged less than twice carry no information. NaN where all values are equal.
 
-    >>> krippendorff_alpha(np.array([[2, 0], [0, 2], [1, 1], [2, 0]]))
-    0.5333333333333333
+    >>> krippendorff_alphas(np.array([[2, 0], [0, 2], [1, 1], [2, 0]]), np.ones((1, 4)))
+    array([0.53333333])
     """
-    return float(_alphas(*_parts(counts, distance, mirror), np.ones((1, len(counts))))[0])
-
-
-def bootstrap_alpha(
-    counts: Floats,
-    resamples: int,
-    rng: np.random.Generator,
-    distance: Floats | None = None,
-    *,
-    mirror: list[int] | None = None,
-) -> Floats:
-    """Compute α of units resampled with replacement."""
-    parts, units = _parts(counts, distance, mirror), len(counts)
-    step = max(1, CHUNK // max(units, 1))
-    chance = np.full(units, 1 / units)
-    drawn = (rng.multinomial(units, chance, min(step, resamples - at)) for at in range(0, resamples, step))
-    return np.concatenate([_alphas(*parts, weight.astype(np.float64)) for weight in drawn])
-
-
-def _parts(counts: Floats, distance: Floats | None, mirror: list[int] | None) -> tuple[Floats, Floats, Floats]:
-    """Compute each unit's disagreement, its pairable values, and the distances."""
-    distance = 1.0 - np.eye(counts.shape[1]) if distance is None else distance
     judged = counts.sum(axis=1)
     pairable = np.where(judged[:, None] >= 2, counts, 0).astype(np.float64)
-    disagreement = ((pairable @ distance) * pairable).sum(axis=1) / np.maximum(judged - 1, 1)
-    if mirror is not None:
-        disagreement, pairable = 2 * disagreement, pairable + pairable[:, mirror]
-    return disagreement, pairable, distance
-
-
-def _alphas(disagreement: Floats, pairable: Floats, distance: Floats, weight: Floats) -> Floats:
+    disagreement = (judged * pairable.sum(axis=1) - (pairable**2).sum(axis=1)) / np.maximum(judged - 1, 1)
     totals = weight @ pairable
     n = totals.sum(axis=1)
-    expected = ((totals @ distance) * totals).sum(axis=1) / np.maximum(n - 1, 1)
+    expected = (n**2 - (totals**2).sum(axis=1)) / np.maximum(n - 1, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(expected > 0, 1 - (weight @ disagreement) / expected, np.nan))
 
@@ -229,26 +199,26 @@ def _answers(judged: Preferences) -> Floats:
     return np.stack([np.bincount(judged.pairs.of, what, len(judged.pairs.first)) for what in answer], axis=1)
 
 
-def _krippendorff(units: Floats, alpha: float, resamples: int, rng: np.random.Generator) -> tuple[float, float, float]:
-    if not len(units):
+def _krippendorff(pairs: Floats, alpha: float, resamples: int, rng: np.random.Generator) -> tuple[float, float, float]:
+    """Return α and its bootstrap interval; every pair counts both ways, as the order of its items has no meaning."""
+    n = len(pairs)
+    if not n:
         return np.nan, np.nan, np.nan
-    mirror = [1, 0, 2]  # the order of the items of a pair must not matter
-    draws = bootstrap_alpha(units, resamples, rng, mirror=mirror)
+    units, chance, step = np.concatenate([pairs, pairs[:, [1, 0, 2]]]), np.full(n, 1 / n), max(1, CHUNK // n)
+    drawn = (rng.multinomial(n, chance, min(step, resamples - at)) for at in range(0, resamples, step))
+    draws = np.concatenate([krippendorff_alphas(units, np.tile(weight, 2)) for weight in drawn])
     draws = draws[np.isfinite(draws)]
     tails = (alpha / 2, 1 - alpha / 2)
     low, high = np.quantile(draws, tails).tolist() if len(draws) else (np.nan, np.nan)
-    return krippendorff_alpha(units, mirror=mirror), low, high
+    return float(krippendorff_alphas(units, np.ones((1, 2 * n)))[0]), low, high
 
 
 def _triads(judged: Preferences) -> tuple[int, float]:
     """Count the triads whose pairs all have a majority, and the fraction of them that are cycles."""
     from scipy.sparse import coo_array
 
-    pairs, n = judged.pairs, len(judged.items)
-    lead = pairs.score - pairs.count / 2
-    winner = np.where(lead > 0, pairs.first, pairs.second)[lead != 0]
-    loser = np.where(lead > 0, pairs.second, pairs.first)[lead != 0]
-    beats = coo_array((np.ones(len(winner)), (winner, loser)), shape=(n, n)).tocsr()
+    winner, loser = judged.pairs.majorities()
+    beats = coo_array((np.ones(len(winner)), (winner, loser)), shape=(len(judged.items),) * 2).tocsr()
     compared = beats + beats.T
     triads = round((compared @ compared).multiply(compared).sum() / 6)
     cycles = round((beats @ beats).multiply(beats.T).sum() / 3)

@@ -16,7 +16,7 @@ from rankdev._common.result import Result
 from rankdev._common.view import Tab, View
 from rankdev.errors import Note, UsageError, counted
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
-from rankdev.preferences.pairs import Pairs, damped, moments, solve, sums
+from rankdev.preferences.pairs import Pairs, damped, moments, sums
 
 GRID = np.linspace(0.0025, 0.9975, 200)
 NEWTON, NEAR, FLAT = 30, 0.02, 1e-4  # steps, distance of differences, curvature that counts as none
@@ -188,8 +188,7 @@ def _most_probable(preferences: Preferences) -> tuple[OrderEffect, float, float]
             break
     variance = np.linalg.inv(-bend) if sizes[0] > FLAT else np.diag(1 / np.maximum(np.diag(-bend), FLAT))
     integral.log(*at)
-    effect, spread = float(at[0]), float(np.exp(at[1]))
-    return order_effect(pairs, integral.strength, effect, spread**-2), float(np.sqrt(variance[0, 0])), spread
+    return integral.order_effect(float(at[0])), float(np.sqrt(variance[0, 0])), float(np.exp(at[1]))
 
 
 def _derivatives(integral: _Integral, at: Floats) -> tuple[Floats, Floats]:
@@ -217,7 +216,7 @@ class _Integral:
             mean, variance = moments(at)
             rest = pairs.score - pairs.count * mean
             slope = pairs.net(rest) - ridge * self.strength
-            factors = self._factors(pairs.count * variance, ridge)
+            self.factors = factors = self._factors(pairs.count * variance, ridge)
             step, change = damped(pairs, factors.solve(slope))
             if change < 1e-7:
                 break
@@ -226,6 +225,16 @@ class _Integral:
         volume = pairs.items * log_spread + 0.5 * np.log(np.abs(factors.U.diagonal())).sum()
         shape, rate = PRIOR
         return float(fits - volume + (shape - 1) * log_spread - rate * np.exp(log_spread))
+
+    def order_effect(self, effect: float) -> OrderEffect:
+        """Describe an order effect, and the strengths that were most probable with it."""
+        pairs = self.pairs
+        _, variance = moments(self.strength[pairs.first] - self.strength[pairs.second] + effect)
+        mixed = pairs.net(pairs.count * variance)
+        moved = self.factors.solve(mixed)
+        information = float((pairs.count * variance).sum() - mixed @ moved)
+        leverage = 1.0 - moved[pairs.first] + moved[pairs.second]
+        return OrderEffect(pairs, self.strength, effect, max(information, 0.0), leverage)
 
     def _factors(self, curvature: Floats, ridge: float) -> Any:
         """Factorise the curvature of the strengths."""
@@ -303,17 +312,6 @@ class OrderEffect:
     effect: float
     information: float
     leverage: Floats  # of each oriented pair: how much a judgment informs about β rather than strengths
-
-
-def order_effect(pairs: Pairs, strength: Floats, effect: float, ridge: float) -> OrderEffect:
-    """Describe strengths and an order effect that were fitted."""
-    _, variance = moments(strength[pairs.first] - strength[pairs.second] + effect)
-    curvature = pairs.count * variance
-    mixed, diagonal = pairs.net(curvature), pairs.both(curvature) + ridge
-    moved = solve(pairs, curvature, diagonal, mixed, 1e-6)
-    information = float(curvature.sum() - mixed @ moved)
-    leverage = 1.0 - moved[pairs.first] + moved[pairs.second]
-    return OrderEffect(pairs, strength, effect, max(information, 0.0), leverage)
 
 
 def check_order(preferences: Preferences) -> npt.NDArray[np.bool_]:

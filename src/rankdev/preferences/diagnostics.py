@@ -100,11 +100,8 @@ def _in_cycles(preferences: Preferences) -> npt.NDArray[np.int64]:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    pairs, n = preferences.pairs, len(preferences.items)
-    lead = pairs.score - pairs.count / 2
-    winner = np.where(lead > 0, pairs.first, pairs.second)[lead != 0]
-    loser = np.where(lead > 0, pairs.second, pairs.first)[lead != 0]
-    graph = coo_array((np.ones(len(winner), np.int8), (winner, loser)), shape=(n, n))
+    winner, loser = preferences.pairs.majorities()
+    graph = coo_array((np.ones(len(winner), np.int8), (winner, loser)), shape=(len(preferences.items),) * 2)
     _, label = connected_components(graph, directed=True, connection="strong")
     cyclic = np.bincount(label)[label] > 1
     return np.bincount(preferences.item_query[cyclic], minlength=len(preferences.queries))

@@ -10,14 +10,13 @@ import polars as pl
 
 from rankdev._common.checks import check_kind
 from rankdev.data.database import as_judgments, is_database, read_answers
-from rankdev.data.formats import ENDINGS, encode_table
+from rankdev.data.formats import encode_table
 from rankdev.data.text import Source
-from rankdev.data.write import PathLike, plain_suffix, writing
+from rankdev.data.write import PathLike, writing
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.preferences import Preferences
 from rankdev.preferences.outcomes import NAMES, SAYS, SIDES, WON_LOST, normalised_name
 
-WORDS = ("", ".txt")
 _TOLD = {name for names in (*NAMES.values(), *SIDES, *WON_LOST, SAYS) for name in names}
 
 
@@ -77,9 +76,7 @@ def read_preferences(
 
 
 def write_preferences(preferences: Preferences, path: PathLike) -> None:
-    """Write judgments in the format of the extension: .csv, .tsv, .jsonl, .json, .parquet, .txt (lines of words).
-
-    Lines ``topic a b winner`` hold no worker, weight or order of presentation; a tie is ``tie`` there.
+    """Write judgments in the format of the extension: .csv, .tsv, .jsonl, .json, .parquet.
 
     Parameters
     ----------
@@ -98,30 +95,9 @@ def write_preferences(preferences: Preferences, path: PathLike) -> None:
     1
     """
     check_kind("preferences", preferences, Preferences, "make them with Preferences.from_rows or read_preferences")
-    content = encode_preferences(preferences, path)
+    content = encode_table(preferences.to_polars(), path)
     with writing(path) as stream:
         stream.write(content)
-
-
-def encode_preferences(preferences: Preferences, path: PathLike) -> bytes:
-    """Return judgments as the bytes of a file in the format of the file's extension."""
-    table = preferences.to_polars()
-    if plain_suffix(path) in ENDINGS:
-        return encode_table(table, path)
-    if plain_suffix(path) not in WORDS:
-        raise UsageError("bad-ending", path=path, endings=[*ENDINGS, *WORDS[1:]])
-    names = {*preferences.queries, *preferences.items}
-    if spaced := next((name for name in sorted(names) if name.split() != [name]), None):
-        raise DataError("unwritable-name", name=spaced)
-    if preferences.tie.any() and "tie" in preferences.items:
-        raise DataError("unwritable-name", name="tie")
-    if preferences.weight is not None or preferences.share is not None:
-        raise DataError("cannot-hold", what="weights", instead=".jsonl")
-    first = pl.col("first") if "first" in table.columns else pl.col("winner")
-    second = pl.when(first == pl.col("winner")).then("loser").otherwise("winner")
-    won = pl.when("tie").then(pl.lit("tie")).otherwise("winner")
-    lines = table.select(pl.concat_str("query", first, second, won, separator=" ")).to_series()
-    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _from_database(path: PathLike, items: Mapping[Any, Iterable[Any]] | None) -> Preferences:

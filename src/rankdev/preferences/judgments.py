@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -200,14 +201,24 @@ class Preferences(Tabular):
 
     @cached_property
     def groups(self) -> npt.NDArray[np.int64]:
-        """Connected component of each item in the graph of comparisons, as a number."""
-        return self.pairs.components()
+        """Connected component of each item in the graph of its query's comparisons, numbered from 0.
+
+        The largest comes first, of equal ones that with more judgments, then that with the first item by name.
+        """
+        label, items = self.pairs.components(), len(self.items)
+        judged, first = np.bincount(label[self.winner], minlength=items), np.full(items, items)
+        for place, item in enumerate(sorted(range(items), key=self.items.__getitem__)):
+            first[label[item]] = min(first[label[item]], place)
+        order = np.lexsort((first[label], -judged[label], -np.bincount(label)[label], self.item_query))
+        number = np.cumsum(np.diff(label[order], prepend=-1) != 0)
+        found = np.empty(items, np.int64)
+        found[order] = number - number[self.starts[:-1]][self.item_query[order]]
+        return found
 
     @cached_property
     def group_counts(self) -> npt.NDArray[np.int64]:
         """Number of connected components of each query; 1 where all its items are connected."""
-        _, representative = np.unique(self.groups, return_index=True)
-        return np.bincount(self.item_query[representative], minlength=len(self.queries))
+        return np.maximum.reduceat(self.groups, self.starts[:-1]) + 1
 
     def disconnected(self) -> dict[str, list[list[str]]]:
         """List the connected components of every query that has more than one.
@@ -223,7 +234,14 @@ class Preferences(Tabular):
         >>> Preferences.from_rows([("q", "x", "y"), ("q", "v", "w")]).disconnected()
         {'q': [['v', 'w'], ['x', 'y']]}
         """
-        return components_of(self)
+        found: dict[str, list[list[str]]] = {}
+        for query in np.flatnonzero(self.group_counts > 1):
+            mine = slice(self.starts[query], self.starts[query + 1])
+            listed: list[list[str]] = [[] for _ in range(self.group_counts[query])]
+            for item, group in zip(self.items[mine], self.groups[mine].tolist(), strict=True):
+                listed[group].append(item)
+            found[self.queries[query]] = listed
+        return found
 
     def largest_groups(self) -> Preferences:
         """Keep the largest connected component of every query, and the judgments on it.
@@ -239,7 +257,7 @@ class Preferences(Tabular):
         >>> Preferences.from_rows([("q", "x", "y"), ("q", "y", "z"), ("q", "v", "w")]).largest_groups().items
         ('x', 'y', 'z')
         """
-        return self._keep(in_largest(self))
+        return self._keep(self.groups == 0)
 
     def split_groups(self) -> Preferences:
         """Make every connected component of a disconnected query a query of its own.
@@ -254,7 +272,22 @@ class Preferences(Tabular):
         >>> Preferences.from_rows([("q", "x", "y"), ("q", "v", "w")]).split_groups().queries
         ('q#1', 'q#2')
         """
-        return split_by_component(self)
+        order = np.lexsort((self.groups, self.item_query))
+        parts = list(zip(self.item_query[order].tolist(), self.groups[order].tolist(), strict=True))
+        several = (self.group_counts > 1).tolist()
+        names = {(query, group): self.queries[query] + f"#{group + 1}" * several[query] for query, group in parts}
+        if taken := [name for name, times in Counter(names.values()).items() if times > 1]:
+            raise DataError("query-taken", query=taken[0])
+        place, codes = np.empty(len(order), np.int32), {part: code for code, part in enumerate(names)}
+        place[order] = np.arange(len(order))
+        return replace(
+            self,
+            queries=tuple(names.values()),
+            items=tuple(self.items[k] for k in order),
+            item_query=np.array([codes[part] for part in parts], np.int32),
+            winner=place[self.winner],
+            loser=place[self.loser],
+        )
 
     def select(self, queries: Iterable[str]) -> Preferences:
         """Keep the judgments of some queries.
@@ -385,60 +418,3 @@ class Preferences(Tabular):
         if self.winner_first is not None:
             columns["first"] = names.gather(np.where(self.winner_first, self.winner, self.loser))
         return pl.DataFrame(columns)
-
-
-def components_of(preferences: Preferences) -> dict[str, list[list[str]]]:
-    """List the components of every query that has more than one, in the order of :func:`_by_size`."""
-    found: dict[str, list[list[str]]] = {}
-    if not np.any(preferences.group_counts > 1):
-        return found
-    order = _by_size(preferences)
-    for query in np.flatnonzero(preferences.group_counts > 1):
-        start, stop = preferences.starts[query], preferences.starts[query + 1]
-        named: dict[int, list[str]] = {label: [] for label in preferences.groups[order[start:stop]].tolist()}
-        for item, label in zip(preferences.items[start:stop], preferences.groups[start:stop].tolist(), strict=True):
-            named[label].append(item)
-        found[preferences.queries[query]] = list(named.values())
-    return found
-
-
-def in_largest(preferences: Preferences) -> npt.NDArray[np.bool_]:
-    """Mark the first component of every query, in the order of :func:`_by_size`."""
-    order = _by_size(preferences)
-    leader = preferences.groups[order[preferences.starts[:-1]]][preferences.item_query]
-    within: npt.NDArray[np.bool_] = preferences.groups == leader
-    return within
-
-
-def _by_size(preferences: Preferences) -> npt.NDArray[np.int64]:
-    """Order the items of each query: largest component first, of equal ones most judgments, then the first name."""
-    size = np.bincount(preferences.groups)[preferences.groups]
-    judged = np.bincount(preferences.groups[preferences.winner], minlength=len(size))[preferences.groups]
-    named = np.empty(len(size), np.int64)
-    named[sorted(range(len(size)), key=preferences.items.__getitem__)] = np.arange(len(size))
-    return np.lexsort((named, -judged, -size, preferences.item_query))
-
-
-def split_by_component(preferences: Preferences) -> Preferences:
-    """Make every component of a query with several a query of its own: ``query#1``, ``query#2``, …"""
-    broken = preferences.disconnected()
-    new = (f"{query}#{number}" for query, groups in broken.items() for number in range(1, len(groups) + 1))
-    if taken := set(preferences.queries).intersection(new):
-        raise DataError("query-taken", query=min(taken))
-    names = {
-        (query, item): f"{query}#{number}"
-        for query, groups in broken.items()
-        for number, group in enumerate(groups, 1)
-        for item in group
-    }
-    items: dict[str, list[str]] = {}
-    for query in preferences.queries:
-        items |= {f"{query}#{k}": [] for k in range(1, len(broken[query]) + 1)} if query in broken else {query: []}
-    for code, item in zip(preferences.item_query.tolist(), preferences.items, strict=True):
-        query = preferences.queries[code]
-        items[names.get((query, item), query)].append(item)
-    table = preferences.to_polars()
-    if preferences.winner_first is not None:
-        table = table.with_columns(winner_first=preferences.winner_first)
-    queries = [names.get(pair, pair[0]) for pair in table.select("query", "winner").iter_rows()]
-    return Preferences(**encode(table.with_columns(query=pl.Series(queries, dtype=pl.String)), items))

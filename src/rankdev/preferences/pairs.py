@@ -53,6 +53,12 @@ class Pairs:
         _, smallest, group = np.unique(label, return_index=True, return_inverse=True)
         return np.asarray(smallest[group])
 
+    def majorities(self) -> tuple[Ints, Ints]:
+        """Return winner and loser of each pair in which one of the two won more than half."""
+        lead = self.score - self.count / 2
+        won, decided = lead > 0, lead != 0
+        return np.where(won, self.first, self.second)[decided], np.where(won, self.second, self.first)[decided]
+
     def linearise(self, strength: Floats, tie_rate: float = 0.0) -> tuple[Floats, Floats, Floats]:
         """Compute what a Newton step needs: gradient of the log-likelihood, curvatures, and their sums by item."""
         mean, variance = moments(strength[self.first] - strength[self.second], tie_rate)
@@ -168,13 +174,13 @@ def maximise(
         gradient = gradient - slope
         # solving more exactly than the quadratic model holds is wasted
         slope_left = float(np.abs(gradient).max(initial=0.0)) / (1.0 + float(diagonal.max(initial=0.0)))
-        step = solve(pairs, curvature, diagonal + bend, gradient, min(0.1, max(slope_left, 1e-4)))
+        step = _newton_step(pairs, curvature, diagonal + bend, gradient, min(0.1, max(slope_left, 1e-4)))
         step, change = damped(pairs, step)
         strength = strength + step
     return Fit(strength, curvature, bend, iteration, change**2 <= tolerance)
 
 
-def solve(pairs: Pairs, curvature: Floats, diagonal: Floats, right: Floats, tolerance: float) -> Floats:
+def _newton_step(pairs: Pairs, curvature: Floats, diagonal: Floats, right: Floats, tolerance: float) -> Floats:
     """Solve (diagonal − off-diagonal) x = right by conjugate gradients."""
     scale = np.where(diagonal > 0, diagonal, 1.0)
     return conjugate_gradients(

@@ -16,9 +16,9 @@ from rankdev._common.checks import check_choice, check_kind, check_number, is_nu
 from rankdev._common.result import Result
 from rankdev._common.view import Dots, Panel, Tab, View
 from rankdev.errors import DataError, Note, UsageError
+from rankdev.preferences.crowd_bt import CrowdBT, WorkerQuality
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
-from rankdev.preferences.models import MODELS, Options
-from rankdev.preferences.models.crowd_bt import WorkerQuality
+from rankdev.preferences.models import BradleyTerry, Model, Options, RankCentrality
 from rankdev.preferences.pairs import Pairs, centred
 from rankdev.preferences.uncertainty import (
     Variances,
@@ -29,6 +29,7 @@ from rankdev.preferences.uncertainty import (
     workers_by_query,
 )
 
+MODELS: dict[str, Model] = {model.name: model for model in (BradleyTerry(), CrowdBT(), RankCentrality())}
 METHODS = tuple(MODELS)
 TIE_MODELS = ("auto", *dict.fromkeys(ties for model in MODELS.values() for ties in model.ties))
 DISCONNECTED = ("largest", "split", "error")
@@ -267,17 +268,9 @@ def fit_model(preferences: Preferences, method: str, options: Options, pairs: Pa
         method=method,
         ridge=options.ridge,
         tie_model=options.ties,
-        values=levelled(centred(fit.strength, fit.pairs.starts), fit.pairs.starts),
-        pairs=fit.pairs,
-        curvature=fit.curvature,
-        penalty=fit.penalty,
-        iterations=fit.iterations,
-        converged=fit.converged,
-        tie_rate=fit.tie_rate,
         alpha=options.alpha,
-        workers=fit.workers,
-        residual=fit.residual,
-        coupling=fit.coupling,
+        values=levelled(centred(fit.strength, fit.pairs.starts), fit.pairs.starts),
+        **{name: value for name, value in vars(fit).items() if name != "strength"},
     )
 
 

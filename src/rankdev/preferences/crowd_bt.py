@@ -38,7 +38,6 @@ class CrowdBT(Model):
 
     name = "crowd-bt"
     needs_inference_fit = True
-    about = "Bradley–Terry and the quality of each worker together"
 
     def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
         """Fit strengths and qualities at once by Fisher scoring, then by Newton's method.

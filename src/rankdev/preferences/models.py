@@ -1,16 +1,18 @@
-"""Rank Centrality (Negahban, Oh and Shah 2012): the stationary distribution of a walk towards winners."""
+"""Models of strengths: from counted judgments to strengths, by Bradley and Terry, Davidson, or Rank Centrality."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from rankdev._common.arrays import Floats
-from rankdev.preferences.models import Fitted, Model, Options
-from rankdev.preferences.pairs import Pairs, centred, sums
+from rankdev.preferences.pairs import Fit, Pairs, centred, maximise, moments, residuals, sums
 
 if TYPE_CHECKING:
+    from rankdev.preferences.crowd_bt import WorkerQuality
     from rankdev.preferences.judgments import Preferences
 
 
@@ -18,11 +20,97 @@ EXACT_UP_TO = 300  # items of a query; above, the walk is solved for as a sparse
 TINY = 1e-300  # smaller probabilities count as 0
 
 
+@dataclass(frozen=True)
+class Options:
+    """Options of a fit."""
+
+    ridge: float = 0.1
+    ties: str = "auto"
+    worker_prior: tuple[float, float] = (2.0, 1.0)
+    alpha: float = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Strengths, the counts they were fitted to, and the curvature at the maximum.
+
+    ``curvature`` is the information in each pair and None where a model has no likelihood; ``penalty`` that of
+    each item's regulariser; ``coupling`` K the part −K Kᵀ of the information that is lost to other parameters;
+    ``residual`` the difference of each judgment from what the strengths predict for its pair's first item.
+    """
+
+    strength: Floats
+    pairs: Pairs
+    iterations: int
+    converged: bool
+    curvature: Floats | None = None
+    penalty: Floats = field(default_factory=lambda: np.zeros(0))
+    residual: Floats | None = None
+    coupling: Any = None
+    tie_rate: float = 0.0
+    workers: WorkerQuality | None = None
+
+
+class Model(ABC):
+    """A model of strengths; add it to ``MODELS`` in ``strengths.py``."""
+
+    name: ClassVar[str]
+    ties: ClassVar[tuple[str, ...]] = ("half",)  # how it can model ties, the best first
+    needs_inference_fit: ClassVar[bool] = False  # its own standard errors are too small to test by
+
+    @abstractmethod
+    def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
+        """Fit to ``pairs``, which count the judgments by ``preferences.weight``."""
+
+
+class BradleyTerry(Model):
+    """i beats j with probability 1/(1 + e^(θj − θi)); ties by Davidson's model or as half wins."""
+
+    name = "bradley-terry"
+    ties = ("davidson", "half")
+
+    def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
+        """Maximise the penalised likelihood."""
+        fit, tie_rate = _maximised(pairs, options)
+        expected, _ = moments(fit.strength[pairs.first] - fit.strength[pairs.second], tie_rate)
+        return Fitted(
+            fit.strength,
+            pairs,
+            fit.iterations,
+            fit.converged,
+            fit.curvature,
+            fit.penalty,
+            residuals(preferences, pairs, expected),
+            tie_rate=tie_rate,
+        )
+
+
+def _maximised(pairs: Pairs, options: Options) -> tuple[Fit, float]:
+    if options.ties == "davidson" and pairs.ties.any():
+        return _davidson(pairs, options.ridge)
+    return maximise(pairs, options.ridge), 0.0
+
+
+def _davidson(pairs: Pairs, ridge: float) -> tuple[Fit, float]:
+    """Alternate between strengths and the one rate of ties, which all queries share."""
+    log_rate, start = 0.0, None
+    for _ in range(200):
+        fit = maximise(pairs, ridge, tie_rate=float(np.exp(log_rate)), start=start)
+        start = fit.strength
+        d = np.abs(start[pairs.first] - start[pairs.second])
+        tie = np.exp(log_rate - d / 2)
+        chance = tie / (1 + np.exp(-d) + tie)
+        change = (pairs.ties.sum() - pairs.count @ chance) / (pairs.count @ (chance * (1 - chance)))
+        log_rate = min(log_rate + float(np.clip(change, -1, 1)), 12.0)  # if all were ties, it would be infinite
+        if abs(change) < 1e-8:
+            break
+    return maximise(pairs, ridge, tie_rate=float(np.exp(log_rate)), start=start), float(np.exp(log_rate))
+
+
 class RankCentrality(Model):
     """A walk from items to items that beat them; an item is as strong as the walk is often there."""
 
     name = "rank-centrality"
-    about = "the stationary distribution of a walk towards winners"
 
     def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
         """Find the stationary distribution of the walk."""
