@@ -36,10 +36,9 @@ def places(tiers: list[list[str]]) -> np.ndarray:
     return np.array([place[item] for item in sorted(place)])
 
 
-def joined_or_turned(before: np.ndarray, after: np.ndarray) -> bool:
-    """Return whether any two items that were apart are tied now, or the other way round."""
-    apart = before[:, None] < before
-    return bool((apart & (after[:, None] >= after)).any())
+def joined_or_turned(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Mark the two items of each pair that were apart, and are tied now or the other way round."""
+    return np.asarray((before[:, None] < before) & (after[:, None] >= after))
 
 
 def random_file(rng: np.random.Generator) -> Rows:
@@ -48,26 +47,26 @@ def random_file(rng: np.random.Generator) -> Rows:
     return answers(str(rng.choice(list(DESIGNS))), truth, rng)
 
 
-def again(more: Callable[[Rows, list[list[str]], np.random.Generator], Rows]) -> Callable[..., dict[str, float]]:
-    """Whether more judgments join or turn what was apart."""
-
-    def trial(rng: np.random.Generator) -> dict[str, float]:
-        rows, found = random_file(rng), {}
-        for rule, before in both(rows).items():
-            added = more(rows, before["q"], rng)
-            after = both(added)[rule]["q"] if added else before["q"]
-            found[rule] = float(joined_or_turned(places(before["q"]), places(after))) if added else np.nan
-        return found
-
-    return trial
+def twice(rng: np.random.Generator) -> dict[str, tuple[float, ...]]:
+    """Whether every judgment twice joins or turns any items that were apart."""
+    rows = random_file(rng)
+    before, after = both(rows), both(rows * 2)
+    return {
+        rule: (float(joined_or_turned(places(before[rule]["q"]), places(after[rule]["q"])).any()),) for rule in RULES
+    }
 
 
-def agreeing(rows: Rows, cut: list[list[str]], rng: np.random.Generator) -> Rows:
-    """One more judgment for an item of a tier against one of the next; nothing where there is one tier."""
-    if len(cut) < 2:
-        return []
-    border = rng.integers(len(cut) - 1)
-    return [*rows, ("q", str(rng.choice(cut[border])), str(rng.choice(cut[border + 1])))]
+def agreeing(rng: np.random.Generator) -> dict[str, tuple[float, ...]]:
+    """Whether one more judgment for an item of a tier against one of the next joins the two; and whether others."""
+    rows, found = random_file(rng), {}
+    for rule, cut in both(rows).items():
+        found[rule] = np.nan, np.nan  # one tier: there is no border
+        if len(cut["q"]) > 1:
+            border = rng.integers(len(cut["q"]) - 1)
+            x, y = (str(rng.choice(tier)) for tier in cut["q"][border : border + 2])
+            wrong = joined_or_turned(places(cut["q"]), places(both([*rows, ("q", x, y)])[rule]["q"]))
+            found[rule] = float(wrong[int(x[1:]), int(y[1:])]), float(wrong.any())
+    return found
 
 
 def coin_flips(items: int, design: str) -> Callable[..., dict[str, float]]:
@@ -138,9 +137,13 @@ def table(trials: int) -> Iterator[dict[str, Any]]:
     yield row(
         "coin flips are one tier, the worst design", {rule: np.min([one[rule] for one in flips]) for rule in RULES}
     )
-    twice = measured(again(lambda rows, cut, rng: rows * 2), trials, 2)
-    yield row("a file in which every judgment twice joins or turns items", twice)
-    yield row("a file in which one more agreeing judgment does", measured(again(agreeing), trials, 3))
+    for rows, trial, number in (
+        (("every judgment twice joins or turns items that were apart",), twice, 2),
+        (("one more agreeing judgment joins or turns its two items", "it joins or turns any items"), agreeing, 3),
+    ):
+        shares = measured(trial, trials, number)
+        for place, what in enumerate(rows):
+            yield row(what, {rule: each[place] for rule, each in shares.items()})
     found = measured(relations, trials, 4)
     for what, place in (("in the right order", 0), ("reversed", 1)):
         yield row(f"pairs of 12 items {what}", {rule: each[place] for rule, each in found.items()})

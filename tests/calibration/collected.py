@@ -82,6 +82,25 @@ def stops(trials: int) -> Iterator[Finding]:
         yield _stated("`collect`, fraction of wrong pairs", setting, stated, truly)
 
 
+def perfect(trials: int) -> Iterator[Finding]:
+    """A perfect judge of 20 items: what it is asked, and how many pairs a strict order of its answers has right."""
+    for error in (0.05, 0.1):
+        asked, right, tiers = [], [], []
+        for seed in range(trials):
+            truth, found = _collected(seed, "consistent", 1, 20, error=error)
+            place, entries = rd.References.from_preferences(found.preferences, rule="strict")["q0"], truth["q0"]
+            pairs = [(a, b) for a in entries for b in entries if entries[a] > entries[b]]
+            right.append(np.mean([place[a] < place[b] for a, b in pairs]))
+            asked.append(found.asked)
+            tiers.append(len(found.references["q0"].tiers))
+        setting = f"error {error}: {min(asked)} to {max(asked)} questions, {min(tiers)} to {max(tiers)} tiers"
+        claim = "`collect`, a perfect judge of 20 items: "
+        more, fewer = float(np.mean(np.array(asked) > 115)), float(np.mean(np.array(right) < 0.95))
+        yield Finding(f"{claim}more than 115 questions", setting, more, trials, 0.005, at_most=True)
+        setting = f"error {error}: {min(right):.3f} right at least, {np.mean(right):.4f} on average"
+        yield Finding(f"{claim}fewer than .95 of the pairs right", setting, fewer, trials, 0.005, at_most=True)
+
+
 def tops(trials: int) -> Iterator[Finding]:
     """What `collect` estimates about the top, 4 of 12 items, against the truth: four queries per trial.
 
@@ -156,6 +175,7 @@ def chosen_pairs(trials: int) -> Iterator[Finding]:
 
 CLAIMS = {
     "stops": (stops, 250, 1),
+    "perfect judge": (perfect, 1000, 2),
     "tops": (tops, 250, 2),
     "chosen pairs": (chosen_pairs, 1000, 2),
 }

@@ -231,35 +231,6 @@ def test_texts_as_elsewhere(kind, tmp_path):
     assert seen == (["q", "bread", "bridge"] if kind == "tsv" else ["bridges", "bread\nold", "bridge"])
 
 
-@pytest.mark.parametrize(
-    ("change", "kind"),
-    [
-        ({"url": "api.example.com"}, "not-an-address"),
-        ({"url": "http://[::1"}, "not-an-address"),
-        ({"url": "https://me:pw@example.com/v1"}, "url-with-more"),
-        ({"model": ""}, "bad-value"),
-        ({"instructions": 3}, "bad-value"),
-        ({"key": "two words"}, "bad-key"),
-        ({"options": [1]}, "bad-value"),
-        ({"texts": 3}, "bad-value"),
-        ({"query_texts": ["q"]}, "bad-value"),
-        ({"retries": -1}, "not-whole"),
-        ({"timeout": 0}, "not-a-number"),
-        ({"both_orders": 1}, "not-a-flag"),
-    ],
-)
-def test_wrong_arguments_are_named(change, kind):
-    given = {"url": "https://example.com/v1", "model": "small", **change}
-    with raises(kind, rd.UsageError, name=next(iter(change))) as caught:
-        ChatJudge(given.pop("url"), **given)
-    assert "two words" not in str(caught.value)
-
-
-def test_texts_need_an_item():
-    with raises("no-texts", rd.DataError, path="texts"):
-        ChatJudge("https://example.com/v1", model="small", texts=pl.DataFrame({"doc": ["x"]}))
-
-
 def test_a_key_in_plain_http_is_warned_of():
     with warns("key-unencrypted", host="example.com"):
         ChatJudge("http://example.com/v1", model="small", key="k")

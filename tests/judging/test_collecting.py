@@ -96,13 +96,6 @@ def wrong_pairs(reference, strength):
     return float(np.mean([reference[a] >= reference[b] for a, b in pairs]))
 
 
-def test_a_probability_asks_for_more():
-    truth = drawn(2, 8, 3)
-    items = {q: list(entries) for q, entries in truth.items()}
-    asked = [rd.collect(perfect(truth), items, error=0.1, probability=p).asked for p in (None, 0.8)]
-    assert asked[0] < asked[1]
-
-
 def test_grades_are_a_start():
     grades = {"q": {"x": 2, "y": 2, "z": 0}}
     found = rd.collect(alphabetical, grades, budget=1)
@@ -124,30 +117,6 @@ def test_anything_else_is_refused_and_the_answers_are_kept(said):
     with raises("not-an-answer", judging.JudgeError, query="q", answers=1) as caught:
         rd.collect(lambda query, a, b: next(answers), {"q": ["x", "y", "v"]})
     assert caught.value.collected.asked == len(caught.value.collected.preferences) == 1
-
-
-@pytest.mark.parametrize(
-    ("change", "kind", "fields"),
-    [
-        ({"items": {}}, "bad-value", {"name": "items"}),
-        ({"items": ["x"]}, "bad-value", {"name": "items"}),
-        ({"items": {"q": "xyz"}}, "bad-value", {"name": "items", "query": "q"}),
-        ({"items": {"q": ["x", "x"]}}, "appears-twice", {"what": "item", "value": "x"}),
-        ({"items": {"q": ["x"]}}, "no-pairs", {}),
-        ({"items": {"q": {"x": 1, "y": 0}, "r": ["x", "y"]}}, "ungraded-query", {"query": "r"}),
-        ({"judge": 3}, "bad-value", {"name": "judge"}),
-        ({"goal": "ordr"}, "not-a-choice", {"name": "goal", "near": "order"}),
-        ({"budget": 0}, "not-whole", {"name": "budget"}),
-        ({"repeats": 1.5}, "not-whole", {"name": "repeats"}),
-        ({"error": 0.5}, "not-a-number", {"name": "error"}),
-        ({"probability": 0.3}, "not-a-number", {"name": "probability"}),
-        ({"goal": "top", "top": 0}, "not-whole", {"name": "top"}),
-    ],
-)
-def test_wrong_arguments_are_named(change, kind, fields):
-    given = {"judge": alphabetical, "items": {"q": ["x", "y"]}, **change}
-    with raises(kind, **fields):
-        rd.collect(given.pop("judge"), given.pop("items"), **given)
 
 
 @pytest.mark.parametrize("goal", ["order", "top"])

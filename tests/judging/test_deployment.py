@@ -3,10 +3,8 @@
 import socket
 
 import pytest
-from click.testing import CliRunner
 
-from rankdev.cli import cli
-from tests.judging.serving import Client, serving, written
+from tests.judging.serving import Client, serving
 
 PUBLIC = "https://judge.example.org/team"
 
@@ -77,14 +75,3 @@ def test_a_proxy_is_known_by_its_public_address(headers, status, tmp_path):
 def test_links_without_encryption_are_noticed(host, public, readable, tmp_path):
     with serving(tmp_path, host=host, public_url=public) as server:
         assert server.readable is readable
-
-
-@pytest.mark.parametrize(
-    "address",
-    ["judge.example.org", "ftp://a.example", "https://", "https://a;b", "https://a.example/?x=1", "https://[x"],
-)
-def test_a_wrong_public_address_is_named(address, tmp_path):
-    items = written(tmp_path / "items.jsonl")
-    found = CliRunner().invoke(cli, ["judge", str(items), "--db", str(tmp_path / "j.sqlite"), "--public-url", address])
-    assert (found.exception.kind, found.exception.fields["value"]) == ("not-an-address", address)
-    assert not (tmp_path / "j.sqlite").exists()

@@ -3,14 +3,12 @@
 import random
 
 import pytest
-from click.testing import CliRunner
 
 import rankdev as rd
-from rankdev.cli import cli
 from rankdev.judging.items import Pool
 from rankdev.judging.quality import read_gold
-from tests.judging.serving import Client, serving, written
-from tests.raising import noted, raises
+from tests.judging.serving import Client, serving
+from tests.raising import noted
 
 ROWS = [{"query": f"q{q}", "item": f"d{k}"} for q in range(6) for k in range(7)]
 GOLD = {(f"q{q}", "d0", f"d{k}"): "d0" for q in range(6) for k in (5, 6)}
@@ -90,49 +88,7 @@ def test_undo_of_a_gold_pair_asks_it_again(random_draws, tmp_path):
 POOL = Pool.of({"q": ["a", "b", "c"]})
 
 
-@pytest.mark.parametrize(
-    ("rows", "kind", "fields"),
-    [
-        ([{"query": "q", "first": "a", "second": "b"}], "no-column", {"name": "outcome"}),
-        ([{"query": "q", "first": "a", "second": "b", "outcome": "left"}], "bad-value", {"line": 1, "value": "left"}),
-        ([{"query": "q", "first": "a", "second": "b", "outcome": None}], "bad-value", {"line": 1, "value": ""}),
-        ([{"query": "q", "first": "a", "second": "a", "outcome": "tie"}], "self-compared", {"line": 1, "item": "a"}),
-        ([{"query": "q", "first": "a", "second": "z", "outcome": "tie"}], "unknown-item", {"line": 1, "item": "z"}),
-        ([{"query": "x", "first": "a", "second": "b", "outcome": "tie"}], "unknown-item", {"line": 1, "query": "x"}),
-        (
-            [
-                {"query": "q", "first": "a", "second": "b", "outcome": "tie"},
-                {"query": "q", "first": "b", "second": "a", "outcome": "first"},
-            ],
-            *("appears-twice", {"line": 2, "what": "pair", "value": ("b", "a")}),
-        ),
-    ],
-)
-def test_a_wrong_gold_file_is_named(rows, kind, fields, tmp_path):
-    path = written(tmp_path / "gold.jsonl", rows)
-    with raises(kind, rd.DataError, path=str(path), **fields):
-        read_gold(path, POOL)
-
-
 def test_gold_is_read_from_csv(tmp_path):
     path = tmp_path / "gold.csv"
     path.write_text("query,first,second,outcome\nq,b,a,first\nq,b,c,tie\nq,c,a,second\n")
     assert read_gold(path, POOL) == {("q", "a", "b"): "b", ("q", "b", "c"): None, ("q", "a", "c"): "a"}
-
-
-@pytest.mark.parametrize(
-    ("options", "kind"),
-    [
-        (["--check", "small", "--gold", "gold.jsonl"], "not-together"),
-        (["--model", "http://127.0.0.1:1/v1", "x", "--gold", "gold.jsonl"], "not-together"),
-    ],
-)
-def test_wrong_options_are_named(options, kind, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    written(tmp_path / "items.jsonl", [{"query": "q", "item": item} for item in "abc"])
-    written(tmp_path / "gold.jsonl", [{"query": "q", "first": "a", "second": "b", "outcome": "first"}])
-    page = [] if "--model" in options else ["--no-browser"]
-    result = CliRunner().invoke(cli, ["judge", "items.jsonl", "--db", "j.sqlite", *page, *options])
-    assert isinstance(result.exception, rd.RankdevError)
-    assert result.exception.kind == kind
-    assert not (tmp_path / "j.sqlite").exists() or "--check" in options

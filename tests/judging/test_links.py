@@ -5,7 +5,6 @@ import json
 import pytest
 from click.testing import CliRunner
 
-import rankdev as rd
 from rankdev.cli import cli
 from rankdev.judging.store import Answer, Store
 from tests.judging.serving import Client, serving, written
@@ -125,22 +124,6 @@ def test_links_survive_a_restart(tmp_path):
         assert Client(server, "bob", bob.token).post("next")[0] == Client(server).post("next")[0] == 401
 
 
-@pytest.mark.parametrize(
-    ("asked", "kind"),
-    [
-        ({"revoke": "bob"}, "no-link"),
-        ({"make": ""}, "bad-name"),
-        ({"make": "a\u202eb"}, "bad-name"),
-        ({"make": "Ann"}, "own-link"),
-    ],
-)
-def test_wrong_links_are_named(asked, kind, server, owner):
-    linked(server, owner, "ann")
-    status, reply = owner.post("links", **asked)
-    assert (status, reply["kind"]) == (403 if kind == "own-link" else 400, kind)
-    assert set(server.tokens.personal) == {"ann"}
-
-
 def test_only_the_owner_makes_links(server, owner):
     ann = linked(server, owner, "ann")
     for client in (ann, Client(server)):
@@ -178,16 +161,6 @@ def test_the_command_makes_links(tmp_path, monkeypatch):
     assert [line.rpartition("#")[2] for line in again[:2]] == [line.rpartition("#")[2] for line in first[:2]]
     assert [line.split(": ")[0] for line in again] == ["judge ann", "judge Bob Ü", "judge cy", "owner"]
     assert started(tmp_path, monkeypatch).stdout.splitlines()[0].startswith("judge ann: ")
-
-
-@pytest.mark.parametrize(
-    ("names", "kind"), [("ann,ann", "given-twice"), ("ann,,bob", "bad-value"), ("ann,ANN", "own-link")]
-)
-def test_wrong_names_are_refused(names, kind, tmp_path, monkeypatch):
-    result = started(tmp_path, monkeypatch, "--judges", names)
-    assert isinstance(result.exception, rd.RankdevError)
-    assert result.exception.kind == kind
-    assert started(tmp_path, monkeypatch).exit_code == 0  # nothing is left open
 
 
 def test_nobody_answers_under_the_name_of_a_model(tmp_path, monkeypatch):

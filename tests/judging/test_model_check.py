@@ -4,8 +4,6 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
-import pytest
-from benchmarks.preferences.llm_judges import MODELS, population, trials
 
 import rankdev as rd
 from rankdev.judging import check_model
@@ -84,25 +82,6 @@ def test_scores_are_those_of_people_estimated_from_both():
     assert estimates.filter(a="poor", b="good")["verdict"].to_list() == ["worse"]
 
 
-def test_a_model_that_favours_a_system_misleads_alone_and_not_with_people():
-    rng = np.random.default_rng(3)
-    biased = next(model for model in MODELS if model.favours)
-    found = trials(population(biased, 600, rng, 0.3), 200, 20, 100, rng)
-    _, _, joined, _, alone, *_, joined_wrong, alone_wrong, agreement = found
-    assert joined >= 0.88
-    assert joined_wrong <= 0.05
-    assert agreement >= 0.9
-    assert alone < 0.2
-    assert alone_wrong > 0.5
-
-
-def test_no_reference_depends_on_other_queries():
-    judged = pl.DataFrame(list(rows(error=0.3)), schema=["query", "winner", "loser", "worker"], orient="row")
-    whole = scored(judged, RUNS, "RDQ@5")
-    part = scored(judged.filter(pl.col("query").is_in(["q1", "q2"])), RUNS, "RDQ@5")
-    assert whole.select(queries=list(part.queries)).values == pytest.approx(part.values)
-
-
 def test_a_query_that_people_have_not_finished_is_left_out():
     judged = [row for row in rows() if row[:3] != ("q0", "a", "b") or row[3] == "small"]
     found = check_model(judged, "small", runs=RUNS, measures=["RDQ@5"])
@@ -110,24 +89,6 @@ def test_a_query_that_people_have_not_finished_is_left_out():
     noted(found.remarks, "unfinished-queries", count=1)
     with raises("few-finished", rd.DataError, count=9):
         check_model(list(rows(by_people=9)), "small", runs=RUNS, measures="RDQ@5")
-
-
-@pytest.mark.parametrize(
-    ("change", "kind", "fields"),
-    [
-        ({"model": "smal"}, "not-a-choice", {"value": "smal", "near": "small"}),
-        ({"leave_out": ["zoe"]}, "not-a-choice", {"value": "zoe"}),
-        ({"leave_out": "ann"}, "not-names", {"name": "leave_out"}),
-        ({"leave_out": ["ann"]}, "no-shared-pair", {"model": "small"}),
-        ({"runs": RUNS}, "needed", {"name": "measures"}),
-        ({"alpha": 2}, "not-a-number", {"name": "alpha"}),
-        ({"judgments": [("q", "a", "b")]}, "no-workers", {}),
-    ],
-)
-def test_wrong_arguments_are_named(change, kind, fields):
-    given = {"judgments": list(rows()), "model": "small", **change}
-    with raises(kind, **fields):
-        check_model(given.pop("judgments"), given.pop("model"), **given)
 
 
 def asked_of_small(store, queries=4):

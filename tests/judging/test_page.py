@@ -6,19 +6,15 @@ from importlib.resources import files
 
 import pytest
 
-from rankdev.errors import DataError
 from rankdev.judging.items import read_items
 from rankdev.judging.page import (
-    LONGEST_GUIDELINES,
     MARK,
     guidelines_html,
     html,
     languages,
     preferred,
-    read_guidelines,
     texts_of,
 )
-from tests.raising import raises
 
 ASSETS = files("rankdev.judging").joinpath("assets")
 PLACE = re.compile(r"\{(\w+)\}")
@@ -87,24 +83,6 @@ def test_guidelines_run_nothing_and_load_nothing(text, made):
     assert made in guidelines_html(text)
 
 
-@pytest.mark.parametrize(
-    ("content", "kind"),
-    [
-        (b" \n\n\t", "empty"),
-        (b"\xff\xfe", "not-utf8"),
-        (b"a\0b", "not-utf8"),
-        (b"x" * (LONGEST_GUIDELINES + 1), "too-long"),
-        (None, "cannot-open"),
-    ],
-)
-def test_guidelines_that_cannot_be_read(tmp_path, content, kind):
-    path = tmp_path / "guide.md"
-    if content is not None:
-        path.write_bytes(content)
-    with raises(kind, DataError, path=str(path)):
-        read_guidelines(str(path))
-
-
 ITEMS = "query,item,query_text,query_description\nq,a,Roman bridge,\nq,b,Roman bridge,Which stand?\nr,c,,\nr,d,,\n"
 
 
@@ -130,21 +108,3 @@ def test_a_table_of_queries_adds_to_the_items(tmp_path):
         "r": {"id": "r", "text": "t"},
     }
     assert about(tmp_path, queries="r\tthe text\n", name="queries.tsv")["r"]["text"] == "the text"
-
-
-@pytest.mark.parametrize(
-    ("changed", "kind", "fields"),
-    [
-        ({"items": "query,item,query_text\nq,a,one\nq,b,two\n"}, "two-texts", {"line": 3, "name": "q"}),
-        (
-            {"queries": '{"query": "q", "text": "a"}\n{"query": "q", "text": "a"}\n'},
-            *("appears-twice", {"line": 2, "what": "query", "value": "q"}),
-        ),
-        ({"queries": '{"query": "z", "text": "a"}\n'}, "none-known", {}),
-        ({"queries": '{"query": "q", "title": "a"}\n'}, "no-column", {"name": "text"}),
-        ({"queries": '{"query": "", "text": "a"}\n'}, "no-value", {"line": 1, "name": "query"}),
-    ],
-)
-def test_texts_of_queries_that_cannot_be_used(tmp_path, changed, kind, fields):
-    with raises(kind, DataError, **fields):
-        about(tmp_path, **changed)

@@ -162,9 +162,3 @@ def test_killed_while_asking_and_resumed(tmp_path):
     stored = pl.DataFrame(read_answers(path))
     assert stored["worker"].unique().to_list() == ["small"]
     assert stored.height == 24
-
-
-@pytest.mark.parametrize("parallel", [0, 1.5, "many", 100_000])
-def test_wrong_numbers_are_named(parallel):
-    with raises("too-large" if parallel == 100_000 else "not-whole", rd.UsageError, name="parallel"):
-        rd.collect(alphabetical, ITEMS, parallel=parallel)

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 import rankdev as rd
-from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.errors import RankdevWarning
 from rankdev.judging.items import read_items
-from tests.raising import raises, warns
+from tests.raising import warns
 
 RUNS = {"one": {"q1": ["a", "b", "c"], "q2": ["x"]}, "two": {"q1": ["d", "a"], "q3": ["y", "z"]}}
 
@@ -47,23 +47,6 @@ def test_a_pool_is_what_the_page_opens_and_the_loop_takes(tmp_path, ending):
     assert opened.shown("q1", "b") == {"item": "b", "text": "B"}
     found = rd.collect(lambda query, a, b: min(a, b), shown, budget=4)
     assert found.asked == 4
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "kind"),
-    [
-        ({"depth": 0}, UsageError, "not-whole"),
-        ({"texts": 3}, UsageError, "bad-value"),
-        ({"texts": {"elsewhere": "?"}}, DataError, "none-known"),
-        ({"texts": pl.DataFrame({"item": ["a", "a"], "text": ["1", "2"]})}, DataError, "appears-twice"),
-        ({"texts": pl.DataFrame({"docno": ["a"]})}, DataError, "no-texts"),
-    ],
-)
-def test_wrong_calls(options, error, kind):
-    with raises(kind, error):
-        rd.pool(RUNS, **options)
-    with raises("none-given", DataError):
-        rd.pool({"none": {"q": []}})
 
 
 def test_the_demo_has_the_pool_that_the_command_makes(tmp_path):

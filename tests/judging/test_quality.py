@@ -221,20 +221,6 @@ def test_exports_for_spreadsheets_run_nothing(what, marked, served):
         assert len([cell for cell in cells if cell.startswith("'=")]) == marked
 
 
-@pytest.mark.parametrize(
-    ("asked", "kind"),
-    [
-        ({"form": ".xlsx"}, "not-a-choice"),
-        ({"form": ".csv", "what": "secrets"}, "not-a-choice"),
-        ({"form": ".parquet", "safe": True}, "not-needed"),
-        ({"form": ".txt"}, "not-a-choice"),
-    ],
-)
-def test_wrong_exports_are_named(asked, kind, served):
-    status, reply = owner(served).post("export", **asked)
-    assert (status, reply["kind"]) == (400, kind)
-
-
 def test_the_owner_sees_what_answers_say(served):
     reply = owner(served).post("overview")[1]
     rows = {row["judge"]: row for row in reply["judges"]}

@@ -20,7 +20,6 @@ from rankdev.cli import cli
 from rankdev.data.formats import ENDINGS
 from rankdev.judging.items import read_items
 from rankdev.judging.session import LEAST, LOOKING
-from rankdev.judging.store import Answer, Store
 from tests.judging.serving import Client, serving, written
 from tests.raising import noted, raises
 
@@ -154,18 +153,6 @@ def test_every_format_is_exported_and_read_again(form, server, tmp_path):
     assert read.equals(rd.read_preferences(tmp_path / "judgments.sqlite").to_polars().select(columns))
 
 
-def test_the_command_reads_the_database(server, tmp_path):
-    ann = Client(server)
-    while question := ann.next():
-        first, second = (side["item"] for side in question["sides"])
-        ann.answer(question, "first" if first < second else "second")
-    path = str(tmp_path / "judgments.sqlite")
-    result = CliRunner().invoke(cli, ["refs", "preferences", path, "--rule", "strict"])
-    assert result.exit_code == 0, result.output
-    tiers = [json.loads(line)["tiers"] for line in result.stdout.splitlines() if line.startswith("{")]
-    assert tiers == [[["d1"], ["d2"], ["d3"], ["d4"]], [["e0"], ["e1"], ["e2"]]]
-
-
 def test_the_database_is_not_written_over(server, tmp_path):
     ann = Client(server)
     ann.answer(ann.next())
@@ -213,34 +200,6 @@ def test_others_are_refused(headers, status, kind, server):
     assert server.session.store.answers().is_empty()
 
 
-ANSWER = {"request": "r", "query": "q1", "first": "d1", "second": "d2", "outcome": "first", "comment": ""}
-WRONG = [{"request": 3}, {"second": "zz"}, {"second": "d1"}, {"outcome": "best"}, {"judge": "x" * 81}]
-
-
-@pytest.mark.parametrize(
-    ("path", "asked", "status"),
-    [
-        ("answer", {"request": "r"}, 400),
-        *(("answer", ANSWER | wrong, 400) for wrong in WRONG),
-        ("next", {"judge": ""}, 400),
-        ("next", {"judge": "x" * 81}, 400),
-        ("next", {"judge": "a\nb"}, 400),
-        ("nothing", {}, 404),
-        ("overview", {}, 403),
-        ("export", {"form": ".csv"}, 403),
-    ],
-)
-def test_wrong_calls_are_reported(path, asked, status, server):
-    found, reply = Client(server).post(path, **asked)
-    assert (found, bool(reply["error"])) == (status, True)
-    assert server.session.store.answers().is_empty()
-
-
-@pytest.mark.parametrize("body", ["", "[]", "{", "3", "[" * 100_000])
-def test_what_is_no_object_is_refused(body, server):
-    assert Client(server).post("next", body=body)[0] == 400
-
-
 def test_pages_run_no_script_but_their_own(server):
     client = Client(server)
     for path in ("/", "/judge.js", "/page.js", "/judge.css", "/page.css"):
@@ -282,59 +241,10 @@ def test_images_need_the_token(tmp_path):
         assert client.connection.getresponse().status == 404
 
 
-@pytest.mark.parametrize(
-    ("rows", "kind", "fields"),
-    [
-        ([{"query": "q"}], "no-column", {"name": "item"}),
-        ([{"query": "q", "item": "d"}, {"query": "q", "item": "d"}], "appears-twice", {"line": 2, "value": "d"}),
-        ([{"query": "q", "item": "d", "url": "javascript:alert(1)"}], "not-an-address", {"line": 1, "name": "url"}),
-        ([{"query": "q", "item": "d", "image": "none.png"}], "bad-value", {"line": 1, "name": "image"}),
-        ([{"query": "q", "item": "d", "image": "../../etc/passwd"}], "bad-value", {"line": 1, "name": "image"}),
-        (
-            [{"query": "q", "item": "d", "grade": None}, {"query": "q", "item": "e", "grade": 1}],
-            *("bad-value", {"line": 1, "name": "grade", "value": None}),
-        ),
-        ([{"query": "q", "item": "d"}], "no-pairs", {}),
-        ([{"query": "q", "item": ""}], "no-value", {"line": 1, "name": "item"}),
-    ],
-)
-def test_wrong_items_are_named(rows, kind, fields, tmp_path):
-    with raises(kind, rd.DataError, **fields):
-        read_items(written(tmp_path / "items.jsonl", rows))
-
-
 def test_grades_are_a_start(tmp_path):
     rows = [{"query": "q", "item": item, "grade": grade} for item, grade in (("a", 2), ("b", 2), ("c", 0))]
     items = read_items(written(tmp_path / "items.jsonl", rows))
     assert items.pool.grades == {"q": {"a": 2.0, "b": 2.0, "c": 0.0}}
-
-
-KILLED = """
-import os, sys
-from rankdev.judging.store import Answer, Store
-store = Store(sys.argv[1])
-for count in range(1000):
-    store.add(f"r{count}", Answer("q", "a", "b", "first", "ann"))
-    print(count, flush=True)  # what the page hears as saved
-"""
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
-def test_nothing_that_was_saved_is_lost_when_killed(tmp_path):
-    after = 7
-    path = tmp_path / "judgments.sqlite"
-    process = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True)
-    saved = [process.stdout.readline() for _ in range(after)]
-    process.kill()
-    saved += process.stdout.readlines()
-    process.wait()
-    process.stdout.close()
-    count = len([line for line in saved if line.endswith("\n")])
-    assert count >= after
-    store = Store(path)
-    assert count <= len(store.answers()) <= count + 1
-    assert store.add("more", Answer("q", "a", "b", "tie", "ann"))
-    store.close()
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
@@ -364,20 +274,6 @@ def test_the_command_keeps_what_it_called_saved(end, status, says, tmp_path):
     _, reply = process.communicate(timeout=60)
     assert (process.returncode, reply) == (status, says)
     assert len(rd.read_preferences(tmp_path / "j.sqlite")) == 3
-
-
-@pytest.mark.parametrize(
-    ("options", "kind"),
-    [
-        (["--top", "3"], "not-needed"),
-        (["--goal", "top", "--top", "0"], "not-whole"),
-        (["--port", "99999"], "no-server"),
-    ],
-)
-def test_wrong_options_are_named(options, kind, tmp_path):
-    items = written(tmp_path / "items.jsonl")
-    result = CliRunner().invoke(cli, ["judge", str(items), "--db", str(tmp_path / "j.sqlite"), *options])
-    assert result.exception.kind == kind
 
 
 def test_a_pair_that_was_just_shown_is_not_answered(tmp_path, monkeypatch):

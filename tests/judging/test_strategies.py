@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rankdev.judging.items import Pool
 from rankdev.judging.store import Answer
-from rankdev.judging.strategies import AGAIN, ENOUGH, OrderStrategy, Progress, Rule
+from rankdev.judging.strategies import AGAIN, OrderStrategy, Rule
 from rankdev.preferences import tiers_from_preferences
 
 ITEMS = "abcdefghijkl"
@@ -51,15 +51,6 @@ def test_one_question_in_eight_is_asked_again_unless_none_may_be():
 def test_a_probability_separates_neighbours():
     state = [state for state, _ in judged(Rule(0.1, 0.7))][-1]
     assert state.expected(state.posterior())[1] >= 0.7
-
-
-def test_random_answers_are_given_up_after_twice_what_sorting_needs():
-    rng, state = np.random.default_rng(1), Progress(8, Rule(), 3, (0,))
-    while state.remaining is None:
-        state.tell(*rng.permutation(state.best(())).tolist(), 1.0, "ann", 1)
-        state.learn()
-    assert state.count == np.ceil(ENOUGH * state.usual)
-    assert state.remaining == state.error > 0.2
 
 
 def test_questions_about_the_top_are_about_items_that_may_belong_there():
