@@ -56,18 +56,8 @@ def test_agreement_is_that_of_the_answers_to_the_same_pairs():
     assert found.between_people == 0.0
     assert found.low <= found.agreement <= found.high
     assert found.verdict == "undecided"
-    assert found.first_wins is None
     alone = check_model(pl.DataFrame(records), "small", leave_out=["bob"])
     assert (alone.answers, alone.agreement, alone.between_people) == (2, 0.75, None)
-
-
-def test_the_position_shows_whatever_the_items_are():
-    table = pl.DataFrame(list(rows()), schema=["query", "winner", "loser", "worker"], orient="row")
-    found = [check_model(table.with_columns(first=side), "small").first_wins for side in ("winner", "loser")]
-    assert [won for won, _, _ in found] == [1.0, 0.0]
-    tied = table.with_columns(first=pl.col("winner"), tie=pl.lit(value=True))
-    won, low, high = check_model(tied, "small").first_wins
-    assert (won, low < 0.5 < high) == (0.5, True)
 
 
 def test_scores_are_those_of_people_estimated_from_both():

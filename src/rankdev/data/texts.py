@@ -18,8 +18,8 @@ KEYS = {
 }
 
 
-def read_texts(path: PathLike, key: str, wanted: Collection[str]) -> dict[str, str]:
-    """Read the texts of the ``wanted`` queries or items (``key``).
+def read_texts(path: PathLike, key: str, wanted: Collection[str] | None) -> dict[str, str]:
+    """Read the texts of the ``wanted`` queries or items (``key``), or of all.
 
     A table (CSV, TSV, JSONL, Parquet) with a column for the id and one called text, after its title where
     there is one; or, as collections of this field often come, a .tsv of id and text without a header.
@@ -28,7 +28,7 @@ def read_texts(path: PathLike, key: str, wanted: Collection[str]) -> dict[str, s
     with Source(path) as source:
         pairs = _tabled(source, key) if source.kind not in ("tsv", "trec") else _lined(source, key)
         for name, text in pairs:
-            if name in wanted and found.setdefault(name, text) != text:
+            if (wanted is None or name in wanted) and found.setdefault(name, text) != text:
                 raise DataError("two-texts", key=key, name=name)
     return found
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from rankdev._common.checks import check_flag, check_number, check_whole
 from rankdev.data.ids import as_id
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.judging.collect import NoAnswerError
-from rankdev.judging.items import SHOWN, table_of_texts
+from rankdev.judging.items import SHOWN, name_of_texts, table_of_texts
 
 ATTEMPTS = 3  # how often a question is asked until there is a valid reply
 INSTRUCTIONS = (
@@ -58,11 +57,10 @@ class Texts:
         queries = {as_id(query): str(text) for query, text in (query_texts or {}).items()}
         if texts is None:
             return cls(None, queries)
-        name = str(texts) if isinstance(texts, str | os.PathLike) else "texts"
         table = table_of_texts(texts)
         columns = [column for column in SHOWN if column in table.columns]
         if "item" not in table.columns or not columns:
-            raise DataError("no-texts", path=name, columns=SHOWN)
+            raise DataError("no-texts", path=name_of_texts(texts), columns=SHOWN)
         keys = [key for key in ("query", "item") if key in table.columns]
         rows = table.select(pl.col([*keys, *columns]).cast(pl.String)).iter_rows(named=True)
         items = {

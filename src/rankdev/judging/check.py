@@ -47,9 +47,6 @@ class ModelCheck(Result):
         Mean agreement of two people on the same pair; None where no pair was judged by two.
     judges : polars.DataFrame
         One row per person: judge, answers, agreement, low, high.
-    first_wins : tuple of float or None
-        How often the item shown first won by the model, half of ties included, and its interval over queries; ½ if the
-        position has no influence, where the order was random. None where it is unknown which item was shown first.
     scores : PredictionPowered or None
         Scores of the runs by people's judgments, estimated from both, where runs were given.
     alpha : float
@@ -71,7 +68,6 @@ class ModelCheck(Result):
     verdict: str
     between_people: float | None
     judges: pl.DataFrame = field(repr=False)
-    first_wins: tuple[float, float, float] | None = field(repr=False)
     scores: PredictionPowered | None = field(repr=False)
     alpha: float
     remarks: tuple[str, ...] = ()
@@ -100,11 +96,6 @@ class ModelCheck(Result):
         lines.append(undecided if self.verdict == "undecided" else f"It is {self.verdict}.")
         if self.between_people is not None:
             lines.append(f"Two people agree on {self.between_people:.0%} of the pairs that both judged.")
-        if self.first_wins is not None:
-            won, low, high = self.first_wins
-            lines.append(
-                f"The item shown first wins {won:.0%} of its answers ({low:.0%} to {high:.0%}; unbiased: 50%)."
-            )
         return "\n".join(lines)
 
     def _estimates(self) -> pl.DataFrame:
@@ -205,7 +196,6 @@ def check_model(
         verdict=verdict,
         between_people=_between_people(theirs),
         judges=_by_judge(both, alpha),
-        first_wins=_first_wins(mine, alpha) if "first" in mine.columns else None,
         scores=scores,
         alpha=alpha,
         remarks=(*judged.remarks, *remarks),
@@ -264,12 +254,6 @@ def agreement_limits(hits: Floats, counts: Floats, alpha: float) -> tuple[float,
 
     low, high = fraction_limits(hits[:, None], counts, alpha)
     return float(hits.sum() / counts.sum()), float(low[0]), float(high[0])
-
-
-def _first_wins(mine: pl.DataFrame, alpha: float) -> tuple[float, float, float]:
-    """Return how often the item shown first won, with limits."""
-    won = pl.when("tie").then(0.5).otherwise((pl.col("first") == pl.col("winner")).cast(pl.Float64))
-    return _mean_agreement(mine.select("query", agrees=won, weight=pl.lit(1.0)), alpha)
 
 
 def _by_judge(both: pl.DataFrame, alpha: float) -> pl.DataFrame:

@@ -302,21 +302,13 @@ def pool(
     queries = {query: number for number, query in enumerate(dict.fromkeys(query for query, _ in best))}
     chosen = sorted(best, key=lambda entry: (queries[entry[0]], best[entry], entry[1]))
     frame = pl.DataFrame(chosen, schema={"query": pl.String, "item": pl.String}, orient="row")
-    return frame if texts is None else _with_texts(frame, *_texts(texts, set(frame["item"])))
+    if texts is None:
+        return frame
+    return _with_texts(frame, name_of_texts(texts), table_of_texts(texts, set(frame["item"])))
 
 
-def _texts(texts: Any, items: Collection[str]) -> tuple[str, pl.DataFrame]:
-    """Return what the texts are called, and a row per item (or per query and item)."""
-    return str(texts) if isinstance(texts, str | os.PathLike) else "texts", table_of_texts(texts, items)
-
-
-class _Everything(frozenset[str]):
-    def __contains__(self, _: object) -> bool:
-        return True
-
-
-def table_of_texts(texts: Any, items: Collection[str] = _Everything()) -> pl.DataFrame:
-    """Return a row per item (or per query and item); of a collection, only those of ``items``."""
+def table_of_texts(texts: Any, items: Collection[str] | None = None) -> pl.DataFrame:
+    """Return a row per item (or per query and item); of a collection, only those of ``items`` where they are given."""
     if isinstance(texts, str | os.PathLike):
         return _read(texts, items)
     if isinstance(texts, Mapping):
@@ -326,7 +318,12 @@ def table_of_texts(texts: Any, items: Collection[str] = _Everything()) -> pl.Dat
     raise UsageError("bad-value", name="texts", value=texts, expected="a file, a table or {item: text}")
 
 
-def _read(path: str | os.PathLike[str], items: Collection[str]) -> pl.DataFrame:
+def name_of_texts(texts: Any) -> str:
+    """Return what texts are called in errors: their file, or the argument."""
+    return str(texts) if isinstance(texts, str | os.PathLike) else "texts"
+
+
+def _read(path: str | os.PathLike[str], items: Collection[str] | None) -> pl.DataFrame:
     """Read a table with what is shown of each item; or texts as collections have them."""
     with Source(path) as source:
         if source.kind not in ("trec", "tsv"):
