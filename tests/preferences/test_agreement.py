@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Preferences, judge_agreement, position_bias
 from rankdev.preferences.annotators import krippendorff_alphas
 from rankdev.preferences.bias import _Integral, oriented
-from tests.raising import kinds, noted, raises
+from tests.raising import kinds, noted
 
 NAN = float("nan")
 # Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), example C: four observers, twelve units
@@ -92,15 +91,6 @@ def test_triads_against_counting_them(seed, n, m):
     found = judge_agreement(judged, resamples=1)
     assert found.triads == triads
     assert np.nan_to_num(found.intransitive * triads) == pytest.approx(circles)
-
-
-def test_refusals():
-    with raises("none-given", DataError, what="comparisons"):
-        judge_agreement(Preferences.from_rows(items={"q": ["x", "y"]}))
-    with raises("not-whole", UsageError, name="resamples"):
-        judge_agreement([("q", "x", "y")], resamples=0)
-    with raises("order-unknown", UsageError):
-        position_bias(Preferences.from_rows([("q", "x", "y")]))
 
 
 def shown(rng, effects, judgments=400, items=6):

@@ -4,9 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Preferences, merge_rankings, strengths
-from tests.raising import raises
 
 rankings = st.integers(2, 5).flatmap(
     lambda n: st.lists(st.permutations([f"d{k}" for k in range(n)]), min_size=1, max_size=6)
@@ -42,25 +40,3 @@ def test_items_that_a_ranking_does_not_name():
     last = merge_rankings(lists, unranked="last").scores["all"]
     assert last == pytest.approx({"x": (1 + 1 + 0) / 3, "y": 0.5, "z": 1 / 3})
     assert merge_rankings([["x"]]).tiers == {"all": [["x"]]}
-
-
-@pytest.mark.parametrize(
-    ("wrong", "kind", "fields"),
-    [
-        ({"q": ["x", "y"]}, "bad-value", {"query": "q", "name": "ranking", "value": "x"}),
-        ({"q": "xy"}, "bad-value", {"query": "q", "name": "rankings", "value": "xy"}),
-        ({"q": [{"x": 1, "y": 2}]}, "bad-value", {"name": "ranking"}),
-        ([], "none-given", {"what": "rankings"}),
-    ],
-)
-def test_refusals(wrong, kind, fields):
-    with raises(kind, DataError, **fields):
-        merge_rankings(wrong)
-    with raises("not-a-choice", UsageError, name="unranked", near="last"):
-        merge_rankings([["x", "y"]], unranked="lats")
-
-
-@pytest.mark.parametrize("ranking", [["x", "x"], ["x", None]])
-def test_items_of_a_ranking_are_different_names(ranking):
-    with pytest.raises(DataError):
-        merge_rankings({"q": [ranking]})

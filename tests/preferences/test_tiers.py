@@ -11,11 +11,10 @@ from scipy.special import expit
 from scipy.stats import norm
 
 import rankdev as rd
-from rankdev.errors import UsageError
 from rankdev.preferences import Preferences, order, strengths, tiers, tiers_from_preferences
 from rankdev.preferences.order import SPREADS, Order, joined, orders
 from tests.common.examples import examples
-from tests.raising import kinds, noted, raises
+from tests.raising import kinds, noted
 
 from .simulate import crowd, every_pair, preferences_of, random_pairs
 
@@ -217,19 +216,6 @@ def test_bad_workers_and_repeated_rows_are_named():
     remarks = tiers_from_preferences([*rows, rows[0]], "crowd-bt").remarks
     noted(remarks, "inverted-workers", names=("w11",))
     assert "repeated-judgments" in kinds(remarks)
-
-
-@pytest.mark.parametrize(
-    ("options", "kind", "name"),
-    [
-        ({"rule": "leaders"}, "not-a-choice", "rule"),
-        ({"probability": 0.4}, "not-a-number", "probability"),
-        ({"probability": 1}, "not-a-number", "probability"),
-    ],
-)
-def test_wrong_calls(options, kind, name):
-    with raises(kind, UsageError, name=name):
-        tiers_from_preferences([("q", "x", "y")], **options)
 
 
 def test_long_lists_are_cut_too():

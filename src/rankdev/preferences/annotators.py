@@ -184,7 +184,7 @@ def judge_agreement(
         triads=triads,
         intransitive=intransitive,
         position=order,
-        workers=_by_worker(judged, counts, order),
+        workers=_by_worker(judged, order),
         alpha=alpha,
         resamples=resamples,
         seed=seed,
@@ -225,32 +225,32 @@ def _triads(judged: Preferences) -> tuple[int, float]:
     return triads, cycles / triads if triads else np.nan
 
 
-def _by_worker(judged: Preferences, counts: Floats, order: PositionBias | None) -> pl.DataFrame:
+def _by_worker(judged: Preferences, order: PositionBias | None) -> pl.DataFrame:
     """One row per worker: judgments, ties, agreement with the others' answers to the same pairs, repeats, bias."""
     if judged.worker is None:
         return pl.DataFrame(schema={"worker": pl.String})
-    pairs, worker, size = judged.pairs.of, judged.worker, len(judged.workers)
     answer = np.where(judged.tie, 2, np.where(judged.winner < judged.loser, 0, 1))
-    own = pl.DataFrame({"worker": worker, "pair": pairs, "answer": answer})
-    own = own.with_columns(mine=pl.len().over("worker", "pair"), mine_alike=pl.len().over("worker", "pair", "answer"))
-    mine, mine_alike = own["mine"].to_numpy(), own["mine_alike"].to_numpy()
-    alike = counts[pairs, answer] - mine_alike
-    others = counts[pairs].sum(axis=1) - mine
-
-    def mean(values: Floats, of: Floats) -> Floats:
-        total = np.bincount(worker, of, size)
-        return np.where(total > 0, np.bincount(worker, values, size) / np.maximum(total, 1e-300), np.nan)
-
-    columns: dict[str, Any] = {
-        "worker": list(judged.workers),
-        "judgments": np.bincount(worker, minlength=size),
-        "ties": mean(judged.tie.astype(float), np.ones(len(judged))),
-        "agreement": mean(alike / np.maximum(others, 1), (others > 0).astype(float)),
-        "repeats_alike": mean((mine_alike - 1) / np.maximum(mine - 1, 1), (mine > 1).astype(float)),
-    }
-    if order is not None:
-        columns |= {name: order.by_worker[name] for name in ("first_if_equal", "low", "high", "p")}
-    return pl.DataFrame(columns).fill_nan(None)
+    given = pl.DataFrame({"worker": judged.worker, "pair": judged.pairs.of, "answer": answer, "tie": judged.tie})
+    counted = given.with_columns(
+        all=pl.len().over("pair"),
+        alike=pl.len().over("pair", "answer"),
+        mine=pl.len().over("worker", "pair"),
+        mine_alike=pl.len().over("worker", "pair", "answer"),
+    ).cast(dict.fromkeys(("all", "alike", "mine", "mine_alike"), pl.Float64))
+    others, again = pl.col("all") > pl.col("mine"), pl.col("mine") > 1
+    found = counted.group_by("worker").agg(
+        judgments=pl.len().cast(pl.Int64),
+        ties=pl.col("tie").mean(),
+        agreement=((pl.col("alike") - pl.col("mine_alike")) / (pl.col("all") - pl.col("mine"))).filter(others).mean(),
+        repeats_alike=((pl.col("mine_alike") - 1) / (pl.col("mine") - 1)).filter(again).mean(),
+    )
+    workers = pl.DataFrame({"worker": np.arange(len(judged.workers), dtype=np.int32)})
+    table = workers.join(found, on="worker", how="left", maintain_order="left")
+    table = table.with_columns(pl.Series("worker", judged.workers, pl.String), pl.col("judgments").fill_null(0))
+    if order is None:
+        return table
+    names = ("first_if_equal", "low", "high", "p")
+    return table.with_columns(pl.Series(name, order.by_worker[name]).fill_nan(None) for name in names)
 
 
 def _remarks(judged: Preferences, units: int) -> Iterator[Note]:

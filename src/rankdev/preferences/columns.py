@@ -24,6 +24,7 @@ from rankdev.preferences.outcomes import (
     SIDES,
     WON_LOST,
     Values,
+    check_each,
     normalised_name,
     read_outcomes,
 )
@@ -255,21 +256,14 @@ def _winner_first(first: pl.Series, found: dict[str, pl.Series]) -> pl.Series:
 
 def _weights(frame: pl.DataFrame, name: str) -> pl.Series:
     weight = number_column(frame, name, "preferences")
-    outside = (weight < 0) | (weight > MOST_WEIGHT)
-    if outside.any():
-        row = int(outside.arg_max() or 0)
-        expected = f"a number from 0 to {MOST_WEIGHT:,}"
-        raise DataError("bad-value", row=row, name="weight", value=weight[row], expected=expected)
+    check_each(weight.is_between(0, MOST_WEIGHT), weight, "weight", f"a number from 0 to {MOST_WEIGHT:,}")
     return weight
 
 
 def _counts(frame: pl.DataFrame, name: str) -> pl.Series:
     count = number_column(frame, name, "preferences")
-    bad = (count < 0) | (count != count.floor()) | (count.sum() > MOST_ROWS)
-    if bad.any():
-        row = int(bad.arg_max() or 0)
-        expected = f"whole numbers, at most {MOST_ROWS:,} in all"
-        raise DataError("bad-value", row=row, name="count", value=count[row], expected=expected)
+    good = (count >= 0) & (count == count.floor()) & (count.sum() <= MOST_ROWS)
+    check_each(good, count, "count", f"whole numbers, at most {MOST_ROWS:,} in all")
     return count.cast(pl.Int64)
 
 
@@ -278,9 +272,7 @@ def _flags(frame: pl.DataFrame, name: str) -> pl.Series:
         raise DataError("bad-column", name=name, type=str(frame[name].dtype), expected="true or false")
     text = frame[name].cast(pl.String).fill_null("").str.to_lowercase().str.strip_chars()
     flags = text.replace_strict(YES_NO, default=None, return_dtype=pl.Boolean)
-    if flags.null_count():
-        row = int(flags.is_null().arg_max() or 0)
-        raise DataError("bad-value", row=row, name="tie", value=frame[name][row], expected="true or false")
+    check_each(flags.is_not_null(), frame[name], "tie", "true or false")
     return flags
 
 

@@ -115,12 +115,15 @@ def _by_lead(table: pl.DataFrame, lead: pl.Series) -> pl.DataFrame:
     return table.with_columns(lead=lead).select(pl.when(known).then(e).alias(name) for name, e in columns.items())
 
 
+def check_each(good: pl.Series, values: pl.Series, name: str, expected: str) -> None:
+    """Reject the first value that is not good."""
+    if not good.all():
+        row = int((~good).arg_max() or 0)
+        raise DataError("bad-value", row=row, name=name, value=values[row], expected=expected)
+
+
 def _by_probability(table: pl.DataFrame, numbers: pl.Series, name: str) -> pl.DataFrame:
-    outside = (numbers < 0) | (numbers > 1)
-    if outside.any():
-        row = int(outside.arg_max() or 0)
-        expected = "a probability from 0 to 1 that the first item wins"
-        raise DataError("bad-value", row=row, name=name, value=numbers[row], expected=expected)
+    check_each(numbers.is_between(0, 1), numbers, name, "a probability from 0 to 1 that the first item wins")
     swap = pl.col("p") < 0.5
     return table.with_columns(p=numbers).select(
         winner=pl.when(swap).then("b").otherwise("a"),
