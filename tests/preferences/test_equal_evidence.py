@@ -67,10 +67,3 @@ def check_a_file(seed, method):
 @pytest.mark.parametrize("method", METHODS)
 def test_items_judged_alike_share_a_tier_under_any_names_in_any_order(method):
     check_a_file(1, method)
-
-
-@pytest.mark.parametrize("backwards", [False, True])
-def test_three_items_that_each_beat_four_others_are_two_tiers(backwards):
-    rows = [("q", winner, loser) for winner in "abc" for loser in "vwxy"]
-    cut = tiers_from_preferences(rows[::-1] if backwards else rows).tiers["q"]
-    assert [sorted(tier) for tier in cut] == [["a", "b", "c"], ["v", "w", "x", "y"]]

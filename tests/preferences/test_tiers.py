@@ -84,18 +84,6 @@ def test_one_more_agreeing_judgment_never_joins(seed, data):
         assert after[upper] < after[lower]
 
 
-def test_every_judgment_twice_hardly_ever_joins_or_turns():
-    turned = 0
-    for seed in range(60):
-        rows = random_file(seed)
-        before, after = places(rows), places(rows * 2)
-        turned += any(
-            before[x] != before[y] and (before[x] < before[y]) != (after[x] < after[y])
-            for x, y in itertools.permutations(before, 2)
-        )
-    assert turned <= 2
-
-
 def test_a_query_is_cut_by_its_own_judgments_alone():
     alone = [("q", "x", "y")] * 8
     others = [(f"r{k}", *pair) for k in range(29) for pair in ("xy", "yx") * 3]
@@ -103,14 +91,6 @@ def test_a_query_is_cut_by_its_own_judgments_alone():
     assert second.tiers["q"] == first.tiers["q"] == [["x"], ["y"]]
     assert second.separated["q"] == first.separated["q"]
     noted(second.remarks, "no-order", count=29)
-
-
-def test_coin_flips_are_one_tier():
-    rng = np.random.default_rng(4)
-    rows = [row for k in range(100) for row in every_pair(np.zeros(8), 3, rng, f"q{k}")]
-    made = tiers_from_preferences(rows)
-    assert np.mean([len(each) == 1 for each in made.tiers.values()]) > 0.9
-    assert all(flips >= 0.5 for query, flips in made.coin_flips.items() if len(made.tiers[query]) == 1)
 
 
 def test_a_consistent_order_is_separated_fully_and_three_groups_are_found():
@@ -138,22 +118,6 @@ def test_a_single_worker_s_repeats_count_and_one_of_several_counts_once():
     rows = [("q", "x", "y", "loud")] * 30 + [("q", "y", "x", f"w{k}") for k in range(3)]
     assert cut([row[:3] for row in rows]) == [["x"], ["y"]]
     assert cut(rows)[0] != ["x"]
-
-
-def test_tastes_of_workers_are_no_order():
-    """Three workers who each prefer other items, again and again: as independent judgments they would show an order."""
-    rng, one, several = np.random.default_rng(5), 0, 0
-    for _ in range(40):
-        liking, rows = rng.normal(size=(3, 6)) * 2, []
-        for number in range(120):
-            a, b = rng.choice(6, 2, replace=False)
-            who = liking[number % 3]
-            a, b = (a, b) if rng.random() < expit(who[a] - who[b]) else (b, a)
-            rows.append(("q", f"d{a}", f"d{b}", f"w{number % 3}"))
-        several += len(cut(rows)) == 1
-        one += len(cut([row[:3] for row in rows])) == 1
-    assert several >= 30
-    assert one <= 15
 
 
 @pytest.mark.parametrize("limit", ["DIRECT_UP_TO", "DENSE_UP_TO"])
