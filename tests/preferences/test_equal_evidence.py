@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankdev.preferences import Preferences, strengths, tiers, tiers_from_preferences
+from rankdev.preferences import Preferences, strengths, tiers
 from rankdev.preferences.strengths import METHODS
 from rankdev.preferences.tiers import RULES
 
