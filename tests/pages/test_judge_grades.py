@@ -98,15 +98,25 @@ def test_nothing_serious_stands_between_a_person_and_grades(seen, server):
     assert found() == []
 
 
-def test_a_phone_grades_by_tapping(browser, server):
+LONG = [{"query": "q", "item": f"d{k}", "title": f"Title {k}", "text": "A line.\n" * 80} for k in range(8)]
+WORDS = "useless,not relevant,marginally relevant,fairly relevant,relevant,highly relevant,perfectly relevant,ideal"
+
+
+@pytest.mark.parametrize(("scale", "grade"), [("0-9", "3"), (WORDS, "3")])
+def test_a_phone_grades_by_tapping_and_hides_nothing_of_an_item(scale, grade, browser, tmp_path):
     context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
-    phone = begin(context.new_page(), server, server.tokens.judge)
-    phone.wait_for_function("() => wasSeen()")
-    phone.tap("#first h2")
-    assert given(server) == []
-    phone.evaluate("window.before = state.question")
-    phone.tap("[data-outcome='3']")
-    phone.wait_for_function("() => state.question !== window.before && !state.busy")
-    assert len(given(server)) == 1
-    assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    with grading(tmp_path, LONG, scale=Scale.parse(scale)) as server:
+        phone = begin(context.new_page(), server, server.tokens.judge)
+        phone.wait_for_function("() => wasSeen()")
+        phone.tap("#first h2")
+        assert given(server) == []
+        phone.evaluate("scrollTo(0, 1e6)")
+        phone.wait_for_function(
+            "() => byId('history').getBoundingClientRect().bottom <= byId('answer-bar').getBoundingClientRect().top"
+        )
+        phone.evaluate("window.before = state.question")
+        phone.tap(f"[data-outcome='{grade}']")
+        phone.wait_for_function("() => state.question !== window.before && !state.busy")
+        assert len(given(server)) == 1
+        assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
     context.close()

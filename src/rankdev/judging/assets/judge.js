@@ -232,6 +232,7 @@ byId("comment").addEventListener("keydown", (/** @type {KeyboardEvent} */ event)
   if (event.key === "Enter" || event.key === "Escape") byId("title").focus();
 });
 byId("undo").addEventListener("click", undo);
+new ResizeObserver(() => document.body.style.setProperty("--bar", `${byId("answer-bar").offsetHeight}px`)).observe(byId("answer-bar"));
 byId("who").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
   event.preventDefault();
   state.judge = byId("name").value.trim();
