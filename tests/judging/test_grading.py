@@ -121,6 +121,20 @@ def test_a_skipped_item_goes_to_others(tmp_path):
         assert count == 7
 
 
+def test_a_closed_page_gives_back_what_it_showed_in_either_mode(tmp_path):
+    with grading(tmp_path, quick=True) as server:
+        ann, bob = Client(server), Client(server, "bob")
+        assert ann.next() is not None
+        assert ask(ann) is not None
+        assert ann.post("leave", mode="owner")[0] == 200
+        pairs = grades = 0
+        while asked := bob.next():
+            pairs += bob.answer(asked)[1]["saved"]
+        while asked := ask(bob):
+            grades += grade(bob, asked)[1]["saved"]
+        assert (pairs, grades) == (9, 7)
+
+
 def test_without_a_scale_there_is_no_grading(tmp_path):
     with serving(tmp_path) as server:
         ann = Client(server)

@@ -230,12 +230,16 @@ class Handler(BaseHTTPRequestHandler):
             strategy = server.grading and server.grading.strategy
             scale = strategy.scale.shown() if isinstance(strategy, GradeStrategy) else None
             return {"guidelines": server.guidelines, "scale": scale}
-        session = server.sessions.get(str(asked.get("mode", "pairs")))
-        if session is None or self.path not in JUDGES:
+        session, leaves = server.sessions.get(str(asked.get("mode", "pairs"))), self.path == "/api/leave"
+        if not leaves and (session is None or self.path not in JUDGES):
             raise UsageError("not-found")
         judge, page = self._name(caller, asked), asked.get("page", "")
         if not isinstance(page, str) or len(page) > LONGEST_PAGE:
             raise UsageError("bad-request", expected=f"page, a text of at most {LONGEST_PAGE} characters")
+        if leaves or session is None:
+            for each in server.sessions.values():  # the page may have shown a question of each
+                each.leave(judge, page)
+            return {}
         return JUDGES[self.path](session, judge, page, asked)
 
     def _name(self, caller: Caller, asked: dict[str, Any]) -> str:
@@ -281,7 +285,6 @@ JUDGES: dict[str, Callable[[Session, str, str, dict[str, Any]], dict[str, Any]]]
     "/api/next": lambda session, judge, page, asked: session.question(judge, page),
     "/api/answer": lambda session, judge, page, asked: session.answer(judge, _text(asked, "request"), asked, page),
     "/api/undo": lambda session, judge, page, asked: session.undo(judge, page),
-    "/api/leave": lambda session, judge, page, asked: session.leave(judge, page),
     "/api/history": lambda session, judge, page, asked: session.history(judge),
     "/api/change": lambda session, judge, page, asked: session.change(
         judge, _text(asked, "request"), asked.get("answer"), asked.get("outcome"), asked.get("comment")

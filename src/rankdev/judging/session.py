@@ -161,11 +161,10 @@ class Session:
                 self._screens.clear(name, answer.pair)
             return {**self._question(name, screen), "saved": not twice}
 
-    def leave(self, name: str, page: str | None = None) -> dict[str, Any]:
+    def leave(self, name: str, page: str | None = None) -> None:
         """Let others have the questions of a page that was closed, or of all pages of a judge."""
         with self._lock:
             self._screens.leave(name, page)
-        return {}
 
     def undo(self, name: str, page: str = "") -> dict[str, Any]:
         """Take back the judge's last answer, and ask it again."""
