@@ -11,8 +11,8 @@ from rankdev.cli import cli
 from rankdev.data.database import read_given_grades
 from rankdev.data.files import read_grades
 from rankdev.errors import DataError
-from rankdev.judging.grading import GradeStrategy, Scale
 from rankdev.judging.session import Session
+from rankdev.judging.strategies import GradeStrategy, Scale
 from tests.judging.serving import ROWS, Client, serving
 from tests.raising import raises, warns
 

@@ -7,10 +7,10 @@ from click.testing import CliRunner
 import rankdev as rd
 from rankdev.cli import cli
 from rankdev.judging import ChatJudge, check_model
-from rankdev.judging.grading import Scale
 from rankdev.judging.items import Pool, read_items
 from rankdev.judging.page import LONGEST_GUIDELINES, read_guidelines
 from rankdev.judging.quality import read_gold
+from rankdev.judging.strategies import Scale
 from tests.judging.serving import Client, serving, written
 from tests.judging.test_grading import grading
 from tests.raising import raises

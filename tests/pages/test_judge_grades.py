@@ -3,7 +3,7 @@
 import pytest
 
 from rankdev.data.database import read_given_grades
-from rankdev.judging.grading import Scale
+from rankdev.judging.strategies import Scale
 from tests.judging.serving import ROWS
 from tests.judging.test_grading import grading
 

@@ -85,14 +85,13 @@ def judge_command(
     """
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only slow each other down
-    from rankdev.judging.grading import GradeStrategy, Scale
     from rankdev.judging.items import read_items
     from rankdev.judging.links import check_public_url
     from rankdev.judging.page import read_guidelines
     from rankdev.judging.quality import read_gold
     from rankdev.judging.session import Session
     from rankdev.judging.store import Store
-    from rankdev.judging.strategies import CheckStrategy, OrderStrategy, Rule
+    from rankdev.judging.strategies import CheckStrategy, GradeStrategy, OrderStrategy, Rule, Scale
 
     if public_url is not None:
         check_public_url(public_url)

@@ -16,12 +16,12 @@ from threading import Lock
 from typing import Any
 
 from rankdev.errors import RankdevError, UsageError
-from rankdev.judging.grading import GradeStrategy
 from rankdev.judging.items import IMAGE_TYPES
 from rankdev.judging.links import Addresses, Caller, Tokens, folded, same
 from rankdev.judging.page import PARTS, POLICY, export, guidelines_html, html, overview, part, preferred
 from rankdev.judging.session import Session
 from rankdev.judging.store import StoreError
+from rankdev.judging.strategies import GradeStrategy
 
 LARGEST = 1 << 20
 LONGEST_PAGE = 40
