@@ -14,42 +14,11 @@ PLAYGROUND = Assets(
     ("page.css", "playground.css"),
     ("page.js", "drag.js", "arithmetic.js", "playground_figures.js", "playground_tour.js", "playground.js"),
 )
-CAVEATS: list[dict[str, Any]] = [
-    {
-        "name": "Caveat: M1 gives 1 to a list that is not ideal",
-        "story": "Positions 3 and 4 have the same weight, and M1 does not penalize an item for being too low.",
-        "state": {"tiers": [["d1"], ["d2"], ["d3"]], "ranking": ["d1", "d2", "x1", "d3"], "k": 4, "penalty": "m1"},
-    },
-    {
-        "name": "Caveat: a nonrelevant item on top leaves the others in their places",
-        "story": "Move x1 to the end: every reference item leaves its place, and the score falls.",
-        "state": {
-            "tiers": [["d1"], ["d2"], ["d3"], ["d4"], ["d5"]],
-            "ranking": ["x1", "d2", "d3", "d4", "d5"],
-            "penalty": "m1",
-        },
-    },
-    {
-        "name": "Caveat: fixing one inversion can lower the score",
-        "story": "Swap d2 and d1: one inversion less, and a lower score. Complete reversal is not the worst order.",
-        "state": {"tiers": [["d1"], ["d2"], ["d3"]], "ranking": ["d3", "d2", "d1"], "k": 3},
-    },
-    {
-        "name": "Caveat: with M2 a better item far from its place can gain less",
-        "story": "Replace d2 by d1: a better item, but two places from where it belongs.",
-        "state": {"tiers": [["d1"], ["d2"]], "ranking": ["x1", "d2"], "k": 2},
-    },
-    {
-        "name": "Caveat: with M2 a longer reference is more tolerant",
-        "story": "Add items to the reference: the same list scores more, because tolerance grows with √m.",
-        "state": {"tiers": [[f"d{i}"] for i in range(1, 7)], "ranking": ["x1", "d1", "d2", "d3", "d4"]},
-    },
-]
 
 
 def playground() -> str:
     """Return the playground as HTML."""
-    examples = [_opening(), *(_judged(example) for example in (*_published(), *CAVEATS))]
+    examples = [_opening(), *(_judged(example) for example in (*_published(), *_caveats()))]
     return self_contained("RDQ playground", PLAYGROUND, {"examples": examples})
 
 
@@ -93,6 +62,14 @@ def _judged(example: dict[str, Any]) -> dict[str, Any]:
     state = example["state"]
     known = {item for tier in state["tiers"] for item in tier}
     return {**example, "state": {**state, "nonrelevant": [item for item in state["ranking"] if item not in known]}}
+
+
+def _caveats() -> list[dict[str, Any]]:
+    """Load examples of what RDQ does that one might not expect."""
+    found: list[dict[str, Any]] = json.loads(
+        files("rankdev.html_report").joinpath("assets/caveats.json").read_text("utf-8")
+    )
+    return found
 
 
 def _published() -> list[dict[str, Any]]:
