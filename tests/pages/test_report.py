@@ -437,6 +437,8 @@ def test_numbers_are_unpacked_as_they_were(show, html):
 
 def test_one_system_is_a_report_too(show, inputs):
     references, runs = inputs
+    with raises("not-a-number", rd.UsageError, name="margin"):
+        rd.report(references, {"blended": runs["blended"]}, "AP@5", margin=-1)
     page = show(rd.report(references, {"blended": runs["blended"]}, "AP@5").html)
     assert not page.is_visible("#pairs")
     links = page.eval_on_selector_all(".toolbar nav a", "all => all.filter(a => a.offsetParent).map(a => a.hash)")

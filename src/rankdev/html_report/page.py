@@ -174,6 +174,8 @@ def report(
     (True, '1 system on 1 query')
     """
     alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)
+    if margin is not None:
+        check_number("margin", margin, 0)  # of one system too, for which nothing is tested
     for name, text in (("title", title), ("author", author), ("date", date), ("command", command)):
         check_kind(name, text, str, "it is shown as it is")
     if replicates is not None and judgments is not None:
