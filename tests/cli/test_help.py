@@ -172,3 +172,33 @@ def test_the_package_is_a_command_too():
     said = subprocess.run([sys.executable, "-m", "rankdev", "eval"], capture_output=True, text=True, check=False)
     assert (said.returncode, said.stdout) == (2, "")
     assert said.stderr == "rankdev: Missing argument 'REFERENCES'. (see rankdev eval --help)\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_unknown_option_is_one_line_that_names_it(rankdev, name):
+    done = rankdev(*name.split(), "--no-such")
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "No such option '--no-such'" in done.err
+    assert f"rankdev {name} --help" in done.err
+
+
+NEEDED = {"explain": ["--query", "q"], "gate": ["--margin", "0.1"], "judge": ["--db", "x.sqlite"]}
+READING = [
+    name
+    for name, command in COMMANDS.items()
+    if any(isinstance(p.type, click.Path) for p in command.params if isinstance(p, click.Argument)) or name == "judge"
+]
+
+
+@pytest.mark.parametrize("name", READING)
+def test_a_missing_file_is_one_line_that_names_it(rankdev, folder, name):
+    count = sum(
+        2 if argument.nargs < 0 else 1 for argument in COMMANDS[name].params if isinstance(argument, click.Argument)
+    )
+    before = sorted(folder.iterdir())
+    done = rankdev(*name.split(), *(f"nowhere{i}" for i in range(count)), *NEEDED.get(name, []))
+    assert (done.status, done.out) == (2, "")
+    said = "nowhere1: there are no runs here" if name == "study track" else "nowhere0: there is no such file"
+    assert said in done.err
+    assert "Traceback" not in done.err
+    assert sorted(folder.iterdir()) == before
