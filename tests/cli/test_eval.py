@@ -1,4 +1,3 @@
-import gzip
 import json
 
 import pytest
@@ -46,11 +45,6 @@ def test_a_measure_that_is_not_available_is_null_and_a_dash(rankdev):
     arguments = ("eval", "places.jsonl", "nearest.run", "-m", "Tau@3")
     assert json.loads(rankdev(*arguments, "--format", "json").out)[0]["value"] is None
     assert "–" in rankdev(*arguments).out
-
-
-def test_the_name_of_the_output_says_how_to_write(rankdev, folder):
-    rankdev("eval", "places.jsonl", "blended.run", "-o", "scores.json.gz")
-    assert json.loads(gzip.decompress((folder / "scores.json.gz").read_bytes()))[0]["system"] == "blended"
 
 
 @pytest.mark.parametrize(

@@ -223,13 +223,3 @@ def test_own_weights_are_checked(opened):
     assert "positive numbers" in opened.text_content("#problem")
     opened.fill("#own", "1,0.5")
     assert opened.text_content("#text").startswith("RDQ(weights=[1,0.5],tail=0.5)@")
-
-
-def test_the_command_writes_the_page(tmp_path):
-    from click.testing import CliRunner
-
-    from rankdev.cli import cli
-
-    path = tmp_path / "page.html"
-    assert CliRunner().invoke(cli, ["playground", "-o", str(path)]).exit_code == 0
-    assert path.read_text(encoding="utf-8") == playground()
