@@ -25,7 +25,8 @@ from rankdev.statistics.decision import VERDICTS, detectable, refused
 from rankdev.statistics.design import in_words, replicated
 from rankdev.statistics.judgment_uncertainty import UncertainScores
 
-TEXT = 400  # characters of a text that a page holds
+TEXTS = 1_000_000  # characters of all texts of a page together, as long as each has its first ones:
+SHORTEST, LONGEST = 400, 4000  # characters of a text that a page with many, and with few, holds
 REMEDIES = {
     "retrieval": "Retrieving more of the relevant items would help most.",
     "cutoff": "Lifting relevant items above the cutoff would help most: rerank more of the list.",
@@ -175,9 +176,14 @@ def _intervals(found: Comparison) -> str:
 
 
 def beginnings(texts: Mapping[str, str], wanted: Iterable[str]) -> dict[str, str]:
-    """Keep the beginning of each text that is on the page."""
+    """Keep the beginning of each text that is on the page: more of it where there are few.
+
+    >>> len(beginnings({"d1": "x" * 9000}, ["d1"])["d1"])
+    4000
+    """
     kept = {name: str(texts[name]) for name in wanted if name in texts}
-    return {name: text if len(text) <= TEXT else text[: TEXT - 1] + "…" for name, text in kept.items()}
+    most = max(SHORTEST, min(LONGEST, TEXTS // max(1, len(kept))))
+    return {name: text if len(text) <= most else text[: most - 1] + "…" for name, text in kept.items()}
 
 
 def _segments(found: Comparison) -> list[dict[str, Any]]:
