@@ -219,11 +219,20 @@ def test_lists_are_those_of_explain(show, html, inputs):
             assert entry.item in text
             assert (f"rank {entry.rank}" if entry.rank else entry.why) in text
             at = other.index(entry.item) + 1 if entry.item in other else 0
-            alone = f"only in {'AB'[section]}" if entry.rank else f"not in {'BA'[section]}'s 5"
-            moved = alone if not at else f"{'↑' if i + 1 < at else '↓'}{abs(at - i - 1)}"
+            moved = f"only in {'AB'[section]}" if not at else f"{'↑' if i + 1 < at else '↓'}{abs(at - i - 1)}"
             assert at == i + 1 or moved in text
     page.click("#elsewhere summary")
     assert missed <= {line.split("\t")[0].split()[-1] for line in page.inner_text("#elsewhere tbody").splitlines()}
+
+
+@pytest.mark.parametrize(("most", "said"), [(1_000_000, "↑2"), (0, "not in B's 2")])
+def test_positions_in_the_other_list_are_known_or_said_not_to_be(show, monkeypatch, most, said):
+    monkeypatch.setattr("rankdev.html_report._arrays.MOST_PLACES", most)
+    runs = {"b": {"q": ["x", "y", "z", "w"]}, "a": {"q": ["z", "x", "w"]}}
+    page = show(rd.report({"q": ["x", "y"]}, runs, "RDQ@2").html, "#query=q")
+    assert said in page.locator("#lists section.a li").first.inner_text()  # z is the third of b
+    assert "↑3" not in page.inner_text("#lists")
+    assert "only in B" in page.locator("#lists section.b li").nth(1).inner_text()  # y is nowhere in a
 
 
 def test_back_returns_to_where_one_was(show, html):

@@ -22,17 +22,18 @@ SHOWN = 4  # decimals that a page shows
 SCORES = 8  # decimals of single scores, so that they and their differences are rounded only once, where they are shown
 
 
+MOST_PLACES = 1_000_000  # systems × queries × items up to which a page knows where each list has each item
 MOST_OF_SEGMENTS = 50_000  # tests of segments on one page; where there are more, the notes have what they show
 
 
-def arrays_of(found: Comparison, places: Ints) -> Arrays:
-    """Return all arrays of a page; ``places`` are the lists from :func:`pools_of`."""
+def arrays_of(found: Comparison, places: Ints, found_at: Ints) -> Arrays:
+    """Return all arrays of a page: ``places`` are the lists of :func:`pools_of`, ``found_at`` is :func:`positions`."""
     return (
         _score_arrays(found)
         | _pair_arrays(found)
         | _segment_arrays(found)
         | _reference_arrays(found)
-        | _list_arrays(found.lists, places)
+        | _list_arrays(found.lists, places, found_at)
     )
 
 
@@ -51,6 +52,23 @@ def pools_of(found: Comparison) -> tuple[list[list[str]], Ints]:
         local[:, q] = np.array(places)[inverse.reshape(lists.items[:, q].shape)]
         pools.append(list(place))
     return pools, local
+
+
+def positions(found: Comparison, pools: Sequence[Sequence[str]]) -> Ints | None:
+    """Return the position, from 1, at which each list has each item of its query's pool, 0 where it does not.
+
+    None where that would be too much for a page, which then knows those of the first items of each reference.
+    """
+    shape = (len(found.runs), len(pools), max(map(len, pools), default=0))
+    if np.prod(shape, dtype=np.int64) > MOST_PLACES:
+        return None
+    at = np.zeros(shape, np.int64)
+    for s, run in enumerate(found.runs.values()):
+        for q, (query, pool) in enumerate(zip(found.references.queries, pools, strict=True)):
+            ranking = run.get(query, [])
+            place = dict(zip(reversed(ranking), range(len(ranking), 0, -1), strict=True))  # the first of repeated items
+            at[s, q, : len(pool)] = [place.get(item, 0) for item in pool]
+    return at
 
 
 def _score_arrays(found: Comparison) -> Arrays:
@@ -137,7 +155,7 @@ def _reference_arrays(found: Comparison) -> Arrays:
     }
 
 
-def _list_arrays(lists: Lists, places: Ints) -> Arrays:
+def _list_arrays(lists: Lists, places: Ints, found_at: Ints) -> Arrays:
     """Return the item at each position, and the distinct outcomes of a position, each once."""
     columns = [lists.ranks, lists.kinds, np.rint(lists.credit * 10**SHOWN)]
     code = np.zeros(lists.items.size, np.int64)
@@ -151,5 +169,5 @@ def _list_arrays(lists: Lists, places: Ints) -> Arrays:
         "outcome": (code.reshape(lists.items.shape), 0),
         "outcomes": (outcomes, 0),
         # where items are among the positions that are shown is in the lists: here it would only take space
-        "found_at": (np.where(lists.found_at > lists.items.shape[2], lists.found_at, lists.found_at > 0), 0),
+        "found_at": (np.where(found_at > lists.items.shape[2], found_at, found_at > 0), 0),
     }

@@ -51,6 +51,7 @@ class Comparison:
     losses: Losses
     shown: Ints
     lists: Lists
+    runs: Mapping[str, Run]  # that the lists are of
     references: References
     all_references: References
     significance: Significance | None = None
@@ -142,6 +143,7 @@ def compare(
         losses=lost,
         shown=sampled,
         lists=first_positions(held, loaded, explained, positions),
+        runs=loaded,
         references=held,
         all_references=known,
         checks=checks,

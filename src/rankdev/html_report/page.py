@@ -20,7 +20,7 @@ from rankdev.data.tables import check_mapping
 from rankdev.data.write import writing
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.evaluate import Empty
-from rankdev.html_report._arrays import arrays_of, pools_of
+from rankdev.html_report._arrays import arrays_of, pools_of, positions
 from rankdev.html_report._findings import Comparison, compare
 from rankdev.html_report._html import Assets, packed, self_contained
 from rankdev.html_report._texts import (
@@ -200,6 +200,7 @@ def report(
     )
     uncertain = None if judgments is None else _uncertain(judgments, runs, found, order, ties, **read)
     pools, places = pools_of(found)
+    everywhere = positions(found, pools)
     known = of_items({item for pool in pools for item in pool}) if callable(of_items) else of_items
     settings = playground_settings(found.explained)
     header: dict[str, Any] = {
@@ -210,11 +211,12 @@ def report(
         "query_texts": beginnings(of_queries, (found.scores.queries[i] for i in found.shown)),
         "texts": beginnings(known, dict.fromkeys(item for pool in pools for item in pool)),
         "pools": pools,
+        "everywhere": everywhere is not None,
         "grades": grades_in(found.references),
         "made": making_of(found, command),
         "playground": settings and {"page": playground(), "settings": settings},
     }
-    data = packed(header, arrays_of(found, places))
+    data = packed(header, arrays_of(found, places, found.lists.found_at if everywhere is None else everywhere))
     html = self_contained(header["title"], PAGE, data, PLAYGROUND if settings else None, static_in(found, header))
     return ReportPage(header["title"], verdict(found), html)
 

@@ -269,12 +269,13 @@ function listOf(query, system, side) {
   const places = side ? positionsOf(query, other).map((entry) => entry.place) : [];
   const inside = arrays.reference_sizes.at(query, 0) ?? 0;
   const wanted = sought(textOf(report.query_texts, report.queries[query]));
-  const there = (/** @type {number} */ place) => places.indexOf(place) + 1 || (side && place < inside ? arrays.found_at.at(other, query, place) ?? 0 : 0);
+  const looked = (/** @type {number} */ place) => report.everywhere || place < inside;
+  const there = (/** @type {number} */ place) => places.indexOf(place) + 1 || (side && looked(place) ? arrays.found_at.at(other, query, place) ?? 0 : 0);
   const items = positions.flatMap(({ place, rank, kind, credit }, i) => {
     if (place < 0) return [];
     const text = textOf(report.texts, report.pools[query][place]);
     const id = labelled(report.pools[query], place, text ? 30 : 60);
-    const about = element("small", {}, worth(query, rank, kind), " ", kind === "repeated" ? "repeated" : moved(i + 1, there(place), side, place < inside || places.includes(-1)), ...(text ? [" ", element("span", { class: "id" }, id)] : []));
+    const about = element("small", {}, worth(query, rank, kind), " ", kind === "repeated" ? "repeated" : moved(i + 1, there(place), side, looked(place) || places.includes(-1)), ...(text ? [" ", element("span", { class: "id" }, id)] : []));
     const label = `credit ${written(credit, 2)}`;
     return [element("li", { tabindex: i ? "-1" : "0", "data-item": String(place), class: rank ? "" : "poor" }, element("span", { class: "at" }, String(i + 1)),
       element("div", {}, element("p", {}, ...(text ? withWords(prose(text), wanted) : [id])), about), bar(credit, 1, label))];
