@@ -229,11 +229,11 @@ function worth(query, rank, kind) {
   return element("i", { class: `worth ${kind.replaceAll(" ", "-")}` }, `${SIGNS[kind] ?? ""} ${text}`.trim());
 }
 
-/** How far an item is from where the other list has it. @param {number} at @param {number} other from 1; 0: not there @param {string} side @param {boolean} whole whether all of the other list is known */
-function moved(at, other, side, whole) {
+/** How far an item is from where the other list has it. @param {number} at @param {number} other from 1; 0: not there @param {string} side @param {boolean} whole whether all of the other list is known @param {boolean} good whether it is relevant, so that higher is better */
+function moved(at, other, side, whole, good) {
   if (!side || at === other) return "";
   if (!other) return element("b", { class: "only" }, whole ? `only in ${side.toUpperCase()}` : `not in ${side === "a" ? "B" : "A"}'s ${arrays.items.shape[2]}`);
-  return element("b", { class: at < other ? "up" : "down", title: `position ${other} in ${side === "a" ? "B" : "A"}` }, `${at < other ? "↑" : "↓"}${Math.abs(at - other)}`);
+  return element("b", { class: at < other === good ? "up" : "down", title: `position ${other} in ${side === "a" ? "B" : "A"}` }, `${at < other ? "↑" : "↓"}${Math.abs(at - other)}`);
 }
 
 const COMMON = new Set("about and are can did does for from has have how into its not that the their them there they this was were what when where which who why will with you your".split(" "));
@@ -275,7 +275,7 @@ function listOf(query, system, side) {
     if (place < 0) return [];
     const text = textOf(report.texts, report.pools[query][place]);
     const id = labelled(report.pools[query], place, text ? 30 : 60);
-    const about = element("small", {}, worth(query, rank, kind), " ", kind === "repeated" ? "repeated" : moved(i + 1, there(place), side, looked(place) || places.includes(-1)), ...(text ? [" ", element("span", { class: "id" }, id)] : []));
+    const about = element("small", {}, worth(query, rank, kind), " ", kind === "repeated" ? "repeated" : moved(i + 1, there(place), side, looked(place) || places.includes(-1), rank > 0), ...(text ? [" ", element("span", { class: "id" }, id)] : []));
     const label = `credit ${written(credit, 2)}`;
     return [element("li", { tabindex: i ? "-1" : "0", "data-item": String(place), class: rank ? "" : "poor" }, element("span", { class: "at" }, String(i + 1)),
       element("div", {}, element("p", {}, ...(text ? withWords(prose(text), wanted) : [id])), about), bar(credit, 1, label))];
