@@ -20,7 +20,7 @@ from rankdev.data.ids import text_series
 from rankdev.data.options import ReadOptions
 from rankdev.data.tables import NONE, first_line, our_name
 from rankdev.data.write import PathLike, is_stream, plain_suffix
-from rankdev.errors import DataError, MissingExtraError, UsageError, errors_at
+from rankdev.errors import DataError, MissingExtraError, UsageError
 
 LineOf: TypeAlias = "Callable[[int], int | None]"
 """The line of a row, where a file has lines."""
@@ -207,10 +207,12 @@ def _read_jsonl(content: bytes, read: ReadOptions) -> tuple[list[dict[str, Any]]
     for at, line in enumerate(content.split(b"\n"), 1):
         if not line.strip():
             continue
-        with errors_at(line=at):
+        try:
             record = loads(line, at)
-            if not isinstance(record, dict):
-                raise DataError("not-an-object")
+        except DataError as error:
+            raise error.at(line=at) from None
+        if not isinstance(record, dict):
+            raise DataError("not-an-object", line=at)
         records.append(record)
         lines.append(at)
     return records, lines.__getitem__
