@@ -2,6 +2,7 @@
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,36 +74,28 @@ def test_grades(tmp_path: Path, name: str, value: dict[str, dict[str, float]]) -
     assert read_references(tmp_path / name) == read_grades(tmp_path / name) == references
 
 
-@pytest.mark.parametrize("name", RUN_NAMES)
+RUN = (Run.from_lists, write_run, read_run, (".json", ".jsonl", ".parquet"))
+TIERS = (References.from_lists, write_references, read_references, (".json", ".jsonl", ".parquet"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(RUN, name) for name in RUN_NAMES] + [(TIERS, name) for name in REFERENCE_NAMES]
+)
 @some
 @given(value=st.dictionaries(anything, st.lists(anything, min_size=1, max_size=3, unique=True), min_size=1, max_size=3))
-def test_whatever_the_names_a_run_comes_back_or_is_refused(
-    tmp_path: Path, name: str, value: dict[str, list[str]]
+def test_whatever_the_names_it_comes_back_or_is_refused(
+    tmp_path: Path, kind: Any, name: str, value: dict[str, list[str]]
 ) -> None:
+    made, write, read, any_names = kind
     path = tmp_path / name
     try:
-        write_run(Run.from_lists(value), path)
+        write(made(value), path)
     except DataError:
-        assert plain_suffix(name) not in (".json", ".jsonl", ".parquet")
+        assert plain_suffix(name) not in any_names
         assert not list(tmp_path.iterdir())
     else:
-        assert read_run(path) == Run.from_lists(value)
+        assert read(path) == made(value)
         path.unlink()
-
-
-@pytest.mark.parametrize("name", REFERENCE_NAMES)
-@some
-@given(value=st.dictionaries(anything, st.lists(anything, min_size=1, max_size=3, unique=True), min_size=1, max_size=3))
-def test_whatever_the_names_references_come_back_or_are_refused(
-    tmp_path: Path, name: str, value: dict[str, list[str]]
-) -> None:
-    path = tmp_path / name
-    try:
-        write_references(References.from_lists(value), path)
-    except DataError:
-        assert plain_suffix(name) in (".csv", ".tsv")
-    else:
-        assert read_references(path) == References.from_lists(value)
 
 
 @pytest.mark.parametrize("name", RUN_NAMES)

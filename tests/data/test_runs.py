@@ -92,15 +92,6 @@ def test_builders_agree() -> None:
     assert dict(Run.of(pl.DataFrame({"qid": [1], "docno": [2], "score": [0.5]}))) == {"1": ["2"]}
 
 
-def test_a_table_with_ranks_only_is_ordered_by_them() -> None:
-    frame = pl.DataFrame({"query": ["q1", "q1"], "item": ["d1", "d2"], "rank": [2, 1]})
-    assert dict(Run.from_table(frame)) == {"q1": ["d2", "d1"]}
-    both = frame.with_columns(score=pl.Series([9.0, 1.0]))
-    with warns("rising-scores"):
-        assert dict(Run.from_table(both)) == {"q1": ["d1", "d2"]}
-    assert dict(Run.from_table(both, order="rank")) == {"q1": ["d2", "d1"]}
-
-
 def test_equality() -> None:
     run = Run.from_lists({"q1": ["d1", "d2"], "q2": ["d1"]})
     assert run == Run.from_lists({"q2": ["d1"], "q1": ["d1", "d2"]})
@@ -128,12 +119,6 @@ def test_repeats_with_the_same_score(read: ReadOptions) -> None:
     assert run["q1"] == ["d2", "d1", "d1"]
     assert run.repeats is not None
     assert run.repeats.tolist() == [False, False, True, False]
-
-
-def test_contradicting_scores() -> None:
-    frame = table([("q1", "d1", 2.0), ("q1", "d2", 3.0), ("q1", "d1", 2.5)], "score")
-    with raises("two-in-run", DataError, query="q1", item="d1", what="score", a=2.0):
-        Run.of(frame)
 
 
 BAD = [
