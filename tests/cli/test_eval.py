@@ -77,3 +77,22 @@ def test_order_options_reach_the_run(rankdev, folder):
     by_score = json.loads(rankdev(*arguments).out)[0]["value"]
     by_rank = json.loads(rankdev(*arguments, "--order", "rank").out)[0]["value"]
     assert (by_score, by_rank) == (0.05, 0.1)
+
+
+def test_grades_may_be_words(rankdev, folder):
+    words = {"Exact": 3, "Substitute": 2, "Irrelevant": 0}
+    rows = [("q", "a", "Exact"), ("q", "b", "Substitute"), ("q", "c", "Irrelevant")]
+    (folder / "esci.csv").write_text("query,item,grade\n" + "".join(",".join(row) + "\n" for row in rows))
+    (folder / "esci.qrels").write_text("".join(f"{query} 0 {item} {word}\n" for query, item, word in rows))
+    (folder / "a.run").write_text("q Q0 b 1 2 t\nq Q0 a 2 1 t\n")
+    grades = rd.References.from_grades({"q": {item: words[word] for _, item, word in rows}})
+    expected = rd.evaluate(grades, {"a": "a.run"}, "nDCG@5").means.item()
+    said = ",".join(f"{word}={grade}" for word, grade in words.items())
+    for file in ("esci.csv", "esci.qrels"):
+        refused = rankdev("eval", file, "a.run", "-m", "nDCG@5")
+        assert (refused.status, "--grades Exact=" in refused.err) == (1, True)
+        done = rankdev("eval", file, "a.run", "-m", "nDCG@5", "--format", "json", "--grades", said)
+        assert json.loads(done.out)[0]["value"] == expected
+        assert rankdev("refs", "grades", file, "--grades", said, "-o", "refs.jsonl").status == 0
+        assert rd.read_references("refs.jsonl") == grades
+    assert rankdev("eval", file, "a.run", "--grades", "Exact=high").status == 2

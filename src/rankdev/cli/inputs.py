@@ -32,6 +32,16 @@ def _columns(ctx: click.Context, param: click.Parameter, text: str | None) -> di
     return names_and_values(text, "--columns") or None
 
 
+def _grades(ctx: click.Context, param: click.Parameter, text: str | None) -> dict[str, float] | None:
+    words = names_and_values(text, "--grades")
+    try:
+        return {word: float(grade) for word, grade in words.items()} or None
+    except ValueError:
+        raise UsageError(
+            "bad-value", name="--grades", value=text, expected="WORD=NUMBER, and more with commas"
+        ) from None
+
+
 columns_option = shared(
     "--columns",
     metavar="NAME=COLUMN,...",
@@ -42,6 +52,13 @@ ranks_option = shared(
     "--ranks",
     type=click.Choice(get_args(Ranks)),
     help="Ranks are consecutive (default), or skip as many as are tied: 1, 1, 1, 4.",
+)
+grades_option = shared(
+    "--grades",
+    "grades",
+    metavar="WORD=NUMBER,...",
+    callback=_grades,
+    help="Grades that words stand for, such as Exact=3,Substitute=2.",
 )
 READING = (
     shared("--order", type=click.Choice(get_args(Order)), help="Order runs by score (default) or by the rank column."),
@@ -284,7 +301,7 @@ def source(
         where = {name: given.pop(name) for name in kept & given.keys()}
         return Source(chosen(**given), **chosen(**where))
 
-    chosen_options = [*READING, *([empty_option] if empty else []), *([like_option] if like else [])]
+    chosen_options = [*READING, grades_option, *([empty_option] if empty else []), *([like_option] if like else [])]
     return Part("source", [*files, *chosen_options], make)
 
 

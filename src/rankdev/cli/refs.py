@@ -12,6 +12,7 @@ from rankdev.cli.from_function import OWN, options_of
 from rankdev.cli.inputs import (
     chosen,
     columns_option,
+    grades_option,
     import_option,
     measure_option,
     named,
@@ -57,7 +58,7 @@ def write(references: References, output: str) -> None:
     "grades",
     argument("file", metavar="INPUT"),
     references_option,
-    Part("read", [columns_option], chosen),
+    Part("read", [columns_option, grades_option], chosen),
     group=refs_command,
     example="rankdev refs grades qrels.txt -o refs.jsonl",
 )
