@@ -79,7 +79,7 @@ def compare_command(
 ) -> None:
     """Decide which systems are better: all pairs, or all against baselines.
 
-    Give REFERENCES and RUNs, or --scores, or more than one --collection. Of two RUNs the first is the baseline.
+    Give REFERENCES and RUNs (of two, the first is the baseline), or --scores.
     """
     from rankdev.display.view import report_of
     from rankdev.statistics.significance import significance
