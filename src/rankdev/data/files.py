@@ -225,22 +225,20 @@ def load_references(value: ReferencesLike, **options: Any) -> References:
 def load_runs(runs: RunsLike, progress: Progress | None = None, **options: Any) -> dict[str, Run]:
     """Return the run of each system in memory; an error names what is wrong with each of them; warn of notes."""
     read = ReadOptions(**options)
-    loaded = runs_of(named_systems(runs, read), read, progress)
+    loaded = _runs(runs, read, progress)
     read.check_met()
     tell(read.notes)
     return loaded
 
 
-def runs_of(systems: Mapping[str, RunLike], read: ReadOptions, progress: Progress | None = None) -> dict[str, Run]:
+def _runs(runs: RunsLike, read: ReadOptions, progress: Progress | None = None) -> dict[str, Run]:
     """Return the run of each system; warn of their notes."""
-    loaded, faults = {}, Faults()
+    systems, loaded, faults = named_systems(runs, read), {}, Faults()
     for name, source, watch in watched(systems, progress):
         with faults:
             loaded[name] = run_of(name, source, read, watch)
     faults.check()
-    for name, run in loaded.items():
-        tell(run.notes if run is not systems[name] else ())
-    return loaded
+    return {name: run if run is systems[name] else run.told() for name, run in loaded.items()}
 
 
 def load_inputs(references: ReferencesLike, runs: RunsLike, **options: Any) -> tuple[References, dict[str, Run]]:
@@ -249,7 +247,7 @@ def load_inputs(references: ReferencesLike, runs: RunsLike, **options: Any) -> t
     with faults:
         known = references_of(references, read)
     with faults:
-        loaded = runs_of(named_systems(runs, read), read)
+        loaded = _runs(runs, read)
     faults.check()
     read.check_met()
     tell([*(() if known is references else known.notes), *read.notes])

@@ -15,7 +15,7 @@ from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.lazy import pl
 from rankdev.data import ids
 from rankdev.data.ids import Ids, Index
-from rankdev.data.options import ReadOptions, tell
+from rankdev.data.options import ReadOptions
 from rankdev.data.records import RETRIEVED, RIGHT, gold_of, is_answer, names_tiers, records_in, tier_rows
 from rankdev.data.rows import (
     ByQuery,
@@ -248,21 +248,6 @@ class Reference(Mapping[str, int]):
         """Items judged nonrelevant, with their grades (0 or less); None where it is not known which they are."""
         return None if self._nonrelevant is None else MappingProxyType(self._nonrelevant)
 
-    def without_nonrelevant(self) -> Reference:
-        """Return the reference without its nonrelevant items.
-
-        Returns
-        -------
-        Reference
-            The same ranks and grades; ``nonrelevant`` is None.
-
-        Examples
-        --------
-        >>> Reference.from_grades({"d1": 1, "d2": 0}).without_nonrelevant().nonrelevant is None
-        True
-        """
-        return Reference._of(self._ranks, self._grades, None)
-
     def __getitem__(self, item: str) -> int:
         return self._ranks[str(item) if ids.is_integer(item) else item]
 
@@ -370,7 +355,7 @@ class References(ByQuery[Reference]):
         >>> References.from_lists({"q1": ["d1", "d2"]})["q1"]
         Reference({'d1': 1, 'd2': 2})
         """
-        return told(cls.of_lists(lists, ReadOptions(), nonrelevant))
+        return cls.of_lists(lists, ReadOptions(), nonrelevant).told()
 
     @classmethod
     def from_tiers(cls, tiers: Any, *, nonrelevant: Any = None) -> References:
@@ -393,7 +378,7 @@ class References(ByQuery[Reference]):
         >>> References.from_tiers({"q1": [["d1", "d3"], ["d2"]]}, nonrelevant={"q1": ["d9"]})["q1"].tiers
         [['d1', 'd3'], ['d2']]
         """
-        return told(cls.of_tiers(tiers, ReadOptions(), nonrelevant))
+        return cls.of_tiers(tiers, ReadOptions(), nonrelevant).told()
 
     @classmethod
     def from_ranks(cls, ranks: Any, *, nonrelevant: Any = None) -> References:
@@ -416,7 +401,7 @@ class References(ByQuery[Reference]):
         >>> References.from_ranks({"q1": {"d1": 1, "d2": 2, "d3": 1}})["q1"].tiers
         [['d1', 'd3'], ['d2']]
         """
-        return told(cls.of_ranks(ranks, ReadOptions(), nonrelevant))
+        return cls.of_ranks(ranks, ReadOptions(), nonrelevant).told()
 
     @classmethod
     def from_grades(cls, grades: Any, *, words: Mapping[str, float] | None = None) -> References:
@@ -442,7 +427,7 @@ class References(ByQuery[Reference]):
         >>> References.from_grades({"q1": {"d1": 3, "d2": 1, "d3": 1, "d4": 0}})["q1"]
         Reference({'d1': 1, 'd2': 2, 'd3': 2})
         """
-        return told(cls.of_grades(grades, ReadOptions(grades=words)))
+        return cls.of_grades(grades, ReadOptions(grades=words)).told()
 
     @classmethod
     def from_table(cls, table: Any, *, grades: Mapping[str, float] | None = None) -> References:
@@ -469,7 +454,7 @@ class References(ByQuery[Reference]):
         >>> References.from_table(rows)["q1"]
         Reference({'d1': 1, 'd2': 2})
         """
-        return told(cls.of_table(table, ReadOptions(grades=grades)))
+        return cls.of_table(table, ReadOptions(grades=grades)).told()
 
     @classmethod
     def from_preferences(cls, preferences: Any, method: str = "bradley-terry", **options: Any) -> References:
@@ -519,7 +504,7 @@ class References(ByQuery[Reference]):
         Reference({'d1': 1, 'd2': 2, 'd3': 2})
         """
         references = cls.of_value(value, ReadOptions())
-        return value if references is value else told(references)
+        return value if references is value else references.told()
 
     @classmethod
     def of_value(cls, value: Any, read: ReadOptions) -> References:
@@ -850,12 +835,6 @@ class References(ByQuery[Reference]):
     def __repr__(self) -> str:
         graded = ", graded" if self.grades is not None else ""
         return f"References({counted(len(self), 'query')}, {counted(len(self.ranks), 'item')}{graded})"
-
-
-def told(references: References) -> References:
-    """Warn of what may be wrong with references."""
-    tell(references.notes)
-    return references
 
 
 def _not_references(frame: pl.DataFrame) -> str:

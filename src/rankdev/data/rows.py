@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from rankdev._common.lazy import pl
 from rankdev._common.result import Tabular
 from rankdev.data import ids
 from rankdev.data.ids import Ids, is_integer
-from rankdev.data.options import ReadOptions
+from rankdev.data.options import ReadOptions, tell
 from rankdev.data.tables import (
     INVISIBLE,
     POSITIONS,
@@ -27,7 +27,7 @@ from rankdev.data.tables import (
     number_column,
     text_column,
 )
-from rankdev.errors import DataError, errors_at
+from rankdev.errors import DataError, Note, errors_at
 
 LONGEST_TIE = 10_000  # rows of a query that are kept past the depth because they are tied with the last within it
 CLIMB = 20  # rows with a higher score than the one before: by chance that many in a row would be one in a million
@@ -42,6 +42,24 @@ class ByQuery(Tabular, Mapping[str, Value]):
 
     queries: list[str]
     offsets: Ints
+    notes: tuple[Note, ...]
+
+    def told(self) -> Self:
+        """Warn of what may be wrong with it.
+
+        Returns
+        -------
+        Run or References
+            Itself.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> rd.Run.from_lists({"q1": ["d1"]}).told()["q1"]
+        ['d1']
+        """
+        tell(self.notes)
+        return self
 
     @property
     def sizes(self) -> Ints:

@@ -99,7 +99,7 @@ class Run(ByQuery[list[str]]):
         >>> Run.from_lists({"q1": ["d2", "d1"]})["q1"]
         ['d2', 'd1']
         """
-        return told(cls.of_lists(lists, ReadOptions()))
+        return cls.of_lists(lists, ReadOptions()).told()
 
     @classmethod
     def from_scores(cls, scores: Any, *, ties: Ties = "trec_eval") -> Run:
@@ -122,7 +122,7 @@ class Run(ByQuery[list[str]]):
         >>> Run.from_scores({"q1": {"d1": 0.2, "d2": 0.7}})["q1"]
         ['d2', 'd1']
         """
-        return told(cls.of_scores(scores, ReadOptions(ties=ties)))
+        return cls.of_scores(scores, ReadOptions(ties=ties)).told()
 
     @classmethod
     def from_table(
@@ -152,7 +152,7 @@ class Run(ByQuery[list[str]]):
         >>> Run.from_table(pl.DataFrame({"query": ["q", "q"], "item": ["d1", "d2"], "rank": [2, 1]}))["q"]
         ['d2', 'd1']
         """
-        return told(cls._tabled(table, ReadOptions(order=order, ties=ties, duplicates=duplicates)))
+        return cls._tabled(table, ReadOptions(order=order, ties=ties, duplicates=duplicates)).told()
 
     @classmethod
     def of(
@@ -201,7 +201,7 @@ class Run(ByQuery[list[str]]):
         run = cls.of_value(value, read.of_source())
         read.check_met()
         tell(read.notes)
-        return run if run is value else told(run)
+        return run if run is value else run.told()
 
     @classmethod
     def of_value(cls, value: Any, read: ReadOptions) -> Run:
@@ -355,12 +355,6 @@ class Run(ByQuery[list[str]]):
 
     def __repr__(self) -> str:
         return f"Run({counted(len(self), 'query')}, {counted(len(self.item_ids), 'item')})"
-
-
-def told(run: Run) -> Run:
-    """Warn of what may be wrong with a run."""
-    tell(run.notes)
-    return run
 
 
 def _kept(read: ReadOptions, order: Any) -> ReadOptions:

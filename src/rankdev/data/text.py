@@ -246,6 +246,8 @@ def read_folder(folder: Path) -> pl.DataFrame:
         parts = [part.partition("=") for part in file.relative_to(folder).parent.parts if "=" in part]
         places = {name: None if value == _NO_VALUE else unquote(value) for name, _, value in parts}
         with Source(file) as source:
+            if source.kind != "parquet":
+                raise UsageError("not-parquet", path=file)
             frame, _ = READERS["parquet"](source.content, source.options)
         tables.append(frame.with_columns(**{n: pl.lit(v) for n, v in places.items() if n not in frame.columns}))
     return pl.concat(tables, how="diagonal_relaxed", rechunk=True)
@@ -260,21 +262,10 @@ def _files(folder: Path) -> list[Path]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
     ]
-    files = [entry for entry in entries if _is_parquet(entry)]
+    files = [entry for entry in entries if plain_suffix(entry) in _PARQUET or not entry.suffix]  # Hive: 000000_0
     if not files:
         raise UsageError("is-folder", path=folder)
     for entry in entries:
         if plain_suffix(entry) in _DATA:
             raise UsageError("not-parquet", path=entry)
     return files
-
-
-def _is_parquet(path: Path) -> bool:
-    """Return whether a file is Parquet, by its extension, or by its first bytes: Hive writes files called 000000_0."""
-    if path.suffix:
-        return plain_suffix(path) in _PARQUET
-    try:
-        with path.open("rb") as file:
-            return file.read(4) == b"PAR1"
-    except OSError as error:
-        raise UsageError("cannot-open", path=path, why=error.strerror) from None
