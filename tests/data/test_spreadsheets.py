@@ -67,13 +67,6 @@ def test_names_of_columns(tmp_path):
         rd.read_run(written(tmp_path, "query,sku,score\nq,d,1\n"), columns={"item": "sk"})
 
 
-def test_names_of_fields_of_responses():
-    hits = {"hits": {"hits": [{"_id": "1", "_source": {"sku": "d1", "meta": {"ean": 7}}}]}}
-    assert dict(rd.Run.of({"q": hits}, columns={"item": "sku"})) == {"q": ["d1"]}
-    assert dict(rd.Run.of({"q": hits}, columns={"item": "meta.ean"})) == {"q": ["7"]}
-    assert dict(rd.Run.of([{"term": "q", **hits}], columns={"query": "term"})) == {"q": ["1"]}
-
-
 RANKED = "query,item,rank\nq,a,1\nq,b,1\nq,c,1\nq,d,4\n"
 
 

@@ -16,7 +16,7 @@ from rankdev.data.files import read_grades, read_lists, read_references, read_ru
 from tests.data.responses import FILES as RESPONSE_FILES
 from tests.data.responses import QUEPID_JSON, RANK_EVAL_REQUEST
 from tests.data.samples import GRADE_FILES, GRADE_JSON, REFERENCE_FILES, RUN_FILES
-from tests.data.test_rag import LANGCHAIN, RAGAS, WITH_IDS
+from tests.data.test_records import LANGCHAIN, RAGAS, WITH_IDS
 from tests.fuzz.files import SLOW
 
 RATING_FILES = {"json": json.dumps(RANK_EVAL_REQUEST).encode(), "jsonl": json.dumps(QUEPID_JSON).encode()}

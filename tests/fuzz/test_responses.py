@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from tests.data.responses import ENGINES, LINES, QUEPID_JSON, RANK_EVAL_REQUEST
-from tests.data.test_rag import LANGCHAIN, LLAMA, RAGAS, WITH_IDS
+from tests.data.test_records import LANGCHAIN, LLAMA, RAGAS, WITH_IDS
 from tests.fuzz.files import SLOW
 
 SEEDS = [{"q1": response, "q2": response} for response in ENGINES.values()]
