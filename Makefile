@@ -52,7 +52,7 @@ test-all: setup
 
 # what needs neither PyTorch nor a browser, at the lowest versions that pyproject.toml declares
 PARTS = $(addprefix tests/,measures data statistics preferences evaluation cli display peers) --ignore tests/cli/processes \
-  $(addprefix tests/integrations/test_,tables.py ir_measures.py sklearn.py lightgbm.py)
+  $(addprefix tests/integrations/test_,tables.py ir_measures.py sklearn.py boosting.py)
 EXTRAS = $(foreach extra,fast pandas plot sklearn lightgbm peers spark,--extra $(extra))
 TOOLS = pytest pytest-xdist hypothesis sybil krippendorff
 test-lowest: setup
