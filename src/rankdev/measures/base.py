@@ -125,6 +125,8 @@ class Measure(ABC):
     unordered : bool
         Whether only the set of the items above the cutoff counts, in whatever order: tied scores matter only if a tie
         straddles the cutoff.
+    bounded : str
+        An example with a cutoff, for a measure that means nothing without one.
     cutoff : int or None
         Number of positions that are considered; None for all.
     """
@@ -139,6 +141,7 @@ class Measure(ABC):
     cumulative: ClassVar[bool] = True
     averages_ties: ClassVar[bool] = False
     unordered: ClassVar[bool] = False
+    bounded: ClassVar[str] = ""
 
     cutoff: int | None = None
 
@@ -148,6 +151,8 @@ class Measure(ABC):
             _register(cls)
 
     def __post_init__(self) -> None:
+        if self.cutoff is None and self.bounded:
+            raise MeasureError("needs-cutoff", measure=self.name, what="cutoff", example=self.bounded)
         if self.cutoff is not None:
             if self.at != "cutoff":
                 raise MeasureError("no-cutoff", measure=self.name, cutoff=self.cutoff)

@@ -266,12 +266,8 @@ class BPM(WantedGain):
 
     name: ClassVar[str] = "BPM"
     summary: ClassVar[str] = "Bejeweled player model: mean gain until it is enough"
+    bounded: ClassVar[str] = "BPM(max_rel=3)@10"
     source: ClassVar[str] = "Zhang, Liu, Li, Zhang, Xu and Ma 2017"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.cutoff is None:
-            raise MeasureError("needs-cutoff", measure=self.name, what="cutoff", example="BPM(max_rel=3)@10")
 
     def score(self, match: Match) -> Floats:
         """Score every query."""

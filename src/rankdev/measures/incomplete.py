@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev.errors import MeasureError
 from rankdev.measures.base import UNIT_RANGE, Measure
 from rankdev.measures.match import UNJUDGED, Match, MixedTies, ratio, total
 from rankdev.measures.precision import Relevance
@@ -51,13 +50,9 @@ class Unjudged(_RejectsToo):
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
     higher_is_better: ClassVar[bool | None] = None
     summary: ClassVar[str] = "unjudged items in the first k ÷ k"
+    bounded: ClassVar[str] = "Unjudged@10"
     cumulative: ClassVar[bool] = False
     unordered: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.cutoff is None:
-            raise MeasureError("needs-cutoff", measure=self.name, what="cutoff", example="Unjudged@10")
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
@@ -110,7 +105,7 @@ class InfAP(_RejectsToo, Relevance):
         above = np.arange(hits.shape[1])
         relevant: Ints = np.cumsum(hits, axis=1) - hits
         judged = relevant + np.cumsum(_rejected(match, self.rel), axis=1)
-        pooled = judged + np.cumsum(_unjudged_pool(match), axis=1)
+        pooled = judged + np.cumsum(_nonrelevant(match, match.nonrelevant_grade < 0), axis=1)
         expected = pooled * (relevant + EPSILON) / (judged + 2 * EPSILON)  # relevant items among those above
         return self.fraction_of_relevant(total(np.where(hits, (1 + expected) / (above + 1), 0.0)), match)
 
@@ -131,12 +126,8 @@ def _rejections(match: Match, rel: float | None) -> Ints:
     return np.asarray(ideals.sizes - match.relevant(rel) + nonrelevant)
 
 
-def _unjudged_pool(match: Match) -> Bools:
-    """Return, for [query, position], whether an item is there that was pooled and not judged."""
-    return _nonrelevant(match, match.nonrelevant_grade < 0)
-
-
 def _nonrelevant(match: Match, which: Bools) -> Bools:
+    """Return, for [query, position], whether one of these nonrelevant items is there."""
     table = np.zeros((match.queries, match.depth(None)), bool)
     table[match.nonrelevant_query[which], match.nonrelevant_position[which]] = True
     return table

@@ -142,14 +142,19 @@ class Compat(Measure):
         return np.where(reached > 0, np.minimum(1.0, total(overlap * from_here[:width]) / ideal), 0.0)
 
 
-class Tau(Measure):
+class Correlation(Measure, abstract=True):
+    """What rank correlations have in common: a value only where run and reference hold the same items."""
+
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    cumulative: ClassVar[bool] = False
+
+
+class Tau(Correlation):
     """Kendall's τ-b between positions and reference ranks."""
 
     name: ClassVar[str] = "Tau"
-    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     summary: ClassVar[str] = "Kendall's τ where run and reference hold the same items"
     source: ClassVar[str] = "Kendall 1938"
-    cumulative: ClassVar[bool] = False
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
@@ -163,7 +168,7 @@ class Tau(Measure):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TauAP(Measure):
+class TauAP(Correlation):
     """τ_ap = 2/(n − 1) · Σ_{i > 1} (items above i that belong above it) ÷ (i − 1) − 1; top positions weigh most.
 
     With ``ties=b`` τ_ap,b: the mean of the sums down the run and down the tiers, each item compared with those above
@@ -171,10 +176,8 @@ class TauAP(Measure):
     """
 
     name: ClassVar[str] = "TauAP"
-    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     summary: ClassVar[str] = "AP correlation: Kendall's τ with more weight on the top"
     source: ClassVar[str] = "Yilmaz, Aslam and Robertson 2008; ties: Urbano and Marrero 2017"
-    cumulative: ClassVar[bool] = False
 
     ties: str = parameter("none", "references without ties only, or τ_ap,b", choices=("none", "b"))
 
@@ -190,14 +193,12 @@ class TauAP(Measure):
         return pairs.scores((by_run + pairs.mean_fraction(match.tier_starts[pairs.place])) / 2)
 
 
-class Rho(Measure):
+class Rho(Correlation):
     """Spearman's ρ between positions and reference ranks, tied items sharing their mean rank."""
 
     name: ClassVar[str] = "Rho"
-    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     summary: ClassVar[str] = "Spearman's ρ where run and reference hold the same items"
     source: ClassVar[str] = "Spearman 1904"
-    cumulative: ClassVar[bool] = False
 
     def score(self, match: Match) -> Floats:
         """Score every query."""

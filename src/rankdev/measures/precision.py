@@ -16,17 +16,11 @@ from rankdev.measures.match import Match, MixedTies, TiedMatch, ratio, total
 
 @dataclass(frozen=True, kw_only=True)
 class Relevance(Measure, abstract=True):
-    """A measure that asks only whether an item is relevant; one that is ``bounded`` means nothing without a cutoff."""
+    """A measure that asks only whether an item is relevant."""
 
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
-    bounded: ClassVar[bool] = False
 
     rel: float | None = parameter(None, "lowest relevant grade; without it, any above 0", number=POSITIVE)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.bounded and self.cutoff is None:
-            raise MeasureError("needs-cutoff", measure=self.name, what="cutoff", example=f"{self.name}@10")
 
     def hits(self, match: Match) -> Bools:
         """Return, for [query, position up to the cutoff], whether a relevant item is there."""
@@ -84,7 +78,7 @@ class P(Retrieved):
 
     name: ClassVar[str] = "P"
     summary: ClassVar[str] = "precision: fraction of the first k that is relevant"
-    bounded: ClassVar[bool] = True
+    bounded: ClassVar[str] = "P@10"
 
     def whole(self, relevant: Ints) -> Floats | Ints:
         """Return the cutoff."""
@@ -108,7 +102,7 @@ class RCap(Retrieved):
     name: ClassVar[str] = "R_cap"
     summary: ClassVar[str] = "recall, of what the first k can hold"
     source: ClassVar[str] = "as in BEIR"
-    bounded: ClassVar[bool] = True
+    bounded: ClassVar[str] = "R_cap@10"
 
     def whole(self, relevant: Ints) -> Floats | Ints:
         """Return how many relevant items the first k can hold."""
@@ -120,7 +114,7 @@ class F1(Retrieved):
 
     name: ClassVar[str] = "F1"
     summary: ClassVar[str] = "harmonic mean of P@k and R@k"
-    bounded: ClassVar[bool] = True
+    bounded: ClassVar[str] = "F1@10"
 
     def whole(self, relevant: Ints) -> Floats | Ints:
         """Return the mean of the cutoff and the number of relevant items."""
@@ -212,7 +206,7 @@ class Success(JudgedRelevance):
 
     name: ClassVar[str] = "Success"
     summary: ClassVar[str] = "whether a relevant item is in the first k"
-    bounded: ClassVar[bool] = True
+    bounded: ClassVar[str] = "Success@10"
     unordered: ClassVar[bool] = True
     averages_ties: ClassVar[bool] = True
 
