@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -86,21 +87,13 @@ def carefully(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tag
     except UnicodeDecodeError as error:
         carefully(text[: text.rfind(b"\n", 0, error.start) + 1], layout, read)
         raise DataError("not-utf8", line=1 + text.count(b"\n", 0, error.start)) from None
-    found: list[list[str]] = []
-    most, wrong = len(layout.columns), None
-    for at, line in enumerate(plain.split("\n"), 1):
-        fields = line.split(" ")
-        if "" in fields:
-            fields = [field for field in fields if field]
-            if not fields:
-                continue
-        if not layout.least <= len(fields) <= most:
-            wrong = at, len(fields)
-            break
-        found.append(fields)
-    number = _number(layout, read)
-    words = read.grades or {} if layout is QRELS else {}
-    texts = [str(words.get(text, text)) for text in (fields[layout.columns.index(number)] for fields in found)]
+    most, number = len(layout.columns), _number(layout, read)
+    columns, wrong = _regular(plain, most), None
+    if columns is None:
+        columns, wrong = _irregular(plain, layout)
+    texts = columns[layout.columns.index(number)]
+    if read.grades and layout is QRELS:
+        texts = [str(read.grades.get(text, text)) for text in texts]
     values = _finite(texts)
     if values is None:
         row = next(row for row, word in enumerate(texts) if _finite([word]) is None)
@@ -112,12 +105,33 @@ def carefully(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tag
         if at == 1 and count in ((4,) if layout is RUN else (5, 6)):
             raise DataError(layout.mistaken, line=at)
         raise DataError("column-count", count=count, expected=most, names=layout.columns, line=at)
-    queries, codes = ids.numbered([fields[0] for fields in found])
-    rows = Rows(queries, codes, [fields[2] for fields in found], values, number)
-    if layout is QRELS:
-        return rows, None
-    tags = [fields[5] if len(fields) == most else None for fields in found]
-    return _with_rise(rows, [fields[3] for fields in found], read), tags
+    queries, codes = ids.numbered(columns[0])
+    rows = Rows(queries, codes, columns[2], values, number)
+    return (rows, None) if layout is QRELS else (_with_rise(rows, columns[3], read), columns[5])
+
+
+def _regular(plain: str, most: int) -> list[list[str]] | None:
+    """Return the columns of lines that all have so many, with one blank between; None of any others."""
+    whole = plain.removesuffix("\n")
+    if set(map(str.count, whole.split("\n"), repeat(" "))) != {most - 1}:
+        return None
+    words = whole.replace("\n", " ").split(" ")
+    return None if "" in words else [words[at::most] for at in range(most)]
+
+
+def _irregular(plain: str, layout: Layout) -> tuple[list[list[Any]], tuple[int, int] | None]:
+    """Return the columns of all lines, and the first that has too few or too many: its number and how many."""
+    found: list[list[str]] = []
+    most, wrong = len(layout.columns), None
+    for at, line in enumerate(plain.split("\n"), 1):
+        fields = [field for field in line.split(" ") if field]
+        if not fields:
+            continue
+        if not layout.least <= len(fields) <= most:
+            wrong = at, len(fields)
+            break
+        found.append(fields)
+    return [[fields[at] if at < len(fields) else None for fields in found] for at in range(most)], wrong
 
 
 def _number(layout: Layout, read: ReadOptions) -> Any:
