@@ -162,16 +162,11 @@ class ERR(Measure):
         return _expected(exponential(match.grades(self.cutoff), self.max_grade))
 
 
-@dataclass(frozen=True, kw_only=True)
-class NERR(Measure):
+class NERR(ERR):
     """nERR@k = ERR@k ÷ the ERR@k of the best k reference items, best first."""
 
     name: ClassVar[str] = "nERR"
-    range: ClassVar[tuple[float, float]] = UNIT_RANGE
     summary: ClassVar[str] = "expected reciprocal rank ÷ that of the ideal list"
-    source: ClassVar[str] = "Chapelle, Metzler, Zhang and Grinspan 2009"
-
-    max_grade: float = parameter(4.0, MAX_GRADE, number=GRADE)
 
     def score(self, match: Match) -> Floats:
         """Score every query."""

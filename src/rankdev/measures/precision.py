@@ -39,13 +39,6 @@ class Relevance(Measure, abstract=True):
         last = self._last_rank(match)[ties.query]
         return np.asarray((ties.best <= last) & (last < ties.worst))
 
-    def none_above(self, ties: MixedTies, match: Match) -> Bools:
-        """Tell which ties have no relevant item above them."""
-        relevant = match.ideals.ranks[match.place] <= self._last_rank(match)[match.query]
-        first = np.full(match.queries, np.iinfo(np.int64).max)
-        np.minimum.at(first, match.query[relevant], match.position[relevant])
-        return np.asarray(ties.begin <= first[ties.query])
-
     def _last_rank(self, match: Match) -> Ints:
         """Return the rank of each query's last relevant item; 0 where there is none."""
         ideals = match.ideals
@@ -201,18 +194,26 @@ class IPrec11(InterpolatedPrecision):
         return total(np.stack([self.at_recall(recall, match) for recall in RECALLS], axis=1)) / len(RECALLS)
 
 
-class Success(JudgedRelevance):
+class FirstHit(JudgedRelevance, abstract=True):
+    """A measure of the first relevant item."""
+
+    averages_ties: ClassVar[bool] = True
+
+    def decided_by(self, ties: MixedTies, match: Match) -> Bools:
+        """Tell which ties can change the score: those without a relevant item above them."""
+        relevant = match.ideals.ranks[match.place] <= self._last_rank(match)[match.query]
+        first = np.full(match.queries, np.iinfo(np.int64).max)
+        np.minimum.at(first, match.query[relevant], match.position[relevant])
+        return super().decided_by(ties, match) & (ties.begin <= first[ties.query])
+
+
+class Success(FirstHit):
     """Success@k = 1 where a relevant item is in the first k, else 0."""
 
     name: ClassVar[str] = "Success"
     summary: ClassVar[str] = "whether a relevant item is in the first k"
     bounded: ClassVar[str] = "Success@10"
     unordered: ClassVar[bool] = True
-    averages_ties: ClassVar[bool] = True
-
-    def decided_by(self, ties: MixedTies, match: Match) -> Bools:
-        """Tell which ties can change the score: those without a relevant item above them."""
-        return super().decided_by(ties, match) & self.none_above(ties, match)
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
@@ -221,17 +222,12 @@ class Success(JudgedRelevance):
         return np.asarray(self.hits(match).any(axis=1), np.float64)
 
 
-class RR(JudgedRelevance):
+class RR(FirstHit):
     """RR@k = 1 ÷ the position of the first relevant item in the first k."""
 
     name: ClassVar[str] = "RR"
     summary: ClassVar[str] = "reciprocal rank of the first relevant item"
     source: ClassVar[str] = "Kantor and Voorhees 2000"
-    averages_ties: ClassVar[bool] = True
-
-    def decided_by(self, ties: MixedTies, match: Match) -> Bools:
-        """Tell which ties can change the score: those without a relevant item above them."""
-        return super().decided_by(ties, match) & self.none_above(ties, match)
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
