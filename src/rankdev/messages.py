@@ -544,8 +544,6 @@ SENTENCES = {
     "too-many-marks": "there are marks for at most {most} systems to compare with; got {count}: name fewer `baselines`",
     "few-differ": "{measure}: {count:pair differs of {pairs}} on too few queries for any test; their intervals are"
     " deliberately wide",
-    "dependent": "{measure}: queries such as {one} and {other}, whose ids begin alike ({groups:group}), are not"
-    " independent: standard errors are about {times:.1f} times too small; pass the group of each query as `clusters`",
     "few-answered": "{system} answers only {count:query of {queries}}; the others count as 0",
     "finest-p": "{permutations:,} sign flips cannot show a p below {p:.1g}; draw more with `permutations`",
     "mostly-unjudged": "{share:.0%} of the items that {system} returns first are unjudged; judge them, or score fewer"

@@ -161,7 +161,7 @@ def chosen_pairs(trials: int) -> Iterator[Finding]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", rd.RankdevWarning)
                 uncertain = rd.evaluate_with_uncertainty(
-                    found.preferences, runs, "RDQ@5", resamples=100, seed=seed, disconnected="largest"
+                    found.preferences, runs, "RDQ@5", seed=seed, disconnected="largest"
                 )
             table = uncertain.to_polars()
             inside = (table["judgments_low"].to_numpy() <= true) & (true <= table["judgments_high"].to_numpy())

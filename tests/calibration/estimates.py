@@ -235,7 +235,7 @@ def uncertain_judgments(trials: int) -> Iterator[Finding]:
         for seed in range(trials):
             rows, runs, true = _judged(np.random.default_rng([seed, times, judges or 0, 11]), times, judges)
             with warnings.catch_warnings(action="ignore", category=rd.RankdevWarning):
-                found = rd.evaluate_with_uncertainty(rows, runs, ["RDQ@8"], resamples=100, seed=seed, rule="strict")
+                found = rd.evaluate_with_uncertainty(rows, runs, ["RDQ@8"], seed=seed, rule="strict")
             single, apart = found.to_polars(), found.differences().row(0, named=True)
             inside = (single["judgments_low"].to_numpy() <= true) & (true <= single["judgments_high"].to_numpy())
             held += inside.mean(), apart["judgments_low"] <= true[0] - true[1] <= apart["judgments_high"]

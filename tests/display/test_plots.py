@@ -33,20 +33,11 @@ def scores():
 @pytest.fixture
 def grid():
     cells = tuple(product((0.5, 1, 2), (0, 0.2)))
-    numbers = np.linspace(0.1, 0.6, 6)
-    return Sensitivity(
-        measure="RDQ@5",
-        axes=("alpha", "lam"),
-        cells=cells,
-        measures=("",) * 6,
-        power=numbers,
-        n=100,
-        subsamples=300,
-        permutations=1000,
-        alpha=0.05,
-        p_value="paper",
-        seed=0,
-    )
+    names = tuple(f"RDQ(alpha={alpha},lam={lam})@5" for alpha, lam in cells)
+    values = np.random.default_rng(0).random((2, 30, 6)) + [[[0.0]], [[0.3]]]
+    scores = Scores(("x", "y"), tuple(f"q{i}" for i in range(30)), names, values)
+    simulated = power(scores, sizes=[15], subsamples=20, permutations=99)
+    return Sensitivity(measure="RDQ@5", axes=("alpha", "lam"), cells=cells, measures=names, simulated=simulated)
 
 
 def texts(axis):
@@ -77,9 +68,9 @@ def test_a_heatmap_shows_every_cell_and_frames_the_chosen(grid):
 
 
 def test_one_parameter_is_one_row_and_three_are_refused(grid):
-    one = replace(grid, axes=("alpha",), cells=((1,), (2,)), power=np.array([0.25, 0.5]))
+    one = replace(grid, axes=("alpha",), cells=((1,), (2,)), measures=grid.measures[:2])
     axis = one.plot(chosen=[(2,)]).axes[0]
-    assert texts(axis) == ["0.250", "0.500"]
+    assert texts(axis) == [f"{number:.3f}" for number in grid.power[:2]]
     assert axis.patches[0].get_x() + 0.47 == 1
     with raises("many-axes", UsageError, axes=("alpha", "lam", "penalty")):
         replace(grid, axes=("alpha", "lam", "penalty")).plot()

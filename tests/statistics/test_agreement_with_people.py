@@ -46,13 +46,6 @@ def test_sides_may_be_named_in_either_order_and_by_letter():
     assert rd.agreement_with_people(scores, pl.DataFrame(turned)).agreement.tolist() == [1.0]
 
 
-def test_agreement_by_size_of_the_difference():
-    scores = scores_of(np.array([[0.01], [-0.02], [0.3], [0.4], [0.8], [0.9]]))
-    found = rd.agreement_with_people(scores, said(["y", "y", "x", "y", "x", "x"])).by_size()
-    assert found["agreement"].to_list() == [0.5, 0.5, 1.0]
-    assert found["to"].to_list() == pytest.approx([0.02, 0.4, 0.9])
-
-
 def test_judges_are_each_others_ceiling():
     scores = scores_of(np.array([[0.2], [0.2]]))
     votes = [("q0", "x", "j1"), ("q0", "x", "j2"), ("q0", "y", "j3"), ("q1", "x", "j1"), ("q1", "tie", "j2")]

@@ -81,6 +81,15 @@ def test_what_is_the_same_passes_and_says_so():
     assert gate(same).losses == ""
 
 
+def test_differences_that_cancel_within_clusters_are_not_the_same():
+    values = np.full((2, 20, 1), 0.5)
+    values[1, :2, 0] += (0.1, -0.1)
+    known = rd.Scores(("old", "new"), tuple(f"q{i}" for i in range(20)), ("AP@5",), values)
+    found = gate(known, 0.01, clusters={f"q{i}": i // 2 for i in range(20)})
+    assert found.verdict == "undecided"
+    assert "same" not in found.conclusion
+
+
 def test_few_differing_queries_cannot_tell():
     known = scores(0.0, n=25, noise=0.0)
     values = known.values.copy()

@@ -4,11 +4,11 @@ from numpy.testing import assert_allclose
 
 import rankdev as rd
 from rankdev.errors import UsageError
-from rankdev.evaluation.scores import Scores
 from rankdev.statistics.judgment_uncertainty import (
     UncertainScores,
     _places,
     _prior,
+    _scored,
     evaluate_with_uncertainty,
     ranking_curve,
 )
@@ -50,60 +50,61 @@ def test_more_judgments_leave_the_queries_doubt_only():
     assert width[60] < 0.7 * width[4]
 
 
-def test_both_kinds_of_doubt_by_a_stand_in():
-    """Scores that do not depend on the references have no doubt from judgments, and the queries' own from queries."""
-    value = np.array([0.0, 1.0] * 6)
-
-    def score(tiers, systems, measures):
-        return Scores(("s",), tuple(tiers), ("M",), value[None, :, None])
-
+def test_both_kinds_of_doubt_and_a_seed_of_its_own_for_queries():
+    """P@1 does not depend on the order: no doubt from judgments, and that of 12 values from queries."""
     rows = [(f"q{k:02d}", "x", "y") for k in range(12)] * 2
-    doubt = evaluate_with_uncertainty(rows, {"s": {}}, ["M"], resamples=300, evaluate=score)
+    value = np.array([0.0, 1.0] * 6)
+    run = {f"q{k:02d}": ["x"] if value[k] else ["nothing"] for k in range(12)}
+    doubt = evaluate_with_uncertainty(rows, {"s": run}, ["P@1"], resamples=300, seed=4)
     assert_allclose(doubt.judgments, 0.5)
     assert_allclose(doubt.both.std(), np.sqrt(0.25 / 13), rtol=0.15)  # Dirichlet weights: σ / √(n + 1)
-
-
-def test_the_draw_of_queries_has_its_own_seed():
-    """The weights of queries must not follow the random numbers that drew the judgments."""
-    value = np.linspace(0, 1, 12)
-
-    def score(tiers, systems, measures):
-        return Scores(("s",), tuple(tiers), ("M",), value[None, :, None])
-
-    rows = [(f"q{k:02d}", "x", "y") for k in range(12)] * 2
-    doubt = evaluate_with_uncertainty(rows, {"s": {}}, ["M"], resamples=1, seed=4, evaluate=score)
     weight = np.random.Generator(np.random.Philox(5)).standard_exponential(12)
     assert_allclose(doubt.both[0, 0, 0], (weight * value).sum() / weight.sum())
 
 
-def test_unavailable_scores_are_left_out_and_wrong_calls_refused():
-    def score(tiers, systems, measures):
-        return Scores(("s",), tuple(tiers), ("M",), np.array([[[np.nan], [0.4]]]))
-
-    rows = [("q1", "x", "y"), ("q2", "x", "y")] * 2
-    assert_allclose(evaluate_with_uncertainty(rows, {"s": {}}, ["M"], resamples=3, evaluate=score).both, 0.4)
+def test_queries_without_a_score_are_left_out_and_wrong_calls_refused():
+    rows, runs = [("q1", "x", "y"), ("q2", "x", "y"), ("q2", "y", "x")] * 2, {"s": {"q1": ["x"], "q2": ["x", "y"]}}
+    assert set(evaluate_with_uncertainty(rows, runs, ["Tau@2"], resamples=30).both.ravel()) == {-1.0, 1.0}
     with raises("not-a-number", UsageError, name="alpha"):
-        evaluate_with_uncertainty(rows, {"s": {}}, ["M"], alpha=1.0)
+        evaluate_with_uncertainty(rows, runs, ["Tau@2"], alpha=1.0)
     with raises("bad-value", UsageError, name="method"):
-        evaluate_with_uncertainty(rows, {"s": {}}, ["M"], method="rank-centrality")
+        evaluate_with_uncertainty(rows, runs, ["Tau@2"], method="rank-centrality")
 
 
 @pytest.mark.filterwarnings("error")
 def test_resamples_without_a_score_do_not_count():
-    known = {"s": [0.5, np.nan], "t": [0.4, 0.4]}
-
-    def score(tiers, systems, measures):
-        return Scores(tuple(systems), tuple(tiers), ("M", "L"), np.array([[known[name]] * 2 for name in systems]))
-
-    rows = [("q1", "x", "y"), ("q2", "x", "y")] * 2
-    doubt = evaluate_with_uncertainty(rows, {"s": {}, "t": {}}, ["M", "L"], resamples=3, evaluate=score)
-    assert doubt.beats()["a_beats_b"].to_list() == [1.0, None]
-    assert doubt.to_polars().filter(measure="L", system="s").row(0)[2:] == (None,) * 5
-    assert doubt.differences().row(0) == pytest.approx(("M", "s", "t", *[0.1] * 5))
-    assert doubt.differences().row(1)[3:] == (None,) * 5
-    some = doubt.both.copy()
+    scores = rd.Scores(("s", "t"), ("q",), ("M", "L"), np.zeros((2, 1, 2)))
+    drawn = np.tile([[0.5, np.nan], [0.4, 0.4]], (3, 1, 1))
+    some = drawn.copy()
     some[0, 0, 0] = np.nan
-    assert UncertainScores(doubt.scores, some, doubt.judgments, 3, 0.95, 0).beats()["a_beats_b"][0] == 1.0
+    for both in (drawn, some):
+        doubt = UncertainScores(scores, both, drawn, 3, 0.05, 0)
+        assert doubt.beats()["a_beats_b"].to_list() == [1.0, None]
+        assert doubt.to_polars().filter(measure="L", system="s").row(0)[2:] == (None,) * 5
+        assert doubt.differences().row(0) == pytest.approx(("M", "s", "t", *[0.1] * 5))
+        assert doubt.differences().row(1)[3:] == (None,) * 5
+
+
+def test_many_orders_are_scored_at_once():
+    items = [("q1", ["x", "y", "z"]), ("q2", ["u", "v"])]
+    returned = {"q1": ["y", "z"], "q2": ["u"]}
+    orders = np.array([[[2, 0, 1], [1, 0, 2]], [[0, 1, 2], [0, 1, 2]]])  # the third of q2 is padding
+    found = _scored(items, returned, orders, ["RDQ@2"])
+    true = [["zxy", "vu"], ["xyz", "uv"]]
+    for draw, row in enumerate(true):
+        for query, order in enumerate(row):
+            assert found[draw, query, 0] == rdq([*order], returned[items[query][0]], k=2)
+
+
+def test_systems_share_numbers_where_they_rank_alike():
+    """Equal rankings have no difference; others have draws of their own, so that intervals of differences hold."""
+    rows = judged(6, 2, np.random.default_rng(5))
+    same, other = (runs(6)[name] for name in ("good", "bad"))
+    doubt = evaluate_with_uncertainty(rows, {"a": same, "b": same, "c": other}, ["RDQ@3"], resamples=60)
+    apart = doubt.judgments[:, :, 0] - doubt.judgments[:, :1, 0]
+    assert not apart[:, 1].any()
+    assert abs(np.corrcoef(doubt.judgments[:, 0, 0], doubt.judgments[:, 2, 0])[0, 1]) < 0.5
+    assert apart[:, 2].std() > doubt.judgments[:, 0, 0].std()
 
 
 @pytest.mark.slow  # docs/trust.md has it at length
@@ -125,19 +126,6 @@ def test_the_true_order_is_the_target():
     assert doubt.beats()["a_beats_b"][0] == 1.0
     first, again = (evaluate_with_uncertainty(rows[:56], runs, ["RDQ@8"], resamples=10) for _ in range(2))
     assert_allclose(again.both, first.both)
-
-
-def test_drawn_all_at_once_or_one_by_one_is_the_same():
-    rows, runs_of_all = judged(4, 5, np.random.default_rng(2)), runs(4)
-
-    def one_by_one(tiers, systems, measures):
-        return rd.evaluate(rd.References.from_tiers(tiers), systems, measures)
-
-    fast, slow = (
-        evaluate_with_uncertainty(rows, runs_of_all, ["RDQ@3"], resamples=10, evaluate=way)
-        for way in (None, one_by_one)
-    )
-    assert_allclose(fast.both, slow.both)
 
 
 def test_few_judgments_and_one_judge_are_named():

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 TIES = frozenset({"tie", "tied", "equal", "same", "both", "none", "draw", "neither", "0", ""})
 FEW = 30  # queries below which intervals are wide
 ROUNDING = 1e-9  # a smaller difference of scores counts as 0
-THIRDS = ("small", "medium", "large")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,7 +81,7 @@ class AgreementWithPeople(Result):
         ],
         "agreement",
         closing=["agreement between judges: {ceiling:.3f}", "{ties:tie} left out; 0.5 is chance"],
-        more={"between": "between", "by_size": "by_size"},
+        more={"between": "between"},
         figure=Dots(
             ["measure"],
             [Panel("agreement", "fraction of the preferences predicted, {level} interval; 0.5 is chance")],
@@ -174,34 +173,6 @@ class AgreementWithPeople(Result):
         """Which rows of ``between()`` have an interval that excludes 0."""
         pairs = self.between()
         return ((pairs["low"] > 0) | (pairs["high"] < 0)).to_list()
-
-    def by_size(self) -> pl.DataFrame:
-        """Return the agreement by the size of a measure's difference, in thirds.
-
-        Returns
-        -------
-        polars.DataFrame
-            Columns measure, size (small, medium, large), from, to, agreement, ``verdicts`` (number of preferences).
-
-        Examples
-        --------
-        >>> import rankdev as rd
-        >>> values = np.array([[[1.0, 0.4], [0.5, 0.6]], [[0.0, 0.3], [0.2, 0.9]]])
-        >>> scores = rd.Scores(("x", "y"), ("q1", "q2"), ("P@1", "AP@5"), values)
-        >>> said = [{"query": q, "a": "x", "b": "y", "winner": name} for q, name in (("q1", "x"), ("q2", "y"))]
-        >>> found = rd.agreement_with_people(scores, said)
-        >>> found.by_size().select("measure", "size", "agreement").row(0)
-        ('P@1', 'small', 0.0)
-        """
-        rows: list[tuple[Any, ...]] = []
-        for m, measure in enumerate(self.measures):
-            size = np.abs(self.differences[:, m])
-            hits = concordance(self.differences[:, m], self.preferred)
-            for name, part in zip(THIRDS, np.array_split(np.argsort(size, kind="stable"), 3), strict=True):
-                if len(part):
-                    rows.append((measure, name, size[part].min(), size[part].max(), hits[part].mean(), len(part)))
-        names = ["measure", "size", "from", "to", "agreement", "verdicts"]
-        return pl.DataFrame(rows, schema=names, orient="row")
 
 
 def agreement_with_people(

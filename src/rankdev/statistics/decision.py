@@ -65,6 +65,10 @@ class Decision:
         Standard deviation of the differences; of clusters, of their sums.
     moved : int
         Queries, or clusters, on which the two differ.
+    equal : bool
+        Whether both score the same on every query; queries of a cluster may differ and cancel out.
+    level : float
+        Level that the interval has.
     margin : float, optional
         Largest difference that does not matter.
     lower_is_better : bool
@@ -85,15 +89,11 @@ class Decision:
     queries: int
     deviation: float
     moved: int
+    equal: bool
     level: float
     margin: float | None = None
     lower_is_better: bool = False
     unit: str = "query"
-
-    @property
-    def equal(self) -> bool:
-        """Whether both score the same on every query."""
-        return not self.moved
 
     @property
     def numbers(self) -> str:
@@ -125,11 +125,19 @@ class Decision:
             verdict = "not worse"
         return replace(self, a=self.b, b=self.a, verdict=verdict, difference=-self.difference, low=low, high=high)
 
-    def for_gate(self, verdict: GateVerdict) -> str:
-        """State what the interval means for a gate."""
-        a, b, where = printable(self.a), printable(self.b), f"in {self.measure}"
+    @property
+    def gate(self) -> GateVerdict:
+        """What the interval means for a gate with this margin."""
+        assert self.margin is not None
+        worst, best = (-self.high, -self.low) if self.lower_is_better else (self.low, self.high)
+        return "pass" if self.equal or worst > -self.margin else "fail" if best < -self.margin else "undecided"
+
+    @property
+    def for_gate(self) -> str:
+        """State that in a sentence."""
+        a, b, where, verdict = printable(self.a), printable(self.b), f"in {self.measure}", self.gate
         if self.equal:
-            return f"{a} and {b} are identical {where} on these {counted(self.queries, self.unit)}."
+            return str(self)
         if verdict == "pass":
             return f"{a} is not worse than {b} by more than {self.margin:g} {where}: {self.numbers}."
         if verdict == "fail":

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,18 +14,15 @@ from rankdev._common.result import Result
 from rankdev._common.view import Col, Tab, View
 from rankdev.data.ids import is_integer
 from rankdev.errors import DataError, Note, UsageError, nearest
-from rankdev.evaluation.coverage import unjudged_share
 from rankdev.evaluation.files import with_system
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.evaluation.weights import WeightsLike
-from rankdev.statistics.decision import Decision, GateVerdict, of_gate
-from rankdev.statistics.design import Design
-from rankdev.statistics.inputs import ALL, as_scores, check_reach
-from rankdev.statistics.paired import student
-from rankdev.statistics.pairs import Family, gains
-from rankdev.statistics.significance import losses_of
+from rankdev.statistics.decision import GateVerdict, of_gate
+from rankdev.statistics.inputs import ALL, as_scores
+from rankdev.statistics.significance import Significance, significance
 
 WORST, SHOWN = 20, 5  # queries that lost most that are kept, and that are shown of each measure
+ROUNDING = 1e-12  # what rounding alone can make of equal scores
 REFUSED: GateVerdict = "refused"
 
 
@@ -186,107 +183,65 @@ def gate(
     """
     margin, alpha = check_number("margin", margin, 0), check_number("alpha", alpha, FINEST, 0.5)
     pair = _pair(scores, measures, baseline, candidate)
-    check_reach("margin", margin, pair)
     required = _required(pair, required)
-    design = Design.of(pair, clusters=clusters, segments=segments, weights=weights, weighted=True)
-    families = design.families([pair.systems[0]])
-    parts: dict[str, Sequence[Family]] = {ALL: families}
-    notes = list(design.on_clusters("compared"))
-    if segments is not None:
-        within, left_out = design.within(families)
-        parts |= within
-        notes += left_out
-    decided = [
-        _decide(design, family, m, name, margin, alpha) for name, own in parts.items() for m, family in enumerate(own)
+    asked: dict[str, Any] = {"clusters": clusters, "segments": segments, "weights": weights}
+    found = significance(pair, correction="none", margin=margin, alpha=alpha, **asked)
+    decided = [row for name, part in found.parts.items() for row in _rows(name, part)]
+    lost = _lost(pair)
+    failed = [
+        str(Note("required-lost", query=query, measure=measure, lost=size))
+        for measure, query, size in lost.select("measure", "query", "lost").rows()
+        if query in required
     ]
-    failed = [text for m, family in enumerate(families) for text in _lost(design, family, m, required)]
-    words = {one["verdict"] for one in decided} | ({"fail"} if failed else set())
+    words = {row["verdict"] for row in decided} | ({"fail"} if failed else set())
     verdict: GateVerdict = "fail" if "fail" in words else "undecided" if "undecided" in words else "pass"
-    if design.problems:
+    if found.problems:
         verdict, failed = REFUSED, []
-        decided = [{**one, "verdict": REFUSED, "reason": str(design.problems[0])} for one in decided]
-    reasons = tuple(failed + [one["reason"] for one in decided if one["verdict"] == verdict])
-    identical = all(not family.moved.any() for family in families)
+        decided = [{**row, "verdict": REFUSED, "reason": str(found.problems[0])} for row in decided]
+    reasons = tuple(failed + [row["reason"] for row in decided if row["verdict"] == verdict])
+    identical = all(decision.equal for decision in found.decisions)
     old, new = pair.systems
     return Gate(
         verdict=verdict,
-        conclusion=of_gate(verdict, new, old, margin, reasons, design.problems, identical),
+        conclusion=of_gate(verdict, new, old, margin, reasons, found.problems, identical),
         reasons=reasons,
-        losses="" if identical else losses_of(design, families),
-        unjudged=unjudged_share(pair),
+        losses="" if identical else found.losses,
+        unjudged=found.unjudged,
         frame=pl.DataFrame(decided),
-        worst=pl.concat([_worst(design, family, m) for m, family in enumerate(families)]),
+        worst=lost.sort("lost", descending=True, maintain_order=True)
+        .group_by("measure", maintain_order=True)
+        .head(WORST),
         baseline=old,
         candidate=new,
         margin=margin,
         alpha=alpha,
-        problems=design.problems,
-        remarks=(*notes, *design.notes),
+        problems=found.problems,
+        remarks=found.remarks,
     )
 
 
-def _decide(design: Design, family: Family, m: int, segment: str, margin: float, alpha: float) -> dict[str, Any]:
-    """Return a row of the table: means, interval, and what is decided from it."""
-    pair = design.scores
-    measure, lower = pair.measures[m], pair.measures[m] in pair.lower_is_better
-    tested = student(family, alpha)
-    (low,), (high,) = tested.interval(family, np.array([alpha]))
-    worst, best = (-high, -low) if lower else (low, high)
-    same = not family.moved.any()
-    verdict: Literal["pass", "fail", "undecided"] = (
-        "pass" if same or worst > -margin else "fail" if best < -margin else "undecided"
-    )
-    statistics = {name: int(family.statistics[name][0]) for name in ("wins", "ties", "losses")}
-    if lower:
-        statistics |= {"wins": statistics["losses"], "losses": statistics["wins"]}
-    difference, where = float(family.mean[0]), measure if segment == ALL else f"{measure} of segment {segment}"
-    known: dict[str, Any] = {
-        **{"measure": where, "a": pair.systems[1], "b": pair.systems[0], "verdict": "cannot tell", "margin": margin},
-        **{"difference": difference, "low": float(low), "high": float(high), "level": alpha, "lower_is_better": lower},
-        **{"p": float(tested.p[0]), "p_adjusted": float(tested.p[0]), "queries": len(family.rows.values)},
-        **{"deviation": float(family.deviation[0]), "moved": int(family.moved[0]), "unit": design.unit},
-    }
-    decision = Decision(**known)
-    return {
-        "measure": measure,
-        "segment": segment,
-        "baseline": float(family.means[family.second[0]]),
-        "candidate": float(family.means[family.first[0]]),
-        **{"difference": difference, "low": float(low), "high": float(high)},
-        **statistics,
-        "verdict": verdict,
-        "reason": decision.for_gate(verdict),
-    }
+def _rows(segment: str, found: Significance) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a part of the queries, one per measure: means, interval, and what is decided from it."""
+    tests = found.to_polars().select("difference", "low", "high", "wins", "ties", "losses").iter_rows(named=True)
+    for decision, (old, new), test in zip(found.decisions, found.means.T.tolist(), tests, strict=True):
+        where = decision.measure if segment == ALL else f"{decision.measure} of segment {segment}"
+        yield {
+            **{"measure": decision.measure, "segment": segment, "baseline": old, "candidate": new, **test},
+            **{"verdict": decision.gate, "reason": replace(decision, measure=where).for_gate},
+        }
 
 
-def _lost(design: Design, family: Family, m: int, required: frozenset[str]) -> list[str]:
-    """State which of the required queries lost."""
-    pair = design.scores
-    apart = gains(family, pair.measures[m] in pair.lower_is_better)
-    lost = zip((pair.queries[i] for i in family.queries), apart.tolist(), strict=True)
-    return [
-        str(Note("required-lost", query=q, measure=pair.measures[m], lost=-d))
-        for q, d in lost
-        if d < 0 and q in required
-    ]
-
-
-def _worst(design: Design, family: Family, m: int) -> pl.DataFrame:
-    """Return the queries that lost most."""
-    pair = design.scores
-    lost = -gains(family, pair.measures[m] in pair.lower_is_better)
-    order = [i for i in np.argsort(-lost, kind="stable")[:WORST] if lost[i] > 0]
-    values = family.values[order]
-    return pl.DataFrame(
-        {
-            "measure": [pair.measures[m]] * len(order),
-            "query": [pair.queries[family.queries[i]] for i in order],
-            "baseline": values[:, family.second[0]],
-            "candidate": values[:, family.first[0]],
-            "lost": lost[order],
-        },
-        {"measure": pl.String, "query": pl.String, "baseline": pl.Float64, "candidate": pl.Float64, "lost": pl.Float64},
-    )
+def _lost(pair: Scores) -> pl.DataFrame:
+    """Return every query that lost, by measure, in their order."""
+    parts = []
+    for m, (measure, kind) in enumerate(zip(pair.measures, pair.kinds, strict=True)):
+        old, new = pair.values[:, :, m]
+        lost = old - new if kind.higher_is_better is not False else new - old
+        kept = np.flatnonzero(lost > ROUNDING)
+        names = {"measure": [measure] * len(kept), "query": [pair.queries[i] for i in kept]}
+        parts.append(pl.DataFrame({**names, "baseline": old[kept], "candidate": new[kept], "lost": lost[kept]}))
+    types = (pl.String, pl.String, pl.Float64, pl.Float64, pl.Float64)
+    return pl.concat([part.cast(dict(zip(part.columns, types, strict=True))) for part in parts])
 
 
 def _pair(scores: ScoresLike, measures: Sequence[str] | None, baseline: str | Scores, candidate: str | None) -> Scores:

@@ -326,16 +326,7 @@ def plan(
 
 
 def _of_pair(
-    scores: Any,
-    a: str,
-    b: str,
-    measure: str,
-    *,
-    difference: Any,
-    systems: Any,
-    power: float,
-    alpha: float,
-    clusters: Any,
+    scores: Any, a: str, b: str, measure: str, *, difference: Any, systems: Any, power: Any, alpha: Any, clusters: Any
 ) -> Plan:
     alpha = check_number("alpha", alpha, FINEST, 1)
     power = check_number("power", power, alpha, 1)

@@ -433,27 +433,3 @@ class DiscriminativePower(Result):
             pl.col("needed").median(),
             pl.col("needed").max().alias("needed_by_all"),
         )
-
-    def curve(self, measure: str) -> Floats:
-        """Return the p-values of one measure in ascending order.
-
-        Parameters
-        ----------
-        measure : str
-            Label of the measure.
-
-        Returns
-        -------
-        ndarray
-            One p-value per pair.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import rankdev as rd
-        >>> values = np.random.default_rng(0).normal([[[0.0]], [[0.1]], [[0.9]]], 1, (3, 40, 1))
-        >>> scores = rd.Scores(("a", "b", "c"), tuple(map(str, range(40))), ("P@5",), values)
-        >>> len(rd.significance(scores).discriminative_power().curve("P@5"))
-        3
-        """
-        return self.frame.filter(measure=measure)["p"].to_numpy()

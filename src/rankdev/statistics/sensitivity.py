@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any, ClassVar
 
-import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Floats
+from rankdev._common.result import Result
 from rankdev._common.view import Heat, Tab, View
 from rankdev._common.work import Progress
 from rankdev.data.options import Order, Ties
@@ -20,15 +20,15 @@ from rankdev.errors import UsageError, nearest
 from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.scores import Scores
 from rankdev.measures import parse
-from rankdev.statistics.design import OfDrawnQueries
 from rankdev.statistics.flips import PValue
 from rankdev.statistics.power import power
+from rankdev.statistics.power_result import Power
 
 PAPER_GRID: Mapping[str, Sequence[Any]] = {"alpha": (0.5, 1, 2, 4, 8), "lam": (0, 0.05, 0.1, 0.2, 0.4)}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Sensitivity(OfDrawnQueries):
+class Sensitivity(Result):
     """Median power over pairs for every cell of a grid of parameters.
 
     Attributes
@@ -41,22 +41,8 @@ class Sensitivity(OfDrawnQueries):
         Values of the parameters, one tuple per cell.
     measures : tuple of str
         Text of the measure in each cell.
-    power : ndarray
-        Median power of each cell.
-    n : int
-        Queries per subsample.
-    subsamples, permutations : int
-        Subsamples, and sign flips per test.
-    alpha : float
-        Level of the tests.
-    p_value : {"plus-one", "paper"}
-        How p is computed from the number of extreme flips.
-    seed : int
-        Seed of subsamples and flips.
-    remarks : tuple of str
-        Notes on the simulation and the scores.
-    clusters : int, optional
-        Clusters of queries that were drawn and flipped whole: n counts clusters then.
+    simulated : Power
+        Power of every cell and pair.
 
     See Also
     --------
@@ -67,7 +53,8 @@ class Sensitivity(OfDrawnQueries):
         [Tab("Median power of {measure} at {n} {unit}", pivot=("{down}", "{across}", "power"), digits=3)],
         "sensitivity",
         closing=[
-            "Paired randomization tests at level {alpha:g}, {permutations:,} sign flips, {subsamples} subsamples."
+            "Paired randomization tests at level {simulated.alpha:g}, {simulated.permutations:,} sign flips,"
+            " {simulated.subsamples} subsamples."
         ],
         figure=Heat(
             "{down}",
@@ -81,17 +68,34 @@ class Sensitivity(OfDrawnQueries):
     axes: tuple[str, ...]
     cells: tuple[tuple[Any, ...], ...] = field(repr=False)
     measures: tuple[str, ...] = field(repr=False)
-    power: Floats = field(repr=False)
-    n: int
-    subsamples: int
-    permutations: int
-    alpha: float
-    p_value: PValue
-    seed: int
-    remarks: tuple[str, ...] = ()
-    clusters: int | None = None
+    simulated: Power = field(repr=False)
 
-    made_with = ("measure", "n", "subsamples", "permutations", "alpha", "p_value", "clusters", "seed")
+    @property
+    def power(self) -> Floats:
+        """Median power of each cell."""
+        places = [self.simulated.measures.index(text) for text in self.measures]
+        return self.simulated.medians[places, 0]
+
+    @property
+    def n(self) -> int:
+        """Queries per subsample."""
+        return self.simulated.n
+
+    @property
+    def unit(self) -> str:
+        """What n counts: queries, or clusters of them."""
+        return self.simulated.unit
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Notes on the simulation and the scores."""
+        return self.simulated.remarks
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The measure, and parameters of the simulation."""
+        made = self.simulated.parameters
+        return {"measure": self.measure, "n": self.n} | {name: made[name] for name in made if name != "sizes"}
 
     @property
     def down(self) -> str:
@@ -213,23 +217,7 @@ def sensitivity(
         seed=seed,
         progress=progress,
     )
-    median = np.median(found.power[:, :, 0], axis=1)
-    places = [scores.measures.index(text) for text in texts]
-    return Sensitivity(
-        measure=measure,
-        axes=names,
-        cells=cells,
-        measures=tuple(texts),
-        power=median[places],
-        n=found.sizes[0],
-        subsamples=found.subsamples,
-        permutations=found.permutations,
-        alpha=found.alpha,
-        p_value=found.p_value,
-        seed=found.seed,
-        remarks=found.remarks,
-        clusters=found.clusters,
-    )
+    return Sensitivity(measure=measure, axes=names, cells=cells, measures=tuple(texts), simulated=found)
 
 
 def grid_measures(

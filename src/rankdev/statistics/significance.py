@@ -239,8 +239,9 @@ class Significance(PairTests):
         made = []
         for row in rows:
             known = dict(zip((*names, *self.details), row, strict=True))
-            known |= {"queries": int(known["queries"]), "moved": int(known["moved"]), "margin": self.margin}
-            made.append(Decision(**known, unit=unit, lower_is_better=known["measure"] in self.lower_is_better))
+            known |= {"queries": int(known["queries"]), "moved": int(known["moved"]), "equal": bool(known["equal"])}
+            lower = known["measure"] in self.lower_is_better
+            made.append(Decision(**known, margin=self.margin, unit=unit, lower_is_better=lower))
         return made
 
     @cached_property
@@ -485,8 +486,7 @@ def significance(
     }
     families = design.families(baselines)
     whole = _tested(design, {ALL: families}, perform, made)[ALL]
-    how = "compared" if test == "t" else "flipped"
-    notes = [*design.on_clusters(how), *remarks_on(design, families, whole)]
+    notes = [*design.on_clusters("compared" if test == "t" else "flipped")]
     parts: dict[str, Significance] = {}
     if segments is not None:
         within, left_out = design.within(families)
@@ -495,7 +495,7 @@ def significance(
     return replace(
         whole,
         segments=parts,
-        remarks=(*whole.remarks, *notes, *design.notes),
+        remarks=(*whole.remarks, *notes, *remarks_on(design, families, whole), *design.notes),
         losses=losses_of(design, families),
         unjudged=unjudged_share(design.single),
     )
@@ -567,6 +567,7 @@ def _columns(
             "queries": np.full(family.pairs, len(family.rows.values)),
             "deviation": family.deviation,
             "moved": family.moved,
+            "equal": statistics["moved"] == 0,
         },
     }
 

@@ -213,9 +213,7 @@ def _part(
     if plan.grid:
         names, cells, texts = grid_measures(measures[0], plan.grid)
         each = tested(every.select(measures=texts), [plan.n], plan.replacement)
-        drawn = {"n": plan.n, "alpha": each.alpha, "p_value": each.p_value, **testing}
-        median = np.median(each.power[:, :, 0], axis=1)
-        grid = Sensitivity(measure=measures[0], axes=names, cells=cells, measures=tuple(texts), power=median, **drawn)
+        grid = Sensitivity(measure=measures[0], axes=names, cells=cells, measures=tuple(texts), simulated=each)
     return Part(
         name=name,
         tiers=tier_statistics(*(references for references, _ in asked)),
