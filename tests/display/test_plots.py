@@ -34,7 +34,7 @@ def scores():
 def grid():
     cells = tuple(product((0.5, 1, 2), (0, 0.2)))
     names = tuple(f"RDQ(alpha={alpha},lam={lam})@5" for alpha, lam in cells)
-    values = np.random.default_rng(0).random((2, 30, 6)) + [[[0.0]], [[0.3]]]
+    values = np.random.default_rng(0).random((2, 30, 6)) * np.array([0.5, 1.0])[:, None, None]
     scores = Scores(("x", "y"), tuple(f"q{i}" for i in range(30)), names, values)
     simulated = power(scores, sizes=[15], subsamples=20, permutations=99)
     return Sensitivity(measure="RDQ@5", axes=("alpha", "lam"), cells=cells, measures=names, simulated=simulated)

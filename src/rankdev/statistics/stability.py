@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,18 +10,17 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Floats, Ints
+from rankdev._common.arrays import Floats, Ints, Words
 from rankdev._common.checks import check_seed, check_whole
 from rankdev._common.view import Curves, Tab, View
 from rankdev.errors import Note, UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
-from rankdev.statistics.agreement import tau_ap, tau_b
+from rankdev.statistics.agreement import tau_b
 from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel
 from rankdev.statistics.flips import draw, largest_of, scale_for, stream_keys
 from rankdev.statistics.student import at_most, fitting
 
 AT_ONCE = 1 << 23  # numbers held at a time
-SHUFFLES = 10  # ways to cut a pool into halves that share nothing
 TIED = 2.0  # units that two equal means may lie apart
 
 
@@ -39,10 +38,6 @@ class Orders:
         """Means over all queries: ``[measure, system]``."""
         return self.units.mean(axis=0).reshape(self.systems, self.measures).T
 
-    @property
-    def _step(self) -> int:
-        return max(1, AT_ONCE // max(self.queries, 16 * self.systems * self.measures))
-
     def means(self, picks: Ints) -> Floats:
         """Return the means over each row of queries: ``[row, measure, system]``."""
         if len(picks) * self.queries > AT_ONCE:  # many small sets: sums are exact in either way
@@ -53,65 +48,34 @@ class Orders:
             sums = chosen @ self.units
         return (sums / picks.shape[1]).reshape(len(picks), self.systems, self.measures).transpose(0, 2, 1)
 
-    def with_all(self, n: int, subsamples: int, seed: int) -> tuple[Floats, Floats]:
-        """Return the mean τ-b and τ_ap of n queries with all, for each measure; NaN where all systems tie."""
+    def with_all(self, n: int, subsamples: int, seed: int) -> Floats:
+        """Return the mean τ-b of n queries with all, for each measure; NaN where all systems tie."""
         keys = stream_keys(seed, n, subsamples)[:, 0]
-        total = np.zeros((2, self.measures))
-        for start in range(0, subsamples, self._step):
-            means = self.means(draw(keys[start : start + self._step], self.queries, n))
-            for i, correlate in enumerate((tau_b, tau_ap)):
-                total[i] += _known(correlate(means, self._whole, TIED)).sum(axis=0)
-        constant = np.ptp(self._whole, axis=1) <= TIED
-        tau, ap = np.where(constant, np.nan, total / subsamples)
-        return tau, ap
+        parts = (self.means(draw(part, self.queries, n)) for part in self._parts(keys))
+        return self._mean(tau_b(means, self._whole, TIED) for means in parts)
 
-    def halves(self, n: int, subsamples: int, seed: int) -> tuple[Floats, Floats, Floats]:
-        """Return the mean τ-b of two sets of n queries that share none, and the limits of its 95% interval.
-
-        The interval comes from cutting the pool into as many such pairs of sets as it has, which are independent; it
-        is NaN where there is only one, or where they leave every τ possible.
-        """
+    def halves(self, n: int, subsamples: int, seed: int) -> Floats:
+        """Return the mean τ-b of two sets of n queries that share none."""
         keys = stream_keys(seed, 2 * n, subsamples)
-        total = np.zeros(self.measures)
-        for start in range(0, subsamples, self._step):
-            part = keys[start : start + self._step]
-            both, first = draw(part[:, 0], self.queries, 2 * n), draw(part[:, 1], 2 * n, n)
-            total += self._between(both, first).sum(axis=0)
-        mean, half = total / subsamples, self._half_width(n, seed)
-        constant = np.ptp(self._whole, axis=1) <= TIED
-        found = (mean, np.maximum(mean - half, -1.0), np.minimum(mean + half, 1.0))
-        nothing = (found[1] <= -1) & (found[2] >= 1)  # an interval of everything that τ can be is not informative
-        tau, low, high = (
-            np.where(constant | unknown, np.nan, x) for x, unknown in zip(found, (False, nothing, nothing), strict=True)
-        )
-        return tau, low, high
+        drawn = ((draw(part[:, 0], self.queries, 2 * n), draw(part[:, 1], 2 * n, n)) for part in self._parts(keys))
+        return self._mean(self._between(both, first) for both, first in drawn)
+
+    def _parts(self, keys: Words) -> Iterator[Words]:
+        """Cut the subsamples into so many as are held at a time."""
+        step = max(1, AT_ONCE // max(self.queries, 16 * self.systems * self.measures))
+        return (keys[start : start + step] for start in range(0, len(keys), step))
+
+    def _mean(self, taus: Iterator[Floats]) -> Floats:
+        """Average over subsamples; one in which all systems tie counts as 0."""
+        tau = np.concatenate([np.nan_to_num(part) for part in taus]).mean(axis=0)
+        return np.where(np.ptp(self._whole, axis=1) <= TIED, np.nan, tau)
 
     def _between(self, both: Ints, first: Ints) -> Floats:
         """Compare the queries of each row at the positions ``first`` with those at the others."""
         inside = np.zeros(both.shape, bool)
         np.put_along_axis(inside, first, True, axis=1)
         one, other = (both[part].reshape(len(both), -1) for part in (inside, ~inside))
-        return _known(tau_b(self.means(one), self.means(other), TIED))
-
-    def _half_width(self, n: int, seed: int) -> Floats:
-        from scipy import special
-
-        blocks = self.queries // (2 * n)
-        if blocks < 2:
-            return np.full(self.measures, np.nan)
-        generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, n, self.queries])))
-        variance = np.zeros(self.measures)
-        for _ in range(SHUFFLES):
-            cut = generator.permutation(self.queries)[: blocks * 2 * n].reshape(blocks, 2 * n)
-            variance += self._between(cut, np.tile(np.arange(n), (blocks, 1))).var(axis=0, ddof=1) / blocks
-        half: Floats = special.stdtrit(blocks - 1, 0.975) * np.sqrt(variance / SHUFFLES)
-        return half
-
-
-def _known(tau: Floats) -> Floats:
-    """Count subsamples in which all systems tie as τ = 0."""
-    known: Any = np.where(np.isnan(tau), 0.0, tau)
-    return np.asarray(known, np.float64)
+        return tau_b(self.means(one), self.means(other), TIED)
 
 
 SHOWN = 6  # sizes that a summary shows side by side
@@ -129,12 +93,8 @@ class Stability(OfDrawnQueries):
         Numbers of queries n.
     tau : ndarray
         Mean Kendall τ-b with the ranking on all queries, which include the n.
-    tau_ap : ndarray
-        The same with τ_ap, which weights the top more.
     split : ndarray
         Mean τ-b between two sets of n queries that share none; NaN where the pool is too small.
-    split_limits : ndarray
-        Limits of its 95% interval, ``[limit, measure, size]``; NaN where the pool is too small.
     subsamples : int
         Subsamples of each size.
     seed : int
@@ -163,9 +123,7 @@ class Stability(OfDrawnQueries):
     measures: tuple[str, ...]
     sizes: tuple[int, ...]
     tau: Floats = field(repr=False)
-    tau_ap: Floats = field(repr=False)
     split: Floats = field(repr=False)
-    split_limits: Floats = field(repr=False)
     subsamples: int
     seed: int
     remarks: tuple[str, ...] = ()
@@ -179,7 +137,7 @@ class Stability(OfDrawnQueries):
         Returns
         -------
         polars.DataFrame
-            Columns measure, n, tau, tau_ap, split, split_low, split_high.
+            Columns measure, n, tau, split.
 
         Examples
         --------
@@ -190,12 +148,8 @@ class Stability(OfDrawnQueries):
         >>> found.to_polars().select("n", "tau").rows()
         [(5, 1.0), (10, 1.0)]
         """
-        names = pl.Series(self.measures, dtype=pl.String).gather(np.repeat(range(len(self.measures)), len(self.sizes)))
-        columns: dict[str, Any] = {"measure": names, "n": np.tile(self.sizes, len(self.measures))}
-        columns |= {"tau": self.tau, "tau_ap": self.tau_ap, "split": self.split}
-        columns |= {"split_low": self.split_limits[0], "split_high": self.split_limits[1]}
-        flat = {name: x if name == "measure" else np.ravel(x) for name, x in columns.items()}
-        return pl.DataFrame(flat).fill_nan(None)
+        names = {"measure": np.repeat(self.measures, len(self.sizes)), "n": np.tile(self.sizes, len(self.measures))}
+        return pl.DataFrame(names | {"tau": self.tau.ravel(), "split": self.split.ravel()}).fill_nan(None)
 
     def summary(self, at: Sequence[int] | None = None) -> pl.DataFrame:
         """Summarise each measure: τ at some sizes, the area under the curve, and the first n with τ ≥ 0.8.
@@ -296,22 +250,20 @@ def stability(
     plan = fitting(sizes, design.drawn, design.unit, remarks)
     for remark in remarks:
         warn(remark)
-    tau, ap, split, low, high = np.full((5, len(names), len(plan)), np.nan)
+    tau, split = np.full((2, len(names), len(plan)), np.nan)
     for panel in design.drawn:
         orders = Orders(panel)
         for i, n in enumerate(plan):
             cell = (list(panel.places), i)
             if n <= len(panel.queries):
-                tau[cell], ap[cell] = orders.with_all(n, subsamples, seed)
+                tau[cell] = orders.with_all(n, subsamples, seed)
             if 2 * n <= len(panel.queries):
-                split[cell], low[cell], high[cell] = orders.halves(n, subsamples, seed)
+                split[cell] = orders.halves(n, subsamples, seed)
     found = Stability(
         measures=names,
         sizes=plan,
         tau=tau,
-        tau_ap=ap,
         split=split,
-        split_limits=np.stack([low, high]),
         subsamples=subsamples,
         seed=seed,
         remarks=(*remarks, *design.on_clusters(COUNTED), *design.notes),
