@@ -223,14 +223,21 @@ def uncertain_judgments(trials: int) -> Iterator[Finding]:
         held = np.zeros(2)
         for seed in range(trials):
             rows, runs, true = _judged(np.random.default_rng([seed, times, judges or 0, 11]), times, judges)
-            with warnings.catch_warnings(action="ignore", category=rd.RankdevWarning):
-                found = rd.evaluate_with_uncertainty(rows, runs, ["RDQ@8"], seed=seed, rule="strict")
-            single, apart = found.to_polars(), found.differences().row(0, named=True)
-            inside = (single["judgments_low"].to_numpy() <= true) & (true <= single["judgments_high"].to_numpy())
-            held += inside.mean(), apart["judgments_low"] <= true[0] - true[1] <= apart["judgments_high"]
+            held += covered(rows, runs, true, "RDQ@8", seed, rule="strict")
         setting = f"{times} judgment{'s' * (times > 1)} of each pair{', five judges' if judges else ''}"
         for what, share in zip(("the score", "a difference"), held / trials, strict=True):
             yield Finding(f"`evaluate_with_uncertainty`, {what}", setting, share, trials, 0.9)
+
+
+def covered(
+    judged: object, runs: object, true: np.ndarray, measure: str, seed: int, **options: object
+) -> tuple[float, float]:
+    """Return how many of two systems' intervals hold the true score, and whether that of their difference does."""
+    with warnings.catch_warnings(action="ignore", category=rd.RankdevWarning):
+        found = rd.evaluate_with_uncertainty(judged, runs, measure, seed=seed, **options)
+    single, apart = found.to_polars(), found.differences().row(0, named=True)
+    inside = (single["judgments_low"].to_numpy() <= true) & (true <= single["judgments_high"].to_numpy())
+    return inside.mean(), apart["judgments_low"] <= true[0] - true[1] <= apart["judgments_high"]
 
 
 def _judged(

@@ -4,7 +4,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from polars.testing import assert_frame_equal
 from scipy import stats
 
 import rankdev as rd
@@ -61,24 +60,6 @@ def test_students_error_is_that_of_clusters():
     row = found.to_polars().row(0, named=True)
     assert row["p"] == pytest.approx(expected.pvalue)
     assert (row["low"], row["high"]) == pytest.approx(tuple(expected.confidence_interval(0.95)))
-
-
-@pytest.mark.parametrize("test", ["t", "randomization"])
-def test_clusters_of_one_query_change_nothing(test):
-    scores = scored(np.random.default_rng(5).normal(0, 1, (4, 18, 2)), ("P@5", "AP@5"))
-    alone = {query: query for query in QUERIES}
-    plain, clustered = (rd.significance(scores, test=test, clusters=given).to_polars() for given in (None, alone))
-    assert_frame_equal(plain, clustered)
-
-
-@pytest.mark.parametrize("test", ["t", "randomization"])
-def test_repeating_every_query_changes_nothing(test):
-    values = np.random.default_rng(6).normal(0, 1, (3, 12))
-    once = rd.significance(scored(values), test=test).to_polars()
-    clusters = {query: i // 2 for i, query in enumerate(QUERIES)}
-    again = rd.significance(scored(np.repeat(values, 2, axis=1)), clusters=clusters, test=test).to_polars()
-    for name in ("difference", "low", "high", "p"):
-        assert again[name].to_numpy() == pytest.approx(once[name].to_numpy())
 
 
 def test_measures_with_gaps_have_the_clusters_of_their_own_queries():

@@ -8,7 +8,7 @@ from polars.testing import assert_frame_equal
 
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
-from tests.raising import noted, raises, warns
+from tests.raising import noted, raises
 
 N = 16
 RNG = np.random.default_rng(3)
@@ -44,6 +44,7 @@ ANALYSES = {
     "table": rd.table,
     "leaderboard": rd.leaderboard,
     "margin": lambda scores, **given: rd.significance(scores, margin=0.1, **given),
+    "flips": lambda scores, **given: rd.significance(scores, test="randomization", permutations=2000, **given),
 }
 COUNTS = (
     "wins",
@@ -74,7 +75,7 @@ def test_repeated_queries_count_once(name):
         assert_frame_equal(one, other)
 
 
-@pytest.mark.parametrize("name", ["power", "stability", "plan", "agreement", "table", "meta"])
+@pytest.mark.parametrize("name", ["power", "stability", "plan", "agreement", "table", "margin", "flips", "meta"])
 def test_clusters_of_one_query_change_nothing(name):
     analyse = ANALYSES.get(name, collections)
     scores = scored(VALUES)
@@ -82,19 +83,6 @@ def test_clusters_of_one_query_change_nothing(name):
         plain, clustered = (analyse(scores, clusters=given) for given in (None, {q: q for q in scores.queries}))
     for one, other in zip(tables(plain), tables(clustered), strict=True):
         assert_frame_equal(one, other)
-
-
-def test_measures_with_gaps_have_the_clusters_of_their_own_queries():
-    values = VALUES.copy()
-    values[0, :4, 1] = np.nan
-    scores = scored(values)
-    clusters = {query: i // 2 for i, query in enumerate(scores.queries)}
-    with warns("gaps"):
-        both = rd.power(scores, sizes=[5], subsamples=20, clusters=clusters)
-    rest = scores.select(queries=scores.queries[4:], measures=["AP@5"])
-    alone = rd.power(rest, sizes=[5], subsamples=20, clusters=clusters)
-    assert both.queries == (8, 6)
-    assert (both.power[1] == alone.power[0]).all()
 
 
 def test_judgments_are_resampled_by_cluster():

@@ -27,17 +27,7 @@ def scores(rng):
     return scored(rng.normal(0, 0.3, (6, 40)) + rng.normal(0, 0.3, 40) + np.arange(6)[:, None] / 8)
 
 
-def test_ranks_say_what_the_decisions_say(scores):
-    board = rd.leaderboard(scores).to_polars()
-    better = rd.significance(scores).better["P@5"]
-    for row in board.iter_rows(named=True):
-        place = SYSTEMS.index(row["system"])
-        assert row["rank_low"] == 1 + better[:, place].sum()
-        assert row["rank_high"] == 6 - better[place].sum()
-        assert row["rank_low"] <= row["rank"] <= row["rank_high"]
-    assert board["mean"].is_sorted(descending=True)
-    assert board["may_be_best"].to_list() == (board["rank_low"] == 1).to_list()
-    assert 1 < board["may_be_best"].sum() < 6
+def test_the_conclusion_is_that_of_significance(scores):
     for options in ({"test": "randomization"}, {"correction": "bh"}, {"alpha": 0.2}):
         found = rd.leaderboard(scores, **options)
         assert found.conclusion == rd.significance(scores, **options).conclusion

@@ -98,15 +98,6 @@ def test_one_system_has_no_marks_and_too_many_are_refused():
     assert rd.table(many, baselines="s0")
 
 
-def test_the_command_writes_what_python_does(tmp_path):
-    scores().to_polars().write_csv(tmp_path / "s.csv")
-    done = CliRunner().invoke(
-        cli, ["table", "--scores", str(tmp_path / "s.csv"), "--baseline", "bm25", "--digits", "2"]
-    )
-    assert done.exit_code == 0
-    assert done.stdout == str(rd.table(scores(), baselines="bm25", digits=2)) + "\n"
-
-
 def test_intervals_follow_the_values():
     found = rd.table(scores(), baselines="bm25", digits=3, intervals=True, alpha=0.1)
     low, high = Design.of(scores()).mean_limits(0.1)
@@ -146,7 +137,7 @@ def test_seeds_have_means_and_deviations():
         rd.table(known, intervals=True, replicates={"bert": list(names[1:])})
 
 
-def test_the_command_has_both(tmp_path):
+def test_the_command_writes_what_python_does(tmp_path):
     scores().to_polars().write_csv(tmp_path / "s.csv")
     call = ["table", "--scores", str(tmp_path / "s.csv"), "--baseline", "bm25", "--digits", "2"]
     done = CliRunner().invoke(cli, [*call, "--intervals"])

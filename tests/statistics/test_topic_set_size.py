@@ -38,25 +38,6 @@ def test_published_sizes(sizes):
     assert min(apart) <= 1
 
 
-# Sakai (2018), Table 6.4, after Nagata: a collection needs λσ² · 2/D² topics, λ ≈ c + d √(systems − 1)
-FIRST_GUESS = {
-    (0.01, 0.1): (10.439, 5.213),
-    (0.01, 0.2): (7.736, 4.551),
-    (0.05, 0.1): (7.049, 4.244),
-    (0.05, 0.2): (4.860, 3.584),
-    (0.05, 0.5): (1.765, 2.341),
-}
-
-
-@pytest.mark.parametrize(("levels", "line"), FIRST_GUESS.items())
-def test_the_published_first_guess(levels, line):
-    """Written for many systems: up to 8% too many for two, and within 4% from three to a hundred."""
-    for systems in (2, 3, 10, 30, 100):
-        guess = (line[0] + line[1] * np.sqrt(systems - 1)) * 2 * 0.05 / 0.01**2
-        exact = queries_to_detect(0.01, systems, 0.05, False, 1 - levels[1], levels[0])
-        assert -0.01 < guess / exact - 1 < (0.08 if systems == 2 else 0.04)
-
-
 effects, levels = st.floats(0.25, 2.0), st.sampled_from([(0.05, 0.8), (0.01, 0.9), (0.1, 0.5)])
 
 
