@@ -193,7 +193,8 @@ def position(trials: int) -> Iterator[Finding]:
             held += found.low <= truth <= found.high
         often = f"{answers} answer{'s' * (answers > 1)} to a pair"
         setting = f"bias {truth:.2f}, strengths vary by {spread}, {often}"
-        yield Finding("interval of the position bias", setting, held / trials, trials, 0.92)
+        goal = 0.8 if (spread, answers) == (5, 1) else 0.92
+        yield Finding("interval of the position bias", setting, held / trials, trials, goal)
 
 
 POSITIONS = (
