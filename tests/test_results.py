@@ -63,7 +63,7 @@ def made():
         "gate": rd.gate(scores, baseline="good", candidate=ODD, margin=0.1),
         "leaderboard": rd.leaderboard(scores),
         "leaderboard of tasks": rd.leaderboard({"x": scores, ODD: scores.select(queries=slice(0, 7))}),
-        "power": rd.power(scores, sizes=[3, 5], buckets=[2], **few),
+        "power": rd.power(scores, sizes=[3, 5], **few),
         "stability": rd.stability(scores, sizes=[3, 5], subsamples=5, seed=7),
         "sensitivity": rd.sensitivity(REFERENCES, RUNS, n=4, grid={"alpha": [1, 4], "lam": [0.2]}, **few),
         "agreement": rd.agreement(scores, resamples=5, seed=7),
@@ -212,7 +212,7 @@ def test_every_format_holds_every_result(result):
 
 def test_json_of_a_verdict_holds_what_was_computed(results):
     found = json.loads(FORMATS["json"].encode(report_of(results["power"])))
-    assert list(found) == ["command", "version", "parameters", "summary", "rows", "pairs", "buckets", "remarks"]
+    assert list(found) == ["command", "version", "parameters", "summary", "rows", "pairs", "remarks"]
     assert found["parameters"]["seed"] == 7
     assert found["remarks"] == list(results["power"].remarks)
     assert "Infinity" in {row["n80"] for row in found["summary"]}

@@ -291,7 +291,7 @@ SENTENCES = {
     " with at least {least} such ones can",
     "heavy-tails": "the pilot's differences have heavy tails (kurtosis {kurtosis:.1f}; normal ones have 3): the"
     " interval may be too narrow; a larger pilot would be safer",
-    "interrupted": "interrupted: sizes and buckets that were not finished are left out",
+    "interrupted": "interrupted: sizes that were not finished are left out",
     "large-share": "sizes from {size:,} on are more than a quarter of {count:{unit}}: subsamples overlap, and tell"
     " little about new ones",
     "no-difference": "the pilot shows no difference between {a} and {b}; give the one that matters: `difference`",

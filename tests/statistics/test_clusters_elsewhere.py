@@ -110,9 +110,6 @@ def test_designs_that_cannot_be_combined_are_refused():
     clusters = dict.fromkeys(scores.queries[:8], 0) | dict.fromkeys(scores.queries[8:], 1)
     with raises("needed", UsageError, name="resamples", use="clusters"):
         rd.agreement(scores, clusters=clusters)
-    sized = rd.Scores(scores.systems, scores.queries, scores.measures, scores.values, np.arange(16))
-    with raises("not-together", UsageError, name="buckets", other="clusters"):
-        rd.power(sized, sizes=[2], clusters=clusters, buckets=[4])
     with raises("not-needed", UsageError, name="clusters"):
         rd.plan(scores, difference=0.1, clusters=clusters)
     with raises("too-few", DataError, least=10, unit="cluster"):

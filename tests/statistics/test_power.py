@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from rankdev.errors import DataError, RankdevWarning, UsageError
+from rankdev.errors import DataError, UsageError
 from rankdev.statistics.flips import draw, most_extremes, stream_keys
 from rankdev.statistics.planning import plan
 from rankdev.statistics.power import power
-from rankdev.statistics.power_result import Bucket, Power
+from rankdev.statistics.power_result import Power
 from rankdev.statistics.student import effect_limits, t_power
 from tests.raising import kinds, noted, raises, warns
 from tests.statistics.plain import all_extremes, exact_p
@@ -35,7 +35,7 @@ def hand_made():
     rejected = np.array([[True, True, True, False, False, True], [True, True, False, False, False, False]])
     names = {"systems": tuple("abcd"), "measures": ("m", "l"), "sizes": (25, 100)}
     more = {"limits": np.stack([curves, curves]), "replaced": curves}
-    return Power(**names, power=curves, rejected=rejected, queries=(200, 200), buckets=(), **more, **OPTIONS)
+    return Power(**names, power=curves, rejected=rejected, queries=(200, 200), **more, **OPTIONS)
 
 
 def test_power_is_the_share_of_rejections_counted_one_by_one(make_scores, rng):
@@ -94,52 +94,11 @@ def test_the_table_has_a_row_a_measure_pair_and_size(make_scores, rng):
     assert found.to_polars(intervals=True)["error"].max() <= 0.5 / np.sqrt(4)
 
 
-def test_buckets_test_inside_each_range_of_reference_sizes(make_scores, rng):
-    values = rng.random((2, 60)) + np.array([[0.0], [0.3]])
-    sizes = np.repeat([2, 3, 4, 11, 30], 12)
-    scores = make_scores(values, sizes)
-    options = {"sizes": [20], "subsamples": 10, "permutations": 99}
-    with warns("size-of-all", role="bucket (3,10]", count=12):
-        found = power(scores, buckets=True, bucket_sizes=[12], **options)
-    assert kinds(found.remarks).count("size-of-all") == 3
-    assert [(b.label, b.queries) for b in found.buckets] == [
-        ("≤3", (24,)),
-        ("(3,10]", (12,)),
-        ("(10,20]", (12,)),
-        (">20", (12,)),
-    ]
-    alone = power(scores.select(queries=sizes <= 3), sizes=[12], subsamples=10, permutations=99)
-    assert np.array_equal(found.buckets[0].power, alone.power)
-    table = found.bucket_summary(12)
-    assert table.columns == ["measure", "bucket", "queries", "n", "p50"]
-    assert table["p50"][0] == np.median(alone.power)
-    assert isinstance(found.buckets[0], Bucket)
-
-
-@pytest.mark.parametrize(("sizes", "at"), [([10, 20], 20), ([50, 100, 110], 100), ([110, 120], 110)])
-def test_buckets_are_tested_at_the_size_that_is_summed_up(make_scores, rng, sizes, at):
-    scores = make_scores(rng.random((2, 250)), np.repeat([2, 9], 125))
-    found = power(scores, sizes=sizes, buckets=[3], subsamples=3, permutations=20)
-    assert [bucket.sizes for bucket in found.buckets] == [(at,), (at,)]
-    assert found.summary().equals(found.summary(at))
-
-
 def test_whole_floats_are_whole_numbers(make_scores, rng):
     scores = make_scores(rng.random((2, 30)))
     found = power(scores, sizes=[10.0], subsamples=5.0, permutations=2e1, seed=1.0)
     assert np.array_equal(found.power, power(scores, sizes=[10], subsamples=5, permutations=20, seed=1).power)
     assert [type(value) for value in (found.sizes[0], found.subsamples, found.permutations, found.seed)] == [int] * 4
-
-
-def test_an_empty_bucket_and_missing_reference_sizes(make_scores, rng):
-    values = rng.random((2, 30))
-    with warns("sizes-left-out", role="bucket ≤3", count=0, sizes=(8,)):
-        found = power(make_scores(values, [5] * 30), sizes=[10], buckets=[3], bucket_sizes=[8], subsamples=3)
-    assert found.bucket_summary(8)["p50"].null_count() == 1
-    with raises("needed", DataError, use="buckets"):
-        power(make_scores(values), sizes=[10], buckets=True)
-    with raises("bad-value", UsageError, name="buckets"):
-        power(make_scores(values, [5] * 30), sizes=[10], buckets=[10, 3])
 
 
 def test_sizes_above_the_pool_are_left_out_with_a_remark(make_scores, rng):
@@ -197,25 +156,6 @@ def test_an_interrupt_keeps_the_sizes_that_are_done(make_scores, rng):
         power(scores, sizes=[10, 20], subsamples=5, progress=stop_at(10))
 
 
-@pytest.mark.parametrize(("stop", "kept"), [(3, []), (4, ["≤3"]), (5, ["≤3", ">3"])])
-def test_an_interrupt_in_a_bucket_keeps_what_is_done(make_scores, rng, stop, kept):
-    scores = make_scores(rng.random((2, 60)), np.repeat([2, 9], 30))
-    calls = []
-
-    def progress(*call):
-        calls.append(call)  # the cost, n = 15, then a call a bucket
-        if len(calls) == stop:
-            raise KeyboardInterrupt
-
-    options = {"sizes": [15], "buckets": [3], "bucket_sizes": [10], "subsamples": 5, "permutations": 20}
-    found = power(scores, progress=progress, **options)
-    whole = power(scores, **options)
-    assert found.complete == (stop == 5)
-    assert found.sizes == (15,)
-    assert np.array_equal(found.power, whole.power)
-    assert [bucket.label for bucket in found.buckets] == kept
-
-
 def test_many_measures_are_cut_into_chunks_without_a_trace(make_scores, monkeypatch, rng):
     scores = make_scores(rng.random((3, 40, 5)))
     expected = power(scores, sizes=[10], subsamples=5, permutations=50)
@@ -239,15 +179,6 @@ def test_enumerated_power_agrees_with_exact_p(make_scores, rng):
     for pair, (a, b) in enumerate(combinations(rows, 2)):
         rejected = [exact_p([a[q] - b[q] for q in pick]) <= Fraction(1, 20) for pick in picks]
         assert found.power[0, pair, 0] == np.mean(rejected)
-
-
-def test_a_bucket_counts_the_queries_of_each_measure(make_scores, rng):
-    values = rng.random((2, 40, 2))
-    values[0, :7, 1] = np.nan
-    with pytest.warns(RankdevWarning):
-        found = power(make_scores(values, np.repeat([2, 9], 20)), sizes=[10], subsamples=2, permutations=9, buckets=[3])
-    assert [bucket.queries for bucket in found.buckets] == [(20, 13), (20, 20)]
-    assert found.bucket_summary(10)["queries"].to_list() == [20, 13, 20, 20]
 
 
 def test_new_queries_repeat_and_may_be_more_than_the_pool(make_scores, rng):

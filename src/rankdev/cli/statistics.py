@@ -46,7 +46,7 @@ power_command = function_command(
     "rankdev.statistics.power:power",
     example=f"rankdev power {TWO} -m paper@5 --sizes 8,10 --subsamples 50",
     more="Give REFERENCES and RUNs, or --scores. Ctrl-C writes the sizes that are finished.",
-    without=("measures", "buckets", "bucket_sizes"),
+    without=("measures",),
 )
 
 stability_command = function_command(

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev._common.checks import check_flag, check_number, check_seed, check_whole, is_list
+from rankdev._common.checks import check_flag, check_number, check_seed, check_whole
 from rankdev._common.work import Progress
-from rankdev.errors import DataError, Note, UsageError, warn
-from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.errors import Note, warn
+from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.design import COUNTED, Design, Panel
 from rankdev.statistics.flips import (
     Engine,
@@ -27,11 +26,10 @@ from rankdev.statistics.flips import (
 )
 from rankdev.statistics.paired import fewest_p
 from rankdev.statistics.pairs import Family
-from rankdev.statistics.power_result import Bucket, Power
-from rankdev.statistics.student import at_most, cannot_reject, effect_limits, fitting, power_of, usual
+from rankdev.statistics.power_result import Power
+from rankdev.statistics.student import at_most, cannot_reject, effect_limits, fitting, power_of
 
 SHARE = 0.25  # of the queries, above which subsamples overlap too much
-PAPER_EDGES = (3, 10, 20)
 UNKNOWN = 0.05  # smallest p of a sign test above which a pool does not tell the effect of a pair
 COLUMNS = 512  # systems × measures simulated together: their sums should stay in the cache
 
@@ -45,8 +43,6 @@ def power(
     permutations: int = 1000,
     alpha: float = 0.05,
     p_value: PValue = "plus-one",
-    buckets: bool | Sequence[int] | None = None,
-    bucket_sizes: Sequence[int] | None = None,
     replacement: bool = False,
     clusters: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -57,7 +53,7 @@ def power(
     For each size n, subsamples of n queries are drawn and each pair is tested; power is the fraction of subsamples that
     reject at ``alpha``, uncorrected. At sizes above a quarter of the queries, subsamples overlap so much that they tell
     little about new queries: power with replacement is simulated there, too. Interrupting (Ctrl-C) returns the sizes
-    and buckets that are done, marked as not complete.
+    that are done, marked as not complete.
 
     Parameters
     ----------
@@ -76,11 +72,6 @@ def power(
         Level of the tests.
     p_value : {"plus-one", "paper"}
         How p is computed from b extreme flips among B: (b + 1)/(B + 1), or b/B as in the RDQ paper.
-    buckets : bool or sequence of int, optional
-        Repeat this for queries grouped by reference size: True for the RDQ paper's upper edges (3, 10, 20), or other
-        edges.
-    bucket_sizes : sequence of int, optional
-        Numbers of queries within buckets. Default: 100, or the largest size below.
     replacement : bool, default False
         Draw queries with replacement. That is as new queries would be.
     clusters : dict of str to str, optional
@@ -112,12 +103,6 @@ def power(
     scores, groups, pool, unit = design.scores, design.drawn, design.pool, design.unit
     remarks: list[Note] = []
     plan = fitting(sizes, groups, unit, remarks, replaced=replacement)
-    edges = _edges(buckets, scores)
-    if edges is not None and clusters is not None:
-        raise UsageError("not-together", name="buckets", other="clusters")
-    parts = [] if edges is None else _buckets(scores, groups, edges)
-    wanted = [usual(plan)] if bucket_sizes is None else bucket_sizes
-    inside = {label: fitting(wanted, part, unit, remarks, label, replaced=replacement) for label, part in parts}
     small = [n for n in plan if cannot_reject(n, alpha)]
     large = tuple(n for n in plan if n > SHARE * pool and not replacement)
     for remark in remarks:
@@ -134,17 +119,10 @@ def power(
         seed=seed,
         progress=progress,
     )
-    run.announce([(groups, plan + large), *((part, inside[label]) for label, part in parts)])
+    run.announce(groups, plan + large)
     work = run.chunks(groups)
     rejected = run.rejected(work)
     curves, done = run.curves(work, plan, replacement)
-    found = []
-    for label, part in parts:
-        if run.interrupted:
-            break
-        values, finished = run.curves(run.chunks(part), inside[label], replace=replacement)
-        if finished or not run.interrupted:
-            found.append(Bucket(label, queries_of(part, len(scores.measures)), finished, values))
     replaced = np.full(curves.shape, np.nan)
     if not run.interrupted and large:
         again, finished = run.curves(work, large, replace=True)
@@ -158,7 +136,6 @@ def power(
         power=curves,
         rejected=rejected,
         queries=queries_of(groups, len(scores.measures)),
-        buckets=tuple(found),
         subsamples=subsamples,
         permutations=permutations,
         alpha=alpha,
@@ -175,39 +152,6 @@ def power(
     beyond = [measure for measure, size in first.items() if size == np.inf]
     more = [Note("beyond-sizes", measures=beyond, size=done[-1], unit=unit)] if beyond else []
     return replace(simulated, remarks=(*simulated.remarks, *at_most("n80", done, first, pool), *more))
-
-
-def _edges(buckets: bool | Sequence[int] | None, scores: Scores) -> tuple[int, ...] | None:
-    if buckets is None or buckets is False:
-        return None
-    if scores.reference_sizes is None:
-        raise DataError("needed", name="the reference size of each query, as evaluate() gives it,", use="buckets")
-    given: Any = PAPER_EDGES if buckets is True else buckets if is_list(buckets) else ()
-    edges = tuple(check_whole("an edge of buckets", edge, 0) for edge in given)
-    if not edges or list(edges) != sorted(set(edges)):
-        raise UsageError("bad-value", name="buckets", value=buckets, expected="rising upper edges, such as [3, 10, 20]")
-    return edges
-
-
-def _buckets(scores: Scores, groups: list[Panel], edges: tuple[int, ...]) -> list[tuple[str, list[Panel]]]:
-    labels = [
-        f"≤{edges[0]}",
-        *(f"({a},{b}]" for a, b in pairwise(edges)),
-        f">{edges[-1]}",
-    ]
-    assert scores.reference_sizes is not None
-    place = np.searchsorted(edges, scores.reference_sizes, side="left")
-    return [(label, _inside(groups, place == i)) for i, label in enumerate(labels)]
-
-
-def _inside(groups: list[Panel], wanted: Bools) -> list[Panel]:
-    """Cut panels to the wanted queries; panels without any are left out."""
-    cut = []
-    for panel in groups:
-        keep = wanted[panel.queries]
-        if keep.any():
-            cut.append(replace(panel, queries=panel.queries[keep], values=panel.values[keep]))
-    return cut
 
 
 @dataclass(kw_only=True)
@@ -232,10 +176,10 @@ class Simulation:
         """Number of pairs of systems."""
         return self.systems * (self.systems - 1) // 2
 
-    def announce(self, parts: list[tuple[list[Panel], tuple[int, ...]]]) -> None:
+    def announce(self, groups: list[Panel], sizes: tuple[int, ...]) -> None:
         """Report the cost before the work starts: the number of additions, and of tests as text."""
-        columns = sum(len(panel.measures) * size for group, plan in parts for panel in group for size in plan)
-        tests = sum(len(panel.measures) * len(plan) for group, plan in parts for panel in group)
+        columns = sum(len(panel.measures) * size for panel in groups for size in sizes)
+        tests = sum(len(panel.measures) * len(sizes) for panel in groups)
         self.total = float(columns) * self.systems * self.subsamples * self.permutations
         self._report(0.0, f"{tests * self.pairs * self.subsamples:,} tests, {self.total:.1e} additions")
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -16,27 +15,6 @@ from rankdev.errors import UsageError
 from rankdev.statistics.design import OfDrawnQueries
 from rankdev.statistics.inputs import pairs_of
 from rankdev.statistics.student import usual
-
-
-@dataclass(frozen=True, eq=False)
-class Bucket:
-    """Power within the queries of one range of reference sizes: ``power[measure, pair, size]``.
-
-    ``queries`` counts those of each measure, which may lack a value for some.
-    """
-
-    label: str
-    queries: tuple[int, ...]
-    sizes: tuple[int, ...]
-    power: Floats = field(repr=False)
-
-    def medians(self, measures: tuple[str, ...], n: int | None) -> Iterator[tuple[Any, ...]]:
-        """Yield measure, bucket, queries, size and median power, for one size or for all of them."""
-        for size in self.sizes if n is None else [n]:
-            at = self.sizes.index(size) if size in self.sizes else None
-            for m, measure in enumerate(measures):
-                median = np.nan if at is None else float(np.median(self.power[m, :, at]))
-                yield measure, self.label, self.queries[m], size, median
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,8 +35,6 @@ class Power(OfDrawnQueries):
         Pairs that differ significantly on all queries, ``[measure, pair]``.
     queries : tuple of int
         Queries of each measure.
-    buckets : tuple of Bucket
-        Power within ranges of reference sizes.
     subsamples, permutations : int
         Subsamples of each size, and sign flips per test.
     alpha : float
@@ -95,14 +71,13 @@ class Power(OfDrawnQueries):
                 digits=3,
                 bars=("power", "p50"),
             ),
-            Tab("Median power by number of items in the reference", frame="bucket_summary", digits=3, at="n"),
         ],
         "power",
         closing=[
             "Paired randomization tests at level {alpha:g}, {permutations:,} sign flips, {subsamples:,} subsamples.",
             "Simulation error of one pair's power: at most {largest_error:.2f}.",
         ],
-        more={"pairs": "_with_intervals", "buckets": "bucket_summary"},
+        more={"pairs": "_with_intervals"},
         figure=Curves("n", "power", "median power", frame="_curves", goal=0.8, again="replaced", pool="pool"),
     )
 
@@ -112,7 +87,6 @@ class Power(OfDrawnQueries):
     power: Floats = field(repr=False)
     rejected: Bools = field(repr=False)
     queries: tuple[int, ...]
-    buckets: tuple[Bucket, ...]
     subsamples: int
     permutations: int
     alpha: float
@@ -266,32 +240,6 @@ class Power(OfDrawnQueries):
         ranked, pairs = np.sort(first, axis=1), first.shape[1]
         middle: Floats = (ranked[:, (pairs - 1) // 2] + ranked[:, pairs // 2]) / 2
         return middle
-
-    def bucket_summary(self, n: int | None = None) -> pl.DataFrame:
-        """Return the median power within each range of reference sizes.
-
-        Parameters
-        ----------
-        n : int, optional
-            Number of queries. Default: all that were simulated within buckets.
-
-        Returns
-        -------
-        polars.DataFrame
-            Columns measure, bucket, queries, n, p50.
-
-        Examples
-        --------
-        >>> import rankdev as rd
-        >>> values = np.random.default_rng(1).random((2, 80, 1)) + [[[0.0]], [[0.5]]]
-        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(80))), ("P@1",), values)
-        >>> found = rd.power(scores, sizes=[5, 10, 20], subsamples=50)
-        >>> found.bucket_summary().height  # no buckets were requested
-        0
-        """
-        rows = [row for bucket in self.buckets for row in bucket.medians(self.measures, n)]
-        texts, numbers = dict.fromkeys(("measure", "bucket"), pl.String), dict.fromkeys(("queries", "n"), pl.Int64)
-        return pl.DataFrame(rows, schema={**texts, **numbers, "p50": pl.Float64}, orient="row").fill_nan(None)
 
     def verdicts(self) -> dict[str, int]:
         """Count the pairs that differ significantly on all queries under all, most (over half), any or no measures.

@@ -155,7 +155,6 @@ def fitting(
     groups: list[Panel],
     unit: str,
     remarks: list[Note],
-    label: str = "",
     replaced: bool = False,
 ) -> tuple[int, ...]:
     """Keep the sizes that fit into the largest pool (all with replacement), and add notes on those left out.
@@ -171,15 +170,14 @@ def fitting(
     sizes = [check_whole("sizes", size, 2) for size in sizes]
     if replaced and groups:
         return tuple(sorted(set(sizes)))
-    role = f"bucket {label}" if label else None
     kept = tuple(sorted({size for size in sizes if size <= pool}))
-    if not kept and not label:
+    if not kept:
         raise DataError("too-few", what="the smallest size", least=min(sizes, default=2), unit=unit, count=pool)
     if len(kept) < len(set(sizes)):
         dropped = sorted(set(sizes) - set(kept))
-        remarks.append(Note("sizes-left-out", role=role, count=pool, unit=unit, sizes=dropped))
+        remarks.append(Note("sizes-left-out", count=pool, unit=unit, sizes=dropped))
     for size in sorted({len(panel.queries) for panel in groups} & set(kept)):
-        remarks.append(Note("size-of-all", role=role, count=size, unit=unit))
+        remarks.append(Note("size-of-all", count=size, unit=unit))
     return kept
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 import rankdev as rd
@@ -19,7 +21,7 @@ from rankdev.data.files import load_inputs
 from rankdev.display.cells import count
 from rankdev.display.report import Report, Table, best_cells
 from rankdev.display.style import save
-from rankdev.errors import RankdevWarning
+from rankdev.errors import Note, RankdevWarning
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.power import power
 from rankdev.statistics.power_result import Power
@@ -29,7 +31,8 @@ from rankdev.statistics.student import PAPER_SIZES
 from rankdev.studies.simulation import simulate
 
 MEASURES = "paper@5"
-LEAST = 100
+LEAST = 100  # queries
+EDGES = (3, 10, 20)  # of reference sizes
 REPORTED = [(1, 0.2), (4, 0.2)]  # (α, λ) of the paper's experiments, in red frames
 RED = "in the paper's experiments"
 COUNTS = ("n80", "n_at_0.8")  # queries: the fewer, the better
@@ -64,6 +67,7 @@ class Poi(Tabular):
     simulated: bool
     scores: Scores = field(repr=False)
     power: Power = field(repr=False)
+    buckets: dict[str, Power | Note] = field(repr=False)
     stability: Stability = field(repr=False)
     sensitivity: Sensitivity = field(repr=False)
     protocol: Protocol
@@ -106,20 +110,36 @@ def run_poi(
     with warnings.catch_warnings():  # the report has them as notes
         warnings.simplefilter("ignore", RankdevWarning)
         scores = rd.evaluate(known, loaded, MEASURES)
-        found = power(scores, sizes=protocol.sizes, buckets=True, progress=part_of(progress, 0, 0.75), **testing)
+        found = power(scores, sizes=protocol.sizes, progress=part_of(progress, 0, 0.7), **testing)
         if not found.complete:
             raise KeyboardInterrupt
+        buckets = dict(_by_size(scores, part_of(progress, 0.7, 0.75), **testing))
         stable = stability(scores, sizes=protocol.sizes, **drawing)
         grid = sensitivity(known, loaded, progress=part_of(progress, 0.75, 1), **testing)
     return Poi(
         simulated=simulated,
         scores=scores,
         power=found,
+        buckets=buckets,
         stability=stable,
         sensitivity=grid,
         protocol=protocol,
         seed=seed,
     )
+
+
+def _by_size(scores: Scores, progress: Progress | None, **testing: Any) -> Iterator[tuple[str, Power | Note]]:
+    """Yield the power at 100 queries within each range of reference sizes, or a note where there are too few."""
+    assert scores.reference_sizes is not None
+    names = [f"≤{EDGES[0]}", *(f"({a},{b}]" for a, b in pairwise(EDGES)), f">{EDGES[-1]}"]
+    place = np.searchsorted(EDGES, scores.reference_sizes)
+    for i, name in enumerate(names):
+        rows = np.flatnonzero(place == i)
+        if len(rows) < LEAST:
+            yield name, Note("sizes-left-out", count=len(rows), unit="queries", sizes=[LEAST])
+        else:
+            part = part_of(progress, i, i + 1, len(names))
+            yield name, power(scores.select(queries=rows), sizes=[LEAST], progress=part, **testing)
 
 
 def save_poi_figures(study: Poi, folder: str | Path) -> list[Path]:
@@ -142,8 +162,8 @@ def save_figures(figures: Mapping[str, Any], folder: str | Path) -> list[Path]:
 def poi_report(study: Poi) -> Report:
     """Show Tables 2 and 3, Figure 1 and pair counts, each with the published values."""
     paper, pairs = published(), study.power.verdicts()["pairs"]
-    buckets = study.power.bucket_summary(100).pivot("bucket", index="measure", values="p50")
-    summary = study.power.summary(100).join(buckets, on="measure", how="left", maintain_order="left")
+    medians = {name: found.medians[:, 0] for name, found in study.buckets.items() if isinstance(found, Power)}
+    summary = study.power.summary(LEAST).with_columns(**medians)
     powers = _ours(summary, paper["power_columns"], "p50")
     stable = _ours(study.stability.summary(), paper["stability_columns"], "auc")
     parts = [
@@ -161,8 +181,16 @@ def poi_report(study: Poi) -> Report:
         *([WHY] if study.simulated else []),
     )
     rows = pl.DataFrame([fact for _, facts in parts for fact in facts], SCHEMA, orient="row")
-    remarks = tuple(dict.fromkeys((*study.scores.remarks, *study.power.remarks, *study.sensitivity.remarks)))
-    return Report(rows, [table for table, _ in parts], closing=closing, remarks=remarks)
+    remarks = (*study.scores.remarks, *study.power.remarks, *_on_buckets(study), *study.sensitivity.remarks)
+    return Report(rows, [table for table, _ in parts], closing=closing, remarks=tuple(dict.fromkeys(remarks)))
+
+
+def _on_buckets(study: Poi) -> Iterator[Note]:
+    """Note the buckets with too few queries, and those with exactly as many: every subsample is the whole bucket."""
+    for name, found in study.buckets.items():
+        for note in [found] if isinstance(found, Note) else found.remarks:
+            if isinstance(note, Note) and note.kind in ("sizes-left-out", "size-of-all"):
+                yield note.at(role=f"bucket {name}")
 
 
 def _ours(frame: pl.DataFrame, columns: Sequence[str], order_by: str) -> dict[str, dict[str, Any]]:
