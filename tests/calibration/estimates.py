@@ -91,18 +91,6 @@ def agreements(trials: int) -> Iterator[Finding]:
                 yield Finding("`agreement`, τ", setting, held / trials, trials, 0.8)
 
 
-def stabilities(trials: int) -> Iterator[Finding]:
-    """How often eight equal systems look stable."""
-    for kind in ("normal", "exponential"):
-        rng, reached = np.random.default_rng([7, len(kind)]), 0
-        for seed in range(trials):
-            equal = rd.Scores(tuple("abcdefgh"), tuple(map(str, range(200))), ("m",), KINDS[kind](rng, (8, 200, 1)))
-            found = rd.stability(equal, sizes=[25, 50, 100], subsamples=50, seed=seed)
-            reached += np.isfinite(found.summary()["split_at_0.8"][0])
-        claim = "`stability`, split halves reach .8"
-        yield Finding(claim, f"{kind}, eight equal systems", reached / trials, trials, 0.01, True)
-
-
 def topic_set_sizes(trials: int) -> Iterator[Finding]:
     """Queries for a difference of .5 between two systems, or the best and worst of five: variance from a pilot."""
     asked = {"systems": [2, 5], "difference": 0.5}
@@ -157,11 +145,11 @@ def _sizes(sizes: tuple[int, ...]) -> str:
 
 
 def humans_and_model(trials: int) -> Iterator[Finding]:
-    """A biased and noisy model on 2,000 queries, humans on 60 and on 20: means, differences, and the model alone."""
+    """A biased and noisy model on 2,000 queries, humans on 60 and on 20: means and differences."""
     for n in (20, 60):
         for kind, noise in (("normal", 0.3), ("exponential", 0.3), ("discrete", 0.3), ("tied", 0.3), ("normal", 3.0)):
             rng = np.random.default_rng([n, 10, len(kind), int(noise)])
-            held, narrower = np.zeros(3), 0.0
+            held, narrower = np.zeros(2), 0.0
             for _ in range(trials):
                 truth = KINDS[kind](rng, (2, n + 2000))
                 said = 0.8 * truth + 0.3 + noise * rng.normal(0, 1, truth.shape)
@@ -169,8 +157,6 @@ def humans_and_model(trials: int) -> Iterator[Finding]:
                     found = estimate(true[:n], model[:n], model[n:], ALPHA)
                     held[i] += found["low"] <= 0 <= found["high"]
                     if i == 0:
-                        error = 1.96 * model.std() / np.sqrt(len(model))
-                        held[2] += abs(found["model"]) <= error
                         narrower += (found["high"] - found["low"]) / (found["human_high"] - found["human_low"])
             setting = f"{kind}, {n} + 2,000 queries, {'good' if noise < 1 else 'poor'} model"
             wide = f"{narrower / trials:.2f} × the width of humans alone"
@@ -178,7 +164,6 @@ def humans_and_model(trials: int) -> Iterator[Finding]:
             goal = 0.93 if kind == "normal" else 0.9
             yield Finding("`prediction_powered`, means", f"{setting}; {wide}", held[0] / trials, trials, goal)
             yield Finding("`prediction_powered`, differences", setting, held[1] / trials, trials, goal)
-            yield Finding("the model alone, means", setting, held[2] / trials, trials, 0.0)
 
 
 def few_judgments(trials: int) -> Iterator[Finding]:
@@ -281,7 +266,6 @@ CLAIMS = {
     "plans": (plans, 2000, 150),
     "power": (powers, 10_000, 400),
     "agreement": (agreements, 1000, 5),
-    "stability": (stabilities, 1000, 25),
     "topic set sizes": (topic_set_sizes, 1000, 25),
     "collections": (collections, 4000, 500),
     "humans and a model": (humans_and_model, 2000, 300),
