@@ -117,6 +117,7 @@ class Sensitivity(Result):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import rankdev as rd
         >>> rng = np.random.default_rng(0)
         >>> references = {str(q): list("abcdef") for q in range(30)}
@@ -196,6 +197,7 @@ def sensitivity(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import rankdev as rd
     >>> rng = np.random.default_rng(0)
     >>> references = {str(q): list("abcdef") for q in range(30)}
