@@ -53,16 +53,6 @@ def test_known_weights_are_found_where_click_rates_mislead(method):
     assert misled > 4 * error
 
 
-@pytest.mark.parametrize("method", ["harvesting", pytest.param("em", marks=pytest.mark.slow)])
-def test_intervals_hold_the_truth(method):
-    held = []
-    for seed in range(12):
-        log = position_based_log(np.random.default_rng([7, seed]), TRUTH[:4], sessions=1500, queries=20, items=6)
-        found = rd.weights_from_clicks(log, method, resamples=60, seed=seed)
-        held += ((found.low <= TRUTH[:4]) & (TRUTH[:4] <= found.high))[1:].tolist()
-    assert np.mean(held) >= 0.8  # 36 intervals of 95%: fewer than 29 would be one chance in ten thousand
-
-
 def test_one_deterministic_ranker_is_refused():
     log = position_based_log(np.random.default_rng(0), TRUTH, shuffled=False)
     for method in ("harvesting", "em"):
@@ -83,28 +73,6 @@ def test_rates_use_propensities():
     # inverse propensities (mean .5): 1, 1 at the first position; 2.5, .625 at the second
     expected = np.array([(25 + 0.5) / (50 + 1), (62.5 + 0.5) / (78.125 + 1)])
     assert_allclose(found.raw, expected / expected[0])
-
-
-def test_a_grid_has_a_weight_per_row_and_column():
-    rows, columns = np.array([1.0, 0.5]), np.array([1.0, 0.8, 0.4])
-    truth = np.outer(rows, columns).ravel()
-    log = position_based_log(np.random.default_rng(4), truth, sessions=20_000)
-    place = log["position"] - 1
-    log = log.drop("position").with_columns(row=place // 3 + 1, column=place % 3 + 1)
-    found = rd.weights_from_clicks(log, resamples=20)
-    assert found.to_polars().columns == ["position", "row", "column", "weight", "low", "high"]
-    assert_allclose(found.weight, truth, atol=0.04)
-    with raises("not-a-choice", rd.UsageError, value="em", known=("harvesting", "rates")):
-        rd.weights_from_clicks(log, "em")
-
-
-def test_rates_of_a_grid_may_increase_and_so_may_their_intervals():
-    places = {"row": [1, 1, 2, 2], "column": [1, 2, 1, 2]}
-    views = pl.DataFrame({**places, "shown": 1000, "views": [300, 600, 300, 150]})
-    found = rd.weights_from_clicks(views, "rates", resamples=50)
-    assert_allclose(found.weight, [1, 2, 1, 0.5], atol=0.01)
-    assert 1.7 < found.low[1] < 2 < found.high[1] < 2.4
-    assert found.low[2] < 1 < found.high[2]
 
 
 def test_the_measure_is_ready_to_use():

@@ -175,7 +175,7 @@ def weights_command(clicks: str, method: str, columns: str | None, output: Outpu
     """Estimate from CLICKS how much each position is examined, relative to the first.
 
     CLICKS is a table with one row per impression and the columns item, position and clicked (0 or 1), optionally query,
-    session and propensity; row and column instead of position for a grid; or with the counts shown and clicked.
+    session and propensity; or with the counts shown and clicked.
     The methods harvesting and em need items shown at several positions; rates is for randomised positions.
     """
     from rankdev.data.text import Source as Opened

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -138,19 +137,6 @@ def never_increasing(values: Floats, weights: Floats) -> Floats:
     [1.0, 0.5, 0.5, 0.1]
     """
     return np.asarray(isotonic_regression(values, weights=np.maximum(weights, FLOOR), increasing=False).x)
-
-
-def by_row_and_column(weight: Floats, mass: Floats, grid: Any) -> Floats:
-    """Fit the weights of a grid by the product row × column, both non-increasing."""
-    codes = [np.unique(axis, return_inverse=True)[1] for axis in grid.T]
-    effects = [np.zeros(code.max() + 1) for code in codes]
-    mass, target = mass + 0.5, np.log(weight)
-    for _ in range(200):
-        for mine, other in ((0, 1), (1, 0)):
-            total = sums(codes[mine], mass)
-            mean = sums(codes[mine], mass * (target - effects[other][codes[other]])) / total
-            effects[mine] = never_increasing(mean, total)
-    return np.exp(effects[0][codes[0]] + effects[1][codes[1]])
 
 
 def model_fits(log: ClickLog, examination: Floats, seed: int) -> float:

@@ -41,8 +41,7 @@ class ClickLog:
     """Counts of a log, one entry per bag of sessions, item and position.
 
     ``unit`` numbers the (query, item) pairs and ``place`` indexes ``positions``. ``shown`` and ``clicked`` are
-    counts, or sums of inverse propensities where the log has them. ``grid`` has the (row, column) of each position
-    where the log is of a grid.
+    counts, or sums of inverse propensities where the log has them.
     """
 
     positions: tuple[int, ...]
@@ -52,7 +51,6 @@ class ClickLog:
     shown: Floats
     clicked: Floats
     clicks: int
-    grid: tuple[tuple[int, int], ...] | None
     weighted: bool
     has_queries: bool
     has_sessions: bool
@@ -63,13 +61,12 @@ class ClickLog:
     ) -> ClickLog:
         """Count a table of impressions: query, item, position, clicked; session and propensity where there are any.
 
-        Instead of a position an impression may have a ``row`` and a ``column``. With a column ``shown`` a row holds
-        counts: impressions, and how many of them were clicked. ``columns`` renames columns:
-        ``{"clicked": "was_clicked"}``. For ``rates`` each impression is weighted by its inverse propensity, and
-        counts need no item.
+        With a column ``shown`` a row holds counts: impressions, and how many of them were clicked. ``columns`` renames
+        columns: ``{"clicked": "was_clicked"}``. For ``rates`` each impression is weighted by its inverse propensity,
+        and counts need no item.
         """
         named = {} if columns is None else check_mapping(columns, "columns", "{name here: name in the log}")
-        frame, grid = _with_positions(_named_columns(as_polars(tabled(table)), named))
+        frame = _named_columns(as_polars(tabled(table)), named)
         counts = "shown" in frame.columns
         if counts and not {"session", "propensity"}.isdisjoint(frame.columns):
             raise DataError("counts-of-sessions")
@@ -97,7 +94,6 @@ class ClickLog:
             shown=found["shown"].to_numpy(),
             clicked=found["clicked"].to_numpy(),
             clicks=int(number_column(frame, "clicked", ROLE).sum()),
-            grid=grid,
             weighted=weighted,
             has_queries="query" in keys,
             has_sessions="session" in frame.columns,
@@ -155,16 +151,6 @@ def _named_columns(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFr
             renamed[theirs] = name
     taken = [name for name in renamed.values() if name in frame.columns and name not in renamed]
     return known_names(frame.drop(taken).rename(renamed))
-
-
-def _with_positions(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[tuple[int, int], ...] | None]:
-    """Number the places of a grid in reading order where the log has rows and columns."""
-    if "position" in frame.columns or not {"row", "column"} <= set(frame.columns):
-        return frame, None
-    places = np.stack([_whole(frame, "row"), _whole(frame, "column")], axis=1)
-    grid, place = np.unique(places, axis=0, return_inverse=True)
-    cells = tuple((int(row), int(column)) for row, column in grid)
-    return frame.with_columns(position=pl.Series(place.ravel() + 1)), cells
 
 
 def _impressions(frame: pl.DataFrame, weighted: bool, seed: int) -> tuple[Ints, Ints, Floats, Floats]:

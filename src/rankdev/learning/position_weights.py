@@ -16,7 +16,6 @@ from rankdev._common.view import Curves, Tab, View
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.learning._examination import (
     MatchedClicks,
-    by_row_and_column,
     check_connected,
     examination_by_em,
     model_fits,
@@ -49,8 +48,6 @@ class ClickWeights(Result):
         Estimate before it was made non-increasing.
     shown, clicked : array of float
         Impressions and clicks at each position.
-    grid : tuple of tuple of int or None
-        Row and column of each position, for a grid.
     fit : float or None
         p-value of the position-based model: small where click rates do not factor into a position's and an item's.
     method : str
@@ -93,7 +90,6 @@ class ClickWeights(Result):
     raw: Floats = field(repr=False)
     shown: Floats = field(repr=False)
     clicked: Floats = field(repr=False)
-    grid: tuple[tuple[int, int], ...] | None
     fit: float | None
     method: str
     resamples: int
@@ -112,7 +108,7 @@ class ClickWeights(Result):
         Returns
         -------
         polars.DataFrame
-            One row per position: position, weight, low, high; for a grid also row and column.
+            One row per position: position, weight, low, high.
 
         Examples
         --------
@@ -120,10 +116,8 @@ class ClickWeights(Result):
         >>> weights_from_clicks(pl.DataFrame(log), resamples=20).to_polars().select("position", "weight").rows()[0]
         (1, 1.0)
         """
-        columns: dict[str, Any] = {"position": list(self.positions)}
-        if self.grid is not None:
-            columns |= {"row": [row for row, _ in self.grid], "column": [column for _, column in self.grid]}
-        return pl.DataFrame({**columns, "weight": self.weight, "low": self.low, "high": self.high})
+        columns = {"weight": self.weight, "low": self.low, "high": self.high}
+        return pl.DataFrame({"position": list(self.positions), **columns})
 
     @property
     def examined(self) -> str:
@@ -134,15 +128,14 @@ class ClickWeights(Result):
 
     @property
     def use(self) -> str:
-        """How to use the weights; empty for a grid."""
-        return "" if self.grid is not None else f"use as: {self.measure()}"
+        """How to use the weights."""
+        return f"use as: {self.measure()}"
 
     def _curves(self) -> pl.DataFrame:
         """Return the weights, before they were made non-increasing too, and RDQ's own."""
         at = list(range(1, len(self.positions) + 1))
         curves = {f"from clicks ({self.method})": self.weight, "before they were made non-increasing": self.raw}
-        if self.grid is None:
-            curves["RDQ's default (vertical)"] = PRESETS["vertical"].first(len(at))
+        curves["RDQ's default (vertical)"] = PRESETS["vertical"].first(len(at))
         parts = [pl.DataFrame({"weights": name, "position": at, "weight": values}) for name, values in curves.items()]
         limits = pl.DataFrame({"low": self.low, "high": self.high})
         return pl.concat([parts[0].hstack(limits), *parts[1:]], how="diagonal")
@@ -195,7 +188,7 @@ def weights_from_clicks(
     ----------
     log : table or records
         One row per impression, with the columns item, position and clicked (0 or 1), and optionally query, session
-        and propensity; row and column instead of position for a grid. With a column shown, a row holds counts:
+        and propensity. With a column shown, a row holds counts:
         impressions, and how many of them were clicked (or viewed, for ``rates``, which then needs no item).
     method : {"harvesting", "em", "rates"}
         How weights are estimated. With ``harvesting``, positions are compared by items shown at several of them. With
@@ -232,12 +225,11 @@ def weights_from_clicks(
     estimate = _estimator(counted, method)
     raw = estimate(None)
     shown, clicked = counted.totals()
-    weight = raw if counted.grid is not None else never_increasing(raw, shown)
+    weight = never_increasing(raw, shown)
     weight = weight / weight[0]
-    most = np.inf if counted.grid is not None and method == "rates" else 1.0
     drawn = counted.resamples(resamples, seed)
     usable = drawn @ sums(counted.bag, counted.clicked, counted.bags) > 0  # a resample without clicks has no weights
-    low, high = _interval([estimate(again) for again in drawn[usable]] or [raw], weight, most, alpha)
+    low, high = _interval([estimate(again) for again in drawn[usable]] or [raw], weight, alpha)
     fit = None if method == "rates" else model_fits(counted, raw, seed)
     trust = 1.0 if method == "rates" else trust_in_the_top(counted, raw, seed)
     return ClickWeights(
@@ -248,7 +240,6 @@ def weights_from_clicks(
         raw=_relative(raw),
         shown=shown,
         clicked=clicked,
-        grid=counted.grid,
         fit=fit,
         method=method,
         resamples=resamples,
@@ -260,9 +251,6 @@ def weights_from_clicks(
 
 def _estimator(counted: ClickLog, method: str) -> Callable[[Floats | None], Floats]:
     """Return a function from weights of bags (None: all once) to the examination of each position."""
-    if counted.grid is not None and method == "em":
-        known = ("harvesting", "rates")
-        raise UsageError("not-a-choice", name="method for a grid", value=method, near=None, known=known)
     if method == "rates":
         return lambda weights: _rates(*counted.totals(weights))
     matched = MatchedClicks(counted)
@@ -272,27 +260,21 @@ def _estimator(counted: ClickLog, method: str) -> Callable[[Floats | None], Floa
         fitted = examination_by_em(counted)
         return lambda again: fitted if again is None else examination_by_em(counted, again, fitted)
     connected = whole + whole.T > 0
-    if counted.grid is None:
-        return lambda weights: relative_weights(matched.won(weights), connected)
-    grid = np.array(counted.grid)
-    return lambda weights: by_row_and_column(
-        relative_weights(matched.won(weights), connected), counted.totals(weights)[1], grid
-    )
+    return lambda weights: relative_weights(matched.won(weights), connected)
 
 
 def _rates(shown: Floats, clicked: Floats) -> Floats:
     return (clicked + 0.5) / (shown + 1)
 
 
-def _interval(draws: list[Floats], weight: Floats, most: float, alpha: float) -> tuple[Floats, Floats]:
+def _interval(draws: list[Floats], weight: Floats, alpha: float) -> tuple[Floats, Floats]:
     """Return percentiles of the resampled weights before they are made non-increasing.
 
-    Pooling positions that are out of order would hide how different they can be. A weight is at most 1, but the rates
-    of a grid may increase.
+    Pooling positions that are out of order would hide how different they can be. A weight is at most 1.
     """
     tail = alpha / 2
     relative = np.stack([_relative(draw) for draw in draws])
-    low, high = np.minimum(np.quantile(relative, [tail, 1 - tail], axis=0), most)
+    low, high = np.minimum(np.quantile(relative, [tail, 1 - tail], axis=0), 1.0)
     return np.minimum(low, weight), np.maximum(high, weight)
 
 
@@ -314,7 +296,7 @@ def remarks_on_log(
     if len(wide):
         at = wide[0]
         yield Note("few-clicks", clicks=counted.clicks, position=counted.positions[at], low=low[at], high=high[at])
-    if counted.grid is None and raw.max() > 1.2:
+    if raw.max() > 1.2:
         at = np.argmax(raw)
         yield Note("rising-attention", position=counted.positions[at], times=raw[at])
     if trust < 0.01:
