@@ -238,11 +238,19 @@ def _grid(study: Poi, paper: Mapping[str, Any]) -> tuple[Table, list[Fact]]:
     facts += [("Figure 1", "grid", name, value, paper["grid"][name]) for name, value in values.items()]
     notes = [f"{name}: {value:.3g} (paper {paper['grid'][name]:.3g})" for name, value in values.items()]
     named = ", ".join(f"{text} {value:.3f}" for text, value in known.items())
-    frame = found.to_polars().pivot("lam", index="alpha", values="power", maintain_order=True)
-    frame = frame.rename({name: f"lam={float(name):g}" for name in frame.columns[1:]})
-    frame = frame.with_columns(pl.Series("alpha", [f"{value:g}" for value in frame["alpha"]]))
     title = f"Figure 1: median power at {found.n} queries"
-    return Table(frame, title, (*notes, f"cells the paper names: {named}"), digits=3), facts
+    return Table(grid_frame(found), title, (*notes, f"cells the paper names: {named}"), digits=3), facts
+
+
+def grid_frame(found: Sensitivity) -> pl.DataFrame:
+    """Tabulate power by one parameter, or by two across each other."""
+    cells = {axis: [str(cell[i]) for cell in found.cells] for i, axis in enumerate(found.axes)}
+    frame = pl.DataFrame({**cells, "power": found.power})
+    if len(found.axes) != 2:
+        return frame
+    down, across = found.axes
+    frame = frame.pivot(across, index=down, values="power", maintain_order=True)
+    return frame.rename({name: f"{across}={name}" for name in frame.columns[1:]})
 
 
 def _pairs(study: Poi, paper: Mapping[str, Any]) -> tuple[Table, list[Fact]]:

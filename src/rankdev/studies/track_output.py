@@ -14,7 +14,7 @@ from rankdev.display.cells import count, interval, number
 from rankdev.display.report import Report, Table
 from rankdev.errors import counted
 from rankdev.statistics.agreement import Agreement
-from rankdev.studies.poi import RED, REPORTED, save_figures
+from rankdev.studies.poi import RED, REPORTED, grid_frame, save_figures
 from rankdev.studies.track import KINDS, Part, Track
 
 NAMES = dict.fromkeys(("collection", "part", "measure", "statistic"), pl.String)
@@ -120,16 +120,10 @@ def _grid(part: Part) -> Iterator[Shown]:
         return
     powers = list(zip(grid.measures, grid.power.tolist(), strict=True))
     facts = [_fact("Figure 1", measure, f"p50@{grid.n}", value) for measure, value in powers]
-    cells = {axis: [str(cell[i]) for cell in grid.cells] for i, axis in enumerate(grid.axes)}
-    frame = pl.DataFrame({**cells, "power": grid.power})
-    if len(grid.axes) == 2:
-        down, across = grid.axes
-        frame = frame.pivot(across, index=down, values="power", maintain_order=True)
-        frame = frame.rename({name: f"{across}={name}" for name in frame.columns[1:]})
     ends = (pick(powers, key=lambda entry: entry[1]) for pick in (max, min))
     (best, most), (worst, least) = ends
     note = f"highest {best} {number(most, 3)}, lowest {worst} {number(least, 3)}; apart by {number(most - least, 3)}"
-    yield Table(frame, f"Figure 1: median power at {grid.n} queries by parameters", (note,), digits=3), facts
+    yield Table(grid_frame(grid), f"Figure 1: median power at {grid.n} queries by parameters", (note,), digits=3), facts
 
 
 def _agreement(study: Track, found: Agreement) -> Iterator[tuple[Table, list[tuple[Any, ...]]]]:
