@@ -46,8 +46,7 @@ class Tab:
     """A table: some columns of what the method ``frame`` returns, or all; or one for each value of the column ``by``.
 
     ``display`` knows how columns of many results look: "low" is the interval from low to high. ``pivot`` names the
-    columns down, across and within instead. With ``at``, rows are those with this attribute of the result; ``sort``
-    puts the highest first. ``bars`` and ``best`` mark numbers.
+    columns down, across and within instead. ``sort`` puts the highest first. ``bars`` and ``best`` mark numbers.
     """
 
     title: str = ""
@@ -55,7 +54,6 @@ class Tab:
     frame: str = "to_polars"
     by: str = ""
     pivot: tuple[str, str, str] | None = None
-    at: str = ""
     sort: str = ""
     digits: int = 4
     bars: Sequence[str] = ()

@@ -141,8 +141,6 @@ def _tables(found: Result, tab: Tab) -> Iterator[tuple[Table, list[str]]]:
     whole = frame_of(found, tab.frame)
     if tab.sort:
         whole = whole.sort(tab.sort, descending=True, maintain_order=True)
-    if tab.at:
-        whole = whole.filter(pl.col(tab.at) == getattr(found, tab.at))
     parts = whole.partition_by(tab.by, maintain_order=True) if tab.by else [whole]
     for part in parts:
         if part.is_empty() and tab.frame != "to_polars":
