@@ -297,7 +297,7 @@ def _scored(items: list[tuple[str, list[str]]], returned: Mapping[str, list[str]
         for (query, names), order in zip(items, drawn, strict=True)
     }
     run = Run.from_lists({f"{draw} {query}": own for draw in range(len(orders)) for query, own in returned.items()})
-    values = evaluate(References.from_lists(true), {"s": run}, measures).values
+    values = evaluate(true, {"s": run}, measures).values
     return values.reshape(len(orders), len(items), -1)
 
 
