@@ -103,7 +103,7 @@ def test_systems_share_numbers_where_they_rank_alike():
     doubt = evaluate_with_uncertainty(rows, {"a": same, "b": same, "c": other}, ["RDQ@3"], resamples=60)
     apart = doubt.judgments[:, :, 0] - doubt.judgments[:, :1, 0]
     assert not apart[:, 1].any()
-    assert abs(np.corrcoef(doubt.judgments[:, 0, 0], doubt.judgments[:, 2, 0])[0, 1]) < 0.5
+    assert abs(np.corrcoef(doubt.judgments[:, 0, 0], doubt.judgments[:, 2, 0])[0, 1]) < 0.4
     assert apart[:, 2].std() > doubt.judgments[:, 0, 0].std()
 
 

@@ -9,7 +9,7 @@ how probable they make the judgments.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -280,7 +280,10 @@ def _against_orders(
     for returned in lists:
         places = [_places(names, returned.get(query, [])) for query, names in items]
         padded = np.stack([np.pad(one, (0, judged.real.shape[1] - len(one)), constant_values=1.0) for one in places])
-        drawn.append(draw_strengths(judged, ranking_curve(padded, judged.real), resamples, _random(seed, places)))
+        # the same numbers for systems that rank alike, which do not differ; the priors of others contradict each other,
+        # and with the same numbers for all, intervals of differences were too narrow (.86 for one judgment of a pair)
+        rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, zlib.crc32(padded.tobytes())])))
+        drawn.append(draw_strengths(judged, ranking_curve(padded, judged.real), resamples, rng))
     for blocks in zip(*drawn, strict=True):  # a few draws of every system
         found = []
         for returned, strengths in zip(lists, blocks, strict=True):
@@ -299,17 +302,6 @@ def _scored(items: list[tuple[str, list[str]]], returned: Mapping[str, list[str]
     run = Run.from_lists({f"{draw} {query}": own for draw in range(len(orders)) for query, own in returned.items()})
     values = evaluate(true, {"s": run}, measures).values
     return values.reshape(len(orders), len(items), -1)
-
-
-def _random(seed: int, places: Sequence[Floats]) -> list[np.random.Generator]:
-    """Return what draws the prior, the same for every system, and the items of each query.
-
-    The latter is the same for systems that rank the items of a query alike: there is no difference between them. Others
-    have priors that contradict each other, and as little in common as their numbers: with the same numbers for all,
-    intervals of differences were too narrow (.86 for one judgment of each pair).
-    """
-    keys = [(), *((query, zlib.crc32(row.tobytes())) for query, row in enumerate(places))]
-    return [np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, *key]))) for key in keys]
 
 
 def _effective_wins(fit: Strengths, query: int, inflated: float) -> Floats:
@@ -400,14 +392,8 @@ def ranking_curve(place: Floats, real: Bools) -> Floats:
     return np.stack([score, square])
 
 
-def draw_strengths(
-    judged: Judged, curve: Floats, draws: int, random: Sequence[np.random.Generator]
-) -> Iterator[Floats]:
-    """Draw strengths of all items from their posterior, a few draws at a time: ``[draw, query, item]``.
-
-    ``random`` draws the prior, and then the items of each query.
-    """
-    of_prior, *of_queries = random
+def draw_strengths(judged: Judged, curve: Floats, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """Draw strengths of all items from their posterior, a few draws at a time: ``[draw, query, item]``."""
     at = np.zeros(judged.real.shape)
 
     def fit(hyper: Floats) -> Posterior:
@@ -428,9 +414,8 @@ def draw_strengths(
     )
     values, vectors = np.linalg.eigh(_curvature(negative_log_evidence, found.x))
     for start in range(0, draws, EACH):
-        normal = fit(found.x + vectors @ (of_prior.standard_normal(3) / np.sqrt(np.maximum(values, SHARPEST))))
-        each = judged.real.shape[1], min(EACH, draws - start)
-        noise = np.stack([rng.standard_normal(each) for rng in of_queries])
+        normal = fit(found.x + vectors @ (rng.standard_normal(3) / np.sqrt(np.maximum(values, SHARPEST))))
+        noise = rng.standard_normal((*normal.mode.shape, min(EACH, draws - start)))
         factor = np.linalg.cholesky(np.linalg.inv(normal.information))
         yield np.moveaxis(normal.mode[:, :, None] + factor @ noise, 2, 0)
 
