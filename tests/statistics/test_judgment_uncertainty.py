@@ -100,11 +100,10 @@ def test_systems_share_numbers_where_they_rank_alike():
     """Equal rankings have no difference; others have draws of their own, so that intervals of differences hold."""
     rows = judged(6, 2, np.random.default_rng(5))
     same, other = (runs(6)[name] for name in ("good", "bad"))
-    doubt = evaluate_with_uncertainty(rows, {"a": same, "b": same, "c": other}, ["RDQ@3"], resamples=60)
-    apart = doubt.judgments[:, :, 0] - doubt.judgments[:, :1, 0]
-    assert not apart[:, 1].any()
-    assert abs(np.corrcoef(doubt.judgments[:, 0, 0], doubt.judgments[:, 2, 0])[0, 1]) < 0.4
-    assert apart[:, 2].std() > doubt.judgments[:, 0, 0].std()
+    doubt = evaluate_with_uncertainty(rows, {"a": same, "b": same, "c": other}, ["RDQ@3"], resamples=200)
+    a, b, c = doubt.judgments[:, :, 0].T
+    assert np.array_equal(a, b)
+    assert abs(np.corrcoef(a, c)[0, 1]) < 0.25
 
 
 def test_few_judgments_and_one_judge_are_named():
