@@ -91,3 +91,10 @@ def test_wrong_clusters_are_one_line_that_names_the_file(rankdev, folder, name):
 def test_weights_are_refused_beside_losses(rankdev):
     done = rankdev("eval", "places.jsonl", "nearest.run", "--losses", "--weights", "traffic.csv")
     assert (done.status, "--weights" in done.err) == (2, True)
+
+
+def test_columns_of_the_files_of_several_systems_are_met(rankdev, folder):
+    (folder / "both.csv").write_text("query,sku,score,tag\nq,a,2,x\nq,b,2,y\n")
+    (folder / "q.qrels").write_text("q 0 a 1\nq 0 b 1\n")
+    done = rankdev("eval", "q.qrels", "both.csv", "--by-tag", "--columns", "item=sku", "-m", "RR")
+    assert (done.status, done.err) == (0, "")

@@ -173,3 +173,16 @@ def test_other_archives(tmp_path: Path, begin: bytes, form: str) -> None:
     (tmp_path / "a.run").write_bytes(begin + b"x" * 100)
     with raises("decompress-first", rd.DataError, format=form):
         rd.read_run(tmp_path / "a.run")
+
+
+@pytest.mark.parametrize("call", [rd.evaluate, rd.losses, rd.bounds, rd.report], ids=lambda call: call.__name__)
+def test_options_reach_references_and_runs_in_every_call(call) -> None:
+    rated = [("q", "a", "Exact"), ("q", "a", "Bad"), ("q", "b", "Bad"), ("r", "a", "Exact")]
+    references = pl.DataFrame(rated, schema=["query", "sku", "stars"], orient="row")
+    run = pl.DataFrame(
+        [("q", "a#1", 2), ("q", "a#2", 1), ("r", "a", 1)], schema=["query", "sku", "place"], orient="row"
+    )
+    how = {"columns": {"item": "sku", "grade": "stars", "rank": "place"}, "grades": {"Exact": 2, "Bad": 0}}
+    call(references, {"x": run, "y": run}, "RDQ@3", **how, duplicates="mean", collapse="#")
+    with raises("two-values", rd.DataError):
+        call(references, {"x": run, "y": run}, "RDQ@3", **how)

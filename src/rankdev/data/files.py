@@ -241,13 +241,15 @@ def _runs(runs: RunsLike, read: ReadOptions, progress: Progress | None = None) -
     return {name: run if run is systems[name] else run.told() for name, run in loaded.items()}
 
 
-def load_inputs(references: ReferencesLike, runs: RunsLike, **options: Any) -> tuple[References, dict[str, Run]]:
+def load_inputs(
+    references: ReferencesLike, runs: RunsLike, progress: Progress | None = None, **options: Any
+) -> tuple[References, dict[str, Run]]:
     """Return references and named runs in memory, whatever :func:`evaluate` takes for them."""
     faults, read = Faults(), ReadOptions(**options)
     with faults:
         known = references_of(references, read)
     with faults:
-        loaded = _runs(runs, read)
+        loaded = _runs(runs, read, progress)
     faults.check()
     read.check_met()
     tell([*(() if known is references else known.notes), *read.notes])
@@ -281,7 +283,7 @@ def named_systems(runs: RunsLike, read: ReadOptions) -> Mapping[str, RunLike]:
     if not isinstance(runs, Mapping):
         runs = tabled(runs)
         if is_table(runs):
-            return by_system(read.named(as_polars(runs)))
+            return by_system(as_polars(runs), read)
         raise UsageError("nameless-runs", value=type(runs).__name__)
     if not runs:
         raise UsageError("no-runs")
@@ -298,11 +300,11 @@ def read_systems(path: PathLike, read: ReadOptions) -> dict[str, pl.DataFrame]:
             table = tabled(source.value())
             if not is_table(table):
                 raise DataError("no-systems", known=SYSTEMS)
-            return by_system(read.named(table))
+            return by_system(table, read)
         rows, tags, source.line_of = read_trec(source.content, RUN, read, several=True)
         query = ids.series(rows.queries, "query").gather(rows.codes)
         columns = {"query": query, "item": ids.series(rows.item), rows.what: rows.value, "tag": ids.series(tags)}
-        return by_system(pl.DataFrame(columns))
+        return by_system(pl.DataFrame(columns), read)
 
 
 def read_grades(path: PathLike, **options: Any) -> References:

@@ -370,12 +370,15 @@ def check_one_system(frame: pl.DataFrame) -> None:
             raise DataError("several-systems", column=name, names=names.to_list())
 
 
-def by_system(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Split the rows of several systems by the column that names them."""
+def by_system(table: pl.DataFrame, read: ReadOptions) -> dict[str, pl.DataFrame]:
+    """Split the rows of several systems by the column that names them; all columns keep their names."""
+    frame = read.named(table)
     columns = system_columns(frame)
     if not columns:
         raise DataError("no-systems", known=SYSTEMS)
     name = next((name for name in columns if frame[name].n_unique() > 1), columns[0])
     names = text_column(frame.with_columns(pl.col(name).cast(pl.String)), name, "runs")
-    parts = frame.with_columns(names).partition_by(name, maintain_order=True, as_dict=True)
+    parts = table.with_columns(names.alias("\0")).partition_by(
+        "\0", include_key=False, maintain_order=True, as_dict=True
+    )
     return {system: part for (system,), part in parts.items()}

@@ -12,7 +12,7 @@ import polars as pl
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.work import Progress
-from rankdev.data.files import load_references, load_runs, named_systems
+from rankdev.data.files import load_inputs, named_systems
 from rankdev.data.options import Order, ReadOptions, Ties
 from rankdev.data.references import References, ReferencesLike
 from rankdev.data.run import Run, RunLike
@@ -108,15 +108,13 @@ def compare(
     """Score the runs, test all pairs, and collect what the page shows."""
     wanted = parse_all(measures)
     explained = next((entry for entry in wanted if isinstance(entry, RDQ) and not entry.judged_only), RDQ(cutoff=10))
-    of_references = {name: read[name] for name in ("columns", "ranks", "strict") if name in read}
-    known = load_references(references, **of_references)
     systems = named_systems(runs, ReadOptions(order, ties, **read))
     if len(systems) > MOST_SYSTEMS:
         raise UsageError("many-systems", systems=len(systems), place="one page", most=MOST_SYSTEMS)
+    # whole: losses ask for what is below the cutoff
+    known, loaded = load_inputs(references, systems, progress, order=order, ties=ties, **read)
     if len(systems) * len(known) > MOST_LISTS:
         raise UsageError("many-lists", systems=len(systems), queries=len(known), most=MOST_LISTS)
-    # whole: losses ask for what is below the cutoff
-    loaded = load_runs(systems, progress, order=order, ties=ties, **read)
     scores = evaluate(known, loaded, wanted, empty=empty, strict=read.get("strict", False))
     if empty == "skip" and known.empty:
         known = known.without_empty()
