@@ -75,7 +75,10 @@ def test_references(tmp_path: Path) -> None:
     words = {"none": 0, "some": 1, "most": 2, "all": 3}
     names = [*words]
     worded = [(query, item, names[grade]) for query, item, grade in GRADES]
-    for name, door in ({"trec": tmp_path / "a.qrels"} | doors(tmp_path, GRADES, "question", "doc", "label")).items():
+    listed = {q: [{"id": item, "label": e[item]} for item in e] for q, e in by_query(GRADES).items()}
+    (tmp_path / "b.json").write_text(json.dumps(listed))
+    found = {"trec": tmp_path / "a.qrels", "lists of records": listed, "document": tmp_path / "b.json"}
+    for name, door in (found | doors(tmp_path, GRADES, "question", "doc", "label")).items():
         made = rd.read_references(door) if isinstance(door, Path) else rd.References.of(door)
         assert made == expected, name
     (tmp_path / "a.qrels").write_text("".join(f"{query} 0 {item} {grade}\n" for query, item, grade in worded))

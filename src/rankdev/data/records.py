@@ -7,7 +7,8 @@ other records are ordered by their score, rank or distance where they have one, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -228,39 +229,60 @@ def _name(hit: Any, place: int, own: str | None, engine: str | None) -> str:
 
 def of_listed(lists: Mapping[Any, Any], read: ReadOptions) -> Rows:
     """Return the rows of ``{query: [item, …]}``, where an item may be a record with an id and what orders it."""
-    if are_lists(lists.values()) or not any(_holds_records(entry) for entry in lists.values()):
+    if are_lists(lists.values()) or not holds_records(lists):
         return of_lists(lists)
+    found, orders, names = read_lists(lists, read, ("score", "rank", "distance", *POSITIONS))
+    if orders:
+        with unnumbered():
+            return replace(of_frame(frame_of_lists(found, orders), read), origin=None)
+    doubtful = [name for name in names if _ORDERS.search(name.lower())]
+    unknown = next((name for name in doubtful if name[0] != "_"), None)  # hits have a _score, whatever sorts them
+    if unknown is not None:
+        raise DataError("unknown-order", name=unknown)
+    return of_lists(found)
+
+
+def holds_records(lists: Mapping[Any, Any]) -> bool:
+    """Tell whether some of ``{query: [item, …]}`` are records."""
+    return any(
+        isinstance(entry, list | tuple) and any(isinstance(hit, Mapping) for hit in entry) for entry in lists.values()
+    )
+
+
+def read_lists(
+    lists: Mapping[Any, Any], read: ReadOptions, wanted: Collection[str]
+) -> tuple[dict[Any, list[str]], dict[str, pl.Series], list[str]]:
+    """Return the items of ``{query: [record, …]}``, the columns with our names that are wanted, and all names."""
     check_lists(lists)
     found = _named_hits(lists, read)
     hits = [hit if isinstance(hit, Mapping) else {} for entry in lists.values() for hit in entry]
-    orders: dict[str, Any] = {}
-    names = dict.fromkeys(str(name) for hit in hits for name in hit)
+    names = list(dict.fromkeys(str(name) for hit in hits for name in hit))
+    columns: dict[str, pl.Series] = {}
     for name in names:
-        ours = our_name(name, read.columns or {})
-        if ours in ("score", "rank", "distance", *POSITIONS):
-            if ours in orders:
+        ours = our_name(name, read.columns or NONE)
+        if ours in wanted:
+            if ours in columns:
                 raise DataError("two-columns", name=ours, names=[name for name in names if our_name(name) == ours])
-            orders[ours] = mixed_series(ours, [hit.get(name) for hit in hits])
-            read.met.update({name} & {*(read.columns or {}).values()})
-    if not orders:
-        doubtful = [name for name in names if _ORDERS.search(name.lower())]
-        unknown = next((name for name in doubtful if name[0] != "_"), None)  # hits have a _score, whatever sorts them
-        if unknown is not None:
-            raise DataError("unknown-order", name=unknown)
-        return of_lists(found)
-    queries = [query for query, items in found.items() for _ in items]
-    items = [item for items in found.values() for item in items]
-    columns = {"query": ids.series(ids.as_ids(queries)), "item": ids.series(ids.as_ids(items))}
+            columns[ours] = mixed_series(ours, [hit.get(name) for hit in hits])
+            read.met.update({name} & {*(read.columns or NONE).values()})
+    return found, columns, names
+
+
+def frame_of_lists(lists: Mapping[Any, list[str]], columns: Mapping[str, pl.Series]) -> pl.DataFrame:
+    """Make a table of the items of queries and of columns of them."""
+    queries = ids.as_ids(query for query, items in lists.items() for _ in items)
+    items = ids.as_ids(item for items in lists.values() for item in items)
+    return pl.DataFrame({"query": ids.series(queries), "item": ids.series(items), **columns})
+
+
+@contextmanager
+def unnumbered() -> Iterator[None]:
+    """Name no row in an error: those of lists are no rows of a file."""
     try:
-        rows = of_frame(pl.DataFrame({**columns, **orders}), read)
+        yield
     except DataError as error:
-        error.fields.pop("row", None)  # which are no rows of the source
+        error.fields.pop("row", None)
         raise
-    return replace(rows, origin=None)
-
-
-def _holds_records(entry: Any) -> bool:
-    return isinstance(entry, list | tuple) and any(isinstance(hit, Mapping) for hit in entry)
 
 
 def gold_of(value: Any, read: ReadOptions) -> dict[Any, Any] | None:

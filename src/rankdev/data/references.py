@@ -16,7 +16,19 @@ from rankdev._common.lazy import pl
 from rankdev.data import ids
 from rankdev.data.ids import Ids, Index
 from rankdev.data.options import ReadOptions
-from rankdev.data.records import RETRIEVED, RIGHT, gold_of, is_answer, names_tiers, records_in, tier_rows
+from rankdev.data.records import (
+    RETRIEVED,
+    RIGHT,
+    frame_of_lists,
+    gold_of,
+    holds_records,
+    is_answer,
+    names_tiers,
+    read_lists,
+    records_in,
+    tier_rows,
+    unnumbered,
+)
 from rankdev.data.rows import (
     ByQuery,
     Rows,
@@ -530,6 +542,11 @@ class References(ByQuery[Reference]):
         if hasattr(value, "qrels") and hasattr(value, "to_dict"):  # of ranx
             return cls.of_grades(value.to_dict(), read)
         value = check_mapping(value, "references", "References, a table, {query: [item, …]} or {query: [[item, …], …]}")
+        if holds_records(value):
+            items, columns, _ = read_lists(value, read, ("grade", "rank"))
+            if columns:
+                with unnumbered():
+                    return cls.of_table(frame_of_lists(items, columns), read)
         if not any(isinstance(entry, Reference) for entry in value.values()):
             return cls.of_entries(value, "item or tier", read)
         entries = {
