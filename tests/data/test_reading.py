@@ -64,13 +64,6 @@ def test_trec_columns_may_be_apart(tmp_path: Path, case: Case, between: bytes) -
     assert case.read(path) == case.expected
 
 
-def test_ties(tmp_path: Path) -> None:
-    (tmp_path / "a.run").write_text("q1 Q0 b 1 1 t\nq1 Q0 c 2 1 t\nq1 Q0 a 3 1 t\n")
-    assert read_run(tmp_path / "a.run")["q1"] == ["c", "b", "a"]
-    assert read_run(tmp_path / "a.run", ties="ascending")["q1"] == ["a", "b", "c"]
-    assert read_run(tmp_path / "a.run", ties="given")["q1"] == ["b", "c", "a"]
-
-
 def test_progress_adds_up_to_the_size_of_the_file(tmp_path: Path) -> None:
     for path, pack in ((tmp_path / "a.run", bytes), (tmp_path / "a.run.gz", gzip.compress)):
         path.write_bytes(pack("".join(f"q{i} Q0 d{i} 1 1 t\n" for i in range(10_000)).encode()))

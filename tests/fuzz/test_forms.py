@@ -12,7 +12,7 @@ import zstandard
 
 import rankdev as rd
 from rankdev.data import trec
-from tests.data.samples import parquet, table
+from tests.data.samples import doors, table
 from tests.fuzz.files import FILES, seeds
 
 MEASURES = ["RDQ@3", "nDCG@3", "AP@5", "RR@10"]
@@ -29,32 +29,29 @@ def made(chance: Random) -> tuple[Values, Values]:
 
 
 def forms(folder: Path, values: Values, name: str, line: str) -> dict[str, Any]:
+    """The values through every door, and each file packed."""
     frame = table(values, name)
-    contents = {
-        "trec": "".join(line.format(*row) + "\n" for row in frame.rows()).encode(),
-        "csv": frame.write_csv().encode(),
-        "tsv": frame.write_csv(separator="\t").encode(),
-        "jsonl": "".join(json.dumps(row) + "\n" for row in frame.to_dicts()).encode(),
-        "parquet": parquet(frame),
-    }
-    found: dict[str, Any] = {"polars": frame, "pandas": frame.to_pandas(), "arrow": frame.to_arrow()}
-    for suffix, content in contents.items():
-        for ending, packed in (("", content), (".gz", gzip.compress(content)), (".zst", zstandard.compress(content))):
-            found[suffix + ending] = folder / f"{name}.{suffix}{ending}"
-            found[suffix + ending].write_bytes(packed)
+    folder.mkdir(exist_ok=True)
+    (folder / "a.trec").write_text("".join(line.format(*row) + "\n" for row in frame.rows()))
+    found = {"trec": folder / "a.trec"} | doors(folder, frame.rows(), *frame.columns)
+    for form, door in list(found.items()):
+        for ending, pack in ((".gz", gzip.compress), (".zst", zstandard.compress)):
+            if isinstance(door, Path):
+                found[form + ending] = door.with_name(door.name + ending)
+                found[form + ending].write_bytes(pack(door.read_bytes()))
     return found
 
 
 def test_all_forms_give_one_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed, chance in enumerate(seeds(max(4, FILES // 60))):
         grades, scores = made(chance)
-        references = {"from_grades": rd.References.from_grades(grades)} | forms(tmp_path, grades, "grade", "{} 0 {} {}")
+        references = forms(tmp_path / "grades", grades, "grade", "{} 0 {} {}")
         runs = {"dict": scores, "run": rd.Run.from_scores(scores)}
-        runs |= forms(tmp_path, scores, "score", "{} Q0 {} 1 {!r} 7")
-        runs["json"] = tmp_path / "run.json"
-        runs["json"].write_text(json.dumps(scores))
+        runs |= forms(tmp_path / "scores", scores, "score", "{} Q0 {} 1 {!r} 7")
+        runs["document"] = tmp_path / "run.json"
+        runs["document"].write_text(json.dumps(scores))
         monkeypatch.setattr(trec, "SMALL", chance.choice([0, 1 << 19]))
-        first = rd.evaluate(references.pop("from_grades"), runs, MEASURES).values
+        first = rd.evaluate(rd.References.from_grades(grades), runs, MEASURES).values
         assert (first == first[0]).all(), f"seed {seed}: {grades} {scores}"
         for form, other in references.items():
             values = rd.evaluate(other, {"run": scores}, MEASURES).values

@@ -231,7 +231,7 @@ def of_listed(lists: Mapping[Any, Any], read: ReadOptions) -> Rows:
     """Return the rows of ``{query: [item, …]}``, where an item may be a record with an id and what orders it."""
     if are_lists(lists.values()) or not holds_records(lists):
         return of_lists(lists)
-    found, orders, names = read_lists(lists, read, ("score", "rank", "distance", *POSITIONS))
+    found, orders, names = items_of_lists(lists, read, ("score", "rank", "distance", *POSITIONS))
     if orders:
         with unnumbered():
             return replace(of_frame(frame_of_lists(found, orders), read), origin=None)
@@ -249,7 +249,7 @@ def holds_records(lists: Mapping[Any, Any]) -> bool:
     )
 
 
-def read_lists(
+def items_of_lists(
     lists: Mapping[Any, Any], read: ReadOptions, wanted: Collection[str]
 ) -> tuple[dict[Any, list[str]], dict[str, pl.Series], list[str]]:
     """Return the items of ``{query: [record, …]}``, the columns with our names that are wanted, and all names."""

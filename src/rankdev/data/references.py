@@ -23,8 +23,8 @@ from rankdev.data.records import (
     gold_of,
     holds_records,
     is_answer,
+    items_of_lists,
     names_tiers,
-    read_lists,
     records_in,
     tier_rows,
     unnumbered,
@@ -543,7 +543,7 @@ class References(ByQuery[Reference]):
             return cls.of_grades(value.to_dict(), read)
         value = check_mapping(value, "references", "References, a table, {query: [item, …]} or {query: [[item, …], …]}")
         if holds_records(value):
-            items, columns, _ = read_lists(value, read, ("grade", "rank"))
+            items, columns, _ = items_of_lists(value, read, ("grade", "rank"))
             if columns:
                 with unnumbered():
                     return cls.of_table(frame_of_lists(items, columns), read)
