@@ -409,7 +409,7 @@ SENTENCES = {
     "first-sheet": "of {count} sheets only the first is read, {name!r}",
     "gold-left-out": "{count:answer was} left out: about gold pairs",
     "graded-often": "{count:item was} graded several times; the mean counts",
-    "is-folder": "this is a folder; give a file (a run may be a folder of .parquet files)",
+    "is-folder": "this is a folder; give a file (tables may be folders of .parquet files)",
     "item-twice": "item {item!r} appears twice in the list of a query; a reference needs each item once",
     "locked": "another program has locked the database; close that program",
     "long-line": "a line is longer than {most} MB; check the file",

@@ -37,6 +37,14 @@ def test_a_folder_of_parquet_files_is_one_run(tmp_path, depth):
     assert scores.values.ravel().tolist() == [1.0, 1.0]
 
 
+def test_references_may_be_a_folder_too(tmp_path):
+    for query, grade in (("a", 2), ("b", 1)):
+        (tmp_path / f"query={query}").mkdir()
+        pl.DataFrame({"item": ["d1", "d2"], "grade": [grade, 0]}).write_parquet(tmp_path / f"query={query}/0.parquet")
+    expected = rd.References.from_grades({"a": {"d1": 2, "d2": 0}, "b": {"d1": 1, "d2": 0}})
+    assert rd.read_references(tmp_path) == expected
+
+
 def test_a_folder_without_a_table_is_refused(tmp_path):
     with raises("is-folder", rd.UsageError):
         rd.read_run(tmp_path)
