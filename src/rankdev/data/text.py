@@ -65,7 +65,7 @@ class Source:
         self._raw: Any = None
         self._state: tuple[int, int] | None = None
         refuse_lost_threads()
-        if os.path.isdir(self._path):
+        if self._path != "-" and os.path.isdir(self._path):
             self.kind = "folder"
         else:
             self._open()
