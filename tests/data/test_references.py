@@ -199,6 +199,8 @@ BAD = [
     (References.of, {"q1": [{"item": "d1"}]}, "record-for-items"),
     (References.of, [{"query": "q", "winner": "a", "loser": "b"}], "not-references"),
     (References.of, [("q", "d")], "wrong-form"),
+    (References.of, [{1: "a", None: "b"}], "not-references"),
+    (References.of, [{"query": "q", "tiers": [["a"], []], 1: 2}], "empty-tier"),
     (References.of, [{"query": "q", "item": 1.5, "rank": 1}], "not-an-id"),
     (References.of, [{"query": "q", "item": b"d", "rank": 1}], "not-an-id"),
     (References.of, pd.DataFrame({"query": ["q", "q"], "item": ["d", 7.0], "rank": [1, 2]}), "not-an-id"),

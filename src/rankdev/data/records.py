@@ -355,7 +355,7 @@ def _ratings(entry: Mapping[str, Any], query: Any) -> dict[Any, Any]:
 
 def names_tiers(names: Iterable[str], read: ReadOptions) -> bool:
     """Tell whether a record or a table with these names has the tiers of a query, or items, each a tier."""
-    ours = {our_name(name, read.columns or NONE) for name in names}
+    ours = {our_name(str(name), read.columns or NONE) for name in names}
     return "tiers" in ours or ("items" in ours and "item" not in ours)
 
 

@@ -650,7 +650,7 @@ class References(ByQuery[Reference]):
     @classmethod
     def _of_tiers(cls, records: Iterable[Mapping[Any, Any]], read: ReadOptions) -> References:
         """Make references of records, each with the tiers of a query, or items, each a tier."""
-        records = [{our_name(name, read.columns or NONE): record[name] for name in record} for record in records]
+        records = [{our_name(str(name), read.columns or NONE): record[name] for name in record} for record in records]
         read.met.update((read.columns or NONE).values())
         graded, judged = (any(record.get(name) is not None for record in records) for name in ("grades", "nonrelevant"))
         found: list[tuple[int, str, str, float, bool]] = []
