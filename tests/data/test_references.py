@@ -200,6 +200,8 @@ BAD = [
     (References.of, [{"query": "q", "winner": "a", "loser": "b"}], "not-references"),
     (References.of, [("q", "d")], "wrong-form"),
     (References.of, [{1: "a", None: "b"}], "not-references"),
+    (References.of, [{"query": "q", "item": "a", "rank": range(1, 2)}, {"query": "q", "item": "b"}], "not-finite"),
+    (References.from_ranks, [{"query": "q", "item": "a", "rank": 1, "nonrelevant": ["x"]}], "bad-column"),
     (References.of, [{"query": "q", "tiers": [["a"], []], 1: 2}], "empty-tier"),
     (References.of, [{"query": "q", "item": 1.5, "rank": 1}], "not-an-id"),
     (References.of, [{"query": "q", "item": b"d", "rank": 1}], "not-an-id"),

@@ -258,7 +258,7 @@ def mixed_series(name: str, values: list[Any]) -> pl.Series:
         values = [str(value) if isinstance(value, Decimal) else value for value in values]
     try:
         made = pl.Series(name, values)
-    except (TypeError, ValueError, OverflowError, RuntimeError, pl.exceptions.PolarsError):
+    except (TypeError, ValueError, OverflowError, RuntimeError, AttributeError, pl.exceptions.PolarsError):
         made = None
     if made is not None and made.dtype != pl.Object:
         return made
@@ -344,7 +344,10 @@ def graded(frame: pl.DataFrame, grades: Mapping[str, float] | None) -> pl.DataFr
 
 def truth_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     """Return column ``name`` as true or false; a missing value is false."""
-    values = column(frame, name, what).cast(pl.String).str.to_lowercase().fill_null("false")
+    given = column(frame, name, what)
+    if given.dtype.is_nested():
+        raise DataError("bad-column", role=what, name=name, type=given.dtype, expected="true or false")
+    values = given.cast(pl.String).str.to_lowercase().fill_null("false")
     known = values.is_in(["true", "false", "1", "0", ""])
     if not known.all():
         row = int((~known).arg_max() or 0)
