@@ -127,20 +127,6 @@ def test_a_better_item_in_place_of_a_reference_item_never_hurts(data):
 
 @draws.quick
 @given(st.data())
-def test_order_inside_a_tier_is_irrelevant(data):
-    reference = data.draw(draws.references())
-    run = data.draw(draws.rankings(list(reference)))
-    renamed = {
-        item: other
-        for tier in reference.tiers
-        for item, other in zip(tier, data.draw(st.permutations(tier)), strict=True)
-    }
-    after = scores(reference, [renamed.get(item, item) for item in run], EVERY)
-    assert after == pytest.approx(scores(reference, run, EVERY), abs=1e-12, nan_ok=True)
-
-
-@draws.quick
-@given(st.data())
 def test_items_below_the_reach_do_not_matter(data):
     reference = data.draw(draws.references())
     run = data.draw(draws.rankings(list(reference)))

@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev import DataError, MeasureError, UsageError
-from rankdev.evaluation.join import Known, join
-from tests.common import draws
 from tests.common.examples import examples
 from tests.raising import kinds, noted, raises, warns
 
@@ -120,19 +118,6 @@ def test_queries_without_a_reference_item_score_0_and_are_counted():
     assert scores.means[0, :3].tolist() == [0.5, 0.5, 0.5]
     assert scores.coverage[0].empty == 1
     noted(scores.remarks, "empty-zero", count=1, queries=2)
-
-
-@given(draws.queries())
-def test_measures_see_which_returned_items_are_nonrelevant(query):
-    nonrelevant = {"x0": 0.0, "x1": -1.0}
-    graded = {**query.grades, **nonrelevant}
-    with draws.repeats_allowed():
-        joined = join(Known.of(rd.References.from_grades({"q": graded})), rd.Run.from_lists({"q": query.run}), ())[0]
-    first = {item: position for position, item in reversed(list(enumerate(query.run)))}
-    expected = sorted((first[item], grade) for item, grade in nonrelevant.items() if item in first)
-    assert list(zip(joined.nonrelevant_position.tolist(), joined.nonrelevant_grade.tolist(), strict=True)) == expected
-    assert joined.ideals.nonrelevant_sizes.tolist() == [2]
-    assert np.flatnonzero(joined.nonrelevant(None)[0]).tolist() == [position for position, _ in expected]
 
 
 def test_nonrelevant_items_must_be_known_to_be_asked_for():

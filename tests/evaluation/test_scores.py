@@ -27,18 +27,6 @@ def test_means_leave_out_what_is_not_available(scores):
     }
 
 
-def test_one_row_a_value(scores):
-    table = scores.to_polars()
-    assert table.columns == ["system", "query", "measure", "value"]
-    assert table.height == 2 * 2 * 3
-    rows = {(system, query, measure): value for system, query, measure, value in table.iter_rows()}
-    for s, system in enumerate(scores.systems):
-        for q, query in enumerate(scores.queries):
-            for m, measure in enumerate(scores.measures):
-                expected = scores.values[s, q, m]
-                assert rows[system, query, measure] == (None if np.isnan(expected) else expected)
-
-
 def test_there_and_back(scores):
     for table in (scores.to_polars(), scores.to_pandas(), scores.to_polars().to_arrow()):
         back = rd.Scores.from_table(table)

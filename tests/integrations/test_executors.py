@@ -77,14 +77,6 @@ def test_every_measure_is_that_of_one_machine_bit_for_bit(measures, ties, seed, 
         assert found == {"system": entry.system, **{name: getattr(entry, name) for name in executors.COUNTS}}
 
 
-def test_the_system_that_is_wrong_is_named(monkeypatch):
-    references, runs = simulated(0)
-    contradicting = runs.filter(pl.col("system") == "b").head(1).with_columns(score=pl.col("score") + 1)
-    task = Task(["a", "b"], [rd.parse("RDQ@5")], "trec_eval")
-    with pytest.raises(rd.DataError, match=r"^system 'b': query 'q 0': item 'd\d+' has two scores"):
-        done(sent(references, pl.concat([runs, contradicting])), task.score, monkeypatch)
-
-
 def test_tasks_that_share_a_process_leave_its_warnings_as_they_were():
     before = list(warnings.filters)
     first, second = executors.QUIET, executors.QUIET

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankdev as rd
-from rankdev.measures import parse_all
 from tests.common import draws
 
 ir_measures = pytest.importorskip("ir_measures")
@@ -35,16 +34,6 @@ def test_gain_that_users_want_is_that_of_cwl_eval(case, text):
     qrels, run = case
     got = rd.evaluate(rd.References.from_grades(qrels), {"a": run}, text).values.item()
     assert got == pytest.approx(theirs(qrels, run, text)["1"], abs=1e-12)
-
-
-def test_compat_there_depends_on_the_length_of_the_run():
-    """Items below the cutoff change it, so that Compat(p)@k is another number there and here."""
-    qrels = {"1": {"d1": 1}}
-    short, long = {"1": {"x": 9.0, "d1": 8.0}}, {"1": {"x": 9.0, "d1": 8.0, "y": 7.0, "z": 6.0}}
-    assert theirs(qrels, short, "Compat(p=0.9)") != theirs(qrels, long, "Compat(p=0.9)")
-    references = rd.References.from_grades(qrels)
-    scores = rd.evaluate(references, {"short": short, "long": long}, "Compat(p=0.9)@2")
-    assert scores.values[0, 0, 0] == scores.values[1, 0, 0] == theirs(qrels, short, "Compat(p=0.9)")["1"]
 
 
 OBJECTS = [
@@ -118,10 +107,6 @@ def test_counts_are_added_up_over_queries_and_others_averaged(several):
     scores = rd.evaluate(rd.References.from_grades(qrels), {"a": run}, AGGREGATED)
     expected = {str(rd.parse(m)): value for m, value in ir_measures.calc_aggregate(AGGREGATED, qrels, run).items()}
     assert scores.mean().drop("system").row(0, named=True) == pytest.approx(expected, abs=1e-12)
-
-
-def test_one_measure_of_ir_measures_alone():
-    assert parse_all(ir_measures.nDCG(dcg="exp-log2") @ 10) == [rd.parse("nDCG(dcg=exp-log2)@10")]
 
 
 def test_their_named_tuples_and_iterators_are_taken_as_they_are():
