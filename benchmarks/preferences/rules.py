@@ -139,7 +139,14 @@ def table(trials: int) -> Iterator[dict[str, Any]]:
     )
     for rows, trial, number in (
         (("every judgment twice joins or turns items that were apart",), twice, 2),
-        (("one more agreeing judgment joins or turns its two items", "it joins or turns any items"), agreeing, 3),
+        (
+            (
+                "one more agreeing judgment joins or turns its two items",
+                "one more agreeing judgment joins or turns others",
+            ),
+            agreeing,
+            3,
+        ),
     ):
         shares = measured(trial, trials, number)
         for place, what in enumerate(rows):
