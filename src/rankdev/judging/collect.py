@@ -154,11 +154,9 @@ class Collected(Result):
     @cached_property
     def references(self) -> References:
         """References made of the preferences; items that no answer connects with the others are left out."""
-        judged = self.preferences
-        compared = {judged.queries[k] for k in np.unique(judged.item_query[judged.winner])}
-        if not compared:
+        if not len(self.preferences):
             raise DataError("none-given", what="judgments")
-        return references_from_preferences(judged.select(compared), disconnected="largest")
+        return references_from_preferences(self.preferences, disconnected="largest")
 
     def to_polars(self) -> pl.DataFrame:
         """Tabulate the questions.

@@ -16,7 +16,7 @@ from rankdev.data.files import load_runs
 from rankdev.data.ids import as_id
 from rankdev.data.options import Order, Ties
 from rankdev.data.run import RunLike
-from rankdev.data.tables import as_polars, is_table
+from rankdev.data.tables import as_polars, check_columns, is_table
 from rankdev.data.text import Source
 from rankdev.data.texts import read_texts
 from rankdev.data.write import PathLike
@@ -92,7 +92,7 @@ class Pool:
 
 def _listed(frame: pl.DataFrame) -> dict[Any, Any]:
     """Return the items of each query of a table, with grades where it has them."""
-    check_columns(frame, ("query", "item"), "items")
+    check_columns(frame, ("query", "item"), "items", frame.columns)
     found: dict[Any, Any] = {}
     for query, part in frame.group_by("query", maintain_order=True):
         items = part["item"].to_list()
@@ -101,18 +101,11 @@ def _listed(frame: pl.DataFrame) -> dict[Any, Any]:
     return found
 
 
-def check_columns(frame: pl.DataFrame, names: Collection[str], path: str) -> None:
-    """Reject a table without columns that it needs."""
-    for name in names:
-        if name not in frame.columns:
-            raise DataError("no-column", path=path, name=name, known=frame.columns)
-
-
 def read_table_with(names: Collection[str], path: PathLike) -> tuple[pl.DataFrame, Source]:
     """Read a table that has these columns; its source knows the line of a row."""
     with Source(path) as source:
         frame = source.named(*names)
-        check_columns(frame, names, source.name)
+        check_columns(frame, names, "a table", frame.columns)
         return frame, source
 
 
