@@ -22,13 +22,13 @@ def server(tmp_path):
 
 @pytest.fixture
 def opened(page, server):
-    yield begin(page, server, server.tokens.judge, "ann")
+    yield begin(page, server, server.tokens.judge)
     assert page.troubles == []
     origin = server.link("").partition("#")[0]
     assert all(url.startswith((origin, "data:,")) for url in page.requests)
 
 
-def begin(page, server, token, name):
+def begin(page, server, token, name="ann"):
     page.goto(server.link(token))
     page.fill("#name", name)
     page.press("#name", "Enter")
@@ -46,9 +46,9 @@ def said(server):
 
 def press(page, key):
     page.wait_for_function("() => wasSeen()")
-    before = page.text_content("#progress")
+    page.evaluate("window.before = state.question")
     page.keyboard.press(key)
-    page.wait_for_function("before => document.getElementById('progress').textContent !== before", arg=before)
+    page.wait_for_function("() => state.question !== window.before && !state.busy")
 
 
 def test_keys_answer_and_the_page_says_saved(opened, server):
@@ -93,7 +93,7 @@ MANY = [{"query": "q", "item": f"d{k:02}", "text": "A line.\n" * count} for k, c
 
 def test_a_double_click_is_one_answer_to_a_pair_that_was_seen(page, tmp_path):
     with serving(tmp_path, MANY, least=0.4) as server:
-        begin(page, server, server.tokens.judge, "ann")
+        begin(page, server, server.tokens.judge)
         # the second click comes 50 ms after the next pair is shown, whatever else the machine does
         page.evaluate("""() => {
             window.shown = [];
@@ -140,7 +140,7 @@ def test_a_double_click_is_one_answer_to_a_pair_that_was_seen(page, tmp_path):
 
 def test_reading_is_not_answering(page, tmp_path):
     with serving(tmp_path, LONG) as server:
-        begin(page, server, server.tokens.judge, "ann")
+        begin(page, server, server.tokens.judge)
         page.wait_for_function("() => wasSeen()")
         page.click("#first .text")
         for key in ("ArrowDown", "ArrowDown", "ArrowUp", "PageDown", "Shift+ArrowRight", "ArrowDown"):
@@ -160,7 +160,7 @@ def test_reading_is_not_answering(page, tmp_path):
 def test_a_tap_on_a_text_is_no_answer_and_one_on_a_button_is(browser, tmp_path):
     context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
     with serving(tmp_path, LONG) as server:
-        phone = begin(context.new_page(), server, server.tokens.judge, "ann")
+        phone = begin(context.new_page(), server, server.tokens.judge)
         phone.wait_for_function("() => wasSeen()")
         for place in ("#first .text", "#second h2", "#second .text"):
             phone.tap(place)
@@ -174,7 +174,7 @@ def test_a_tap_on_a_text_is_no_answer_and_one_on_a_button_is(browser, tmp_path):
 
 def test_two_tabs_of_one_judge_show_different_pairs(browser, server):
     context = browser.new_context()
-    tabs = [begin(context.new_page(), server, server.tokens.judge, "ann") for _ in range(3)]
+    tabs = [begin(context.new_page(), server, server.tokens.judge) for _ in range(3)]
     for _ in range(2):
         assert len({frozenset(shown(tab)) for tab in tabs}) == 3
         for tab in tabs:
@@ -184,7 +184,7 @@ def test_two_tabs_of_one_judge_show_different_pairs(browser, server):
     tabs[0].close()  # what it showed may be shown again
     tabs[1].bring_to_front()
     tabs[1].reload()
-    begin(tabs[1], server, server.tokens.judge, "ann")
+    begin(tabs[1], server, server.tokens.judge)
     assert set(shown(tabs[1])) != set(shown(tabs[2]))
     for _ in range(2):
         press(tabs[1], "ArrowLeft")
@@ -226,7 +226,7 @@ def test_an_open_tab_goes_on_after_a_restart(page, tmp_path):
 
 def test_the_page_says_that_the_database_is_gone(page, tmp_path):
     with serving(tmp_path, warn=lambda _: None) as server:
-        begin(page, server, server.tokens.judge, "ann")
+        begin(page, server, server.tokens.judge)
         path = server.session.store.path
         path.rename(tmp_path / "away.sqlite")
         page.wait_for_function("() => wasSeen()")
@@ -295,7 +295,7 @@ def test_the_owner_needs_no_name_to_see_results(page, server):
 
 
 def test_a_name_of_somebody_else_is_refused(browser, page, server):
-    begin(page, server, server.tokens.judge, "ann")
+    begin(page, server, server.tokens.judge)
     press(page, "ArrowLeft")
     context = browser.new_context()
     other = context.new_page()
@@ -344,7 +344,7 @@ def test_a_wrong_link_is_reported(page, server):
 
 
 def test_nothing_is_called_saved_when_the_server_is_gone(page, server):
-    begin(page, server, server.tokens.judge, "ann")
+    begin(page, server, server.tokens.judge)
     page.route("**/api/answer", lambda route: route.abort())
     before = shown(page)
     page.wait_for_function("() => wasSeen()")

@@ -6,28 +6,13 @@ from rankdev.data.database import read_given_grades
 from rankdev.judging.strategies import Scale
 from tests.judging.serving import ROWS
 from tests.judging.test_grading import grading
+from tests.pages.test_judge import begin, press
 
 LABELS = Scale.parse("0=not relevant,1=partly,3=fully")
 
 
-def begin(page, server, token, name="ann"):
-    page.goto(server.link(token))
-    page.fill("#name", name)
-    page.press("#name", "Enter")
-    page.wait_for_selector("#question:not([hidden])")
-    return page
-
-
 def given(server):
     return read_given_grades(server.session.store.path).select("query", "item", "grade", "comment").rows()
-
-
-def press(page, server, key):
-    """Press a key, and wait until the page has another item, or none."""
-    page.wait_for_function("() => wasSeen()")
-    page.evaluate("window.before = state.question")
-    page.keyboard.press(key)
-    page.wait_for_function("() => state.question !== window.before && !state.busy")
 
 
 @pytest.fixture
@@ -43,14 +28,14 @@ def test_keys_and_buttons_grade_and_the_end_is_shown(page, server):
     titles = {(row["query"], row["item"]): row.get("title", row["item"]) for row in ROWS}
     for number, key in enumerate(["3", "0", "s", "1"]):
         shown = page.text_content("#first > :first-child")
-        press(page, server, key)
+        press(page, key)
         assert page.text_content("#saved") == "saved"
         query, item, grade, _ = given(server)[number]
         assert (titles[query, item], grade) == (shown, {"3": 3, "0": 0, "s": None, "1": 1}[key])
     page.keyboard.press("2")  # no grade of this scale
     shown = page.text_content("#first > :first-child")
-    press(page, server, "0")
-    press(page, server, "u")
+    press(page, "0")
+    press(page, "u")
     assert page.text_content("#first > :first-child") == shown
     assert len(given(server)) == 4
     page.fill("#comment", "3 of 4")
@@ -60,8 +45,8 @@ def test_keys_and_buttons_grade_and_the_end_is_shown(page, server):
     page.wait_for_function("() => state.question !== window.before && !state.busy")
     assert given(server)[4][2:] == (1, "3 of 4")
     assert page.text_content("#progress") == "5 of 8 done"  # the skipped item is left for others
-    press(page, server, "3")
-    press(page, server, "3")
+    press(page, "3")
+    press(page, "3")
     page.wait_for_selector("#done:not([hidden])")
     assert len(given(server)) == 7
     assert page.troubles == []
@@ -69,7 +54,7 @@ def test_keys_and_buttons_grade_and_the_end_is_shown(page, server):
 
 def test_pairs_and_grades_are_beside_each_other_and_the_owner_exports(page, server, tmp_path):
     begin(page, server, server.tokens.owner)
-    press(page, server, "3")
+    press(page, "3")
     page.click("[data-mode=pairs]")
     page.wait_for_selector("#second", state="visible")
     assert page.locator("[data-outcome='3']").count() == 0

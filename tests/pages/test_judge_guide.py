@@ -26,7 +26,7 @@ ABOUT = {
 
 def test_guidelines_are_beside_the_pair_and_only_text(page, tmp_path):
     with serving(tmp_path, guidelines=HOSTILE) as server:
-        begin(page, server, server.tokens.judge, "ann")
+        begin(page, server, server.tokens.judge)
         guide = page.locator("#guidelines")
         assert guide.is_visible()
         box, pair = page.locator("#guide").bounding_box(), page.locator("#second").bounding_box()
@@ -44,13 +44,13 @@ def test_guidelines_are_beside_the_pair_and_only_text(page, tmp_path):
         page.click("#guide summary")
         page.wait_for_function("() => localStorage.getItem('guide') === 'folded'")
         page.reload()
-        begin(page, server, server.tokens.judge, "ann")
+        begin(page, server, server.tokens.judge)
         assert not page.locator("#guidelines").is_visible()
         assert page.troubles == []
 
 
 def test_a_query_says_what_it_is_about(page, tmp_path):
     with serving(tmp_path, [{**row, **ABOUT} for row in ROWS]) as server:
-        begin(page, server, server.tokens.judge, "ann")
+        begin(page, server, server.tokens.judge)
         assert page.locator("#query .about").all_text_contents() == list(ABOUT.values())
         assert page.locator("#query b").count() == 0

@@ -13,10 +13,7 @@ def listed(page):
 
 def test_a_question_mark_lists_the_keys_of_the_screen(page, tmp_path):
     with grading(tmp_path) as server:
-        page.goto(server.link(server.tokens.judge))
-        page.fill("#name", "ann")
-        page.press("#name", "Enter")
-        page.wait_for_selector("#question:not([hidden])")
+        begin(page, server, server.tokens.judge)
         page.keyboard.press("?")
         assert [*listed(page)] == ["0", "1", "2", "3", "S", "U", "?"]
         page.keyboard.press("3")  # keys do not act on what is behind
@@ -35,7 +32,7 @@ def test_a_question_mark_lists_the_keys_of_the_screen(page, tmp_path):
 
 def test_single_keys_can_be_switched_off_for_good(page, tmp_path):
     with serving(tmp_path) as server:
-        begin(page, server, server.tokens.judge, "ann")
+        begin(page, server, server.tokens.judge)
         page.keyboard.press("?")
         listed(page)
         page.click("#shortcuts")
@@ -48,7 +45,7 @@ def test_single_keys_can_be_switched_off_for_good(page, tmp_path):
             assert page.locator("[data-outcome=first] kbd").is_hidden()
             assert said(server) == []
             page.reload()
-            begin(page, server, server.tokens.judge, "ann")
+            begin(page, server, server.tokens.judge)
         page.wait_for_function("() => wasSeen()")
         page.focus("[data-outcome=first]")
         page.keyboard.press("Enter")  # buttons work by keys as ever
@@ -62,7 +59,7 @@ def test_single_keys_can_be_switched_off_for_good(page, tmp_path):
 
 def test_new_questions_are_announced_and_focus_is_never_lost(page, tmp_path):
     with serving(tmp_path) as server:
-        begin(page, server, server.tokens.judge, "ann")
+        begin(page, server, server.tokens.judge)
         assert page.evaluate("document.activeElement.id") == "title"
         seen = set()
         for _ in range(9):

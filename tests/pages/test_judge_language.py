@@ -84,7 +84,7 @@ def test_no_text_is_outside_the_file(page, tmp_path, wrapped):
 def test_a_german_browser_is_shown_german(browser, tmp_path):
     context = browser.new_context(locale="de-DE")
     with serving(tmp_path) as server:
-        page = begin(context.new_page(), server, server.tokens.judge, "ann")
+        page = begin(context.new_page(), server, server.tokens.judge)
         assert page.text_content("#title") == "Was ist besser?"
         press(page, "ArrowLeft")
         assert page.text_content("#saved") == "gespeichert"

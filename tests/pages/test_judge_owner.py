@@ -67,7 +67,7 @@ def test_the_owner_reads_comments(seen, server):
 
 def test_an_earlier_answer_is_changed(seen, server):
     page, found = seen
-    begin(page, server, server.tokens.judge, "ann")
+    begin(page, server, server.tokens.judge)
     for _ in range(2):
         press(page, "ArrowLeft")
     page.click("#history summary")
