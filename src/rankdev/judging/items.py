@@ -20,7 +20,7 @@ from rankdev.data.tables import as_polars, check_columns, is_table
 from rankdev.data.text import Source
 from rankdev.data.texts import read_texts
 from rankdev.data.write import PathLike
-from rankdev.errors import DataError, UsageError, warn
+from rankdev.errors import DataError, UsageError, errors_at, warn
 from rankdev.preferences import Preferences
 
 SHOWN = ("title", "text", "url")
@@ -156,18 +156,19 @@ def read_items(path: PathLike, query_texts: PathLike | None = None) -> Items:
     grades: dict[str, dict[str, float]] = {}
     about: dict[str, dict[str, str]] = {}
     for row, values in enumerate(frame.iter_rows(named=True)):
-        entry = _Row(source, row, values)
-        query, item = entry.needed("query"), entry.needed("item")
-        if (query, item) in content:
-            raise entry.wrong("appears-twice", query=query, what="item", value=item)
-        content[query, item] = entry.shown()
-        if image := entry.image(Path(str(path)).absolute().parent):
-            images[query, item] = image
-        grades.setdefault(query, {})[item] = entry.grade()
-        for name in ABOUT:
-            text = entry.text(f"query_{name}")
-            if text and about.setdefault(query, {}).setdefault(name, text) != text:
-                raise entry.wrong("two-texts", key="query", name=query)
+        with source.located(), errors_at(row=row):
+            said = _said(values)
+            query, item = _needed(said, "query"), _needed(said, "item")
+            if (query, item) in content:
+                raise DataError("appears-twice", query=query, what="item", value=item)
+            content[query, item] = _shown(said)
+            if image := _image(said, Path(str(path)).absolute().parent):
+                images[query, item] = image
+            grades.setdefault(query, {})[item] = _grade(values.get("grade", 0))
+            for name in ABOUT:
+                text = said.get(f"query_{name}")
+                if text and about.setdefault(query, {}).setdefault(name, text) != text:
+                    raise DataError("two-texts", key="query", name=query)
     graded = "grade" in frame.columns
     items: dict[str, Any] = {query: entries if graded else list(entries) for query, entries in grades.items()}
     if query_texts is not None:
@@ -185,60 +186,55 @@ def read_queries(path: PathLike, wanted: Collection[str]) -> dict[str, dict[str,
     else:
         found = {}
         for row, values in enumerate(frame.select("query", *columns).iter_rows(named=True)):
-            entry = _Row(source, row, values)
-            query = entry.needed("query")
-            if query in found:
-                raise entry.wrong("appears-twice", what="query", value=query)
-            found[query] = {name: entry.text(name) for name in columns if entry.text(name)}
+            with source.located(), errors_at(row=row):
+                said = _said(values)
+                query = _needed(said, "query")
+                if query in found:
+                    raise DataError("appears-twice", what="query", value=query)
+                found[query] = {name: said[name] for name in columns if name in said}
     mine = {query: texts for query, texts in found.items() if query in wanted}
     if not mine:
         raise DataError("none-known", path=path, what="queries of the items")
     return mine
 
 
-@dataclass(frozen=True)
-class _Row:
-    source: Source
-    number: int
-    values: Mapping[str, Any]
+def _said(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a row says as text, without what is empty."""
+    return {name: str(value) for name, value in values.items() if value is not None and str(value)}
 
-    def wrong(self, kind: str, /, **fields: Any) -> DataError:
-        return DataError(kind, path=self.source.name, line=self.source.line_of(self.number), **fields)
 
-    def text(self, name: str) -> str:
-        value = self.values.get(name)
-        return "" if value is None else str(value)
+def _needed(said: Mapping[str, str], name: str) -> str:
+    if name not in said:
+        raise DataError("no-value", name=name)
+    return said[name]
 
-    def needed(self, name: str) -> str:
-        if not self.text(name):
-            raise self.wrong("no-value", name=name)
-        return self.text(name)
 
-    def shown(self) -> dict[str, str]:
-        entry = {name: self.text(name) for name in SHOWN if self.text(name)}
-        if "url" in entry and not _on_the_web(entry["url"]):
-            raise self.wrong("not-an-address", name="url", value=entry["url"], example="https://example.org/a")
-        if _on_the_web(self.text("image")):
-            entry["image"] = self.text("image")
-        return entry
+def _shown(said: Mapping[str, str]) -> dict[str, str]:
+    entry = {name: said[name] for name in SHOWN if name in said}
+    if "url" in entry and not _on_the_web(entry["url"]):
+        raise DataError("not-an-address", name="url", value=entry["url"], example="https://example.org/a")
+    if _on_the_web(said.get("image", "")):
+        entry["image"] = said["image"]
+    return entry
 
-    def image(self, folder: Path) -> Path | None:
-        image = self.text("image")
-        if not image or _on_the_web(image):
-            return None
-        path = folder / image
-        if path.suffix.lower() not in IMAGE_TYPES or not path.is_file():
-            expected = f"an address, or a file in the same folder ({', '.join(IMAGE_TYPES)})"
-            raise self.wrong("bad-value", name="image", value=image, expected=expected)
-        return path
 
-    def grade(self) -> float:
-        value = self.values.get("grade", 0)
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            expected = "a number for every item, or no such column"
-            raise self.wrong("bad-value", name="grade", value=value, expected=expected) from None
+def _image(said: Mapping[str, str], folder: Path) -> Path | None:
+    image = said.get("image", "")
+    if not image or _on_the_web(image):
+        return None
+    path = folder / image
+    if path.suffix.lower() not in IMAGE_TYPES or not path.is_file():
+        expected = f"an address, or a file in the same folder ({', '.join(IMAGE_TYPES)})"
+        raise DataError("bad-value", name="image", value=image, expected=expected)
+    return path
+
+
+def _grade(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        expected = "a number for every item, or no such column"
+        raise DataError("bad-value", name="grade", value=value, expected=expected) from None
 
 
 def _on_the_web(text: str) -> bool:
