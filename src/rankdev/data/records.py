@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +16,7 @@ from rankdev._common.lazy import pl
 from rankdev.data import ids
 from rankdev.data.options import ReadOptions
 from rankdev.data.rows import Rows, are_lists, check_lists, of_frame, of_lists
-from rankdev.data.tables import KNOWN_NAMES, NONE, POSITIONS, mixed_series, our_name
+from rankdev.data.tables import KNOWN_NAMES, NONE, POSITIONS, mixed_series, our_name, renumbered
 from rankdev.errors import DataError, errors_at
 
 QUESTIONS = (*KNOWN_NAMES["query"], "input")
@@ -233,7 +232,7 @@ def of_listed(lists: Mapping[Any, Any], read: ReadOptions) -> Rows:
         return of_lists(lists)
     found, orders, names = items_of_lists(lists, read, ("score", "rank", "distance", *POSITIONS))
     if orders:
-        with unnumbered():
+        with renumbered(()):
             return replace(of_frame(frame_of_lists(found, orders), read), origin=None)
     doubtful = [name for name in names if _ORDERS.search(name.lower())]
     unknown = next((name for name in doubtful if name[0] != "_"), None)  # hits have a _score, whatever sorts them
@@ -273,16 +272,6 @@ def frame_of_lists(lists: Mapping[Any, list[str]], columns: Mapping[str, pl.Seri
     queries = ids.as_ids(query for query, items in lists.items() for _ in items)
     items = ids.as_ids(item for items in lists.values() for item in items)
     return pl.DataFrame({"query": ids.series(queries), "item": ids.series(items), **columns})
-
-
-@contextmanager
-def unnumbered() -> Iterator[None]:
-    """Name no row in an error: those of lists are no rows of a file."""
-    try:
-        yield
-    except DataError as error:
-        error.fields.pop("row", None)
-        raise
 
 
 def gold_of(value: Any, read: ReadOptions) -> dict[Any, Any] | None:

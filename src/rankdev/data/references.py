@@ -27,7 +27,6 @@ from rankdev.data.records import (
     names_tiers,
     records_in,
     tier_rows,
-    unnumbered,
 )
 from rankdev.data.rows import (
     ByQuery,
@@ -545,7 +544,7 @@ class References(ByQuery[Reference]):
         if holds_records(value):
             items, columns, _ = items_of_lists(value, read, ("grade", "rank"))
             if columns:
-                with unnumbered():
+                with renumbered(()):
                     return cls.of_table(frame_of_lists(items, columns), read)
         if not any(isinstance(entry, Reference) for entry in value.values()):
             return cls.of_entries(value, "item or tier", read)
@@ -634,7 +633,7 @@ class References(ByQuery[Reference]):
             return cls._of_tiers(table.to_dicts(), read)
         kept = rated(table, read)
         with renumbered(kept):
-            frame = read.named(table if kept is None else table[kept])
+            frame = read.named(table if isinstance(kept, range) else table[kept])
             if is_interactions(table.columns, read.columns or NONE):  # each item has rank 1
                 return cls._ranked(frame.with_columns(rank=pl.lit(1)), read)
             if not {"rank", "grade"} & {*frame.columns}:

@@ -132,27 +132,28 @@ def is_beir(columns: Collection[str]) -> bool:
     return {"query-id", "corpus-id", "score"} <= {*columns} and not {"grade", "relevance"} & {*columns}
 
 
-def rated(frame: pl.DataFrame, read: ReadOptions) -> pl.Series | None:
-    """Return the rows that have a rating, as exports of judging tools lack some; None for all."""
+def rated(frame: pl.DataFrame, read: ReadOptions) -> pl.Series | range:
+    """Return the rows that have a rating, as exports of judging tools lack some."""
     name = next((name for name in frame.columns if name.strip().lower().partition(":")[0] == "rating"), None)
     if name is None or our_name(name, read.columns or NONE) != "grade" or frame[name].dtype.is_nested():
-        return None
+        return range(len(frame))
     text = frame[name].cast(pl.String)
     missing = text.is_null() | text.is_in(["", "NaN"])
     if not missing.any() or missing.all():
-        return None
+        return range(len(frame))
     read.note("unrated", count=int(missing.sum()))
     return (~missing).arg_true()
 
 
 @contextmanager
-def renumbered(rows: pl.Series | None) -> Iterator[None]:
-    """Name the row of an error as before only these were kept."""
+def renumbered(rows: pl.Series | Sequence[int]) -> Iterator[None]:
+    """Name the row of an error as before only these were kept; none where what is inside is no table of the user's."""
     try:
         yield
     except DataError as error:
-        if rows is not None and "row" in error.fields:
-            error.fields["row"] = int(rows[error.fields["row"]])
+        row = error.fields.pop("row", None)
+        if row is not None and len(rows):
+            error.fields["row"] = int(rows[row])
         raise
 
 
