@@ -12,6 +12,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 from rankdev._common.checks import check_path
@@ -85,15 +86,8 @@ def _separator(header: bytes, usual: str) -> str:
     return ";" if b";" in header else "\t" if b"\t" in header else usual
 
 
-def _read_csv(content: bytes, read: ReadOptions) -> tuple[pl.DataFrame, LineOf]:
-    return _read_lines(content, _separator(content.lstrip().partition(b"\n")[0], ","), read)
-
-
-def _read_tsv(content: bytes, read: ReadOptions) -> tuple[pl.DataFrame, LineOf]:
-    return _read_lines(content, "\t", read)
-
-
-def _read_lines(content: bytes, separator: str, read: ReadOptions) -> tuple[pl.DataFrame, LineOf]:
+def _read_csv(content: bytes, read: ReadOptions, usual: str = ",") -> tuple[pl.DataFrame, LineOf]:
+    separator = _separator(content.lstrip().partition(b"\n")[0], usual)
     frame = _quickly(content, separator)
     line_of: LineOf = lambda row: row + 2  # noqa: E731
     if frame is None:
@@ -260,7 +254,7 @@ def _whole(column: pl.Series) -> pl.Series:
 
 READERS: dict[str, Callable[[bytes, ReadOptions], tuple[Any, LineOf]]] = {
     "csv": _read_csv,
-    "tsv": _read_tsv,
+    "tsv": partial(_read_csv, usual="\t"),
     "json": _read_json,
     "jsonl": _read_jsonl,
     "parquet": _read_parquet,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from rankdev._common.checks import is_number
@@ -285,8 +286,8 @@ def gold_of(value: Any, read: ReadOptions) -> dict[Any, Any] | None:
         value = value[0]
     if isinstance(value, Mapping):
         for part, of_query in (("requests", "id"), ("queries", "query")):
-            if _are_rated(value.get(part)):
-                return _by_query((entry.get(of_query), entry) for entry in value[part] if entry["ratings"])
+            if (rated := _rated(value.get(part), of_query)) is not None:
+                return rated
     records = [value] if isinstance(value, Mapping) else value
     if not isinstance(records, list) or not any(_list_named(record, RIGHT) for record in records):
         return None
@@ -312,26 +313,25 @@ def gold_of(value: Any, read: ReadOptions) -> dict[Any, Any] | None:
     return {query: dict.fromkeys(items, 1) if query in one_tier else items for query, items in found.items()}
 
 
-def _are_rated(entries: Any) -> bool:
+def _rated(entries: Any, of_query: str) -> dict[str, Any] | None:
+    """Return the ratings of queries, each of which has some, or none yet; None of anything else."""
     rated = isinstance(entries, list) and all(isinstance(entry, Mapping) and "ratings" in entry for entry in entries)
-    return rated and bool(entries)
-
-
-def _by_query(pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+    if not rated or not entries:
+        return None
     found: dict[str, Any] = {}
-    for query, entry in pairs:
-        if ids.as_id(query) in found:
+    for entry in filter(itemgetter("ratings"), entries):
+        query = ids.as_id(entry.get(of_query))
+        if query in found:
             raise DataError("query-twice", query=query)
-        found[ids.as_id(query)] = _ratings(entry, query)
+        found[query] = _ratings(entry["ratings"], query)
     return found
 
 
-def _ratings(entry: Mapping[str, Any], query: Any) -> dict[Any, Any]:
+def _ratings(ratings: Any, query: str) -> dict[Any, Any]:
     """Return the ratings of a query: ``{item: rating}`` of Quepid, records of Elasticsearch."""
-    ratings = entry["ratings"]
     if isinstance(ratings, Mapping) and ratings:
         return dict(ratings)
-    found: dict[Any, Any] = {}
+    found: dict[str, Any] = {}
     for rated in ratings if isinstance(ratings, list) else [ratings]:
         if not isinstance(rated, Mapping) or not {"_id", "rating"} <= {*rated}:
             form = '{item: rating} or [{"_id": …, "rating": …}, …]'
