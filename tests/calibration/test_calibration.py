@@ -22,6 +22,7 @@ def test_a_claim_holds_about_as_often_as_it_says(claim):
 def test_the_page_agrees_with_the_rows():
     found = read()
     assert sorted(found) == sorted(CLAIMS)
+    assert min(row.trials for rows in found.values() for row in rows) >= 1000
     text = PAGE.read_text(encoding="utf-8")
     assert page(text, found) == text, "run python -m tests.calibration SECTION"
 
