@@ -124,6 +124,7 @@ REFERENCES: list[tuple[str, str | bytes, int | None, str]] = [
     ("a.qrels", "q1 0 d1 1\nq1 0 d2 1\nq1 0 d1 2\n", 3, "two-values"),
     ("a.run", RUN_FILES["run"], 1, "looks-like-run"),
     ("a.csv", RUN_FILES["csv"], None, "looks-like-run"),
+    ("a.csv", "query,item,rank,score\nq1,d1,1,9\n", None, "looks-like-run"),
     ("a.jsonl", RUN_FILES["jsonl"], None, "looks-like-run"),
     ("a.json", RUN_FILES["json"], None, "grades-or-ranks"),
     ("a.csv", "query,item,rank\nq1,d1,1\nq1,d2,0\n", 3, "not-a-rank"),

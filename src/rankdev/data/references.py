@@ -636,7 +636,9 @@ class References(ByQuery[Reference]):
             frame = read.named(table if isinstance(kept, range) else table[kept])
             if is_interactions(table.columns, read.columns or NONE):  # each item has rank 1
                 return cls._ranked(frame.with_columns(rank=pl.lit(1)), read)
-            if not {"rank", "grade"} & {*frame.columns}:
+            names = {*frame.columns}
+            ranked_run = "score" in names and "grade" not in names and read.chosen("rank") is None
+            if ranked_run or not names & {"rank", "grade"}:
                 raise DataError(_not_references(frame), known=frame.columns)
             if "grade" not in frame.columns:
                 return cls._ranked(frame, read)
