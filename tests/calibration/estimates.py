@@ -214,15 +214,28 @@ def uncertain_judgments(trials: int) -> Iterator[Finding]:
             yield Finding(f"`evaluate_with_uncertainty`, {what}", setting, share, trials, 0.9)
 
 
+def judgments_and_queries(trials: int) -> Iterator[Finding]:
+    """The same for mean scores over all such queries (3,000 here), from judgments on ten of them."""
+    truth = np.mean([_judged(np.random.default_rng([seed, 77]), 1, None)[2] for seed in range(300)], axis=0)
+    for times in (1, 3):
+        held = np.zeros(2)
+        for seed in range(trials):
+            rows, runs, _ = _judged(np.random.default_rng([seed, times, 0, 12]), times, None)
+            held += covered(rows, runs, truth, "RDQ@8", seed, "", rule="strict")
+        setting = f"ten queries, {times} judgment{'s' * (times > 1)} of each pair"
+        for what, share in zip(("the mean score", "a difference of means"), held / trials, strict=True):
+            yield Finding(f"`evaluate_with_uncertainty`, {what}", setting, share, trials, 0.95)
+
+
 def covered(
-    judged: object, runs: object, true: np.ndarray, measure: str, seed: int, **options: object
+    judged: object, runs: object, true: np.ndarray, measure: str, seed: int, of: str = "judgments_", **options: object
 ) -> tuple[float, float]:
     """Return how many of two systems' intervals hold the true score, and whether that of their difference does."""
     with warnings.catch_warnings(action="ignore", category=rd.RankdevWarning):
         found = rd.evaluate_with_uncertainty(judged, runs, measure, seed=seed, **options)
     single, apart = found.to_polars(), found.differences().row(0, named=True)
-    inside = (single["judgments_low"].to_numpy() <= true) & (true <= single["judgments_high"].to_numpy())
-    return inside.mean(), apart["judgments_low"] <= true[0] - true[1] <= apart["judgments_high"]
+    inside = (single[f"{of}low"].to_numpy() <= true) & (true <= single[f"{of}high"].to_numpy())
+    return inside.mean(), apart[f"{of}low"] <= true[0] - true[1] <= apart[f"{of}high"]
 
 
 def _judged(
@@ -271,5 +284,6 @@ CLAIMS = {
     "humans and a model": (humans_and_model, 2000, 300),
     "few judgments": (few_judgments, 1000, 20),
     "uncertain judgments": (uncertain_judgments, 1000, 2),
+    "judgments and queries": (judgments_and_queries, 1000, 2),
     "position weights": (click_weights, 1000, 5),
 }
