@@ -8,7 +8,7 @@ not depend on how pairs were chosen or when judging stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 SPREADS = (0.5, 1.0, 2.0, 4.0)  # a judge is right in 63, 73, 83 or 91% of pairs
 TASTE = 1.5  # standard deviation of what a worker likes more than others do
 DIRECT_UP_TO = 300  # strengths and tastes of a query; of more, Newton's steps are found by conjugate gradients
-DENSE_UP_TO = 5000  # of more, factors are sparse
 LEAST = 0.005  # weight of a model: those below change no probability by as much
 SAME = 7  # decimals in which strengths are equal
 
@@ -55,21 +54,14 @@ class Order:
 
     @cached_property
     def _models(self) -> list[Model]:
-        shared, n = np.stack([self.first, self.second]), self.items
-        designs = [(shared, 0)]
-        if len(self.worker) and (self.worker != self.worker[0]).any():  # a column for each worker and item
-            seen, own = np.unique(self.worker * n + shared, return_inverse=True)
-            if np.bincount(own.ravel()).max() > 1:
-                designs.append((own.reshape(shared.shape), len(seen)))
         models: list[Model] = []
-        for columns, tastes in designs:
-            precision = np.full(tastes, TASTE**-2)
-            flips = self._fit(columns, precision)[2] if tastes else -self.total.sum() * np.log(2)
-            models.append(Model(False, flips, np.zeros(n), None))
-            both = np.concatenate([shared, columns + n]) if tastes else shared
+        own = Tastes.of(self)
+        for tastes in [None] if own is None else [None, own]:
+            flips = -self.total.sum() * np.log(2) if tastes is None else self._fit(None, tastes)[2]
+            models.append(Model(False, flips, np.zeros(self.items), None))
             for spread in SPREADS:
-                at, information, evidence = self._fit(both, np.append(np.full(n, spread**-2), precision))
-                models.append(Model(True, evidence - np.log(len(SPREADS)), at[:n], information))
+                at, information, evidence = self._fit(spread, tastes)
+                models.append(Model(True, evidence - np.log(len(SPREADS)), at, information))
                 least = max(model.evidence for model in models if model.ordered) + np.log(LEAST)
                 # information is large, so that only what counts is kept
                 models = [each if each.evidence > least else each._replace(information=None) for each in models]
@@ -121,15 +113,19 @@ class Order:
         found /= whole
         return found
 
-    def _fit(self, columns: Ints, precision: Floats) -> tuple[Floats, Factor, float]:
-        """Most probable strengths and tastes, their information, and the log evidence.
-
-        ``columns`` are the places of what counts for the first item, against it, for it …
-        """
+    def _fit(self, spread: float | None, tastes: Tastes | None) -> tuple[Floats, Factor, float]:
+        """Most probable strengths (none without a spread), their information, and the log evidence."""
         from scipy.special import expit
 
-        size, sign = len(precision), np.array([1.0, -1.0] * (len(columns) // 2))[:, None]
-        place, signs = (columns[:, None] * size + columns).ravel(), (sign * sign.T)[..., None]
+        parts, precisions = [], []  # places of what counts for the first item, against it, for it …
+        if spread is not None:
+            parts.append(np.stack([self.first, self.second]))
+            precisions.append(np.full(self.items, spread**-2))
+        if tastes is not None:
+            parts.append(tastes.own + (0 if spread is None else self.items))
+            precisions.append(np.full(len(tastes.items), TASTE**-2))
+        columns, precision = np.concatenate(parts), np.concatenate(precisions)
+        size, sign = len(precision), np.array([1.0, -1.0] * len(parts))[:, None]
 
         def lead(x: Floats) -> Floats:
             return np.asarray((sign * x[columns]).sum(axis=0))
@@ -148,53 +144,103 @@ class Order:
             chance = expit(lead(t))
             pull, weight = pushed(self.wins - self.total * chance) - precision * t, self.total * chance * (1 - chance)
             if size <= DIRECT_UP_TO:
-                factor = _factorised(place, (signs * weight).ravel(), precision)
+                factor = Factor.of(_information(columns, sign, weight, precision))
             step = iterated(weight, pull) if factor is None else factor.solve(pull)
             largest = float(np.abs(step).max(initial=0.0))
             t += step * min(1.0, 2 / max(largest, 1e-9))
             if largest < 1e-6:
                 break
-        factor = factor or _factorised(place, (signs * weight).ravel(), precision)
+        if factor is None:
+            factor = self._without_tastes(spread, tastes, weight)
         fit = -(self.wins * np.logaddexp(0, -lead(t)) + (self.total - self.wins) * np.logaddexp(0, lead(t))).sum()
         prior = (np.log(precision).sum() - precision @ (t * t)) / 2
-        return t, factor, float(fit + prior - factor.log_size / 2)
+        return t[: self.items], factor, float(fit + prior - factor.log_size / 2)
+
+    def _without_tastes(self, spread: float | None, tastes: Tastes | None, weight: Floats) -> Factor:
+        """Factorise the information about strengths, with the tastes integrated out worker by worker.
+
+        Where a worker's judgments have the information D, and tastes the precision c, they add D − D (D + c)⁻¹ D =
+        c − c² (D + c)⁻¹ to what is known of the strengths.
+        """
+        pair, sign = np.stack([self.first, self.second]), np.array([[1.0], [-1.0]])
+        precision = np.full(self.items, 0.0 if spread is None else spread**-2)
+        if tastes is None:
+            return Factor.of(_information(pair, sign, weight, precision))
+        matrix, log_size, c = np.diag(precision), 0.0, TASTE**-2
+        for rows, places in tastes.workers:
+            items, own = tastes.items[places], tastes.own[:, rows] - places.start
+            factor = Factor.of(_information(own, sign, weight[rows], np.full(len(items), c)))
+            log_size += factor.log_size
+            if spread is not None:
+                matrix[np.ix_(items, items)] -= c * c * factor.inverse(len(items))
+                matrix[items, items] += c
+        if spread is None:
+            return Factor(matrix, log_size)
+        whole = Factor.of(matrix)
+        return Factor(whole.lower, whole.log_size + log_size)
 
 
-class Factor(NamedTuple):
-    """A factorised matrix: what solves its equations, what inverts its first rows, and its log determinant."""
+class Tastes(NamedTuple):
+    """What a worker may like more than others do: a place for each worker and item seen, worker by worker."""
 
-    solve: Callable[[Floats], Floats]
-    inverse: Callable[[int], Floats]
+    own: Ints  # places of the two items of each judgment
+    items: Ints  # item of each place
+    workers: list[tuple[Ints, slice]]  # judgments and places of each worker
+
+    @classmethod
+    def of(cls, order: Order) -> Tastes | None:
+        """Number what each worker saw; nothing where nobody saw an item twice, as no taste could show."""
+        if not len(order.worker) or (order.worker == order.worker[0]).all():
+            return None
+        pair = np.stack([order.first, order.second])
+        seen, own = np.unique(order.worker * order.items + pair, return_inverse=True)
+        if np.bincount(own.ravel()).max() == 1:
+            return None
+        ids, starts = np.unique(seen // order.items, return_index=True)
+        places = [slice(*ends) for ends in pairwise([*starts.tolist(), len(seen)])]
+        workers = [(np.flatnonzero(order.worker == each), place) for each, place in zip(ids, places, strict=True)]
+        return cls(own.reshape(pair.shape), seen % order.items, workers)
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A symmetric matrix as its Cholesky factor, and the log of its determinant."""
+
+    lower: Floats
     log_size: float
 
+    @classmethod
+    def of(cls, matrix: Floats) -> Factor:
+        """Factorise a matrix, which is overwritten."""
+        from scipy.linalg.lapack import dpotrf
 
-def _factorised(place: Ints, values: Floats, diagonal: Floats) -> Factor:
-    """Factorise a symmetric matrix: the sums of ``values`` by ``place`` (row × size + column), and a diagonal."""
-    size = len(diagonal)
-    if size <= DENSE_UP_TO:
-        from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
-
-        matrix = sums(place, values, size * size).reshape(size, size)
-        matrix[np.diag_indices(size)] += diagonal
         lower, _ = dpotrf(matrix.T, lower=1, overwrite_a=1)  # symmetric: the transpose is in LAPACK's order
+        return cls(lower, 2 * float(np.log(np.diag(lower)).sum()))
 
-        def inverse(rows: int) -> Floats:
-            if size <= DIRECT_UP_TO:  # dpotri would start threads, which wait for each other
-                return np.asarray(dpotrs(lower, np.eye(size)[:, :rows], lower=1)[0][:rows])
-            found = np.asarray(dpotri(lower, lower=1)[0])[:rows, :rows]
-            upper = np.triu_indices(rows, 1)
-            found[upper] = found.T[upper]
-            return found
+    def solve(self, right: Floats) -> Floats:
+        """Solve equations of the matrix."""
+        from scipy.linalg.lapack import dpotrs
 
-        log_size = 2 * float(np.log(np.diag(lower)).sum())
-        return Factor(lambda right: dpotrs(lower, right, lower=1)[0], inverse, log_size)
-    from scipy.sparse import coo_array, diags_array
-    from scipy.sparse.linalg import splu
+        return np.asarray(dpotrs(self.lower, right, lower=1)[0])
 
-    sparse = coo_array((values, (place // size, place % size)), shape=(size, size)) + diags_array(diagonal)
-    found = splu(sparse.tocsc(), "MMD_AT_PLUS_A", diag_pivot_thresh=0, options={"SymmetricMode": True})
-    log_size = float(np.log(np.abs(found.U.diagonal())).sum())
-    return Factor(found.solve, lambda rows: found.solve(np.eye(size)[:, :rows])[:rows], log_size)
+    def inverse(self, rows: int) -> Floats:
+        """Return the first rows and columns of the inverse."""
+        from scipy.linalg.lapack import dpotri
+
+        size = len(self.lower)
+        if size <= DIRECT_UP_TO:  # dpotri would start threads, which wait for each other
+            return self.solve(np.eye(size)[:, :rows])[:rows]
+        found = np.tril(dpotri(self.lower, lower=1)[0])[:rows, :rows]
+        return np.asarray(found + np.tril(found, -1).T)
+
+
+def _information(columns: Ints, sign: Floats, weight: Floats, precision: Floats) -> Floats:
+    """Information of judgments about what they count for and against, and of what is known beforehand."""
+    size = len(precision)
+    place, signs = (columns[:, None] * size + columns).ravel(), (sign * sign.T)[..., None]
+    matrix = sums(place, (signs * weight).ravel(), size * size).reshape(size, size)
+    matrix[np.diag_indices(size)] += precision
+    return matrix
 
 
 def orders(fit: Strengths) -> Iterator[Order]:
