@@ -24,9 +24,9 @@ from rankdev.judging.strategies import OrderStrategy, Rule, all_pairs
 QUERIES, ITEMS, SPREAD, MEASURE = 30, 12, 1.5, "RDQ@5"
 NAMES = [f"d{k}" for k in range(ITEMS)]
 POOL = Pool.of({f"q{q}": NAMES for q in range(QUERIES)})
-STRATEGIES = ("random", "order", "top")
-COLOURS = dict(zip(STRATEGIES, ("#7f7f7f", "#0072b2", "#d55e00"), strict=True))
-REPEATS, TOP = 100, 5
+STRATEGIES = ("random", "chosen")
+COLOURS = dict(zip(STRATEGIES, ("#7f7f7f", "#0072b2"), strict=True))
+REPEATS = 100
 STEPS = np.arange(50, 1001, 50)
 
 
@@ -67,7 +67,7 @@ class RandomPairs(OrderStrategy):
 
 
 def chooser(strategy: str, seed: int) -> OrderStrategy:
-    rule = Rule(error=1e-9, top=TOP if strategy == "top" else None)  # never stops
+    rule = Rule(error=1e-9)  # never stops
     kind = RandomPairs if strategy == "random" else OrderStrategy
     return kind(POOL, rule, repeats=REPEATS, seed=seed, spread=True)
 

@@ -11,7 +11,6 @@ from click.shell_completion import ShellComplete
 
 from rankdev.cli import RegisteredChoice, SharedOption, cli, topic_of, topics
 from rankdev.commands import COMMANDS as TABLE
-from rankdev.judging.strategies import GOALS
 
 TOPICS = topics()
 
@@ -91,8 +90,6 @@ def test_registered_names_are_those_that_are_read(rankdev):
             if isinstance(param.type, RegisteredChoice):
                 default = param.get_default(click.Context(command), call=False)
                 assert not isinstance(default, str) or default in param.type.choices, (name, param.opts)
-    (goal,) = (param for param in COMMANDS["judge"].params if param.name == "goal")
-    assert tuple(goal.type.choices) == GOALS
     done = rankdev("eval", "places.jsonl", "nearest.run", "--like", "z")
     assert "'z' is not one of 'trec_eval-10'" in done.err
 

@@ -119,18 +119,17 @@ def test_anything_else_is_refused_and_the_answers_are_kept(said):
     assert caught.value.collected.asked == len(caught.value.collected.preferences) == 1
 
 
-@pytest.mark.parametrize("goal", ["order", "top"])
-def test_going_on_from_a_file_gives_what_one_call_gives(goal, tmp_path):
+def test_going_on_from_a_file_gives_what_one_call_gives(tmp_path):
     truth = drawn(4, 6, 5)
     items = {q: list(entries) for q, entries in truth.items()}
 
     def judge(query, a, b):
         return a if truth[query][a] > truth[query][b] else b
 
-    whole = rd.collect(judge, items, budget=20, goal=goal, seed=3)
+    whole = rd.collect(judge, items, budget=20, seed=3)
     path = tmp_path / "answers.sqlite"
     for budget in (7, 20):
-        found = rd.collect(judge, items, budget=budget, goal=goal, seed=3, file=path)
+        found = rd.collect(judge, items, budget=budget, seed=3, file=path)
     assert found.to_polars().equals(whole.to_polars())
     names = ["query", "winner", "loser", "tie", "first"]
     assert rd.read_preferences(path).to_polars().select(names).equals(found.preferences.to_polars().select(names))

@@ -31,12 +31,10 @@ ARGUMENTS = {
         ({"items": {"q": ["x"]}}, "no-pairs", {}),
         ({"items": {"q": {"x": 1, "y": 0}, "r": ["x", "y"]}}, "ungraded-query", {"query": "r"}),
         ({"judge": 3}, "bad-value", {"name": "judge"}),
-        ({"goal": "ordr"}, "not-a-choice", {"name": "goal", "near": "order"}),
         ({"budget": 0}, "not-whole", {"name": "budget"}),
         ({"repeats": 1.5}, "not-whole", {"name": "repeats"}),
         ({"error": 0.5}, "not-a-number", {"name": "error"}),
         ({"probability": 0.3}, "not-a-number", {"name": "probability"}),
-        ({"goal": "top", "top": 0}, "not-whole", {"name": "top"}),
         *(({"parallel": wrong}, "not-whole", {"name": "parallel"}) for wrong in (0, 1.5, "many")),
         ({"parallel": 100_000}, "too-large", {"name": "parallel"}),
     ],
@@ -225,8 +223,7 @@ def test_wrong_requests_of_the_owner(path, asked, status, kind, tmp_path):
 @pytest.mark.parametrize(
     ("options", "kind"),
     [
-        (["--top", "3"], "not-needed"),
-        (["--goal", "top", "--top", "0"], "not-whole"),
+        (["--error", "0.5"], "not-a-number"),
         (["--port", "99999"], "no-server"),
         (["--check", "small", "--gold", "gold.jsonl"], "not-together"),
         (["--model", "http://127.0.0.1:1/v1", "x", "--gold", "gold.jsonl"], "not-together"),

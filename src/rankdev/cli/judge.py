@@ -31,17 +31,15 @@ if TYPE_CHECKING:
 
 PAGE_OPTIONS = ("check", "host", "port", "public_url", "no_browser", "grades")
 TEAM_OPTIONS = ("judges", "gold")
-MODEL_OPTIONS = ("parallel", "budget", "both_orders", "fields")
+MODEL_OPTIONS = ("parallel", "budget", "both_orders", "temperature", "max_tokens", "fields")
 
 
 @command(
     "judge",
     click.Argument(["items"], metavar="ITEMS"),
     option("--db", "database", metavar="FILE", required=True, help="SQLite file for the judgments."),
-    option("--goal", type=click.Choice(["order", "top"]), default="order", help="Order all (default), or the top."),
-    option("--top", default=5, show_default=True, help="Ranks that count with --goal top."),
     option("--repeats", type=int, help="Answers per pair, at most. Default 2; --check 1."),
-    option("--error", type=float, help="Accepted fraction of errors. Default .05; top .1."),
+    option("--error", type=float, help="Accepted fraction of errors. Default .05."),
     option("--grades", metavar="SCALE", help="Also grades: 0-3, or bad,fair,good."),
     option("--query-texts", metavar="FILE", help="A table with query and text, description, ..."),
     option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 serves the network."),
@@ -54,6 +52,8 @@ MODEL_OPTIONS = ("parallel", "budget", "both_orders", "fields")
     shared("--parallel", default=8, show_default=True, help="With --model: questions at once."),
     shared("--budget", type=int, help="With --model: maximum number of questions."),
     shared("--both-orders", is_flag=True, help="With --model: ask in both orders."),
+    shared("--temperature", type=float, help="With --model: randomness of replies."),
+    shared("--max-tokens", type=int, help="With --model: longest reply."),
     shared(
         "--option", "fields", metavar="NAME=VALUE", multiple=True, help="With --model: a field of the requests; repeat."
     ),
@@ -76,6 +76,7 @@ def judge_command(
     judges: str | None,
     gold: str | None,
     repeats: int | None,
+    error: float | None,
     **options: Any,
 ) -> None:
     """Ask assessors in a browser, or a model, which of two items is better.
@@ -100,21 +101,20 @@ def judge_command(
     scale = None if grades is None else Scale.parse(grades)
     shown = read_items(items, query_texts)
     asked = {name: options.pop(name) for name in MODEL_OPTIONS}
-    if options["goal"] != "top":
-        refuse_unused("top", needs="goal='top'")
     often: dict[str, Any] = {} if repeats is None else {"repeats": repeats}
+    accepted: dict[str, Any] = {} if error is None else {"error": error}
     if model is not None:
         refuse_unused(*PAGE_OPTIONS, *TEAM_OPTIONS, beside="model")
-        ask_model(shown, database, model, {**options, **often}, guidelines=guide, **asked)
+        ask_model(shown, database, model, often | accepted, guidelines=guide, **asked)
         return
     refuse_unused(*MODEL_OPTIONS, needs="model")
     known = None if gold is None else read_gold(gold, shown.pool)
     if check is not None:
-        refuse_unused("goal", "top", "error", "gold", beside="check")
+        refuse_unused("error", "gold", beside="check")
         store = Store(database)
         strategy: Strategy = CheckStrategy(shown.pool, check, store.given(), **often)
     else:
-        strategy = OrderStrategy(shown.pool, Rule.of(**options), **often)
+        strategy = OrderStrategy(shown.pool, Rule(**accepted), **often)
         store = Store(database)
     session = Session(shown, store, strategy, checked=check, gold=known)
     grading = None if scale is None else Session(shown, store, GradeStrategy(shown.pool, scale, **often))
@@ -238,13 +238,14 @@ def ask_model(
     shown: Items,
     database: str,
     model: tuple[str, str],
-    goal: dict[str, Any],
+    rule: dict[str, Any],
     *,
     parallel: int,
     budget: int | None,
     guidelines: str | None,
     both_orders: bool,
     fields: Sequence[str],
+    **more: float | None,
 ) -> None:
     """Ask a language model, and keep its answers in the database under its name."""
     from rankdev.judging.chat import ChatJudge
@@ -259,14 +260,14 @@ def ask_model(
         query_texts=shown.query_text,
         instructions=guidelines,
         both_orders=both_orders,
-        options=_fields(fields),
+        options={name: value for name, value in more.items() if value is not None} | _fields(fields),
     )
     Store(database).close()  # a database, whatever its name
     pool = shown.pool
     interrupted = None
     with _watched(judge):
         try:
-            found = collect(judge, pool.grades or pool.items, budget=budget, file=database, parallel=parallel, **goal)
+            found = collect(judge, pool.grades or pool.items, budget=budget, file=database, parallel=parallel, **rule)
         except KeyboardInterrupt as interrupt:
             if not hasattr(interrupt, "collected"):
                 raise

@@ -1,4 +1,4 @@
-"""Collect pairwise judgments from an assessor or a program, with as few questions as the goal needs."""
+"""Collect pairwise judgments from an assessor or a program, with as few questions as an order needs."""
 
 from rankdev.judging.chat import ChatJudge
 from rankdev.judging.check import check_model

@@ -1,4 +1,4 @@
-"""The judging loop: choose a pair, ask the judge, update, until the budget is spent or the goal is reached.
+"""The judging loop: choose a pair, ask the judge, update, until the budget is spent or the order is settled.
 
 A judge is a function of a query and two items; its answers may be kept in a database of ``rankdev judge``.
 """
@@ -33,6 +33,7 @@ from rankdev.preferences import Preferences, references_from_preferences
 if TYPE_CHECKING:
     from rankdev.data.references import References
 
+SETTLED = "order settled"
 OUT_OF_REACH = "more answers would hardly help"
 MOST_AT_ONCE = 1000
 MOST_SILENT = 10  # pairs that a judge may skip in a row
@@ -86,14 +87,12 @@ class Collected(Result):
         Answers in the order asked, those of an earlier call with the same file included.
     stopped : str
         Why the loop stopped.
-    goal : str
-        What the questions were about.
     budget : int or None
         Largest number of questions.
     repeats : int
         How often a pair may be asked.
     error : float
-        Accepted fraction of wrong relations, or of wrong items at the top.
+        Accepted fraction of wrong relations.
     probability : float or None
         Probability with which neighbours are to be separated too.
     seed : int
@@ -101,9 +100,9 @@ class Collected(Result):
     strengths : dict of str to ndarray
         Expected strength of each item, by which they are ordered, in the order of the pool.
     errors : dict of str to float
-        Fraction of pair relations expected to be wrong in each query, or of the top.
+        Fraction of pair relations expected to be wrong in each query.
     unsettled : tuple of str
-        Queries in which the goal is not reached.
+        Queries whose order is not settled.
     remarks : tuple of str
         Notes.
 
@@ -115,7 +114,6 @@ class Collected(Result):
     pool: Pool = field(repr=False)
     answers: tuple[Answer, ...] = field(repr=False)
     stopped: str
-    goal: str
     budget: int | None
     repeats: int
     error: float
@@ -126,14 +124,13 @@ class Collected(Result):
     unsettled: tuple[str, ...] = field(default=(), repr=False)
     remarks: tuple[str, ...] = ()
 
-    made_with = ("goal", "budget", "repeats", "error", "probability", "seed")
+    made_with = ("budget", "repeats", "error", "probability", "seed")
     view: ClassVar = View([Tab("What was asked", frame="summary")], opening=["{conclusion}"])
 
     @property
     def conclusion(self) -> str:
         """What was asked, why it stopped, and how much is expected to be wrong."""
-        what = {"order": "of the pairs in each query", "top": "of each query's top"}[self.goal]
-        wrong = f"About {np.mean(list(self.errors.values())):.0%} {what} are expected to be wrong."
+        wrong = f"About {np.mean(list(self.errors.values())):.0%} of the pairs in each query are expected to be wrong."
         return f"{counted(self.asked, 'judgment')}; {self.stopped}.\n{wrong}"
 
     @property
@@ -204,20 +201,18 @@ def collect(
     items: Any,
     *,
     budget: int | None = None,
-    goal: str = "order",
-    top: int = 5,
     repeats: int = 2,
-    error: float | None = None,
+    error: float = 0.05,
     probability: float | None = None,
     file: str | os.PathLike[str] | None = None,
     parallel: int = 1,
     seed: int = 0,
 ) -> Collected:
-    """Ask a judge which of two items is better, until the goal is reached or the budget is spent.
+    """Ask a judge which of two items is better, until the order is settled or the budget is spent.
 
-    Every question is about the pair whose answer is expected to be most informative about the goal. Which of the two
-    is shown first is random. The loop stops when the goal is reached: when at most a fraction ``error`` of the pair
-    relations, or of the top, is expected to be wrong. It also stops when the budget is spent, when no pair is left,
+    Every question is about the pair whose answer is expected to be most informative about the strengths. Which of the
+    two is shown first is random. The loop stops when the order is settled: when at most a fraction ``error`` of the
+    pair relations is expected to be wrong. It also stops when the budget is spent, when no pair is left,
     and, without a budget, when a query has twice the answers that sorting needs. What is expected to be wrong is what
     :func:`rankdev.tiers` would say.
 
@@ -233,18 +228,13 @@ def collect(
     budget : int, optional
         Largest number of questions, those of earlier calls with the same file included; they are spread over all
         queries. Default: no limit, and one query is finished before the next.
-    goal : {"order", "top"}
-        Whether questions are about the order of all items, or about the first ``top`` places.
-    top : int, default 5
-        Places that count, for ``goal="top"``.
     repeats : int, default 2
         How often a pair may be asked, each time in the other order; one question in eight is asked again.
-    error : float, optional
-        Fraction of wrong pair relations that is accepted (``order``), or of wrong items at the top (``top``); below .5.
-        Default: .05, but .1 of the top.
+    error : float, default .05
+        Fraction of wrong pair relations that is accepted; below .5.
     probability : float, optional
-        Continue until, in each query, every two neighbours (or the top and the rest) are separated with this
-        probability too, as :func:`rankdev.tiers` states it; from .5 to 1. Default: until few are expected to be wrong.
+        Continue until, in each query, every two neighbours are separated with this probability
+        too, as :func:`rankdev.tiers` states it; from .5 to 1. Default: until few are expected to be wrong.
     file : path, optional
         A database of ``rankdev judge`` where answers are kept, next to those of other judges: every answer is on disk
         before it counts. Call again with the same file to resume.
@@ -278,7 +268,7 @@ def collect(
     if budget is not None:
         check_whole("budget", budget, 1)
     seed, parallel = check_seed(seed), check_whole("parallel", parallel, 1, MOST_AT_ONCE)
-    pool, rule = Pool.of(items), Rule.of(goal, top, error, probability)
+    pool, rule = Pool.of(items), Rule(error, probability)
     strategy = OrderStrategy(pool, rule, repeats=repeats, seed=seed, spread=budget is not None)
     loop = QuestionLoop(judge, pool, strategy, None if file is None else check_path(file), seed)
 
@@ -288,7 +278,6 @@ def collect(
             pool=pool,
             answers=tuple(loop.answers),
             stopped=stopped,
-            goal=goal,
             budget=budget,
             repeats=repeats,
             error=rule.error,
@@ -300,11 +289,10 @@ def collect(
             remarks=(*_uncompared(pool, loop.answers), *_out_of_reach(given_up, pool), *loop.remarks()),
         )
 
-    reached = {"order": "order settled", "top": f"top {top} settled"}[goal]
     try:
         while budget is None or loop.asked < budget:
             if not strategy.unsettled():
-                return result(OUT_OF_REACH if strategy.given_up() else reached)
+                return result(OUT_OF_REACH if strategy.given_up() else SETTLED)
             pairs = loop.choose(parallel if budget is None else min(parallel, budget - loop.asked))
             if not pairs:
                 return result("no useful pair left to ask")
@@ -313,7 +301,7 @@ def collect(
             except JudgeError as failed:
                 failed.collected = result("the judge gave no answer")
                 raise
-        return result("budget spent" if strategy.unsettled() else reached)
+        return result("budget spent" if strategy.unsettled() else SETTLED)
     except KeyboardInterrupt as interrupt:
         with suppress(Exception):  # in the middle of an update there may be none
             interrupt.collected = result("interrupted")  # type: ignore[attr-defined]
@@ -333,7 +321,7 @@ def _uncompared(pool: Pool, answers: Sequence[Answer]) -> Iterator[Note]:
 
 
 def _out_of_reach(given_up: dict[str, float], pool: Pool) -> Iterator[Note]:
-    """Note the queries in which the goal cannot be reached."""
+    """Note the queries whose order cannot be settled."""
     if given_up:
         wrong = float(np.mean(list(given_up.values())))
         yield Note("out-of-reach", count=len(given_up), queries=len(pool.items), wrong=wrong)

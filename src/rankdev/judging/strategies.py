@@ -19,24 +19,22 @@ from typing import Any
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev._common.checks import check_choice, check_number, check_whole
+from rankdev._common.checks import check_number, check_whole
 from rankdev.errors import DataError, UsageError
 from rankdev.judging.items import Pool
 from rankdev.judging.store import Answer, Pair, sorted_pair
 from rankdev.preferences.order import Order
 
 Pairs = Collection[Pair]
-GOALS = ("order", "top")
 AGAIN = 8  # one question in so many is asked again, with sides changed: it shows whether the judge is consistent
 ENOUGH = 2.0  # answers, of n log₂ n, from which on a query that is not settled is given up
 USUAL = 1.5  # the same before any query is finished: a consistent judge of 20 items takes 1.1, others up to 2
-DRAWS = 400  # of strengths, for what is at the top
 MOST_GRADES = 10  # each has a digit as its key
 NEARLY = 1e-3  # of usefulness: among pairs that differ by less, any is chosen
 
 
 class Strategy(ABC):
-    """Chooses questions towards a goal and is updated with the answers."""
+    """Chooses questions and is updated with the answers."""
 
     outcomes: Collection[str] = ("first", "second", "tie", "skip")
     graded = False  # whether questions are about one item, not two
@@ -66,11 +64,11 @@ class Strategy(ABC):
 
     @abstractmethod
     def unsettled(self) -> list[str]:
-        """List the queries in which the goal is not reached, and can be."""
+        """List the queries that are not settled, and can be."""
 
     @abstractmethod
     def left(self) -> int:
-        """Estimate how many judgments are left until the goal is reached."""
+        """Estimate how many judgments are left until all queries are settled."""
 
     def errors(self) -> dict[str, float]:
         """Return the fraction that is expected to be wrong, by query."""
@@ -223,26 +221,22 @@ class GradeStrategy(ListStrategy):
 
 @dataclass(frozen=True)
 class Rule:
-    """When a query is settled: at most a fraction ``error`` of its pair relations, or of its top, is expected wrong.
+    """When a query is settled: at most a fraction ``error`` of its pair relations is expected to be wrong.
 
-    With a ``probability``: and every two neighbours, or the top and the rest, are separated with this probability.
+    With a ``probability``: and every two neighbours are separated with this probability.
     """
 
     error: float = 0.05
     probability: float | None = None
-    top: int | None = None  # number of places that count
 
-    @classmethod
-    def of(cls, goal: str, top: int = 5, error: float | None = None, probability: float | None = None) -> Rule:
-        """Check what is asked for; by default one pair in twenty may be wrong, at the top one item in ten."""
-        check_choice("goal", goal, GOALS)
-        accepted = (0.1 if goal == "top" else 0.05) if error is None else check_number("error", error, 0, 0.5)
-        sure = None if probability is None else check_number("probability", probability, 0.5, 1)
-        return cls(accepted, sure, check_whole("top", top, 1) if goal == "top" else None)
+    def __post_init__(self) -> None:
+        check_number("error", self.error, 0, 0.5)
+        if self.probability is not None:
+            check_number("probability", self.probability, 0.5, 1)
 
 
 class OrderStrategy(Strategy):
-    """Asks for the order of the items, or of those at the top.
+    """Asks for the order of the items.
 
     One query is finished before the next, so that what it took shows how many judgments are left; ``spread`` asks about
     all queries equally often instead, and gives none up. No pair is asked more than ``repeats`` times.
@@ -294,7 +288,7 @@ class OrderStrategy(Strategy):
         self._queries[answer.query].tell(place[answer.first], place[answer.second], score, answer.worker, times)
 
     def unsettled(self) -> list[str]:
-        """List the queries in which more is expected to be wrong than the goal allows, and answers can help."""
+        """List the queries in which more is expected to be wrong than is accepted, and answers can help."""
         given_up = {} if self.spread else self.given_up()
         return [query for query, state in self.queries.items() if not state.settled and query not in given_up]
 
@@ -303,7 +297,7 @@ class OrderStrategy(Strategy):
         return {query: state.remaining for query, state in self.queries.items() if state.remaining is not None}
 
     def errors(self) -> dict[str, float]:
-        """Return the expected fraction of wrong relations, or of a wrong top; see :class:`Strategy`."""
+        """Return the expected fraction of wrong relations; see :class:`Strategy`."""
         for state in self._queries.values():
             state.learn()
         return {query: state.error for query, state in self._queries.items()}
@@ -321,7 +315,7 @@ class OrderStrategy(Strategy):
 
 
 class Progress:
-    """How far one query is: its posterior, what follows for the goal, and what to ask next.
+    """How far one query is: its posterior, what follows from it, and what to ask next.
 
     ``answers`` by pair and judge: how many are for the first item of the pair, and how many there are.
     """
@@ -398,7 +392,7 @@ class Progress:
     def best(self, skip: Collection[tuple[int, int]], judge: str = "", waiting: int = 0) -> tuple[int, int] | None:
         """Return the most useful pair, other than those to skip; None where no pair is left.
 
-        Questions about the order first connect every item with those that have answers: references need that. One in
+        Questions first connect every item with those that have answers: references need that. One in
         ``AGAIN`` is about a pair that was asked before.
         """
         all_i, all_j = all_pairs(self.size)
@@ -411,7 +405,7 @@ class Progress:
         again = open_ & (counts > 0)
         if int(self.count + waiting) % AGAIN == AGAIN - 1 and again.any():
             open_ = again
-        elif self.rule.top is None and connects.any():
+        elif connects.any():
             open_ = connects
         elif self.rule.probability is not None and self.error <= self.rule.error and (open_ & self._unsure()).any():
             open_ &= self._unsure()
@@ -419,7 +413,8 @@ class Progress:
             return None
         i, j = all_i[open_], all_j[open_]
         rng = np.random.default_rng((*self.seed, int(self.count), len(skip)))
-        chosen = int(np.argmax(self._usefulness(i, j) * (1 + NEARLY * rng.random(len(i)))))
+        useful = information(self.posterior(), i, j)
+        chosen = int(np.argmax(useful * (1 + NEARLY * rng.random(len(i)))))
         return int(i[chosen]), int(j[chosen])
 
     def _counts(self, skip: Collection[tuple[int, int]] = ()) -> Floats:
@@ -431,15 +426,6 @@ class Progress:
             counts[pair] = self.repeats
         return np.asarray(counts[all_pairs(self.size)])
 
-    def _usefulness(self, i: Ints, j: Ints) -> Floats:
-        """Information of each answer about the strengths; at the top, of items that may or may not belong there."""
-        order = self.posterior()
-        if self.rule.top is None or self.rule.top >= self.size:
-            return information(order, i, j)
-        chance = _at_top(self._drawn(order), self.rule.top).mean(axis=0)
-        unclear = chance * (1 - chance)
-        return information(order, i, j) * (np.sqrt(unclear[i] * unclear[j]) + 1e-6)
-
     def _unsure(self) -> Bools:
         """Mark the pairs of neighbours in the order that are not separated with the probability asked for."""
         order, place = self.posterior(), np.empty(self.size, np.int64)
@@ -450,24 +436,10 @@ class Progress:
 
     def expected(self, order: Order) -> tuple[float, float]:
         """Return the fraction that is expected to be wrong, and how surely the least clear border is one."""
-        flips, top = order.coin_flips, self.rule.top
         places = np.argsort(-order.strength, kind="stable")
         better = order.better[np.ix_(places, places)]
-        if top is None or top >= self.size:
-            wrong = 1 - float(better[all_pairs(self.size)].mean())
-            return (1 - flips) * wrong + flips / 2, float(np.diag(better, 1).min())
-        wrong = 1 - float(_at_top(self._drawn(order), top)[:, places[:top]].mean())
-        return (1 - flips) * wrong + flips * (1 - top / self.size), float(better[:top, top:].mean())
-
-    def _drawn(self, order: Order) -> Floats:
-        """Draw strengths from the posterior; always the same noise, so that choices change little."""
-        half = np.random.default_rng(self.seed).standard_normal((DRAWS // 2, self.size))
-        noise, (weight, mean, covariance) = np.concatenate([half, -half]), order.parts
-        part = np.searchsorted(np.cumsum(weight), (np.arange(DRAWS) + 0.5) / DRAWS * (1 - 1e-12))
-        for k in np.unique(part):
-            factor = np.linalg.cholesky(covariance[k] + 1e-10 * np.eye(self.size))
-            noise[part == k] = mean[k] + noise[part == k] @ factor.T
-        return noise
+        wrong = 1 - float(better[all_pairs(self.size)].mean())
+        return (1 - order.coin_flips) * wrong + order.coin_flips / 2, float(np.diag(better, 1).min())
 
 
 @lru_cache(16)
@@ -476,11 +448,6 @@ def all_pairs(size: int) -> tuple[Ints, Ints]:
     i, j = np.triu_indices(size, 1)
     i.flags.writeable = j.flags.writeable = False
     return i, j
-
-
-def _at_top(strength: Floats, top: int) -> Bools:
-    """Mark the items at the top of each row."""
-    return np.asarray(strength >= np.partition(strength, -top, axis=1)[:, -top, None])
 
 
 def information(order: Order, i: Ints, j: Ints) -> Floats:

@@ -61,11 +61,11 @@ def test_a_model_answers_into_the_database_and_resumes(rankdev, items, folder):
 
 
 def test_fields_of_the_requests_are_options(rankdev, items):
-    more = ["--option", "temperature=0", "--option", "top_p=0.5", "--option", "stop=\\n"]
+    more = ["--temperature", "0", "--max-tokens", "9", "--option", "top_p=0.5", "--option", "stop=\\n"]
     with chatting() as chat:
         assert rankdev(*asked(chat, "--budget", "2", *more)).status == 0
     fields = {name: value for name, value in chat.requests[0].items() if name not in ("model", "messages")}
-    assert fields == {"temperature": 0, "top_p": 0.5, "stop": "\\n"}
+    assert fields == {"temperature": 0, "max_tokens": 9, "top_p": 0.5, "stop": "\\n"}
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_failures_are_one_line(rankdev, items, script, said):
         (["--model", "http://127.0.0.1:1/v1", "m", "--budget", "0"], "budget"),
         (["--model", "http://127.0.0.1:1/v1", " m"], "name"),
         (["--model", "http://127.0.0.1:1/v1", "m", "--option", "top_p"], "--option"),
-        (["--option", "temperature=0"], "--option"),
+        (["--temperature", "0"], "--temperature"),
     ],
 )
 def test_wrong_options_are_one_line(rankdev, items, options, said):
