@@ -10,10 +10,10 @@ from rankdev.html_report.page import ReportPage as ReportPage
 from rankdev.judging.check import ModelCheck as ModelCheck
 from rankdev.judging.collect import Collected as Collected
 from rankdev.learning.position_weights import ClickWeights as ClickWeights
-from rankdev.preferences.annotators import JudgeAgreement as JudgeAgreement
 from rankdev.preferences.bias import PositionBias as PositionBias
 from rankdev.preferences.crowd_bt import WorkerQuality as WorkerQuality
 from rankdev.preferences.diagnostics import Diagnostics as Diagnostics
+from rankdev.preferences.diagnostics import JudgeAgreement as JudgeAgreement
 from rankdev.preferences.rankings import MergedRankings as MergedRankings
 from rankdev.preferences.strengths import Strengths as Strengths
 from rankdev.preferences.tiers import Tiers as Tiers

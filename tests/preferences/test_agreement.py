@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankdev.preferences import Preferences, judge_agreement, position_bias
-from rankdev.preferences.annotators import krippendorff_alphas
 from rankdev.preferences.bias import _Integral, oriented
+from rankdev.preferences.diagnostics import krippendorff_alphas
 from tests.raising import kinds, noted
 
 NAN = float("nan")

@@ -8,8 +8,7 @@ from tests.raising import raises
 import rankdev as rd
 from rankdev.cli import cli
 from rankdev.studies import track as track_study
-from rankdev.studies.track import run_track
-from rankdev.studies.track_output import save_track_figures
+from rankdev.studies.track import run_track, save_track_figures
 
 QUERIES = 40
 SMALL = track_study.Protocol(12, 99, 20)

@@ -249,8 +249,7 @@ def track_command(
     measures named as the first one with all others.
     """
     from rankdev.data.files import runs_in, system_name
-    from rankdev.studies.track import run_track
-    from rankdev.studies.track_output import save_track_figures, track_report
+    from rankdev.studies.track import run_track, save_track_figures, track_report
 
     references, folders = files[::2], files[1::2]
     if len(references) != len(folders):

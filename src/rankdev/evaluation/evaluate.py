@@ -29,8 +29,7 @@ from rankdev.errors import DataError, Note
 from rankdev.evaluation.conventions import check_grades, follow
 from rankdev.evaluation.coverage import Coverage, coverage_remarks, order_notes
 from rankdev.evaluation.join import Known, Scorer, check_averages, deepest, join, score_match
-from rankdev.evaluation.scores import Scores, joined
-from rankdev.evaluation.weights import WeightsLike
+from rankdev.evaluation.scores import Scores, WeightsLike, joined
 from rankdev.measures import Match, Measure, parse, parse_all
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.syntax import info_of

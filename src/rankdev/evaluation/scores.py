@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -11,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev._common.checks import check_kind, check_names, is_list
+from rankdev._common.checks import check_kind, check_names, is_list, is_number
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev._common.view import Tab, View
-from rankdev.data.ids import places_in
-from rankdev.data.tables import as_frame, check_mapping, column, text_column
+from rankdev.data.ids import by_id, places_in
+from rankdev.data.tables import as_frame, check_mapping, column, number_column, text_column
 from rankdev.errors import DataError, Note, UsageError, counted, nearest, shown
 from rankdev.evaluation.coverage import (
     Coverage,
@@ -26,16 +27,12 @@ from rankdev.evaluation.coverage import (
     gap_remarks,
     troubled,
 )
-from rankdev.evaluation.weights import weights_of
 from rankdev.measures.base import MeasureInfo
 from rankdev.measures.syntax import info_of, known_measure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rankdev.data.tables import TableLike
     from rankdev.data.write import PathLike
-    from rankdev.evaluation.weights import WeightsLike
 
 NAMED = 8  # names that a message lists
 LEAST = 1e-5  # what a query counts at least in a geometric mean, as in trec_eval
@@ -639,3 +636,31 @@ class QueryDifferences(Result):
             names = pl.DataFrame({"measure": measure, "query": [self.queries[i] for i in order]})
             tables.append(names.with_columns(**{name: pl.Series(values) for name, values in columns.items()}))
         return pl.concat(tables).fill_nan(None)
+
+
+WeightsLike: TypeAlias = "Mapping[str, float] | TableLike"
+"""``{query: weight}``, or a table with the columns query and weight."""
+
+
+def weights_of(weights: Any, queries: Sequence[str]) -> Floats:
+    """Return the weight of each query, 1 on average; those of other queries are left out.
+
+    >>> weights_of({"a": 3, "b": 1, "c": 5}, ["a", "b"]).tolist()
+    [1.5, 0.5]
+    """
+    if not isinstance(weights, Mapping):
+        frame = as_frame(weights)
+        names = text_column(frame, "query", "weights")
+        if names.is_duplicated().any():
+            raise DataError("appears-twice", role="weights", what="query", value=names.filter(names.is_duplicated())[0])
+        weights = dict(zip(names, number_column(frame, "weight", "weights"), strict=True))
+    known = by_id(weights)
+    without = [query for query in queries if query not in known]
+    if without:
+        raise DataError("no-weight", count=len(without), queries=len(queries), example=without[0])
+    for query in queries:
+        if not (is_number(known[query]) and 0 < known[query] < np.inf):
+            expected = "more than 0, and finite"
+            raise DataError("not-a-number", query=query, name="weight", value=known[query], expected=expected)
+    found = np.array([known[query] for query in queries], np.float64)
+    return found / found.mean()

@@ -1,9 +1,8 @@
 """Pairwise judgments → strengths → tiers; and who judges well."""
 
-from rankdev.preferences.annotators import JudgeAgreement, judge_agreement
 from rankdev.preferences.bias import PositionBias, position_bias
 from rankdev.preferences.crowd_bt import WorkerQuality
-from rankdev.preferences.diagnostics import Diagnostics
+from rankdev.preferences.diagnostics import Diagnostics, JudgeAgreement, judge_agreement
 from rankdev.preferences.judgments import Preferences
 from rankdev.preferences.rankings import MergedRankings, merge_rankings
 from rankdev.preferences.strengths import Strengths, strengths

@@ -1,4 +1,4 @@
-"""Decisions about pairs of systems, and the only sentences that conclude.
+"""Decisions about pairs of systems, the only sentences that conclude, and the notes where assumptions fail.
 
 A decision is made from the difference candidate − baseline, its interval and its adjusted p-value; every command reads
 it.
@@ -7,14 +7,21 @@ it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from rankdev._common.arrays import Floats
-from rankdev.errors import counted, listed, printable
+from rankdev._common.arrays import Bools, Floats
+from rankdev.errors import Note, counted, listed, printable
+from rankdev.evaluation.scores import Scores
+from rankdev.statistics.design import Design
+from rankdev.statistics.paired import fewest_p
+from rankdev.statistics.pairs import Family, skewness
+
+if TYPE_CHECKING:
+    from rankdev.statistics.significance import Significance
 
 Verdict = Literal["better", "worse", "same", "not worse", "cannot tell"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -22,6 +29,10 @@ TURNED: dict[str, Verdict] = {"better": "worse", "worse": "better", "not worse":
 GateVerdict = Literal["pass", "fail", "undecided", "refused"]
 NAMED = 4  # systems that a sentence names; more are counted
 LARGE = 0.5  # of a measure's range: a query that loses more is named in a gate, and in a conclusion
+SKEWED = 1.6  # skewness of the most skewed tenth of real pairs, on which a false "better" came up in .10
+MANY = 200  # queries from which on skewness matters little
+DOMINANT = 0.5  # of the squared differences
+FEWEST = 10  # queries from which on the shape of differences shows
 
 
 def verdicts(
@@ -262,3 +273,56 @@ def refused(problems: Sequence[str]) -> str:
     """State why nothing is decided."""
     more = f" (and {counted(len(problems) - 1, 'other problem')})" if len(problems) > 1 else ""
     return f"No decision: {problems[0].removesuffix('.')}{more}."
+
+
+def remarks_on(design: Design, families: Sequence[Family], found: Significance) -> list[Note]:
+    """Return notes on tests of all queries, each with its number."""
+    notes: list[Note] = []
+    levels = np.split(found.details["level"], len(families))
+    significant = np.split(np.array(found.significant), len(families))
+    for measure, family, level, clear in zip(design.scores.measures, families, levels, significant, strict=True):
+        few = int((fewest_p(family) > level).sum())
+        if few:
+            notes.append(Note("few-differ", measure=measure, count=few, pairs=family.pairs))
+            if not np.isfinite(family.span):
+                notes.append(Note("range-seen", measure=measure, range=family.reach))
+        if len(family.rows.values) < FEWEST or design.clusters is not None:
+            continue
+        notes += [*_on_skewness(measure, family, clear), *_on_dominance(design.scores, measure, family)]
+    return notes
+
+
+def _on_skewness(measure: str, family: Family, clear: Bools) -> Iterator[Note]:
+    """Note significant differences that are skewed, with the error that this can mean."""
+    if len(family.values) >= MANY:
+        return
+    skew = np.abs(skewness(family, clear))
+    count = int((skew >= SKEWED).sum())
+    if count:
+        yield Note("skewed", measure=measure, count=count, skewness=float(skew.max()))
+
+
+def _on_dominance(scores: Scores, measure: str, family: Family) -> Iterator[Note]:
+    """Note the pair that a single query decides most."""
+    best: tuple[float, int, int] | None = None
+    for pairs, apart in family.differences():
+        squares = apart**2 if family.weights is None else (apart * family.weights) ** 2
+        share = squares.max(axis=1) / np.maximum(squares.sum(axis=1), 1.0)
+        i = int(np.argmax(share))
+        if best is None or share[i] > best[0]:
+            best = float(share[i]), int(pairs[i]), int(squares[i].argmax())
+    if best is None or best[0] <= DOMINANT:
+        return
+    _, pair, where = best
+    first, second = family.first[pair], family.second[pair]
+    apart = family.values[:, first] - family.values[:, second]
+    weights = np.ones(len(apart)) if family.weights is None else family.weights
+    yield Note(
+        "one-query-decides",
+        measure=measure,
+        query=scores.queries[family.queries[where]],
+        a=scores.systems[first],
+        b=scores.systems[second],
+        mean=float(family.mean[pair]),
+        without=float(np.average(np.delete(apart, where), weights=np.delete(weights, where))),
+    )

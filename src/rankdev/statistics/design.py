@@ -15,8 +15,7 @@ from rankdev._common.result import Result
 from rankdev.data.ids import by_id
 from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.coverage import problems
-from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.evaluation.weights import WeightsLike
+from rankdev.evaluation.scores import Scores, ScoresLike, WeightsLike
 from rankdev.statistics.inputs import as_scores, is_several, named_segments, places, wanted_pairs
 from rankdev.statistics.paired import student
 from rankdev.statistics.pairs import BetweenRuns, Family, against_constants, summed

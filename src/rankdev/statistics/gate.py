@@ -15,8 +15,7 @@ from rankdev._common.view import Col, Tab, View
 from rankdev.data.ids import is_integer
 from rankdev.errors import DataError, Note, UsageError, nearest
 from rankdev.evaluation.files import with_system
-from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.evaluation.weights import WeightsLike
+from rankdev.evaluation.scores import Scores, ScoresLike, WeightsLike
 from rankdev.statistics.decision import GateVerdict, of_gate
 from rankdev.statistics.inputs import ALL, as_scores
 from rankdev.statistics.significance import Significance, significance

@@ -16,10 +16,8 @@ from rankdev._common.result import Result
 from rankdev._common.view import Col, Dots, Panel, Tab, View
 from rankdev.errors import Note, UsageError, counted
 from rankdev.evaluation.coverage import unjudged_share
-from rankdev.evaluation.scores import ScoresLike
-from rankdev.evaluation.weights import WeightsLike
-from rankdev.statistics.assumptions import remarks_on
-from rankdev.statistics.decision import Decision, Verdict, leading, of_losses, refused, verdicts
+from rankdev.evaluation.scores import ScoresLike, WeightsLike
+from rankdev.statistics.decision import Decision, Verdict, leading, of_losses, refused, remarks_on, verdicts
 from rankdev.statistics.design import Design
 from rankdev.statistics.inputs import ALL, check_reach
 from rankdev.statistics.paired import CORRECTIONS, USUAL, Tested, adjust, randomization, student
