@@ -175,7 +175,7 @@ def test_the_package_is_a_command_too():
 def test_an_unknown_option_is_one_line_that_names_it(rankdev, name):
     done = rankdev(*name.split(), "--no-such")
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert "No such option '--no-such'" in done.err
+    assert "--no-such" in done.err  # click 8.2 and 8.3 word it in their own ways
     assert f"rankdev {name} --help" in done.err
 
 
