@@ -19,14 +19,14 @@ from rankdev.preferences.strengths import Strengths as Strengths
 from rankdev.preferences.tiers import Tiers as Tiers
 from rankdev.statistics.agreement import Agreement as Agreement
 from rankdev.statistics.agreement_with_people import AgreementWithPeople as AgreementWithPeople
+from rankdev.statistics.discriminative_power import DiscriminativePower as DiscriminativePower
 from rankdev.statistics.gate import Gate as Gate
 from rankdev.statistics.judgment_uncertainty import UncertainScores as UncertainScores
 from rankdev.statistics.leaderboard import Leaderboard as Leaderboard
 from rankdev.statistics.meta_analysis import MetaAnalysis as MetaAnalysis
 from rankdev.statistics.paper_table import PaperTable as PaperTable
 from rankdev.statistics.planning import Plan as Plan
-from rankdev.statistics.power_result import DiscriminativePower as DiscriminativePower
-from rankdev.statistics.power_result import Power as Power
+from rankdev.statistics.power import Power as Power
 from rankdev.statistics.prediction_powered import PredictionPowered as PredictionPowered
 from rankdev.statistics.sensitivity import Sensitivity as Sensitivity
 from rankdev.statistics.significance import Significance as Significance

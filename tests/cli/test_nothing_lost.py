@@ -100,16 +100,16 @@ def test_in_python_a_file_may_be_read_and_then_replaced(folder: Path):
 
 
 def test_an_interrupted_power_is_written(rankdev, monkeypatch, folder):
-    from rankdev.statistics.power import Simulation
+    from rankdev.statistics import power
 
-    report = Simulation._report
+    rejections = power._rejections
 
-    def interrupted(self, cost, note):
-        if note == "n = 8":
+    def interrupted(panel, n, *others, **settings):
+        if n == 8:
             raise KeyboardInterrupt
-        report(self, cost, note)
+        return rejections(panel, n, *others, **settings)
 
-    monkeypatch.setattr(Simulation, "_report", interrupted)
+    monkeypatch.setattr(power, "_rejections", interrupted)
     call = ("power", PLACES, BLENDED, NEAREST, "--sizes", "4,6,8", "--subsamples", "5", "--permutations", "20")
     done = rankdev(*call, "-o", "half.json")
     assert done.status == 130

@@ -9,36 +9,23 @@ from hypothesis import strategies as st
 
 from rankdev.statistics.flips import (
     BITS,
-    NumpyEngine,
     Sampling,
     all_flips,
+    compare,
+    compiled,
     count_extremes,
+    counter,
     draw,
     flip_words,
     hashed,
-    lag_order,
     largest_of,
-    open_engine,
     scale_for,
     stream_keys,
 )
 from tests.common.examples import examples
 from tests.statistics.plain import all_extremes, exact_p
 
-ENGINES = [
-    pytest.param(name, marks=pytest.mark.skipif(not find_spec(name), reason=f"{name} is not installed"))
-    for name in ("numpy", "numba")
-]
-
-
-def opened_as(engine, values):
-    """Return an engine, whatever the work."""
-    if engine == "numpy":
-        return NumpyEngine(values)
-    from rankdev.statistics.flips.compiled import NumbaEngine
-
-    return NumbaEngine(values)
-
+COUNTERS = {"numpy": lambda: compare} | ({"numba": compiled} if find_spec("numba") else {})
 
 fractions = st.one_of(
     st.fractions(0, 1, max_denominator=16),
@@ -47,11 +34,10 @@ fractions = st.one_of(
 )
 
 
-def counts(engine, values, n, *, seed=0, subsamples=3, permutations=60, **options):
-    """Counts with pairs in dictionary order: ``[subsample, pair, measure]``."""
-    opened = opened_as(engine, values)
-    found = count_extremes(opened, Sampling(n), stream_keys(seed, n, subsamples), permutations, **options)
-    return found[:, lag_order(values.shape[1])]
+def counts(how, values, n, *, subsamples=3, permutations=60, seed=0, **sampling):
+    """Counts of extreme flips: ``[subsample, pair, measure]``."""
+    keys = stream_keys(seed, n, subsamples)
+    return count_extremes(values, Sampling(n, **sampling), keys, permutations, COUNTERS[how]())
 
 
 def test_the_first_words_are_those_of_the_published_splitmix64():
@@ -93,21 +79,21 @@ def test_subsamples_have_no_repeats_and_take_every_query_alike():
     assert abs(together.mean() - 5 * 4 / (12 * 11)) < 0.015
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("how", COUNTERS)
 @examples(25)
 @given(data=st.data())
-def test_counts_agree_with_exact_fractions(engine, data):
+def test_counts_agree_with_exact_fractions(how, data):
     systems, pool = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 14))
     rows = st.lists(fractions, min_size=pool, max_size=pool)
     values = data.draw(st.lists(rows, min_size=systems, max_size=systems))
     n = data.draw(st.integers(2, pool))
     floats = np.array(values, dtype=float).T[:, :, None]
     expected = all_extremes(values, n, seed=1, subsamples=3, permutations=60)
-    assert np.array_equal(counts(engine, floats, n, seed=1)[:, :, 0], expected)
+    assert np.array_equal(counts(how, floats, n, seed=1)[:, :, 0], expected)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_near_identical_systems_agree_with_exact_fractions(engine):
+@pytest.mark.parametrize("how", COUNTERS)
+def test_near_identical_systems_agree_with_exact_fractions(how):
     # of 200 queries a few differ, by multiples of one small step: many flips tie with the observed sum
     rng = np.random.default_rng(2)
     base = [Fraction(int(x), 7) for x in rng.integers(0, 8, 200)]
@@ -117,32 +103,29 @@ def test_near_identical_systems_agree_with_exact_fractions(engine):
     ]
     values = np.array([base, other], dtype=float).T[:, :, None]
     expected = all_extremes([base, other], 150, seed=0, subsamples=4, permutations=80)
-    assert np.array_equal(counts(engine, values, 150, subsamples=4, permutations=80)[:, :, 0], expected)
+    assert np.array_equal(counts(how, values, 150, subsamples=4, permutations=80)[:, :, 0], expected)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.skipif(not find_spec("numba"), reason="numba is not installed")
 @pytest.mark.parametrize("n", [63, 64, 65, 4200])
-def test_engines_agree_with_numpy_on_mixed_measures(engine, n):
+@pytest.mark.parametrize("replace", [False, True])
+def test_compiled_loops_agree_on_mixed_measures(n, replace):
     rng = np.random.default_rng(n)
     values = rng.random((4300, 5, 4)) * [1, 1, 1000, 1e-6]
     values[:, :, 1] = np.rint(values[:, :, 1] * 3) / 3
     values[:, 1, 3] = values[:, 0, 3]
-    expected = counts("numpy", values, n, subsamples=2, permutations=300)
-    assert np.array_equal(counts(engine, values, n, subsamples=2, permutations=300), expected)
+    expected = counts("numpy", values, n, subsamples=2, permutations=300, replace=replace)
+    assert np.array_equal(counts("numba", values, n, subsamples=2, permutations=300, replace=replace), expected)
     assert (expected[:, 0, 3] == 300).all()  # identical systems: every flip is as extreme
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_threads_and_shares_change_nothing(engine, monkeypatch):
+def test_threads_and_shares_change_nothing(monkeypatch):
     values = np.random.default_rng(0).random((100, 4, 2))
-    opened = opened_as(engine, values)
-    keys = stream_keys(0, 70, 25)
     monkeypatch.setattr("rankdev.statistics.flips.cores", lambda: 1)
-    expected = count_extremes(opened, Sampling(70), keys, 300)
+    expected = counts("numpy", values, 70, subsamples=25, permutations=300)
     monkeypatch.setattr("rankdev.statistics.flips.cores", lambda: 4)
-    monkeypatch.setattr(type(opened), "batch", 3)
-    monkeypatch.setattr(type(opened), "chunk", 110)
-    assert np.array_equal(count_extremes(opened, Sampling(70), keys, 300), expected)
+    monkeypatch.setattr("rankdev.statistics.flips.AT_ONCE", 1)
+    assert np.array_equal(counts("numpy", values, 70, subsamples=25, permutations=300), expected)
 
 
 @given(st.integers(1, 200_000), st.floats(1e-300, 1e300))
@@ -154,23 +137,21 @@ def test_scaled_sums_fit_into_the_exact_range(n, largest):
 
 @pytest.mark.skipif(not find_spec("numba"), reason="numba is not installed")
 def test_numba_counts_where_the_work_is_large_and_it_is_installed(monkeypatch):
-    values = np.zeros((3, 2, 1))
-    assert [type(open_engine(values, work)).__name__ for work in (1e3, 1e18)] == ["NumpyEngine", "NumbaEngine"]
+    assert [counter(work) for work in (1e3, 1e18)] == [compare, compiled()]
     monkeypatch.setattr("rankdev.statistics.flips.find_spec", lambda name: None)
-    assert type(open_engine(values, 1e18)).__name__ == "NumpyEngine"
+    assert counter(1e18) == compare
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_exact_flips_are_all_flips(engine):
+@pytest.mark.parametrize("how", COUNTERS)
+def test_exact_flips_are_all_flips(how):
     rng = np.random.default_rng(4)
     rows = [[Fraction(int(x), 7) for x in rng.integers(0, 8, 9)] for _ in range(3)]
     values = np.array(rows, dtype=float).T[:, :, None]
-    opened = opened_as(engine, values)
-    found = count_extremes(opened, Sampling(6, exact=True), stream_keys(0, 6, 4), 2**5)
+    found = counts(how, values, 6, subsamples=4, permutations=2**5, exact=True)
     picks = draw(stream_keys(0, 6, 4)[:, 0], 9, 6)
-    for counts, pick in zip(found[:, lag_order(3), 0], picks, strict=True):
+    for each, pick in zip(found[:, :, 0], picks, strict=True):
         expected = [exact_p([a[q] - b[q] for q in pick]) for a, b in combinations(rows, 2)]
-        assert [Fraction(int(count), 2**5) for count in counts] == expected
+        assert [Fraction(int(count), 2**5) for count in each] == expected
 
 
 def test_draws_with_replacement_take_every_query_alike_and_repeat():
@@ -179,32 +160,3 @@ def test_draws_with_replacement_take_every_query_alike_and_repeat():
     assert np.abs(share - 1 / 12).max() < 5 * np.sqrt(1 / 12 / picks.size)
     distinct = (np.diff(picks, axis=1) > 0).all(axis=1).mean()
     assert abs(distinct - 12 * 11 * 10 * 9 * 8 / 12**5) < 0.02
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_engines_draw_with_replacement_alike(engine):
-    values = np.random.default_rng(0).random((30, 4, 2))
-    keys, sampling = stream_keys(0, 40, 6), Sampling(40, replace=True)
-    expected = count_extremes(NumpyEngine(values), sampling, keys, 100)
-    assert np.array_equal(count_extremes(opened_as(engine, values), sampling, keys, 100), expected)
-
-
-@pytest.mark.skipif(not find_spec("numba"), reason="numba is not installed")
-def test_the_vector_instructions_do_what_plain_python_does():
-    from numba import njit
-
-    from rankdev.statistics.flips.compiled import NIBBLES, TILE, add_rows
-
-    @njit
-    def by_address(sums, table, word):
-        add_rows(np.uintp(sums.ctypes.data), np.uintp(table.ctypes.data), word)
-
-    rng = np.random.default_rng(0)
-    table = np.rint(rng.random((NIBBLES, 16, TILE)) * 2**40)
-    one, other = np.zeros(TILE), np.zeros(TILE)
-    for word in rng.integers(0, 2**64, 20, dtype=np.uint64):
-        by_address(one, table, word)
-        for nibble in range(NIBBLES):
-            other += table[nibble, (int(word) >> 4 * nibble) & 15]
-    assert np.array_equal(one, other)
-    assert one.all()

@@ -8,8 +8,7 @@ from scipy import optimize, stats
 from rankdev.errors import DataError, UsageError
 from rankdev.statistics.flips import draw, most_extremes, stream_keys
 from rankdev.statistics.planning import plan
-from rankdev.statistics.power import power
-from rankdev.statistics.power_result import Power
+from rankdev.statistics.power import Power, power
 from rankdev.statistics.student import effect_limits, t_power
 from tests.raising import kinds, noted, raises, warns
 from tests.statistics.plain import all_extremes, exact_p
@@ -154,15 +153,6 @@ def test_an_interrupt_keeps_the_sizes_that_are_done(make_scores, rng):
     assert np.array_equal(found.power, whole.power[:, :, :2])
     with pytest.raises(KeyboardInterrupt):
         power(scores, sizes=[10, 20], subsamples=5, progress=stop_at(10))
-
-
-def test_many_measures_are_cut_into_chunks_without_a_trace(make_scores, monkeypatch, rng):
-    scores = make_scores(rng.random((3, 40, 5)))
-    expected = power(scores, sizes=[10], subsamples=5, permutations=50)
-    monkeypatch.setattr("rankdev.statistics.power.COLUMNS", 6)
-    found = power(scores, sizes=[10], subsamples=5, permutations=50)
-    assert np.array_equal(found.power, expected.power)
-    assert np.array_equal(found.rejected, expected.rejected)
 
 
 def test_identical_systems_are_never_significant(make_scores, rng):

@@ -12,13 +12,12 @@ import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.errors import Note
-from rankdev.statistics.flips import all_flips, flip_balances, flip_words, slack, stream_keys
+from rankdev.statistics.flips import all_flips, drawn_flips, slack, stream_keys
 from rankdev.statistics.pairs import Family
 
 CORRECTIONS = ("holm", "bh", "none")
 ENUMERATED = 20  # differing queries up to which all sign flips are counted
 USUAL = 100_000  # flips that are drawn otherwise
-HELD = 1 << 22  # signs held at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +109,7 @@ def _flips(
     rows: Family, sizes: Floats, permutations: int, key: np.uint64
 ) -> Iterator[tuple[int, float, Floats, Floats, bool]]:
     """Yield each pair with its sum, the sums and balances of its flips, and whether these are all there are."""
-    drawn: tuple[Floats, Floats] | None = None
+    drawn: Floats | None = None  # sums of each system, and of sizes
     for pairs, apart in rows.differences():
         for pair, row in zip(pairs.tolist(), apart, strict=True):
             moved = row != 0
@@ -118,9 +117,8 @@ def _flips(
                 yield pair, float(row.sum()), *_all_flips(row, sizes, moved, key), True
                 continue
             if drawn is None:
-                drawn = _drawn(rows.units, sizes, permutations, key)
-            sums, balance = drawn
-            yield pair, float(row.sum()), sums[rows.first[pair]] - sums[rows.second[pair]], balance, False
+                drawn = drawn_flips(np.column_stack([rows.units, sizes]), key, permutations)
+            yield pair, float(row.sum()), drawn[rows.first[pair]] - drawn[rows.second[pair]], drawn[-1], False
 
 
 def _all_flips(row: Floats, sizes: Floats, moved: Bools, key: np.uint64) -> tuple[Floats, Floats]:
@@ -130,23 +128,9 @@ def _all_flips(row: Floats, sizes: Floats, moved: Bools, key: np.uint64) -> tupl
     if not moved.any():
         return np.zeros(1), np.full(1, sizes.sum())
     flipped, balance = all_flips(np.stack([row[moved], sizes[moved]], axis=1))
-    others = sizes[~moved]
-    if len(others):
-        balance = balance + flip_balances(key, others.astype(np.int64), len(balance))
+    if not moved.all():
+        balance = balance + drawn_flips(sizes[~moved, None], key, len(balance))[0]
     return flipped, balance
-
-
-def _drawn(units: Floats, sizes: Floats, permutations: int, key: np.uint64) -> tuple[Floats, Floats]:
-    """Return flipped sums of each system, ``[system, flip]``, and of sizes."""
-    queries = len(units)
-    columns = np.column_stack([units, sizes])
-    sums = np.empty((columns.shape[1], permutations))
-    step = max(1, HELD // queries)
-    for start in range(0, permutations, step):
-        words = flip_words(key, queries, start, min(step, permutations - start))
-        bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=queries, bitorder="little")
-        sums[:, start : start + step] = columns.sum(axis=0)[:, None] - 2 * (columns.T @ bits.T.astype(np.float64))
-    return sums[:-1], sums[-1]
 
 
 def _inverted(total: float, flipped: Floats, balance: Floats, sizes: Floats, most: int) -> tuple[float, float]:

@@ -3,35 +3,286 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_flag, check_number, check_seed, check_whole
+from rankdev._common.view import Curves, Tab, View
 from rankdev._common.work import Progress
-from rankdev.errors import Note, warn
-from rankdev.evaluation.scores import ScoresLike
-from rankdev.statistics.design import COUNTED, Design, Panel
-from rankdev.statistics.flips import (
-    Engine,
-    PValue,
-    Sampling,
-    count_extremes,
-    lag_order,
-    most_extremes,
-    open_engine,
-    stream_keys,
-)
+from rankdev.errors import Note, UsageError, warn
+from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel
+from rankdev.statistics.flips import Counter, PValue, Sampling, count_extremes, counter, most_extremes, stream_keys
+from rankdev.statistics.inputs import pairs_of
 from rankdev.statistics.paired import fewest_p
 from rankdev.statistics.pairs import Family
-from rankdev.statistics.power_result import Power
-from rankdev.statistics.student import at_most, cannot_reject, effect_limits, fitting, power_of
+from rankdev.statistics.student import at_most, cannot_reject, effect_limits, fitting, power_of, usual
 
 SHARE = 0.25  # of the queries, above which subsamples overlap too much
 UNKNOWN = 0.05  # smallest p of a sign test above which a pool does not tell the effect of a pair
-COLUMNS = 512  # systems × measures simulated together: their sums should stay in the cache
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Power(OfDrawnQueries):
+    """Power of every measure, pair of systems and number of queries.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        Systems whose pairs were tested.
+    measures : tuple of str
+        Measures that were compared.
+    sizes : tuple of int
+        Numbers of queries n.
+    power : ndarray
+        Fraction of subsamples that reject, ``[measure, pair, size]``; NaN where a measure has fewer queries than n.
+    rejected : ndarray
+        Pairs that differ significantly on all queries, ``[measure, pair]``.
+    queries : tuple of int
+        Queries of each measure.
+    subsamples, permutations : int
+        Subsamples of each size, and sign flips per test.
+    alpha : float
+        Level of the tests.
+    p_value : {"plus-one", "paper"}
+        How p is computed from the number of extreme flips.
+    seed : int
+        Seed of subsamples and flips.
+    complete : bool
+        False after an interruption.
+    remarks : tuple of str
+        Notes on the sizes and the scores.
+    replacement : bool
+        Whether queries were drawn with replacement.
+    limits : ndarray
+        95% limits of the power of each pair, given the pool, ``[limit, measure, pair, size]``: those of the
+        standardised effect (noncentral t), turned into power.
+    replaced : ndarray
+        Power with replacement at sizes above a quarter of the queries, in the layout of ``power``; else NaN.
+    clusters : int, optional
+        Clusters of queries that were drawn and flipped whole: n and ``queries`` count clusters then.
+
+    See Also
+    --------
+    power : Returns it.
+    """
+
+    view: ClassVar = View(
+        [
+            Tab(
+                "Power at {n:,} {unit} over {pairs:pair}",
+                ("measure", "power", "low", "p10", "p50", "p90", "replaced", "n80"),
+                frame="_at_usual",
+                digits=3,
+                bars=("power", "p50"),
+            ),
+        ],
+        "power",
+        closing=[
+            "Paired randomization tests at level {alpha:g}, {permutations:,} sign flips, {subsamples:,} subsamples.",
+            "Simulation error of one pair's power: at most {largest_error:.2f}.",
+        ],
+        more={"pairs": "_with_intervals"},
+        figure=Curves("n", "power", "median power", frame="_curves", goal=0.8, again="replaced", pool="pool"),
+    )
+
+    systems: tuple[str, ...]
+    measures: tuple[str, ...]
+    sizes: tuple[int, ...]
+    power: Floats = field(repr=False)
+    rejected: Bools = field(repr=False)
+    queries: tuple[int, ...]
+    subsamples: int
+    permutations: int
+    alpha: float
+    p_value: Literal["plus-one", "paper"]
+    seed: int
+    complete: bool
+    remarks: tuple[str, ...] = ()
+    replacement: bool = False
+    limits: Floats = field(repr=False)
+    replaced: Floats = field(repr=False)
+    clusters: int | None = None
+
+    made_with = (
+        *("sizes", "subsamples", "permutations", "alpha", "p_value", "replacement"),
+        *("clusters", "seed", "complete"),
+    )
+
+    @property
+    def error(self) -> Floats:
+        """Monte Carlo standard error of each power: ``[measure, pair, size]``."""
+        return np.sqrt(self.power * (1 - self.power) / self.subsamples)
+
+    @property
+    def largest_error(self) -> float:
+        """The largest standard error that any power can have with this number of subsamples."""
+        return float(0.5 / np.sqrt(self.subsamples))
+
+    @property
+    def medians(self) -> Floats:
+        """Median power over pairs: ``[measure, size]``."""
+        return np.median(self.power, axis=1)
+
+    @property
+    def n(self) -> int:
+        """The size that summaries are about."""
+        return usual(self.sizes)
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of systems."""
+        return self.power.shape[1]
+
+    @property
+    def pool(self) -> int:
+        """The queries to draw from."""
+        return max(self.queries)
+
+    def _with_intervals(self) -> pl.DataFrame:
+        return self.to_polars(intervals=True)
+
+    def _at_usual(self) -> pl.DataFrame:
+        """Return the percentiles over pairs at the usual size; the power of a single pair with its interval."""
+        size = self.sizes.index(self.n)
+        frame = self.summary(self.n).with_columns(replaced=np.median(self.replaced[:, :, size], axis=1))
+        if self.pairs == 1:  # of several, no interval of a percentile is known to hold
+            low, high = self.limits[:, :, 0, size]
+            frame = frame.rename({"p50": "power"}).drop("p10", "p90").with_columns(low=low, high=high)
+        return frame.fill_nan(None)
+
+    def _curves(self) -> pl.DataFrame:
+        """Return the medians over pairs at each size; the power of a single pair with its interval."""
+        columns = {"power": self.medians, "replaced": np.median(self.replaced, axis=1)}
+        if self.pairs == 1:
+            columns |= {"low": self.limits[0, :, 0], "high": self.limits[1, :, 0]}
+        names = {"measure": np.repeat(self.measures, len(self.sizes)), "n": np.tile(self.sizes, len(self.measures))}
+        return pl.DataFrame(names | {name: values.ravel() for name, values in columns.items()}).fill_nan(None)
+
+    def to_polars(self, intervals: bool = False) -> pl.DataFrame:
+        """Return one row per measure, pair and size.
+
+        Parameters
+        ----------
+        intervals : bool, default False
+            Add 95% limits of each power, its Monte Carlo standard error, and power with replacement, which is
+            simulated at sizes above a quarter of the queries.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, a, b, n, power; with ``intervals`` low, high, error, replaced.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(1).random((2, 80, 1)) + [[[0.0]], [[0.5]]]
+        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(80))), ("P@1",), values)
+        >>> found = rd.power(scores, sizes=[5, 10, 20], subsamples=50)
+        >>> found.to_polars().select("n", "power").rows()
+        [(5, 0.0), (10, 0.84), (20, 1.0)]
+        """
+        pairs = pairs_of(self.systems)
+        axes = np.indices(self.power.shape).reshape(3, -1)
+        names = {"measure": list(self.measures), "a": [a for a, _ in pairs], "b": [b for _, b in pairs]}
+        columns = {
+            name: pl.Series(labels, dtype=pl.String).gather(axes[0 if name == "measure" else 1])
+            for name, labels in names.items()
+        }
+        frame = pl.DataFrame({**columns, "n": np.array(self.sizes, np.int64)[axes[2]], "power": self.power.ravel()})
+        if intervals:
+            more = {"low": self.limits[0], "high": self.limits[1], "error": self.error, "replaced": self.replaced}
+            frame = frame.with_columns(pl.Series(name, values.ravel()) for name, values in more.items())
+        return frame.fill_nan(None)
+
+    def summary(self, n: int | None = None) -> pl.DataFrame:
+        """Summarise power over pairs.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of queries. Default: 100, or the largest size below.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns measure, p10, p50, p90 (percentiles of power at n), n80 (median over pairs of the first size with
+            power at least 0.8; infinite where no size that was simulated reaches it).
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(1).random((2, 80, 1)) + [[[0.0]], [[0.5]]]
+        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(80))), ("P@1",), values)
+        >>> found = rd.power(scores, sizes=[5, 10, 20], subsamples=50)
+        >>> found.summary(10).select("p50", "n80").row(0)
+        (0.84, 10.0)
+        """
+        size = self._size(n)
+        levels = np.quantile(self.power[:, :, size], [0.1, 0.5, 0.9], axis=1)
+        columns = {"p10": levels[0], "p50": levels[1], "p90": levels[2], "n80": self.n80()}
+        return pl.DataFrame({"measure": list(self.measures), **columns}).fill_nan(None)
+
+    def n80(self) -> Floats:
+        """Return the median over pairs of the first size with power at least 0.8, for each measure.
+
+        Returns
+        -------
+        ndarray
+            One number of queries per measure; infinite where no size reaches it.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(1).random((2, 80, 1)) + [[[0.0]], [[0.5]]]
+        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(80))), ("P@1",), values)
+        >>> found = rd.power(scores, sizes=[5, 10, 20], subsamples=50)
+        >>> found.n80().tolist()
+        [10.0]
+        """
+        reached = self.power >= 0.8
+        first = np.where(reached.any(axis=2), np.array(self.sizes)[reached.argmax(axis=2)], np.inf)
+        ranked, pairs = np.sort(first, axis=1), first.shape[1]
+        middle: Floats = (ranked[:, (pairs - 1) // 2] + ranked[:, pairs // 2]) / 2
+        return middle
+
+    def verdicts(self) -> dict[str, int]:
+        """Count the pairs that differ significantly on all queries under all, most (over half), any or no measures.
+
+        Returns
+        -------
+        dict of str to int
+            Keys pairs, all, most, any, none.
+
+        Examples
+        --------
+        >>> import rankdev as rd
+        >>> values = np.random.default_rng(1).random((2, 80, 1)) + [[[0.0]], [[0.5]]]
+        >>> scores = rd.Scores(("a", "b"), tuple(map(str, range(80))), ("P@1",), values)
+        >>> found = rd.power(scores, sizes=[5, 10, 20], subsamples=50)
+        >>> found.verdicts()
+        {'pairs': 1, 'all': 1, 'most': 1, 'any': 1, 'none': 0}
+        """
+        votes = self.rejected.sum(axis=0)
+        measures = len(self.measures)
+        return {
+            "pairs": len(votes),
+            "all": int((votes == measures).sum()),
+            "most": int((votes > measures / 2).sum()),
+            "any": int((votes > 0).sum()),
+            "none": int((votes == 0).sum()),
+        }
+
+    def _size(self, n: int | None) -> int:
+        if n is None:
+            return self.sizes.index(usual(self.sizes))
+        if n not in self.sizes:
+            raise UsageError("not-a-choice", name="size", value=n, near=None, known=self.sizes)
+        return self.sizes.index(n)
 
 
 def power(
@@ -109,164 +360,97 @@ def power(
         warn(remark)
     remarks += [Note("cannot-reject", size=small[-1], alpha=alpha, unit=unit)] if small else []
     remarks += [Note("large-share", size=large[0], count=pool, unit=unit)] if large else []
-    run = Simulation(
-        systems=len(scores.systems),
-        measures=len(scores.measures),
-        subsamples=subsamples,
-        permutations=permutations,
-        alpha=alpha,
-        p_value=p_value,
-        seed=seed,
-        progress=progress,
-    )
-    run.announce(groups, plan + large)
-    work = run.chunks(groups)
-    rejected = run.rejected(work)
-    curves, done = run.curves(work, plan, replacement)
-    replaced = np.full(curves.shape, np.nan)
-    if not run.interrupted and large:
-        again, finished = run.curves(work, large, replace=True)
-        replaced[:, :, [done.index(n) for n in finished]] = again
-    if run.interrupted:
+    asked = [(n, replacement) for n in plan] + [(n, True) for n in large]
+    count = len(scores.systems) * (len(scores.systems) - 1) // 2
+    columns = sum(n * len(panel.measures) for panel in groups for n, _ in asked)
+    cost = float(len(scores.systems) * subsamples * permutations)  # of a column, in additions
+    tests = len(scores.measures) * len(asked) * count * subsamples
+    report = progress or (lambda done, total, note: None)
+    report(0.0, cost * columns, f"{tests:,} tests, {cost * columns:.1e} additions")
+    settings: dict[str, Any] = {"permutations": permutations, "alpha": alpha, "p_value": p_value, "seed": seed}
+    settings["compare"] = counter(float(tests) * permutations)
+    rejected = np.zeros((len(scores.measures), count), bool)
+    for panel in groups:
+        rejected[list(panel.places)] = _rejections(panel, len(panel.queries), 1, False, **settings) > 0
+    found: dict[tuple[int, bool], Floats] = {}  # [measure, pair]
+    done = 0.0
+    try:
+        for n, replaced in asked:
+            part = np.full((len(scores.measures), count), np.nan)
+            for panel in groups:
+                if replaced or n <= len(panel.queries):
+                    part[list(panel.places)] = _rejections(panel, n, subsamples, replaced, **settings) / subsamples
+                done += cost * n * len(panel.measures)
+                report(done, cost * columns, f"n = {n}")
+            found[n, replaced] = part
+    except KeyboardInterrupt:
+        if not found:
+            raise
         remarks.append(Note("interrupted"))
+    finished = tuple(n for n in plan if (n, replacement) in found)
+    nothing = np.full(rejected.shape, np.nan)
+    again = [found.get((n, True), nothing) if n in large else nothing for n in finished]
+    sizes_of = {place: len(panel.queries) for panel in groups for place in panel.places}
     simulated = Power(
         systems=scores.systems,
         measures=scores.measures,
-        sizes=done,
-        power=curves,
+        sizes=finished,
+        power=np.stack([found[n, replacement] for n in finished], axis=2),
         rejected=rejected,
-        queries=queries_of(groups, len(scores.measures)),
+        queries=tuple(sizes_of[place] for place in range(len(scores.measures))),
         subsamples=subsamples,
         permutations=permutations,
         alpha=alpha,
         p_value=p_value,
         seed=seed,
-        complete=not run.interrupted,
+        complete=len(found) == len(asked),
         remarks=(*remarks, *design.on_clusters(COUNTED), *design.notes),
         replacement=replacement,
-        limits=run.limits(groups, done),
-        replaced=replaced,
+        limits=_limits(groups, finished, scores, alpha),
+        replaced=np.stack(again, axis=2),
         clusters=None if clusters is None else pool,
     )
-    first = dict(zip(scores.measures, simulated.n80().tolist(), strict=True)) if done else {}
+    first = dict(zip(scores.measures, simulated.n80().tolist(), strict=True))
     beyond = [measure for measure, size in first.items() if size == np.inf]
-    more = [Note("beyond-sizes", measures=beyond, size=done[-1], unit=unit)] if beyond else []
-    return replace(simulated, remarks=(*simulated.remarks, *at_most("n80", done, first, pool), *more))
+    more = [Note("beyond-sizes", measures=beyond, size=finished[-1], unit=unit)] if beyond else []
+    return replace(simulated, remarks=(*simulated.remarks, *at_most("n80", finished, first, pool), *more))
 
 
-@dataclass(kw_only=True)
-class Simulation:
-    """One simulation: its settings, and its progress."""
-
-    systems: int
-    measures: int
-    subsamples: int
-    permutations: int
-    alpha: float
-    p_value: PValue
-    seed: int
-    progress: Progress | None
-    something: bool = False  # whether any size is finished
-    interrupted: bool = False
-    done: float = 0.0
-    total: float = 0.0
-
-    @property
-    def pairs(self) -> int:
-        """Number of pairs of systems."""
-        return self.systems * (self.systems - 1) // 2
-
-    def announce(self, groups: list[Panel], sizes: tuple[int, ...]) -> None:
-        """Report the cost before the work starts: the number of additions, and of tests as text."""
-        columns = sum(len(panel.measures) * size for panel in groups for size in sizes)
-        tests = sum(len(panel.measures) * len(sizes) for panel in groups)
-        self.total = float(columns) * self.systems * self.subsamples * self.permutations
-        self._report(0.0, f"{tests * self.pairs * self.subsamples:,} tests, {self.total:.1e} additions")
-
-    def chunks(self, groups: list[Panel]) -> list[tuple[Panel, Engine]]:
-        """Cut panels into few measures at a time, each with its engine."""
-        step = max(1, COLUMNS // self.systems)
-        cut = []
-        for panel in groups:
-            work = float(panel.values.size) * self.subsamples * self.permutations
-            for start in range(0, len(panel.measures), step):
-                stop = start + step
-                values = panel.values[:, :, start:stop]
-                chunk = Panel(panel.measures[start:stop], panel.places[start:stop], panel.queries, values)
-                cut.append((chunk, open_engine(values, work)))
-        return cut
-
-    def rejected(self, work: list[tuple[Panel, Engine]]) -> Bools:
-        """Return which pairs differ significantly on all queries: ``[measure, pair]``."""
-        rejected = np.zeros((self.measures, self.pairs), bool)
-        for chunk, engine in work:
-            rejected[list(chunk.places)] = self._rejections(engine, len(chunk.queries), 1, replace=False) > 0
-        return rejected
-
-    def curves(
-        self,
-        work: list[tuple[Panel, Engine]],
-        sizes: tuple[int, ...],
-        replace: bool = False,
-    ) -> tuple[Floats, tuple[int, ...]]:
-        """Return power ``[measure, pair, size]`` and the sizes that were finished, smallest first."""
-        found: dict[int, Floats] = {}
-        for n in sizes:
-            try:
-                values = np.full((self.measures, self.pairs), np.nan)
-                for chunk, engine in work:
-                    if replace or n <= len(chunk.queries):
-                        values[list(chunk.places)] = (
-                            self._rejections(engine, n, self.subsamples, replace) / self.subsamples
-                        )
-                    cost = float(n) * len(chunk.measures) * self.systems
-                    self._report(cost * self.subsamples * self.permutations, f"n = {n}")
-            except KeyboardInterrupt:
-                if not self.something:
-                    raise
-                self.interrupted = True
-                break
-            found[n] = values
-            self.something = True
-        done = tuple(n for n in sizes if n in found)
-        none = np.empty((self.measures, self.pairs, 0))
-        return np.stack([found[n] for n in done], axis=2) if done else none, done
-
-    def limits(self, groups: list[Panel], sizes: tuple[int, ...]) -> Floats:
-        """Return 95% limits of each pair's power, given the pool: ``[limit, measure, pair, size]``.
-
-        From 0 to 1 where too few queries differ for any sign test to reject.
-        """
-        found = np.full((2, self.measures, self.pairs, len(sizes)), np.nan)
-        first, second = np.triu_indices(self.systems, 1)
-        for panel in groups:
-            for m, place in enumerate(panel.places):
-                family = Family(np.ascontiguousarray(panel.values[:, :, m]), panel.queries, first, second)
-                effects, pool = family.statistics["effect"], len(panel.queries)
-                unknown = (fewest_p(family) > UNKNOWN) | ~np.isfinite(effects)
-                ends = np.stack(effect_limits(np.where(unknown, 0.0, effects), pool))
-                for i, n in enumerate(sizes):
-                    found[:, place, :, i] = np.where(unknown, [[0.0], [1.0]], power_of(n, self.alpha)(ends))
-        return found
-
-    def _rejections(self, engine: Engine, n: int, subsamples: int, replace: bool) -> Ints:
-        """Count the subsamples that reject: ``[measure, pair]``."""
-        keys = stream_keys(self.seed, n, subsamples)
-        # enumerating the flips of a few queries takes no more work than drawing, and is exact
-        exact = 2 ** (n - 1) <= self.permutations
-        flips = 2 ** (n - 1) if exact else self.permutations
-        most = most_extremes(flips, self.alpha, "paper" if exact else self.p_value)
-        counts = count_extremes(engine, Sampling(n, replace, exact), keys, flips)
-        rejected: Ints = (counts <= most).sum(axis=0)
-        return rejected[lag_order(self.systems)].T
-
-    def _report(self, cost: float, note: str) -> None:
-        self.done += cost
-        if self.progress is not None:
-            self.progress(self.done, self.total, note)
+def _rejections(
+    panel: Panel,
+    n: int,
+    subsamples: int,
+    replace: bool,
+    *,
+    permutations: int,
+    alpha: float,
+    p_value: PValue,
+    seed: int,
+    compare: Counter,
+) -> Ints:
+    """Count the subsamples that reject: ``[measure, pair]``."""
+    # enumerating the flips of a few queries takes no more work than drawing, and is exact
+    exact = 2 ** (n - 1) <= permutations
+    flips = 2 ** (n - 1) if exact else permutations
+    most = most_extremes(flips, alpha, "paper" if exact else p_value)
+    counts = count_extremes(panel.values, Sampling(n, replace, exact), stream_keys(seed, n, subsamples), flips, compare)
+    rejected: Ints = (counts <= most).sum(axis=0).T
+    return rejected
 
 
-def queries_of(groups: list[Panel], measures: int) -> tuple[int, ...]:
-    """Count the queries of each measure."""
-    queries = {place: len(panel.queries) for panel in groups for place in panel.places}
-    return tuple(queries.get(place, 0) for place in range(measures))
+def _limits(groups: list[Panel], sizes: tuple[int, ...], scores: Scores, alpha: float) -> Floats:
+    """Return 95% limits of each pair's power, given the pool: ``[limit, measure, pair, size]``.
+
+    From 0 to 1 where too few queries differ for any sign test to reject.
+    """
+    first, second = np.triu_indices(len(scores.systems), 1)
+    found = np.full((2, len(scores.measures), len(first), len(sizes)), np.nan)
+    for panel in groups:
+        for m, place in enumerate(panel.places):
+            family = Family(np.ascontiguousarray(panel.values[:, :, m]), panel.queries, first, second)
+            effects, pool = family.statistics["effect"], len(panel.queries)
+            unknown = (fewest_p(family) > UNKNOWN) | ~np.isfinite(effects)
+            ends = np.stack(effect_limits(np.where(unknown, 0.0, effects), pool))
+            for i, n in enumerate(sizes):
+                found[:, place, :, i] = np.where(unknown, [[0.0], [1.0]], power_of(n, alpha)(ends))
+    return found

@@ -21,8 +21,7 @@ from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.scores import Scores
 from rankdev.measures import parse
 from rankdev.statistics.flips import PValue
-from rankdev.statistics.power import power
-from rankdev.statistics.power_result import Power
+from rankdev.statistics.power import Power, power
 
 PAPER_GRID: Mapping[str, Sequence[Any]] = {"alpha": (0.5, 1, 2, 4, 8), "lam": (0, 0.05, 0.1, 0.2, 0.4)}
 

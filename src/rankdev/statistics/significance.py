@@ -19,10 +19,10 @@ from rankdev.evaluation.coverage import unjudged_share
 from rankdev.evaluation.scores import ScoresLike, WeightsLike
 from rankdev.statistics.decision import Decision, Verdict, leading, of_losses, refused, remarks_on, verdicts
 from rankdev.statistics.design import Design
+from rankdev.statistics.discriminative_power import DiscriminativePower
 from rankdev.statistics.inputs import ALL, check_reach
 from rankdev.statistics.paired import CORRECTIONS, USUAL, Tested, adjust, randomization, student
 from rankdev.statistics.pairs import Family, gains
-from rankdev.statistics.power_result import DiscriminativePower
 
 TESTS = ("t", "randomization")
 FAMILIES = ("measure", "all")

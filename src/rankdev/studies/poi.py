@@ -23,8 +23,7 @@ from rankdev.display.report import Report, Table, best_cells
 from rankdev.display.style import save
 from rankdev.errors import Note, RankdevWarning
 from rankdev.evaluation.scores import Scores
-from rankdev.statistics.power import power
-from rankdev.statistics.power_result import Power
+from rankdev.statistics.power import Power, power
 from rankdev.statistics.sensitivity import Sensitivity, sensitivity
 from rankdev.statistics.stability import Stability, stability
 from rankdev.statistics.student import PAPER_SIZES

@@ -25,8 +25,7 @@ from rankdev.evaluation.scores import Scores
 from rankdev.measures import Measure, parse_all
 from rankdev.measures.rdq import RDQ
 from rankdev.statistics.agreement import Agreement, agreement
-from rankdev.statistics.power import power
-from rankdev.statistics.power_result import Power
+from rankdev.statistics.power import Power, power
 from rankdev.statistics.sensitivity import PAPER_GRID, Sensitivity, grid_measures
 from rankdev.statistics.stability import Stability, stability
 from rankdev.statistics.student import PAPER_SIZES
