@@ -91,7 +91,7 @@ class DataError(RankdevError, ValueError):
     Examples
     --------
     >>> import rankdev as rd
-    >>> rd.Reference.from_ranks({"d1": 2})
+    >>> rd.Reference({"d1": 2})
     Traceback (most recent call last):
     rankdev.errors.DataError: rank 1 is missing; ranks must be consecutive from 1
     """

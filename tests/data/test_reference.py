@@ -7,29 +7,23 @@ from hypothesis import strategies as st
 from rankdev import DataError, Reference
 from tests.raising import raises
 
-UNORDERED: list[Any] = [None, 3, "abc", {"a", "b"}, {"a": 1}]
 UNNAMED: list[Any] = [None, 3, "abc", ["a"]]
 
 
 def test_builders_agree() -> None:
-    tiers = Reference.from_tiers([["d1", "d3"], ["d2"]])
+    tiers = Reference.of([["d1", "d3"], ["d2"]])
     assert dict(tiers) == {"d1": 1, "d3": 1, "d2": 2}
     assert (
         tiers == Reference({"d2": 2, "d1": 1, "d3": 1}) == Reference.from_grades({"d1": 3, "d3": 3, "d2": 1, "d4": 0})
     )
-    assert Reference.from_list(["d1", "d2"]).tiers == [["d1"], ["d2"]]
-    assert (
-        Reference.of(["d1", "d2"])
-        == Reference.of([["d1"], ["d2"]])
-        == Reference.from_ranks({"d2": 2, "d1": 1})
-        == Reference.of(Reference.from_list(["d1", "d2"]))
-    )
+    assert Reference.of(["d1", "d2"]) == Reference.of([["d1"], ["d2"]]) == Reference({"d2": 2, "d1": 1})
+    assert Reference.of(tiers) is tiers
 
 
 def test_nonrelevant_items_are_kept_apart() -> None:
     reference = Reference({"d1": 1}, nonrelevant=["d2", 3])
     assert (dict(reference), reference.nonrelevant) == ({"d1": 1}, {"d2": 0.0, "3": 0.0})
-    assert Reference.from_list(["d1"]).nonrelevant is None
+    assert Reference.of(["d1"]).nonrelevant is None
     assert (Reference.from_grades({"d1": 0}).tiers, Reference.from_grades({"d1": -1}).nonrelevant) == ([], {"d1": -1.0})
     with raises("ranked-and-nonrelevant", DataError, item="d1"):
         Reference({"d1": 1}, nonrelevant=["d1"])
@@ -44,22 +38,16 @@ def test_grades_become_tiers_as_a_plain_loop_makes_them(grades: dict[str, float]
     assert reference.nonrelevant == {item: grade for item, grade in grades.items() if grade <= 0}
 
 
-def test_an_error_names_the_query_that_was_given() -> None:
-    with raises("rank-missing", DataError, rank=1) as caught:
-        Reference({"d1": 2}, query="q7")
-    assert str(caught.value).startswith("query 'q7': ")
-    with raises("two-values", DataError, query="q7", item="d1", what="rank", a=1, b=2):
-        Reference.from_tiers([["d1"], ["d2", "d1"]], query="q7")
-
-
 @pytest.mark.parametrize(
     ("build", "value", "kind"),
     [
         (Reference, {}, "no-items"),
-        (Reference.from_list, [1, "1"], "two-values"),
+        (Reference, {"d1": 2}, "rank-missing"),
+        (Reference.of, [1, "1"], "two-values"),
+        (Reference.of, [["d1"], ["d2", "d1"]], "two-values"),
         (Reference.of, {"d1": 1, "d2": 2}, "grades-or-ranks"),
         (Reference.of, [["d1"], []], "empty-tier"),
-        *((build, value, "wrong-form") for build in (Reference.from_list, Reference.from_tiers) for value in UNORDERED),
+        *((Reference.of, value, "wrong-form") for value in (None, 3, "abc")),
         *((build, value, "wrong-form") for build in (Reference, Reference.from_grades) for value in UNNAMED),
     ],
 )

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,15 +15,13 @@ import numpy as np
 from rankdev._common.checks import check_kind
 from rankdev._common.lazy import pl
 from rankdev._common.work import Progress
-from rankdev.data import ids
+from rankdev.data import ids, records, tables
 from rankdev.data.database import given_means, is_database
 from rankdev.data.formats import ENDINGS, check_trec_name, encode_table
 from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, tell
-from rankdev.data.records import gold_of, names_tiers
 from rankdev.data.references import References, ReferencesLike
 from rankdev.data.rows import Rows
 from rankdev.data.run import Run, RunLike, RunsLike
-from rankdev.data.tables import POSITIONS, SYSTEMS, as_polars, by_system, is_table, our_name, tabled
 from rankdev.data.text import Source, size_of
 from rankdev.data.trec import QRELS, RUN, Layout, read_trec, write_trec
 from rankdev.data.write import PathLike, plain_suffix, writing
@@ -263,15 +262,12 @@ def watched(
     sizes = {name: 0 if progress is None else size_of(source) for name, source in systems.items()}
     before, total = 0.0, float(sum(sizes.values()))
     for name, source in systems.items():
-        yield name, source, None if progress is None else _part_of(progress, name, before, total)
+        yield name, source, None if progress is None else partial(_tell_part, progress, name, before, total)
         before += sizes[name]
 
 
-def _part_of(progress: Progress, name: str, before: float, total: float) -> Progress:
-    def tell_all(done: float, _: float, note: str) -> None:
-        progress(before + done, max(total, before + done), name)
-
-    return tell_all
+def _tell_part(progress: Progress, name: str, before: float, total: float, done: float, *_: object) -> None:
+    progress(before + done, max(total, before + done), name)
 
 
 def named_systems(runs: RunsLike, read: ReadOptions) -> Mapping[str, RunLike]:
@@ -281,9 +277,9 @@ def named_systems(runs: RunsLike, read: ReadOptions) -> Mapping[str, RunLike]:
     if isinstance(runs, Run):
         raise UsageError("nameless-runs", value="Run")
     if not isinstance(runs, Mapping):
-        runs = tabled(runs)
-        if is_table(runs):
-            return by_system(as_polars(runs), read)
+        runs = tables.tabled(runs)
+        if tables.is_table(runs):
+            return tables.by_system(tables.as_polars(runs), read)
         raise UsageError("nameless-runs", value=type(runs).__name__)
     if not runs:
         raise UsageError("no-runs")
@@ -297,61 +293,52 @@ def read_systems(path: PathLike, read: ReadOptions) -> dict[str, pl.DataFrame]:
     """Read the rows of several systems from one file, by the tag or the column that names them."""
     with Source(path, read) as source:
         if source.kind != "trec":
-            table = tabled(source.value())
-            if not is_table(table):
-                raise DataError("no-systems", known=SYSTEMS)
-            return by_system(table, read)
+            table = tables.tabled(source.value())
+            if not tables.is_table(table):
+                raise DataError("no-systems", known=tables.SYSTEMS)
+            return tables.by_system(table, read)
         rows, tags, source.line_of = read_trec(source.content, RUN, read, several=True)
         query = ids.series(rows.queries, "query").gather(rows.codes)
         columns = {"query": query, "item": ids.series(rows.item), rows.what: rows.value, "tag": ids.series(tags)}
-        return by_system(pl.DataFrame(columns), read)
+        return tables.by_system(pl.DataFrame(columns), read)
 
 
 def read_grades(path: PathLike, **options: Any) -> References:
     """Read grades as references: TREC qrels, tables with grade, JSON ``{query: {item: grade}}``, or a database."""
     if is_database(path):
         return References.from_grades(given_means(path))
-    read = ReadOptions(**options)
-    with Source(path, read) as source:
-        value = source.value(QRELS)
-        gold = gold_of(value, read)
+    with Source(path, **options) as source:
+        value, read = source.value(QRELS), source.options
+        gold = records.gold_of(value, read)
         if gold is not None:
             references = References.of_gold(gold, read)
+        elif isinstance(value, dict):
+            references = References.of_known(value, "grade", read)
         else:
-            references = (References.of_grades if isinstance(value, dict) else References.of_value)(value, read)
+            references = References.of_value(value, read)
         if references.grades is None:
             raise DataError("not-graded")
-    return _with_notes(references, read, source.name)
+        return references
 
 
 def read_lists(path: PathLike, **options: Any) -> References:
     """Read strict orders as references: lists of items, best first, or the order of a run."""
-    read = ReadOptions(**options)
-    with Source(path, read) as source:
-        references = _lists_of(source.value(), read)
-    return _with_notes(references, read, source.name)
-
-
-def _with_notes(references: References, read: ReadOptions, name: str) -> References:
-    read.check_met()
-    tell(note.at(path=name) for note in read.notes)
-    return references
-
-
-def _lists_of(value: Any, read: ReadOptions) -> References:
-    gold = gold_of(value, read)
-    if gold is not None:
-        return References.of_gold(gold, read)
-    table: Any = None if isinstance(value, Rows) else tabled(value)
-    if table is not None and (not is_table(table) or names_tiers(table.columns, read)):
-        return References.of_value(value, read)
-    names = set() if table is None else {our_name(name, read.columns or {}) for name in table.columns}
-    if table is not None and (not names & {"score", "rank", *POSITIONS} or read.ranks == "competition"):
-        return (References.of_ranks if "rank" in names else References.of_lists)(table, read)
-    run = Run.of_value(value, read)
-    if run.repeats is not None:
-        raise DataError("item-twice", item=run.item_ids[int(np.argmax(run.repeats))])
-    return References.from_lists({**run})
+    with Source(path, **options) as source:
+        value, read = source.value(), source.options
+        gold = records.gold_of(value, read)
+        if gold is not None:
+            return References.of_gold(gold, read)
+        if not isinstance(value, Rows):
+            table = tables.tabled(value)
+            if not tables.is_table(table) or records.names_tiers(table.columns, read):
+                return References.of_value(value, read)
+            names = {tables.our_name(name, read.columns or tables.NONE) for name in table.columns}
+            if not names & {"score", "rank", *tables.POSITIONS} or read.ranks == "competition":
+                return References.of_known(table, "rank" if "rank" in names else "item", read)
+        run = Run.of_value(value, read)
+        if run.repeats is not None:
+            raise DataError("item-twice", item=run.item_ids[int(np.argmax(run.repeats))])
+        return References.from_lists({**run})
 
 
 def system_name(path: str) -> str:
@@ -449,7 +436,12 @@ def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
     if run.repeats is not None and (suffix == ".json") != (run.scores is None):
         raise DataError("cannot-hold", what="an item twice", instead=".json" if run.scores is None else ".jsonl")
     if suffix == ".json":
-        content = _json_of_run(run)
+        scores = run.scores
+        content = json.dumps(
+            {**run}
+            if scores is None
+            else {query: dict(zip(run[query], scores[run.rows(query)].tolist(), strict=True)) for query in run}
+        ).encode()
     elif suffix in ENDINGS:
         columns = ["query", "item", "rank" if run.scores is None else "score"]
         content = encode_table(run.to_polars().select(columns), path)
@@ -460,24 +452,11 @@ def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
         stream.write(content)
 
 
-def _json_of_run(run: Run) -> bytes:
-    if run.scores is None:
-        return json.dumps(dict(run.items())).encode()
-    scores = run.scores
-    return json.dumps(
-        {query: dict(zip(items, scores[run.rows(query)].tolist(), strict=True)) for query, items in run.items()}
-    ).encode()
-
-
 def _trec_of_run(run: Run, tag: str) -> bytes:
-    query = ids.series(run.queries, "query").gather(run.codes)
-    falling = run.sizes[run.codes] - run.positions
-    score = pl.Series(falling if run.scores is None else run.scores)
-    constant = [
-        ids.text_series("tag", [ids.as_id(word)]).gather(np.zeros(len(query), np.int64)) for word in ("Q0", tag)
-    ]
-    columns = [query, constant[0], ids.series(run.item_ids), pl.Series(run.positions + 1), score, constant[1]]
-    return write_trec(columns)
+    frame = run.to_polars().with_columns(Q0=pl.lit("Q0"), tag=pl.lit(ids.as_id(tag)))
+    if run.scores is None:
+        frame = frame.with_columns(score=pl.Series(run.sizes[run.codes] - run.positions))
+    return write_trec(frame.select("query", "Q0", "item", "rank", "score", "tag").get_columns())
 
 
 def _json_of_tiers(references: References) -> bytes:

@@ -13,24 +13,13 @@ import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.lazy import pl
-from rankdev.data import ids
+from rankdev.data import ids, records, tables
 from rankdev.data.ids import Ids, Index
 from rankdev.data.options import ReadOptions
-from rankdev.data.records import (
-    RETRIEVED,
-    RIGHT,
-    frame_of_lists,
-    gold_of,
-    holds_records,
-    is_answer,
-    items_of_lists,
-    names_tiers,
-    records_in,
-    tier_rows,
-)
 from rankdev.data.rows import (
     ByQuery,
     Rows,
+    What,
     are_lists,
     counted_once,
     hidden,
@@ -41,29 +30,18 @@ from rankdev.data.rows import (
     offsets_of,
     refuse_two_values,
 )
-from rankdev.data.tables import (
-    NONE,
-    OfRanx,
-    TableLike,
-    as_polars,
-    check_mapping,
-    column,
-    graded,
-    is_interactions,
-    is_record,
-    is_table,
-    number_column,
-    our_name,
-    rated,
-    renumbered,
-    tabled,
-    text_column,
-    truth_column,
-)
+from rankdev.data.tables import OfRanx, TableLike, check_mapping
 from rankdev.data.write import PathLike
 from rankdev.errors import DataError, Note, UsageError, counted, errors_at
 
 ONE = "this"  # names the query of a reference alone
+_FORMS = {  # what each query has
+    "item": "{query: [item, …]}",
+    "tier": "{query: [[item, …], …]}",
+    "item or tier": "{query: [item, …]} or {query: [[item, …], …]}",
+    "rank": "{query: {item: rank}} or a table with query, item, rank",
+    "grade": "{query: {item: grade}} or a table with query, item, grade",
+}
 LISTED = 50  # items of a reference that repr lists; more are counted
 
 
@@ -79,14 +57,11 @@ class Reference(Mapping[str, int]):
         Rank of each relevant item, 1 the best.
     nonrelevant : iterable of str, optional
         Items judged nonrelevant. Default: unknown.
-    query : str, optional
-        Name of the query, for messages.
 
     Examples
     --------
-    >>> reference = Reference.from_tiers([["d1", "d3"], ["d2"]])
-    >>> dict(reference)
-    {'d1': 1, 'd3': 1, 'd2': 2}
+    >>> Reference({"d1": 1, "d2": 2, "d3": 1}).tiers
+    [['d1', 'd3'], ['d2']]
     """
 
     __slots__ = ("_grades", "_nonrelevant", "_ranks")
@@ -94,27 +69,10 @@ class Reference(Mapping[str, int]):
     _grades: dict[str, float] | None
     _nonrelevant: dict[str, float] | None
 
-    def __init__(
-        self, ranks: Mapping[Any, int], *, nonrelevant: Iterable[Any] | None = None, query: str | None = None
-    ) -> None:
+    def __init__(self, ranks: Mapping[Any, int], *, nonrelevant: Iterable[Any] | None = None) -> None:
         lists = None if nonrelevant is None else {ONE: list(nonrelevant)}
-        self._take(lambda: References.from_ranks({ONE: ranks}, nonrelevant=lists), query)
-
-    def _take(self, make: Callable[[], References], query: str | None) -> None:
-        """Take the reference of one query from references that are made here."""
-        try:
-            made = make()[ONE]
-        except DataError as error:
-            if error.fields.pop("query", ONE) != ONE:
-                raise
-            raise error.at(query=query) from None
+        made = _alone(References.from_ranks, {ONE: ranks}, nonrelevant=lists)
         self._ranks, self._grades, self._nonrelevant = made._ranks, made._grades, made._nonrelevant
-
-    @classmethod
-    def _made(cls, make: Callable[[], References], query: str | None) -> Self:
-        made = cls.__new__(cls)
-        made._take(make, query)
-        return made
 
     @classmethod
     def _of(cls, ranks: dict[str, int], grades: dict[str, float] | None, nonrelevant: dict[str, float] | None) -> Self:
@@ -124,61 +82,13 @@ class Reference(Mapping[str, int]):
         return made
 
     @classmethod
-    def from_list(cls, items: Iterable[Any], *, query: str | None = None) -> Self:
-        """Make a reference from a strict order.
-
-        Parameters
-        ----------
-        items : iterable of str
-            The relevant items, best first.
-        query : str, optional
-            Name of the query, for messages.
-
-        Returns
-        -------
-        Reference
-            Each item has a rank of its own.
-
-        Examples
-        --------
-        >>> Reference.from_list(["d1", "d2"])
-        Reference({'d1': 1, 'd2': 2})
-        """
-        return cls._made(lambda: References.from_lists({ONE: items}), query)
-
-    @classmethod
-    def from_tiers(cls, tiers: Iterable[Iterable[Any]], *, query: str | None = None) -> Self:
-        """Make a reference from tiers of equally relevant items.
-
-        Parameters
-        ----------
-        tiers : iterable of iterables of str
-            The items of each tier, best tier first.
-        query : str, optional
-            Name of the query, for messages.
-
-        Returns
-        -------
-        Reference
-            The items of a tier share a rank.
-
-        Examples
-        --------
-        >>> Reference.from_tiers([["d1", "d3"], ["d2"]])
-        Reference({'d1': 1, 'd3': 1, 'd2': 2})
-        """
-        return cls._made(lambda: References.from_tiers({ONE: tiers}), query)
-
-    @classmethod
-    def from_grades(cls, grades: Mapping[Any, float], *, query: str | None = None) -> Self:
+    def from_grades(cls, grades: Mapping[Any, float]) -> Reference:
         """Make a reference from relevance grades.
 
         Parameters
         ----------
         grades : dict of str to float
             Grade of each judged item. Items of grade 0 or less are nonrelevant.
-        query : str, optional
-            Name of the query, for messages.
 
         Returns
         -------
@@ -190,33 +100,10 @@ class Reference(Mapping[str, int]):
         >>> Reference.from_grades({"d1": 3, "d2": 1, "d3": 1, "d4": 0})
         Reference({'d1': 1, 'd2': 2, 'd3': 2})
         """
-        return cls._made(lambda: References.from_grades({ONE: grades}), query)
+        return _alone(References.from_grades, {ONE: grades})
 
     @classmethod
-    def from_ranks(cls, ranks: Mapping[Any, int], *, query: str | None = None) -> Self:
-        """Make a reference from ranks.
-
-        Parameters
-        ----------
-        ranks : dict of str to int
-            Rank of each relevant item, 1 the best; consecutive.
-        query : str, optional
-            Name of the query, for messages.
-
-        Returns
-        -------
-        Reference
-            Items of equal rank form a tier.
-
-        Examples
-        --------
-        >>> Reference.from_ranks({"d1": 1, "d2": 2, "d3": 1}).tiers
-        [['d1', 'd3'], ['d2']]
-        """
-        return cls(ranks, query=query)
-
-    @classmethod
-    def of(cls, value: Any, *, query: str | None = None) -> Reference:
+    def of(cls, value: Any) -> Reference:
         """Make a reference from whatever the functions of rankdev accept as one.
 
         Parameters
@@ -224,8 +111,6 @@ class Reference(Mapping[str, int]):
         value : Reference, list of str, list of lists of str or set of str
             A reference, or items or tiers, best first; a set is one tier. A dict is refused: it could mean grades or
             ranks.
-        query : str, optional
-            Name of the query, for messages.
 
         Returns
         -------
@@ -237,9 +122,7 @@ class Reference(Mapping[str, int]):
         >>> Reference.of([["d1", "d3"], "d2"])
         Reference({'d1': 1, 'd3': 1, 'd2': 2})
         """
-        if isinstance(value, Reference):
-            return value
-        return cls._made(lambda: References.of({ONE: value}), query)
+        return value if isinstance(value, Reference) else _alone(References.of, {ONE: value})
 
     @property
     def tiers(self) -> list[list[str]]:
@@ -272,6 +155,16 @@ class Reference(Mapping[str, int]):
         if len(self._ranks) <= LISTED:
             return f"Reference({self._ranks})"
         return f"Reference({len(self._ranks):,} items on {len(set(self._ranks.values())):,} ranks)"
+
+
+def _alone(make: Callable[..., References], value: Any, **options: Any) -> Reference:
+    """Make the reference of one query, which has no name that an error could tell."""
+    try:
+        return make(value, **options)[ONE]
+    except DataError as error:
+        if error.fields.get("query") == ONE:
+            del error.fields["query"]
+        raise
 
 
 ReferencesLike: TypeAlias = "References | PathLike | TableLike | OfRanx | Mapping[Any, Iterable[Any]]"
@@ -366,7 +259,7 @@ class References(ByQuery[Reference]):
         >>> References.from_lists({"q1": ["d1", "d2"]})["q1"]
         Reference({'d1': 1, 'd2': 2})
         """
-        return cls.of_lists(lists, ReadOptions(), nonrelevant).told()
+        return cls.of_known(lists, "item", ReadOptions(), nonrelevant).told()
 
     @classmethod
     def from_tiers(cls, tiers: Any, *, nonrelevant: Any = None) -> References:
@@ -389,7 +282,7 @@ class References(ByQuery[Reference]):
         >>> References.from_tiers({"q1": [["d1", "d3"], ["d2"]]}, nonrelevant={"q1": ["d9"]})["q1"].tiers
         [['d1', 'd3'], ['d2']]
         """
-        return cls.of_tiers(tiers, ReadOptions(), nonrelevant).told()
+        return cls.of_known(tiers, "tier", ReadOptions(), nonrelevant).told()
 
     @classmethod
     def from_ranks(cls, ranks: Any, *, nonrelevant: Any = None) -> References:
@@ -412,7 +305,7 @@ class References(ByQuery[Reference]):
         >>> References.from_ranks({"q1": {"d1": 1, "d2": 2, "d3": 1}})["q1"].tiers
         [['d1', 'd3'], ['d2']]
         """
-        return cls.of_ranks(ranks, ReadOptions(), nonrelevant).told()
+        return cls.of_known(ranks, "rank", ReadOptions(), nonrelevant).told()
 
     @classmethod
     def from_grades(cls, grades: Any, *, words: Mapping[str, float] | None = None) -> References:
@@ -438,7 +331,7 @@ class References(ByQuery[Reference]):
         >>> References.from_grades({"q1": {"d1": 3, "d2": 1, "d3": 1, "d4": 0}})["q1"]
         Reference({'d1': 1, 'd2': 2, 'd3': 2})
         """
-        return cls.of_grades(grades, ReadOptions(grades=words)).told()
+        return cls.of_known(grades, "grade", ReadOptions(grades=words)).told()
 
     @classmethod
     def from_table(cls, table: Any, *, grades: Mapping[str, float] | None = None) -> References:
@@ -526,115 +419,82 @@ class References(ByQuery[Reference]):
             return cls.of_rows(replace(of_lists(value), listed=False), None, read)
         if isinstance(value, Rows):
             return cls.of_rows(value, None, read)
-        gold = gold_of(value, read)
+        gold = records.gold_of(value, read)
         if gold is not None:
             return cls.of_gold(gold, read)
-        if isinstance(value, Mapping) and is_answer(value):
+        if isinstance(value, Mapping) and records.is_answer(value):
             raise DataError("looks-like-run")
-        if isinstance(value, list) and value and isinstance(value[0], Mapping) and names_tiers(value[0], read):
+        if isinstance(value, list) and value and isinstance(value[0], Mapping) and records.names_tiers(value[0], read):
             return cls._of_tiers(value, read)
-        value = tabled(value)
-        return cls.of_table(value, read) if is_table(value) else cls._of_mapping(value, read)
+        value = tables.tabled(value)
+        return cls.of_table(value, read) if tables.is_table(value) else cls._of_mapping(value, read)
 
     @classmethod
     def _of_mapping(cls, value: Any, read: ReadOptions) -> References:
         if hasattr(value, "qrels") and hasattr(value, "to_dict"):  # of ranx
-            return cls.of_grades(value.to_dict(), read)
+            return cls.of_known(value.to_dict(), "grade", read)
         value = check_mapping(value, "references", "References, a table, {query: [item, …]} or {query: [[item, …], …]}")
-        if holds_records(value):
-            items, columns, _ = items_of_lists(value, read, ("grade", "rank"))
+        if records.holds_records(value):
+            items, columns, _ = records.items_of_lists(value, read, ("grade", "rank"))
             if columns:
-                with renumbered(()):
-                    return cls.of_table(frame_of_lists(items, columns), read)
+                with tables.renumbered(()):
+                    return cls.of_table(records.frame_of_lists(items, columns), read)
         if not any(isinstance(entry, Reference) for entry in value.values()):
-            return cls.of_entries(value, "item or tier", read)
+            return cls.of_known(value, "item or tier", read)
         entries = {
-            query: entry if isinstance(entry, Reference) else Reference.of(entry, query=query)
+            query: entry if isinstance(entry, Reference) else cls.of_value({query: entry}, read)[query]
             for query, entry in value.items()
         }
         poor = {query: entry.nonrelevant for query, entry in entries.items()}
         known = None not in poor.values()
         if any(entry.grades is None for entry in entries.values()):
-            return cls.of_ranks(entries, read, {query: [*(poor[query] or ())] for query in poor} if known else None)
+            lists = {query: [*(poor[query] or ())] for query in poor} if known else None
+            return cls.of_known(entries, "rank", read, lists)
         grades = {query: {**(entry.grades or {}), **(entry.nonrelevant or {})} for query, entry in entries.items()}
-        found = cls.of_grades(grades, read)
+        found = cls.of_known(grades, "grade", read)
         return found if known else replace(found, nonrelevant=None)
 
     @classmethod
     def of_gold(cls, gold: Mapping[Any, Any], read: ReadOptions) -> References:
         """Make references of what :func:`rankdev.data.records.gold_of` found."""
-        if any(isinstance(entry, Mapping) for entry in gold.values()):
-            return cls.of_grades(gold, read)
-        return cls.of_entries(gold, "item", read)
+        graded = any(isinstance(entry, Mapping) for entry in gold.values())
+        return cls.of_known(gold, "grade" if graded else "item", read)
 
     @classmethod
-    def of_entries(cls, value: Mapping[Any, Any], what: str, read: ReadOptions, nonrelevant: Any = None) -> References:
-        """Rank what each query lists, best first: an ``item``, a ``tier``, or each of them an ``item or tier``."""
-        levels = {query: _levels(entry, query, what) for query, entry in value.items()}
-        _check_filled(levels, nonrelevant or {})
-        counts = [len(entry) for entry in levels.values()]
-        sizes = [len(tier) for entry in levels.values() for tier in entry]
-        rank = np.concatenate([np.zeros(0), *(np.arange(1.0, count + 1) for count in counts)])
-        codes = np.repeat(np.repeat(np.arange(len(counts)), counts), sizes)
-        flat = {query: [*chain.from_iterable(entry)] for query, entry in levels.items()}
-        items = named(flat, chain.from_iterable(flat.values()))
-        rows = Rows(named(flat, flat), codes, items, np.repeat(rank, sizes), "rank")
-        return cls.of_rows(*_with_nonrelevant(rows, nonrelevant), read)
+    def of_known(cls, value: Any, what: str, read: ReadOptions, nonrelevant: Any = None) -> References:
+        """Make references of what is known to give each query's items a ``rank`` or a ``grade``, or to list them.
 
-    @classmethod
-    def of_lists(cls, lists: Any, read: ReadOptions, nonrelevant: Any = None) -> References:
-        """Rank the items of each query by their order: ``{query: [item, …]}`` or a table with query, item."""
-        lists = tabled(lists)
-        if not is_table(lists):
-            return cls.of_entries(check_mapping(lists, "lists", "{query: [item, …]}"), "item", read, nonrelevant)
-        rows = _of_frame(read.named(as_polars(lists)), None)
-        return cls.of_rows(*_with_nonrelevant(replace(rows, value=_nth(rows.codes)), nonrelevant), read)
-
-    @classmethod
-    def of_tiers(cls, tiers: Any, read: ReadOptions, nonrelevant: Any = None) -> References:
-        """Rank the items of each query by their tiers: ``{query: [[item, …], …]}`` or a table with query, tiers."""
-        tiers = tabled(tiers)
-        if is_table(tiers):
-            frame = read.named(as_polars(tiers))
-            names = text_column(frame, "query", "references")
-            check_once(names.to_list())
-            tiers = dict(zip(names, column(frame, "tiers", "references").to_list(), strict=True))
-        return cls.of_entries(check_mapping(tiers, "tiers", "{query: [[item, …], …]}"), "tier", read, nonrelevant)
-
-    @classmethod
-    def of_ranks(cls, ranks: Any, read: ReadOptions, nonrelevant: Any = None) -> References:
-        """Take ranks as they are: ``{query: {item: rank}}`` or a table with query, item, rank."""
-        ranks = tabled(ranks)
-        if is_table(ranks):
-            return cls._ranked(read.named(as_polars(ranks)), read, nonrelevant)
-        ranks = check_mapping(ranks, "ranks", "{query: {item: rank}} or a table with query, item, rank")
-        _check_filled(ranks, nonrelevant or {})
-        return cls.of_rows(*_with_nonrelevant(of_numbers(ranks, "rank", "{item: rank}"), nonrelevant), read)
-
-    @classmethod
-    def of_grades(cls, grades: Any, read: ReadOptions) -> References:
-        """Take grades as they are: ``{query: {item: grade}}`` or a table with query, item, grade."""
-        grades = tabled(grades)
-        if is_table(grades):
-            return cls.of_rows(_of_frame(graded(read.named(as_polars(grades)), read.grades), "grade"), None, read)
-        grades = check_mapping(grades, "grades", "{query: {item: grade}} or a table with query, item, grade")
-        rows = of_numbers(grades, "grade", "{item: grade}", read.grades)
-        _check_filled(grades, {})
-        return cls.of_rows(rows, None, read)
+        What is listed, best first, is an ``item``, a ``tier``, or each of them an ``item or tier``.
+        """
+        value = tables.tabled(value)
+        if not tables.is_table(value):
+            return cls.of_rows(*_with_nonrelevant(_of_mapping(value, what, read, nonrelevant), nonrelevant), read)
+        frame = read.named(tables.as_polars(value))
+        if what == "tier":
+            queries = tables.text_column(frame, "query", "references").to_list()
+            check_once(queries)
+            tiers = tables.column(frame, "tiers", "references").to_list()
+            return cls.of_known(dict(zip(queries, tiers, strict=True)), what, read, nonrelevant)
+        if what == "grade":
+            return cls.of_rows(_of_frame(tables.graded(frame, read.grades), "grade"), None, read)
+        if what == "item":  # the first row of a query is its best item
+            tables.column(frame, "query", "references")
+            frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("query"))
+        return cls._ranked(frame, read, nonrelevant)
 
     @classmethod
     def of_table(cls, table: Any, read: ReadOptions) -> References:
         """Make references from a table of ranks or grades, of tiers or contexts, or of users and what they chose."""
-        table = as_polars(tabled(table))
-        gold = gold_of(records_in(table, RIGHT), read)
+        table = tables.as_polars(tables.tabled(table))
+        gold = records.gold_of(records.records_in(table, records.RIGHT), read)
         if gold is not None:
             return cls.of_gold(gold, read)
-        if names_tiers(table.columns, read):
+        if records.names_tiers(table.columns, read):
             return cls._of_tiers(table.to_dicts(), read)
-        kept = rated(table, read)
-        with renumbered(kept):
+        kept = tables.rated(table, read)
+        with tables.renumbered(kept):
             frame = read.named(table if isinstance(kept, range) else table[kept])
-            if is_interactions(table.columns, read.columns or NONE):  # each item has rank 1
+            if tables.is_interactions(table.columns, read.columns or tables.NONE):  # each item has rank 1
                 return cls._ranked(frame.with_columns(rank=pl.lit(1)), read)
             names = {*frame.columns}
             ranked_run = "score" in names and "grade" not in names and read.chosen("rank") is None
@@ -642,47 +502,48 @@ class References(ByQuery[Reference]):
                 raise DataError(_not_references(frame), known=frame.columns)
             if "grade" not in frame.columns:
                 return cls._ranked(frame, read)
-            frame = graded(frame, read.grades)
+            frame = tables.graded(frame, read.grades)
             references = cls.of_rows(_of_frame(frame, "grade"), None, read)
             if "rank" in frame.columns:
                 _check_agreement(references.to_polars(), frame)
             return references
 
     @classmethod
-    def _of_tiers(cls, records: Iterable[Mapping[Any, Any]], read: ReadOptions) -> References:
+    def _of_tiers(cls, listed: Iterable[Mapping[Any, Any]], read: ReadOptions) -> References:
         """Make references of records, each with the tiers of a query, or items, each a tier."""
-        records = [{our_name(str(name), read.columns or NONE): record[name] for name in record} for record in records]
-        read.met.update((read.columns or NONE).values())
-        graded, judged = (any(record.get(name) is not None for record in records) for name in ("grades", "nonrelevant"))
+        chosen = read.columns or tables.NONE
+        named = [{tables.our_name(str(name), chosen): record[name] for name in record} for record in listed]
+        read.met.update(chosen.values())
+        graded, judged = (any(record.get(name) is not None for record in named) for name in ("grades", "nonrelevant"))
         found: list[tuple[int, str, str, float, bool]] = []
-        for row, record in enumerate(records):
+        for row, record in enumerate(named):
             with errors_at(row=row, query=record.get("query")):
                 if record.get("query") in (None, ""):
                     raise DataError("no-value", name="query")
                 query = ids.as_id(record["query"])
-                found += ((row, query, *entry) for entry in tier_rows(record, graded))
-        check_once([ids.as_id(record["query"]) for record in records])
-        origin, names, items, values, poor = (list(column) for column in zip(*found, strict=True))
+                found += ((row, query, *entry) for entry in records.tier_rows(record, graded))
+        check_once([ids.as_id(record["query"]) for record in named])
+        origin, names, items, values, poor = map(list, zip(*found, strict=True))
         queries, codes = ids.numbered(names)
-        rows = Rows(queries, codes, items, np.array(values, np.float64), "grade" if graded else "rank")
-        marked = np.array(poor) if judged and not graded else None
-        references = cls.of_rows(replace(rows, origin=np.array(origin)), marked, read)
+        value, what = np.array(values, np.float64), "grade" if graded else "rank"
+        rows = Rows(queries, codes, items, value, what, origin=np.array(origin))  # type: ignore[arg-type]
+        references = cls.of_rows(rows, np.array(poor) if judged and not graded else None, read)
         return references if judged else replace(references, nonrelevant=None)
 
     @classmethod
     def _ranked(cls, frame: pl.DataFrame, read: ReadOptions, nonrelevant: Any = None) -> References:
-        if nonrelevant is not None:
+        if nonrelevant is not None or "nonrelevant" not in frame.columns:
             return cls.of_rows(*_with_nonrelevant(_of_frame(frame, "rank"), nonrelevant), read)
-        marked = truth_column(frame, "nonrelevant", "references") if "nonrelevant" in frame.columns else None
-        rows = _of_frame(frame, "rank", None if marked is None else ~marked)
-        return cls.of_rows(rows, None if marked is None else marked.to_numpy(), read)
+        marked = tables.truth_column(frame, "nonrelevant", "references")
+        return cls.of_rows(_of_frame(frame, "rank", needed=~marked), marked.to_numpy(), read)
 
     @classmethod
     def of_rows(cls, rows: Rows, marked: Bools | None, read: ReadOptions) -> References:
         """Make references of rows with a rank or a grade; ``marked`` are those that were judged nonrelevant."""
         if not len(rows.codes):
             raise DataError("no-rows", what="table of references")
-        rows, marked = _counted(rows, marked, read)
+        if marked is None:
+            rows = _counted(rows, read)
         again = None if rows.distinct else ids.repeated(rows.codes, rows.item)
         order = np.arange(len(rows.codes))
         if again is not None:
@@ -696,7 +557,7 @@ class References(ByQuery[Reference]):
         order = order[ids.sorted_rows(rows.codes[order], value[order] if graded else -value[order])]
         if graded:
             good = value[order] > 0
-            ranks = _ranks_of_grades(rows.codes[order[good]], value[order[good]])
+            ranks = _tiers_of(rows.codes[order[good]], value[order[good]])
         else:
             good = np.ones(len(order), bool) if marked is None else ~marked[order]
             value = _checked_ranks(rows, marked, order[good], read)
@@ -805,25 +666,19 @@ class References(ByQuery[Reference]):
         >>> References.from_lists({"q1": ["d1", "d2"]}).to_polars().rows()
         [('q1', 'd1', 1), ('q1', 'd2', 2)]
         """
-        queries = ids.series(self.queries, "query")
-        columns = {
-            "query": queries.gather(self.codes),
-            "item": ids.series(self.item_ids),
-            "rank": pl.Series(self.ranks),
-        }
-        if self.grades is not None:
-            columns["grade"] = pl.Series(self.grades)
-        frame, others = pl.DataFrame(columns), self.nonrelevant
-        if others is None or not nonrelevant:
-            return frame
-        below = pl.DataFrame({"query": queries.gather(others.codes), "item": ids.series(others.item_ids)})
-        below = below.with_columns(rank=pl.lit(None, pl.Int64))
-        if self.grades is not None:
-            below = below.with_columns(grade=pl.Series(others.grades))
-        else:
-            frame, below = (part.with_columns(nonrelevant=pl.lit(part is below)) for part in (frame, below))
-        rows = np.argsort(np.concatenate([self.codes, others.codes]), kind="stable")
-        return pl.concat([frame, below])[rows]
+        columns = {"query": self.codes, "item": ids.series(self.item_ids), "rank": self.ranks, "grade": self.grades}
+        frame, others = (
+            pl.DataFrame({name: given for name, given in columns.items() if given is not None}),
+            self.nonrelevant,
+        )
+        if others is not None and nonrelevant:
+            below = pl.DataFrame({"query": others.codes, "item": ids.series(others.item_ids)})
+            if self.grades is not None:
+                below = below.with_columns(grade=others.grades)
+            else:
+                frame, below = (part.with_columns(nonrelevant=pl.lit(part is below)) for part in (frame, below))
+            frame = pl.concat([frame, below], how="diagonal").sort("query", maintain_order=True)
+        return frame.with_columns(ids.series(self.queries, "query").gather(frame["query"]))
 
     def __getitem__(self, query: str) -> Reference:
         rows = self.rows(query)
@@ -858,9 +713,9 @@ class References(ByQuery[Reference]):
 def _not_references(frame: pl.DataFrame) -> str:
     """Return the kind of error about a table that holds no references."""
     names = {*frame.columns}
-    if names & {*RIGHT}:
+    if names & {*records.RIGHT}:
         return "contexts-in-table"
-    if names & {*RETRIEVED}:
+    if names & {*records.RETRIEVED}:
         return "no-contexts"
     return "looks-like-run" if names & {"score", "response", "hits"} else "not-references"
 
@@ -872,27 +727,44 @@ def check_once(queries: list[str]) -> None:
         raise DataError("query-twice", query=queries[row], row=row)
 
 
-def _counted(rows: Rows, marked: Bools | None, read: ReadOptions) -> tuple[Rows, Bools | None]:
+def _counted(rows: Rows, read: ReadOptions) -> Rows:
     """Keep one row of each item, where the call says which: the first, last or best, or the mean of its grades."""
-    again = None if rows.distinct or read.duplicates is None else ids.repeated(rows.codes, rows.item)
-    if again is None or marked is not None:
-        return rows, marked
     if read.duplicates != "mean":
-        return counted_once(rows, read.duplicates), None
+        return counted_once(rows, read.duplicates)
+    again = None if rows.distinct else ids.repeated(rows.codes, rows.item)
+    if again is None:
+        return rows
     if rows.what == "rank":
         raise UsageError("no-mean-of-ranks")
     first = np.flatnonzero(~again)
     place = Index(rows.codes[first], ids.take(rows.item, first)).places(rows.codes, rows.item)
     means = np.bincount(place, rows.value) / np.bincount(place)
-    return replace(rows.take(first), value=means, distinct=True), None
+    return replace(rows.take(first), value=means, distinct=True)
 
 
-def _of_frame(frame: pl.DataFrame, what: Any, needed: pl.Series | None = None) -> Rows:
-    """Return the rows of a table whose columns have our names; ``what`` is None where their order is the rank."""
-    query, item = (text_column(frame, name, "references") for name in ("query", "item"))
+def _of_frame(frame: pl.DataFrame, what: What, needed: pl.Series | None = None) -> Rows:
+    """Return the rows of a table whose columns have our names."""
+    query, item = (tables.text_column(frame, name, "references") for name in ("query", "item"))
     queries, codes = ids.numbered(query)
-    value = np.zeros(len(codes)) if what is None else number_column(frame, what, "references", needed).to_numpy()
-    return Rows(queries, codes, item, value, what or "rank").numbered()
+    value = tables.number_column(frame, what, "references", needed).to_numpy()
+    return Rows(queries, codes, item, value, what).numbered()
+
+
+def _of_mapping(value: Any, what: str, read: ReadOptions, nonrelevant: Any) -> Rows:
+    """Return the rows of ``{query: {item: rank or grade}}``, or of a list of items or tiers for each query."""
+    value = check_mapping(value, f"{what}s", _FORMS[what])
+    if what in ("rank", "grade"):
+        _check_filled(value, nonrelevant or {})
+        return of_numbers(value, what, f"{{item: {what}}}", read.grades)  # type: ignore[arg-type]
+    levels = {query: _levels(entry, query, what) for query, entry in value.items()}
+    _check_filled(levels, nonrelevant or {})
+    counts = [len(entry) for entry in levels.values()]
+    sizes = [len(tier) for entry in levels.values() for tier in entry]
+    rank = np.concatenate([np.zeros(0), *(np.arange(1.0, count + 1) for count in counts)])
+    codes = np.repeat(np.repeat(np.arange(len(counts)), counts), sizes)
+    flat = {query: [*chain.from_iterable(entry)] for query, entry in levels.items()}
+    items = named(flat, chain.from_iterable(flat.values()))
+    return Rows(named(flat, flat), codes, items, np.repeat(rank, sizes), "rank")
 
 
 def _with_nonrelevant(rows: Rows, nonrelevant: Any) -> tuple[Rows, Bools | None]:
@@ -904,28 +776,23 @@ def _with_nonrelevant(rows: Rows, nonrelevant: Any) -> tuple[Rows, Bools | None]
         if isinstance(items, str | Mapping) or not isinstance(items, Collection):
             raise DataError("wrong-form", role="nonrelevant", query=query, expected="[item, …]", value=items)
     names, items = named(lists, lists), named(lists, chain.from_iterable(lists.values()))
-    places = {name: place for place, name in enumerate(rows.queries)}
-    codes = np.array([places.setdefault(name, len(places)) for name in names], np.int64)
-    codes = np.repeat(codes, [len(entry) for entry in lists.values()])
-    known = Index(rows.codes, rows.item).places(codes, items) if len(rows.codes) else np.full(len(codes), -1)
-    if (known >= 0).any():
-        row = int(np.argmax(known >= 0))
-        raise DataError("ranked-and-nonrelevant", query=[*places][codes[row]], item=items[row])
-    value = np.concatenate([rows.value, np.zeros(len(codes))])
-    marked = np.arange(len(value)) >= len(rows.value)
+    queries, places = ids.numbered([*rows.queries, *names])
+    codes = np.repeat(places[len(rows.queries) :], [len(entry) for entry in lists.values()])
+    known = Index(rows.codes, rows.item).places(codes, items) >= 0
+    if known.any():
+        row = int(np.argmax(known))
+        raise DataError("ranked-and-nonrelevant", query=queries[codes[row]], item=items[row])
+    codes = np.concatenate([rows.codes, codes])
+    used = np.bincount(codes, minlength=len(queries)) > 0
     both = replace(
         rows,
-        queries=[*places],
-        codes=np.concatenate([rows.codes, codes]),
+        queries=[queries[place] for place in np.flatnonzero(used)],
+        codes=(np.cumsum(used) - 1)[codes],
         item=ids.joined([rows.item, items]),
-        value=value,
+        value=np.append(rows.value, np.zeros(len(items))),
         distinct=False,
     )
-    used = np.bincount(both.codes, minlength=len(places)) > 0
-    if used.all():
-        return both, marked
-    kept = [name for name, there in zip(places, used.tolist(), strict=True) if there]
-    return replace(both, queries=kept, codes=(np.cumsum(used) - 1)[both.codes]), marked
+    return both, np.arange(len(codes)) >= len(rows.codes)
 
 
 def _check_filled(entries: Mapping[Any, Any], elsewhere: Any) -> None:
@@ -947,7 +814,7 @@ def _levels(entry: Any, query: object, what: str) -> list[list[Any]]:
         raise DataError("wrong-form", query=query, expected=f"[best {what}, …]", value=entry)
     levels = []
     for rank, tier in enumerate(entry, 1):
-        if is_record(tier) and what != "item":
+        if tables.is_record(tier) and what != "item":
             raise DataError("record-for-items", query=query, value=tier)
         plural = what != "item" and not isinstance(tier, str) and isinstance(tier, Iterable)
         if what == "tier" and not plural:
@@ -958,19 +825,10 @@ def _levels(entry: Any, query: object, what: str) -> list[list[Any]]:
     return levels
 
 
-def _nth(codes: Ints) -> Floats:
-    """Number the rows of each query from 1."""
-    order = np.argsort(codes, kind="stable")
-    sizes = np.bincount(codes)
-    nth = np.empty(len(codes))
-    nth[order] = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
-    return nth
-
-
-def _ranks_of_grades(codes: Ints, grades: Floats) -> Ints:
-    """Ranks of rows sorted by query and falling grade: one tier for each distinct grade."""
+def _tiers_of(codes: Ints, values: Floats) -> Ints:
+    """Number the different values of each query, of rows sorted by query and value, from 1."""
     new_query = np.diff(codes, prepend=-1) != 0
-    tier = np.cumsum(new_query | (np.diff(grades, prepend=np.inf) != 0))
+    tier = np.cumsum(new_query | (np.diff(values, prepend=np.inf) != 0))
     return np.asarray(tier - np.maximum.accumulate(np.where(new_query, tier, 0)) + 1 if len(tier) else tier)
 
 
@@ -1010,17 +868,16 @@ def _dense(rows: Rows, order: Ints) -> Floats:
     if len(wrong):
         rank, expected = ordered[wrong[0]], place[wrong[0]]
         raise DataError("not-competition", **rows.near(int(order[wrong[0]])), rank=rank, expected=expected)
-    tier = np.cumsum(new)
     dense = rows.value.copy()
-    dense[order] = tier - np.maximum.accumulate(np.where(first, tier, 0)) + 1
+    dense[order] = _tiers_of(codes, ordered)
     return dense
 
 
 def _check_agreement(graded: pl.DataFrame, frame: pl.DataFrame) -> None:
     """Refuse ranks that are not those of the grades in the same table; ``graded`` has those."""
-    relevant = number_column(frame, "grade", "references") > 0
-    ranked = frame.with_columns(rank=number_column(frame, "rank", "references", needed=relevant))
-    ranked = ranked.select(*(text_column(frame, name, "references") for name in ("query", "item")), "rank")
+    relevant = tables.number_column(frame, "grade", "references") > 0
+    ranked = frame.with_columns(rank=tables.number_column(frame, "rank", "references", needed=relevant))
+    ranked = ranked.select(*(tables.text_column(frame, name, "references") for name in ("query", "item")), "rank")
     pairs = graded.join(ranked, on=["query", "item"], suffix="_given")
     wrong = pairs.filter(pl.col("rank") != pl.col("rank_given"))
     if len(wrong):

@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -55,12 +55,12 @@ class Source:
         path: PathLike,
         read: ReadOptions | None = None,
         progress: Progress | None = None,
-        columns: Mapping[str, str] | None = None,
+        **options: Any,
     ) -> None:
         self._path = check_path(path)
         self.name = "standard input" if self._path == "-" else self._path
         self.line_of: LineOf = NO_LINES
-        self.options, self._progress = read or ReadOptions(columns=columns), progress
+        self.options, self._progress = read or ReadOptions(**options), progress
         self._tells = read is None  # else whoever reads tells what may be wrong
         self._raw: Any = None
         self._state: tuple[int, int] | None = None

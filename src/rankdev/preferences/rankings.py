@@ -153,4 +153,4 @@ def _tiers(ranking: Any, query: str) -> Tiers:
         expected = "a list of items or tiers, best first"
         raise DataError("bad-value", query=query, name="ranking", value=ranking, expected=expected)
     tiers = [tier if isinstance(tier, list | tuple | set | frozenset) else [tier] for tier in ranking]
-    return Reference.from_tiers(tiers, query=query).tiers
+    return References.from_tiers({query: tiers})[query].tiers
