@@ -149,7 +149,7 @@ def references_of(value: ReferencesLike, read: ReadOptions, progress: Progress |
     """Return references: a path is read, all else is taken by :meth:`References.of`; notes say what may be wrong."""
     if isinstance(value, str | Path):
         return _opened(References, value, read, QRELS, progress)
-    return References.of_value(value, read.of_source())
+    return value if isinstance(value, References) else References.of_value(value, read.of_source())
 
 
 def run_of(system: str, value: RunLike, read: ReadOptions, progress: Progress | None = None) -> Run:
@@ -159,8 +159,7 @@ def run_of(system: str, value: RunLike, read: ReadOptions, progress: Progress | 
     """
     if isinstance(value, str | Path):
         return _opened(Run, value, read, RUN, progress)
-    with located(system=system):
-        run = Run.of_value(value, read.of_source())
+    run = Run.of_value(value, read.of_source())
     return run if run is value else _at(run, system=system)
 
 
@@ -234,7 +233,7 @@ def _runs(runs: RunsLike, read: ReadOptions, progress: Progress | None = None) -
     """Return the run of each system; warn of their notes."""
     systems, loaded, faults = named_systems(runs, read), {}, Faults()
     for name, source, watch in watched(systems, progress):
-        with faults:
+        with faults, located(system=None if isinstance(source, str | Path) else name):
             loaded[name] = run_of(name, source, read, watch)
     faults.check()
     return {name: run if run is systems[name] else run.told() for name, run in loaded.items()}

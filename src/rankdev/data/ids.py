@@ -16,7 +16,7 @@ from unicodedata import normalize
 import numpy as np
 import numpy.typing as npt
 
-from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev._common.arrays import Bools, Ints, Keys
 from rankdev._common.lazy import pl
 from rankdev._common.work import refuse_lost_threads
 from rankdev.errors import DataError
@@ -256,7 +256,7 @@ def _keys(codes: Ints, names: pl.Series) -> npt.NDArray[np.uint64]:
     return (codes.astype(np.uint64) << np.uint64(40)) ^ (names.hash().to_numpy() >> np.uint64(24))
 
 
-def sorted_rows(codes: Ints, keys: Floats) -> Ints:
+def sorted_rows(codes: Ints, keys: Keys) -> Ints:
     """Order rows by code and falling key, equal ones as they are; many by a table where codes have about as many."""
     if len(codes) <= FEW_ROWS or (codes[1:] < codes[:-1]).any():
         return np.lexsort((-keys, codes))

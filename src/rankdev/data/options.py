@@ -13,7 +13,7 @@ from rankdev.errors import DataError, Note, UsageError, warn
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankdev._common.arrays import Floats
+    from rankdev._common.arrays import Floats, Keys
 
 Order = Literal["score", "rank"]
 Ties = Literal["trec_eval", "descending", "ascending", "given", "expected"]
@@ -116,14 +116,14 @@ class ReadOptions:
         """Which row of an item of a run counts; None where two values of an item are refused."""
         return (None if self.duplicates == "mean" else self.duplicates) or ("best" if self.collapse else None)
 
-    def keys(self, values: Floats) -> Floats:
+    def keys(self, values: Floats) -> Keys:
         """Return sort keys of scores, the highest first."""
         if not self.rule.single:
             return values
         import numpy as np  # the command line names rules before it has anything to order
 
         with np.errstate(over="ignore"):
-            return values.astype(np.float32).astype(np.float64)
+            return values.astype(np.float32)
 
     def note(self, kind: str, /, **fields: Any) -> None:
         """Note something in the input that could make a number wrong; strict calls refuse it."""

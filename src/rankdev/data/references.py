@@ -590,6 +590,11 @@ class References(ByQuery[Reference]):
         return codes, ids.joined([self.item_ids, self.nonrelevant.item_ids])
 
     @cached_property
+    def kept(self) -> dict[object, Any]:
+        """What is computed of the references once, by those that use them."""
+        return {}
+
+    @cached_property
     def index(self) -> Index:
         """Where each judged item is in :attr:`judged`."""
         return Index(*self.judged)

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 
-from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev._common.arrays import Bools, Floats, Ints, Keys
 from rankdev._common.checks import is_list
 from rankdev._common.lazy import pl
 from rankdev._common.result import Tabular
@@ -155,8 +155,8 @@ class Rows:
         """Return some of the rows; a query may remain without any."""
         origin = None if self.origin is None else self.origin[rows]
         codes, item, value = self.codes[rows], ids.take(self.item, rows), self.value[rows]
-        known = (self.what, self.distinct, self.listed, self.rises, None, self.left_out, origin)
-        return Rows(self.queries, codes, item, value, *known)
+        what, distinct, listed, rises, left_out = self.what, self.distinct, self.listed, self.rises, self.left_out
+        return Rows(self.queries, codes, item, value, what, distinct, listed, rises, None, left_out, origin)
 
     def near(self, row: int) -> dict[str, Any]:
         """Name the query of a row, and where it is, in an error."""
@@ -330,7 +330,7 @@ def _whole_numbers(rank: Any) -> Floats | None:
     return None if numbers.null_count() else numbers.to_numpy()
 
 
-def opposed(codes: Ints, keys: Floats, rank: Any) -> bool | None:
+def opposed(codes: Ints, keys: Keys, rank: Any) -> bool | None:
     """Tell whether lower scores have better ranks throughout; None where no two rows of a query differ."""
     rises = False
     for count in (FEW, len(codes)):  # few rows usually tell
@@ -360,8 +360,11 @@ def counted_once(rows: Rows, counting: str | None) -> Rows:
     return replace(rows.take(kept), distinct=True, left_out=rows.left_out + len(rows.value) - len(kept))
 
 
-def arranged(rows: Rows, read: ReadOptions) -> Rows:
-    """Check the rows of a run, sort them by query and position, and keep the first positions of each query."""
+def arranged(rows: Rows, read: ReadOptions) -> tuple[Rows, Ints]:
+    """Check the rows of a run, sort them by query and position, and keep the first positions of each query.
+
+    Return also how many rows each query has.
+    """
     if read.collapse is not None:
         rows = replace(rows, item=ids.documents(rows.item, read.collapse), distinct=False)
     rows = counted_once(rows, read.counting)
@@ -373,20 +376,22 @@ def arranged(rows: Rows, read: ReadOptions) -> Rows:
     if rows.what == "rank" and not rows.listed:
         refuse_shared_rank(rows)
     by_rank = rows.what == "rank"
-    keys = -rows.value if by_rank else read.keys(rows.value)
+    keys: Keys = -rows.value if by_rank else read.keys(rows.value)
     order = None
     if not rows.listed:
         order, keys = _order(rows, keys, None if by_rank else read.rule.names_descend)
-    kept = _cut(rows, keys, read.depth, np.inf if read.rule.open else LONGEST_TIE)
-    if kept is not None:
+    sizes = np.bincount(rows.codes, minlength=len(rows.queries))
+    if read.depth is not None and sizes.max(initial=0) > read.depth:
+        kept = _cut(sizes, keys, read.depth, np.inf if read.rule.open else LONGEST_TIE)
         order = kept if order is None else order[kept]
+        sizes = np.bincount(rows.codes[order], minlength=len(rows.queries))
     if order is not None:
         rows = rows.take(order)
         repeats = None if repeats is None else ids.repeated(rows.codes, rows.item)
-    return rows if repeats is None else replace(rows, repeats=repeats)
+    return rows if repeats is None else replace(rows, repeats=repeats), sizes
 
 
-def _order(rows: Rows, keys: Floats, names_descend: bool | None) -> tuple[Ints | None, Floats]:
+def _order(rows: Rows, keys: Keys, names_descend: bool | None) -> tuple[Ints | None, Keys]:
     """Return the order of rows by query and position, None where they have it, and the keys in that order."""
     codes, order = rows.codes, None
     same = codes[1:] == codes[:-1]
@@ -404,14 +409,11 @@ def _order(rows: Rows, keys: Floats, names_descend: bool | None) -> tuple[Ints |
     return order, keys
 
 
-def _cut(rows: Rows, keys: Floats, depth: int | None, longest: float) -> Ints | None:
-    """Find the first ``depth`` positions of each query, and what is tied with the last of them; None for all rows.
+def _cut(sizes: Ints, keys: Keys, depth: int, longest: float) -> Ints:
+    """Find the first ``depth`` positions of each query, and what is tied with the last of them.
 
     Of a very long tie only the first are kept: they are enough to know that it decides.
     """
-    sizes = np.bincount(rows.codes, minlength=len(rows.queries))
-    if depth is None or sizes.max(initial=0) <= depth:
-        return None
     begins = np.cumsum(sizes) - sizes
     position = np.arange(len(keys)) - np.repeat(begins, sizes)
     filled = sizes > 0

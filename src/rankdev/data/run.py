@@ -12,7 +12,7 @@ from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.lazy import pl
 from rankdev.data import ids
 from rankdev.data.ids import Ids
-from rankdev.data.options import DEFAULT, Duplicates, Order, Ranks, ReadOptions, Ties, tell
+from rankdev.data.options import DEFAULT, PLAIN, Duplicates, Order, Ranks, ReadOptions, Ties, tell
 from rankdev.data.records import RETRIEVED, is_answer, lists_of, of_listed, records_in
 from rankdev.data.rows import (
     ByQuery,
@@ -261,7 +261,7 @@ class Run(ByQuery[list[str]]):
             read.note("hidden-characters", name=name)
         if rows.what == "score" and rows.rises is None and not (read.strict and read.order) and climbs(rows):
             read.note("rising-rows")
-        rows = arranged(rows, read)
+        rows, sizes = arranged(rows, read)
         if rows.repeats is not None:
             first = rows.at(int(np.argmax(rows.repeats)))
             count = int(rows.repeats.sum())
@@ -269,9 +269,8 @@ class Run(ByQuery[list[str]]):
         if rows.rises:
             read.note("rising-scores")
         scores = rows.value if rows.what == "score" else None
-        offsets = offsets_of(np.bincount(rows.codes, minlength=len(rows.queries)))
         kept = _kept(read, None if rows.listed else rows.what)
-        return cls(rows.queries, offsets, rows.item, scores, rows.repeats, kept, rows.left_out, tuple(read.notes))
+        return cls(rows.queries, offsets_of(sizes), rows.item, scores, rows.repeats, kept, rows.left_out, tuple(read.notes))
 
     def read_as(self, read: ReadOptions) -> Run:
         """Return the run as it is with these options; refused where it no longer has what that takes.
@@ -360,5 +359,5 @@ class Run(ByQuery[list[str]]):
 def _kept(read: ReadOptions, order: Any) -> ReadOptions:
     """Return what a run remembers of how it was read; lists have no ties to break."""
     ties = None if order is None else read.ties
-    kept = {name: getattr(read, name) for name in ("duplicates", "ranks", "collapse", "depth")}
-    return DEFAULT.but(order=order, ties=ties, **kept, notes=[], met=set())
+    own: dict[str, Any] = {"strict": False, "columns": None, "grades": None, "dialect": PLAIN}
+    return read.but(order=order, ties=ties, **own, notes=[], met=set())

@@ -174,14 +174,13 @@ def evaluate_all(
             check_grades(like, found)
         known = Known.of(found, skip_empty=empty == "skip")
     for system, source, watch in watched(systems, progress):
-        with faults:
+        where = {"path": str(source)} if isinstance(source, str | Path) else {"system": system}
+        with faults, located(**where):
             run = run_of(system, source, read, watch)
-            where = {"path": str(source)} if isinstance(source, str | Path) else {"system": system}
             notes += [note.at(**where) for note in run.notes if read.strict or run is not source]
             if known is None:
                 continue
-            with located(**where):
-                match, met, noticed = join(known, run, wanted, system)
+            match, met, noticed = join(known, run, wanted, system)
             notes += [note.at(**where) for note in noticed]
             coverage.append(met)
             if not faults:

@@ -58,6 +58,14 @@ class Known:
 
         Where the references are a part of more, ``highest_grade`` is that of all: a measure may depend on it.
         """
+        kept = references.kept
+        if (skip_empty, highest_grade) not in kept:
+            kept[skip_empty, highest_grade] = cls._of(references, skip_empty, highest_grade)
+        found: Known = kept[skip_empty, highest_grade]
+        return found
+
+    @classmethod
+    def _of(cls, references: References, skip_empty: bool, highest_grade: float) -> Known:
         skipped: frozenset[str] = frozenset()
         if skip_empty and references.empty:
             if references.empty == len(references):
@@ -94,36 +102,38 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
     if not (isinstance(run.item_ids, list) and isinstance(references.item_ids, list)):
         refuse_lost_threads()
     owner, notes = _owners(references, run)
-    position = run.positions
+    query, position, items = owner.repeat(sizes), run.positions, run.item_ids
     tie = _ties(run, position)
-    query, items = owner.repeat(sizes), run.item_ids
     wanted = query >= 0
     if run.repeats is not None:
         wanted &= ~run.repeats
     if depth is not None:
-        wanted &= position[tie] < depth
+        wanted &= (position if tie is None else position[tie]) < depth
     if not wanted.all():
         rows = wanted.nonzero()[0]
-        query, position, tie, items = query[rows], position[rows], tie[rows], ids.take(items, rows)
-    within = np.ones(len(query), bool) if depth is None else position < depth
+        query, position, items = query[rows], position[rows], ids.take(items, rows)
+        tie = None if tie is None else tie[rows]
+    deep = None if depth is None or tie is None else position >= depth  # what is only here for being tied
     place = references.index.places(query, items)
-    judged, shared = place >= 0, owner >= 0
-    lengths = np.zeros(len(references), np.int64)
-    lengths[owner[shared]] = (sizes if depth is None else np.minimum(sizes, depth))[shared]
+    lengths = np.zeros(len(references) + 1, np.int64)  # the last is of queries without a reference
+    lengths[owner] = sizes if depth is None else np.minimum(sizes, depth)
+    lengths = lengths[:-1]
+    found = (place >= 0).nonzero()[0]
     answered = np.zeros(len(lengths), bool)
-    answered[query[judged]] = True
+    answered[query[found]] = True
     if 2 * np.count_nonzero(answered) < np.count_nonzero(lengths):
-        strange = np.flatnonzero(~answered[query] & within & (position < LOOKED_AT))
+        strange = np.flatnonzero(~answered[query] & (position < min(LOOKED_AT, depth or LOOKED_AT)))
         alike = lookalikes(references, query[strange], ids.take(items, strange))
         notes += alike or ([] if answered.any() else nothing_shared(references, run))
-    found = (judged if open_ties else judged & within).nonzero()[0]
+    if deep is not None and not open_ties:
+        found = found[~deep[found]]
     found = found[query[found].argsort(kind="stable")]
     relevant, count = place[found] < len(references.ranks), len(references.ranks)
     hits, poor = found[relevant], found[~relevant]
     grades = np.zeros(0) if references.nonrelevant is None else references.nonrelevant.grades[place[poor] - count]
     match = Match(known.ideals, query[hits], position[hits], place[hits], lengths, query[poor], position[poor], grades)
     if open_ties:
-        begin, size = _extents(run, position, tie)
+        begin, size = _extents(run, position, np.arange(len(position)) if tie is None else tie)
         match = TiedMatch(
             **vars(match),
             tie_begin=begin[hits],
@@ -131,8 +141,9 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
             nonrelevant_tie_begin=begin[poor],
             nonrelevant_tie_size=size[poor],
         )
-    tied, tied_by = _deciding(references, query, position, place, tie, match, measures)
-    unknown = len(owner) - int(np.count_nonzero(shared))
+    tied_by = {str(measure): 0 for measure in measures if isinstance(measure, Measure)}
+    tied = 0 if tie is None else _deciding(references, query, position, place, tie, match, measures, tied_by)
+    unknown = int(np.count_nonzero(owner < 0))
     coverage = Coverage(
         system,
         queries=len(references),
@@ -144,7 +155,7 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
         tied_by=tied_by,
         left_out=run.left_out,
         ids=None if len(hits) else strangers(references, run, depth),
-        **_judged(references, place, position, within, min(TOP, depth or TOP)),
+        **_judged(references, place, position, min(TOP, depth or TOP)),
     )
     return match, coverage, notes
 
@@ -154,14 +165,13 @@ def _owners(references: References, run: Run) -> tuple[Ints, list[Note]]:
     if not len(run):
         raise DataError("no-rows", what="run")
     owner = np.fromiter(map(references.places.get, run.queries, repeat(-1)), np.int64, len(run))
+    if owner.min() >= 0:
+        return owner, []
     strange = owner < 0
     if strange.all():
         raise DataError("no-shared-query", one=run.queries[0], other=references.queries[0])
-    missing = np.setdiff1d(np.arange(len(references)), owner) if strange.any() else owner[:0]
-    if not len(missing):
-        return owner, []
     lost: dict[str, str] = {}
-    for place in missing.tolist():
+    for place in np.setdiff1d(np.arange(len(references)), owner).tolist():
         lost.setdefault(folded(references.queries[place]), references.queries[place])
     pairs = [
         (name, lost[key])
@@ -174,25 +184,26 @@ def _owners(references: References, run: Run) -> tuple[Ints, list[Note]]:
     return owner, [Note("queries-differ", count=len(pairs), by=difference(one, other), one=one, other=other)]
 
 
-def _judged(references: References, place: Ints, position: Ints, within: Bools, depth: int) -> dict[str, Any]:
+def _judged(references: References, place: Ints, position: Ints, depth: int) -> dict[str, Any]:
     """Count the items that measures look at, and those of them that were not judged."""
     if references.nonrelevant is None or not len(references.nonrelevant.item_ids):
         return {}
-    seen = within & (position < depth)
+    seen = position < depth
     unjudged = int(np.count_nonzero(seen & (place < 0)))
     return {"looked_at": int(np.count_nonzero(seen)), "unjudged": unjudged, "depth": depth}
 
 
-def _ties(run: Run, position: Ints) -> Ints:
-    """Return, for each row, the row where its tie begins."""
+def _ties(run: Run, position: Ints) -> Ints | None:
+    """Return, for each row, the row where its tie begins; None where no two are tied."""
+    if run.scores is None:
+        return None
+    keys = run.read.keys(run.scores)
+    same = (keys[1:] == keys[:-1]) & (position[1:] > 0)
+    if not same.any():
+        return None
     tie = np.arange(len(position))
-    if run.scores is not None:
-        keys = run.read.keys(run.scores)
-        same = (keys[1:] == keys[:-1]) & (position[1:] > 0)
-        if same.any():
-            tie[1:][same] = 0
-            tie = np.maximum.accumulate(tie)
-    return tie
+    tie[1:][same] = 0
+    return np.maximum.accumulate(tie)
 
 
 def _extents(run: Run, position: Ints, tie: Ints) -> tuple[Ints, Ints]:
@@ -213,21 +224,19 @@ def _deciding(
     tie: Ints,
     match: Match,
     measures: Sequence[Scorer],
-) -> tuple[int, dict[str, int]]:
-    """Count the queries in which ties can change any of the measures, and each of them."""
-    wanted = [measure for measure in measures if isinstance(measure, Measure)]
+    counts: dict[str, int],
+) -> int:
+    """Count the queries in which ties can change any of the measures, and in ``counts`` those of each."""
     shared = tie[1:] == tie[:-1]
-    if not shared.any():
-        return 0, {str(measure): 0 for measure in wanted}
     tied = np.flatnonzero(np.append(shared, False) | np.append(False, shared))
     query, position, place, tie = (column[tied] for column in (query, position, place, tie))
     ranks = np.append(references.ranks, [JUDGED, UNJUDGED])  # the last are for items without a rank
     rank = ranks[np.where(place < 0, -1, np.minimum(place, len(ranks) - 2))]
     ties = MixedTies.among(query, position, rank, tie, LONGEST_TIE)  # also those that are not all there
-    decided = {str(measure): measure.decided_by(ties, match) for measure in wanted}
+    decided = {str(measure): measure.decided_by(ties, match) for measure in measures if isinstance(measure, Measure)}
     any_of_them = np.any(list(decided.values()), axis=0) if decided else ties.ranks_differ
-    counts = {name: len(np.unique(ties.query[part])) for name, part in decided.items()}
-    return len(np.unique(ties.query[any_of_them])), counts
+    counts |= {name: len(np.unique(ties.query[part])) for name, part in decided.items()}
+    return len(np.unique(ties.query[any_of_them]))
 
 
 def _blocks(width: Ints) -> Iterator[slice]:
@@ -249,9 +258,13 @@ def _blocks(width: Ints) -> Iterator[slice]:
 
 def score_match(match: Match, measures: Sequence[Scorer]) -> Floats:
     """Score a run that is joined: ``values[query, measure]``."""
-    values = np.zeros((match.queries, len(measures)))
-    depth, width = deepest(measures), np.maximum(match.lengths, match.ideals.sizes)
-    for rows in _blocks(width if depth is None else np.maximum(match.lengths, np.minimum(width, depth))):
+    values, depth = np.zeros((match.queries, len(measures))), deepest(measures)
+    if depth is not None and match.queries * depth <= BLOCK_CELLS:
+        blocks: Iterable[slice] = [slice(0, match.queries)]
+    else:
+        width = np.maximum(match.lengths, match.ideals.sizes)
+        blocks = _blocks(width if depth is None else np.maximum(match.lengths, np.minimum(width, depth)))
+    for rows in blocks:
         block = match.between(rows.start, rows.stop)
         for m, measure in enumerate(measures):
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -76,11 +77,18 @@ class NDCG(JudgedOnly):
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
-        grades = self._item_grades(match)
-        best = match.ideals.first(self._best_first(grades, match), self.cutoff)
+        shared = match.ideals.shared
+        if self.text not in shared:
+            shared[self.text] = self._gains(match)
+        gains, ideal = shared[self.text]
+        return ratio(_discounted(match.mean(gains[match.place], self.cutoff)), ideal)
+
+    def _gains(self, match: Match) -> tuple[Floats, Floats]:
+        """Return the gain of each reference item, up to a factor of its query, and the score of each ideal list."""
+        grades, ideals = self._item_grades(match), match.ideals
+        best = ideals.first(self._best_first(grades, match), self.cutoff)
         gain = exponential_gains if self.dcg == "exp-log2" else scaled
-        got = match.mean(gain(grades[match.place], best[match.query, 0]), self.cutoff)
-        return ratio(_discounted(got), _discounted(gain(best, best[:, :1])))
+        return gain(grades, np.repeat(best[:, 0], ideals.sizes)), _discounted(gain(best, best[:, :1]))
 
     def differ(self, ties: MixedTies, match: Match) -> Bools:
         """Tell which ties hold items of different gain; binary gains are the same for all of the reference."""
@@ -137,7 +145,12 @@ class DCG(NDCG):
 
 
 def _discounted(gains: Floats) -> Floats:
-    return total(gains / np.log2(np.arange(2, gains.shape[1] + 2)))
+    return total(gains / _discounts(gains.shape[1]))
+
+
+@lru_cache
+def _discounts(depth: int) -> Floats:
+    return np.log2(np.arange(2, depth + 2))
 
 
 MAX_GRADE = "highest possible grade (4 in gdeval)"

@@ -37,6 +37,11 @@ class Ideals:
     highest_grade: float = 0.0
 
     @cached_property
+    def shared(self) -> dict[object, Any]:
+        """What measures compute of these references once, for all runs."""
+        return {}
+
+    @cached_property
     def sizes(self) -> Ints:
         """Number of reference items (m)."""
         return self.offsets[1:] - self.offsets[:-1]
