@@ -91,6 +91,8 @@ def is_list(value: object) -> bool:
     >>> is_list(["a"]), is_list("a"), is_list({"a": 1})
     (True, False, False)
     """
+    if type(value) in (list, tuple):
+        return True
     plural = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
     return plural and getattr(value, "ndim", 1) != 0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise, repeat
+from itertools import repeat
 from numbers import Integral
 from typing import Any, TypeAlias, TypeVar
 from unicodedata import normalize
@@ -131,7 +131,7 @@ def numbered(names: Ids) -> tuple[list[str], Ints]:
 def repeated(codes: Ints, names: Ids) -> Bools | None:
     """Mark rows whose (code, name) was in an earlier row; None where there is none."""
     if isinstance(names, list):
-        if (codes[1:] >= codes[:-1]).all() and all(len(set(names[a:b])) == b - a for a, b in stretches(codes)):
+        if (codes[1:] >= codes[:-1]).all() and all(len(set(names[a:b])) == b - a for _, a, b in stretches(codes)):
             return None
         pairs = list(zip(codes.tolist(), names, strict=True))
         if len(set(pairs)) == len(pairs):
@@ -189,10 +189,10 @@ def folded(name: str) -> str:
     return "".join(normalize("NFC", normalize("NFC", name).lower()).split())
 
 
-def stretches(codes: Ints) -> Iterator[tuple[int, int]]:
-    """Yield where stretches of equal codes begin and end."""
-    begins = (codes[1:] != codes[:-1]).nonzero()[0] + 1
-    return pairwise([0, *begins.tolist(), len(codes)] if len(codes) else [0])
+def stretches(codes: Ints) -> Iterator[tuple[int, int, int]]:
+    """Return the code of each stretch of equal codes, and where it begins and ends."""
+    begins = [0, *((codes[1:] != codes[:-1]).nonzero()[0] + 1).tolist()] if len(codes) else []
+    return zip(codes[begins].tolist(), begins, [*begins[1:], len(codes)], strict=False)
 
 
 class Index:
@@ -223,16 +223,16 @@ class Index:
     def _among(self, codes: Ints, names: list[str]) -> Ints:
         found: list[int] = []
         nothing: dict[str, int] = {}
-        for a, b in stretches(codes):
-            found += map(self._by_code.get(int(codes[a]), nothing).get, names[a:b], repeat(-1))
+        for code, a, b in stretches(codes):
+            found += map(self._by_code.get(code, nothing).get, names[a:b], repeat(-1))
         return np.array(found, np.int64)
 
     @cached_property
     def _by_code(self) -> dict[int, dict[str, int]]:
         names = listed(self._known)
         found: dict[int, dict[str, int]] = {}
-        for a, b in stretches(self._codes):
-            found.setdefault(int(self._codes[a]), {}).update(zip(names[a:b], range(a, b), strict=True))
+        for code, a, b in stretches(self._codes):
+            found.setdefault(code, {}).update(zip(names[a:b], range(a, b), strict=True))
         return found
 
     @cached_property

@@ -356,9 +356,11 @@ def order_notes(references: References, measures: Sequence[object]) -> tuple[Not
     Grades are few by nature, and a set of relevant items is a set. But an order that was asked for and did not come
     out, as where pairs were judged too rarely, would go unnoticed: every ranking of one tier is perfect.
     """
+    if references.grades is not None:
+        return ()
     concerned = [measure for measure in measures if isinstance(measure, Measure) and measure.ordinal]
     several = references.sizes > 1
-    if references.grades is not None or not concerned or not several.any():
+    if not concerned or not several.any():
         return ()
     share = float(_tied(references)[several].mean())
     if share < MANY_TIED:

@@ -196,7 +196,7 @@ def evaluate_all(
     return Scores(
         tuple(systems),
         tuple(known.references.queries),
-        tuple(str(measure) for measure in wanted),
+        tuple(map(str, wanted)),
         np.array(values),
         reference_sizes=known.references.sizes,
         coverage=tuple(coverage),
@@ -205,7 +205,7 @@ def evaluate_all(
         empty=empty,
         collapse=read.collapse,
         notes=order_notes(known.references, wanted),
-        kinds=tuple(info_of(measure) for measure in wanted),
+        kinds=tuple(map(info_of, wanted)),
     )
 
 

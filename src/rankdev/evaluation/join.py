@@ -50,6 +50,7 @@ class Known:
 
     references: References
     ideals: Ideals
+    empty: int
     skipped: frozenset[str] = frozenset()
 
     @classmethod
@@ -67,8 +68,9 @@ class Known:
     @classmethod
     def _of(cls, references: References, skip_empty: bool, highest_grade: float) -> Known:
         skipped: frozenset[str] = frozenset()
-        if skip_empty and references.empty:
-            if references.empty == len(references):
+        empty = references.empty
+        if skip_empty and empty:
+            if empty == len(references):
                 raise DataError("all-empty")
             skipped = frozenset(
                 name for name, size in zip(references.queries, references.sizes.tolist(), strict=True) if not size
@@ -83,7 +85,7 @@ class Known:
             None if poor is None else poor.grades,
             0.0 if references.grades is None else float(references.grades.max(initial=highest_grade)),
         )
-        return cls(references, ideals, skipped)
+        return cls(references, ideals, empty, skipped)
 
 
 def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -> tuple[Match, Coverage, list[Note]]:
@@ -102,15 +104,16 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
     if not (isinstance(run.item_ids, list) and isinstance(references.item_ids, list)):
         refuse_lost_threads()
     owner, notes = _owners(references, run)
+    unknown = int(np.count_nonzero(owner < 0))
     query, position, items = owner.repeat(sizes), run.positions, run.item_ids
     tie = _ties(run, position)
-    wanted = query >= 0
-    if run.repeats is not None:
-        wanted &= ~run.repeats
-    if depth is not None:
-        wanted &= (position if tie is None else position[tie]) < depth
-    if not wanted.all():
-        rows = wanted.nonzero()[0]
+    wanted = [] if run.repeats is None else [~run.repeats]
+    if unknown:
+        wanted.append(query >= 0)
+    if depth not in (None, run.read.depth):  # to which a run may have been cut
+        wanted.append((position if tie is None else position[tie]) < depth)
+    if wanted:
+        rows = np.logical_and.reduce(wanted).nonzero()[0]
         query, position, items = query[rows], position[rows], ids.take(items, rows)
         tie = None if tie is None else tie[rows]
     deep = None if depth is None or tie is None else position >= depth  # what is only here for being tied
@@ -143,7 +146,6 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
         )
     tied_by = {str(measure): 0 for measure in measures if isinstance(measure, Measure)}
     tied = 0 if tie is None else _deciding(references, query, position, place, tie, match, measures, tied_by)
-    unknown = int(np.count_nonzero(owner < 0))
     coverage = Coverage(
         system,
         queries=len(references),
@@ -151,7 +153,7 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
         unreferenced=unknown - len(known.skipped.intersection(run.queries)),
         tied=tied,
         ties=run.read.ties or "trec_eval",
-        empty=len(known.skipped) or references.empty,
+        empty=known.empty,
         tied_by=tied_by,
         left_out=run.left_out,
         ids=None if len(hits) else strangers(references, run, depth),
@@ -198,8 +200,8 @@ def _ties(run: Run, position: Ints) -> Ints | None:
     if run.scores is None:
         return None
     keys = run.read.keys(run.scores)
-    same = (keys[1:] == keys[:-1]) & (position[1:] > 0)
-    if not same.any():
+    same = keys[1:] == keys[:-1]
+    if not same.any() or not (same := same & (position[1:] > 0)).any():
         return None
     tie = np.arange(len(position))
     tie[1:][same] = 0
