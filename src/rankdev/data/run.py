@@ -270,7 +270,9 @@ class Run(ByQuery[list[str]]):
             read.note("rising-scores")
         scores = rows.value if rows.what == "score" else None
         kept = _kept(read, None if rows.listed else rows.what)
-        return cls(rows.queries, offsets_of(sizes), rows.item, scores, rows.repeats, kept, rows.left_out, tuple(read.notes))
+        return cls(
+            rows.queries, offsets_of(sizes), rows.item, scores, rows.repeats, kept, rows.left_out, tuple(read.notes)
+        )
 
     def read_as(self, read: ReadOptions) -> Run:
         """Return the run as it is with these options; refused where it no longer has what that takes.

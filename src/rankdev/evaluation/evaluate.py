@@ -166,7 +166,9 @@ def evaluate_all(
     read = read.but(depth=deepest(wanted))
     systems = named_systems(runs, read)
     faults, known = Faults(), None
-    notes, coverage, values = list[Note](), list[Coverage](), list[Floats]()
+    notes: list[Note] = []
+    coverage: list[Coverage] = []
+    values: list[Floats] = []
     with faults:
         found = references_of(references, read)
         notes += found.notes if read.strict or found is not references else ()

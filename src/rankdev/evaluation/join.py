@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev._common.arrays import Floats, Ints
 from rankdev._common.work import refuse_lost_threads
 from rankdev.data import ids
 from rankdev.data.ids import folded
