@@ -330,7 +330,6 @@ SENTENCES = {
     " exists, such as {one:some} and {other:some}; add comparisons between them, or choose `disconnected='split'` (one"
     " reference per group) or 'largest'",
     "unexplained-value": "{name} is {value!r}, which `values` does not explain",
-    "unfit-method": "`{name}={value!r}` is for {able:list}, not for {method}",
     "unknown-columns": "expected columns query, winner, loser; or query, a, b, winner; or query, a1, a2, label; found"
     " {known:some}; or choose with `columns={{'item_a': …}}`",
     "unknown-item": "item {item!r} is not among the items given for its query",

@@ -8,7 +8,7 @@ from rankdev.data.references import References
 from rankdev.errors import DataError
 from rankdev.preferences import Preferences, strengths, tiers
 from rankdev.preferences.files import read_preferences
-from tests.raising import kinds, noted, raises
+from tests.raising import noted, raises
 
 ROWS = [("q1", "x", "y"), ("q1", "y", "z"), ("q2", "x", "z")]
 
@@ -43,6 +43,11 @@ def test_every_shape_says_the_same(table):
             '{"query":"q1","winner":"x","loser":"y"}\n\n{"query":"q1","winner":"y","loser":"z"}\n'
             '{"query":"q2","winner":"x","loser":"z"}\n',
         ),
+        (
+            "p.json",
+            '[{"query":"q1","winner":"x","loser":"y"},\n{"query":"q1","winner":"y","loser":"z"},'
+            '{"query":"q2","winner":"x","loser":"z"}]',
+        ),
         ("p.txt", "q1 x y x\nq1 z y y\nq2 z x x\n"),
         ("rounds", "q1 x y\nq1 y z\n\nq2 x z\n"),
     ],
@@ -52,11 +57,6 @@ def test_files(tmp_path, name, text, packed):
     path = tmp_path / (name + ".gz" * packed)
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     assert rows_of(read_preferences(path)) == [(*row, False) for row in ROWS]
-
-
-def test_parquet(tmp_path):
-    Preferences.from_rows(ROWS).to_polars().write_parquet(tmp_path / "p.parquet")
-    assert rows_of(read_preferences(tmp_path / "p.parquet")) == [(*row, False) for row in ROWS]
 
 
 @pytest.mark.parametrize(
@@ -136,15 +136,6 @@ def test_of_equal_groups_the_one_with_more_judgments_is_kept_whatever_the_order_
         assert strengths(equal, disconnected="split").ordered_items() == {"q#1": ["a", "b"], "q#2": ["x", "y"]}
 
 
-def test_a_partly_judged_pool_gives_what_was_judged_and_names_the_rest():
-    pool = {"q": ["a", "b", "c", "d"], "new": ["a", "b"], "other": ["a", "b", "c", "d"]}
-    rows = [("q", "a", "b")] * 6 + [("other", "a", "b"), ("other", "c", "b"), ("other", "c", "d")]
-    found = tiers(strengths(Preferences.from_rows(rows, items=pool)))
-    assert found.tiers["q"] == [["a"], ["b"]]
-    assert set(found.tiers) == {"q", "other"}
-    assert kinds(found.remarks) == ["unjudged-queries", "unconnected-items"]
-
-
 def test_diagnostics_by_hand():
     rows = [
         ("q", "x", "y", "ann"),
@@ -168,21 +159,10 @@ def test_diagnostics_by_hand():
     np.testing.assert_allclose(table["agreement"].to_list(), [1 / 3, 0.0])
 
 
-def test_queries_are_selected():
-    assert rows_of(Preferences.from_rows(ROWS).select(["q2"])) == [("q2", "x", "z", False)]
-
-
 def test_a_group_split_off_does_not_join_a_query_of_its_name():
     judged = Preferences.from_rows([("q", "x", "y"), ("q", "v", "w"), ("q#1", "x", "z")])
     with raises("query-taken", DataError, query="q#1"):
         judged.split_groups()
-
-
-@pytest.mark.parametrize("labels", [[1, 0, 1], ["1", "0", "0"], [0, 0, 0]])
-def test_labels_of_0_and_1_are_not_guessed(labels):
-    table = pl.DataFrame({"query": ["q"] * 3, "a1": ["x", "y", "x"], "a2": ["y", "z", "z"], "label": labels})
-    with raises("ambiguous-outcomes", DataError, name="label"):
-        Preferences.from_table(table)
 
 
 def test_grades_and_preferences_together():

@@ -6,7 +6,7 @@ import pytest
 
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
-from rankdev.preferences import Preferences, references_from_preferences
+from rankdev.preferences import Preferences
 from tests.raising import noted, raises
 
 
@@ -167,11 +167,6 @@ def test_what_is_not_used_is_said():
     noted(judged.remarks, "unused-columns", names=("mood",))
 
 
-def test_records_are_read_by_their_keys():
-    records = [{"query": "q1", "winner": "x", "loser": "y"}, {"loser": "z", "winner": "x", "query": "q1"}]
-    assert dict(references_from_preferences(records * 9)["q1"]) == {"x": 1, "y": 2, "z": 2}
-
-
 def test_columns_say_which_is_which():
     frame = pl.DataFrame({"t": ["q"], "l": ["x"], "r": ["y"], "said": ["r"], "who": ["ann"]})
     columns = {"query": "t", "item_a": "l", "item_b": "r", "winner": "said", "worker": "who"}
@@ -204,38 +199,16 @@ def test_no_query_column_is_one_query_where_nothing_else_could_be_it():
 
 
 def test_arena_battles():
-    battles = pl.DataFrame(
-        {
-            "question_id": ["81", "82", "83"],
-            "model_a": ["gpt", "claude", "gpt"],
-            "model_b": ["claude", "llama", "llama"],
-            "winner": ["model_b", "model_a", "tie (bothbad)"],
-            "judge": ["e1", "e2", "e1"],
-            "conversation_a": ["…"] * 3,
-            "conversation_b": ["…"] * 3,
-        }
-    )
+    names = ["question_id", "model_a", "model_b", "winner", "judge", "conversation_a"]
+    rows = [("81", "gpt", "claude", "model_b", "e1", "…"), ("82", "claude", "llama", "model_a", "e2", "…")]
+    rows += [("83", "gpt", "llama", "tie (bothbad)", "e1", "…")]
+    battles = pl.DataFrame(rows, schema=names, orient="row")
     judged = Preferences.from_table(battles)
-    assert rows_of(judged) == [
-        ("all", "claude", "gpt", False),
-        ("all", "claude", "llama", False),
-        ("all", "gpt", "llama", True),
-    ]
+    won = [("claude", "gpt", False), ("claude", "llama", False), ("gpt", "llama", True)]
+    assert rows_of(judged) == [("all", *row) for row in won]
     assert judged.workers == ("e1", "e2")
     assert judged.winner_first.tolist() == [False, True, True]
     assert Preferences.from_table(battles, columns={"query": "question_id"}).queries == ("81", "82", "83")
-
-
-def test_json_arrays(tmp_path):
-    path = tmp_path / "p.json"
-    path.write_text('[\n {"query": "q", "winner": "x", "loser": "y"},\n {"query": "q", "winner": "y", "loser": "z"}\n]')
-    assert rows_of(rd.read_preferences(path)) == [("q", "x", "y", False), ("q", "y", "z", False)]
-    path.write_text('[{"query": "q", ')
-    with pytest.raises(DataError, match="not JSON"):
-        rd.read_preferences(path)
-    path.write_text('[{"query": "q", "winner": "x", "loser": "y"}, 2]')
-    with raises("not-a-table", DataError):
-        rd.read_preferences(path)
 
 
 def test_order_of_presentation_survives_files(tmp_path):
@@ -243,9 +216,10 @@ def test_order_of_presentation_survives_files(tmp_path):
     assert judged.winner_first.tolist() == [False, True, True]
     frame = judged.to_polars()
     assert frame["first"].to_list() == ["x", "y", "x"]
-    frame.write_csv(tmp_path / "p.csv")
-    again = rd.read_preferences(tmp_path / "p.csv")
-    assert again.to_polars().equals(frame)
+    for name in ("p.csv", "p.parquet"):
+        rd.write_preferences(judged, tmp_path / name)
+        again = rd.read_preferences(tmp_path / name)
+        assert again.to_polars().equals(frame)
     assert again.select(["q"]).winner_first.tolist() == [False, True, True]
     with raises("bad-value", DataError, row=0, name="first", value="w"):
         Preferences.from_table(frame.with_columns(first=pl.lit("w")))

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import spearmanr
 
-from rankdev.preferences import Preferences, strengths, uncertainty
+from rankdev.preferences import Preferences, models, strengths, uncertainty
 from rankdev.preferences.files import read_preferences
-from rankdev.preferences.models import rank_centrality
 from tests.common.examples import examples
 
 from .simulate import crowd, preferences_of, random_pairs
@@ -57,13 +56,11 @@ def test_without_a_ridge_choix_and_evalica_agree():
     assert_allclose(fit.values, in_order(fit, np.log(scores.sort_index().to_numpy())), atol=1e-6)
 
 
-def test_ties_are_half_wins_or_davidsons():
+def test_ties_are_davidsons():
     rows = {"query": ["q"] * 10, "a": ["x"] * 10, "b": ["y"] * 10, "winner": ["x"] * 5 + ["y"] * 2 + ["tie"] * 3}
     judged = Preferences.from_table(pl.DataFrame(rows))
-    assert_allclose(strengths(judged, ridge=0, tie_model="half").values[0] * 2, np.log(6.5 / 3.5), atol=1e-8)
     # Davidson's maximum reproduces the observed shares: π_x/π_y = 5/2 and ν = 3/√(5 · 2)
     fit = strengths(judged, ridge=0)
-    assert fit.tie_model == "davidson"
     assert_allclose(fit.values[0] * 2, np.log(5 / 2), atol=1e-6)
     assert_allclose(fit.tie_rate, 3 / np.sqrt(10), atol=1e-6)
 
@@ -101,17 +98,11 @@ def test_rank_centrality_is_the_eigenvector(seed, items, judgments, ridge):
     assert_allclose(strengths(judged, "rank-centrality", ridge=ridge).values, expected, atol=1e-6)
 
 
-def test_rank_centrality_agrees_with_choix_and_solves_slow_walks_directly():
+def test_rank_centrality_agrees_with_choix():
     winner, loser, _ = random_pairs(10, 500, np.random.default_rng(5))
     fit = strengths(preferences_of(winner, loser), "rank-centrality", ridge=0)
     data = list(zip(winner.tolist(), loser.tolist(), strict=True))
     assert_allclose(fit.values, in_order(fit, choix.rank_centrality(10, data)), atol=1e-7)
-    # a chain of 100 items, each beating the next 2 : 1, mixes too slowly to iterate; the odds multiply
-    rows = [("q", f"d{k:03d}", f"d{k + 1:03d}") for k in range(99) for _ in range(2)]
-    rows += [("q", f"d{k + 1:03d}", f"d{k:03d}") for k in range(99)]
-    chain = Preferences.from_rows(rows)
-    values, _, _ = rank_centrality(chain.pairs, 0.0, limit=5)
-    assert_allclose(-np.diff(values), np.log(2), atol=1e-6)
 
 
 def test_standard_errors_are_the_inverse_information():
@@ -140,15 +131,6 @@ def test_very_long_lists_have_no_intervals(monkeypatch):
     table = strengths(preferences_of(winner, loser)).to_polars()
     assert table["low"].null_count() == table["high"].null_count() == 60
     assert table["strength"].null_count() == 0
-
-
-def test_intervals_hold_the_truth():
-    held = []
-    for seed in range(60):
-        winner, loser, truth = random_pairs(10, 400, np.random.default_rng(seed))
-        fit = strengths(preferences_of(winner, loser))
-        held.append(np.abs(fit.values - in_order(fit, truth)) < 1.96 * fit.standard_errors)
-    assert 0.92 < np.mean(held) < 0.98  # 95% meant
 
 
 def test_crowd_bt_recovers_worker_quality_and_beats_bradley_terry():
@@ -189,9 +171,10 @@ def test_real_judgments_give_the_order_supplied_with_them():
 
 @pytest.mark.parametrize("limit", [2000, 1])  # by iteration; directly
 @pytest.mark.parametrize("items", [8, 10, 30, 100])
-def test_rank_centrality_is_exact_for_weak_items(items, limit):
+def test_rank_centrality_is_exact_for_weak_items(items, limit, monkeypatch):
     # a chain's balance holds pair by pair, so each step is worth log((20 + ridge) / ridge)
     rows = [("q", f"d{k:03d}", f"d{k + 1:03d}") for k in range(items - 1) for _ in range(20)]
-    values, _, converged = rank_centrality(Preferences.from_rows(rows).pairs, 0.1, limit=limit)
-    assert converged
-    assert_allclose(np.diff(values), -np.log(20.1 / 0.1), rtol=1e-8)
+    monkeypatch.setattr(models, "LIMIT", limit)
+    fit = strengths(Preferences.from_rows(rows), "rank-centrality", ridge=0.1)
+    assert fit.converged
+    assert_allclose(np.diff(fit.values), -np.log(20.1 / 0.1), rtol=1e-8)

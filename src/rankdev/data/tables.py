@@ -348,12 +348,12 @@ def truth_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     given = column(frame, name, what)
     if given.dtype.is_nested():
         raise DataError("bad-column", role=what, name=name, type=given.dtype, expected="true or false")
-    values = given.cast(pl.String).str.to_lowercase().fill_null("false")
-    known = values.is_in(["true", "false", "1", "0", ""])
+    values = given.cast(pl.String).str.to_lowercase().str.strip_chars().fill_null("false")
+    known = values.is_in(["true", "yes", "1", "false", "no", "0", ""])
     if not known.all():
         row = int((~known).arg_max() or 0)
         raise DataError("bad-value", role=what, name=name, value=values[row], expected="true or false", row=row)
-    return values.is_in(["true", "1"])
+    return values.is_in(["true", "yes", "1"])
 
 
 def system_columns(frame: pl.DataFrame) -> list[str]:

@@ -16,9 +16,9 @@ from rankdev._common.result import Result
 from rankdev._common.view import Tab, View
 from rankdev.errors import Note, UsageError, counted
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
-from rankdev.preferences.pairs import Pairs, damped, moments, sums
+from rankdev.preferences.pairs import Pairs, cells_of, count_pairs, damped, gains, moments, sums
+from rankdev.preferences.uncertainty import GRID, on_grid
 
-GRID = np.linspace(0.0025, 0.9975, 200)
 NEWTON, NEAR, FLAT = 30, 0.02, 1e-4  # steps, distance of differences, curvature that counts as none
 SPREADS = (np.log(0.05), np.log(20.0))  # logs of spreads that strengths may have
 APART, ENOUGH = 2.5, 2  # spread of strengths from which on fewer answers to a pair are too few
@@ -42,10 +42,8 @@ class PositionBias(Result):
         Pairs that one worker judged in both orders.
     changed : int
         Those of them where the answer followed the order.
-    workers : tuple of str
-        Workers.
-    by_worker : dict of str to array
-        Columns of :meth:`to_polars` by worker.
+    workers : polars.DataFrame
+        Rows of :meth:`to_polars` by worker.
     alpha : float
         Intervals are at level 1 − ``alpha``.
     remarks : tuple of str
@@ -65,8 +63,7 @@ class PositionBias(Result):
     judgments: int
     swapped: int
     changed: int
-    workers: tuple[str, ...] = field(repr=False)
-    by_worker: dict[str, npt.NDArray[Any]] = field(repr=False)
+    workers: pl.DataFrame = field(repr=False)
     alpha: float = 0.05
     remarks: tuple[str, ...] = ()
 
@@ -95,9 +92,8 @@ class PositionBias(Result):
         >>> position_bias(Preferences.from_rows(rows * 20)).to_polars()["worker"].to_list()
         [None, 'ann']
         """
-        everybody = {"judgments": self.judgments, "first_if_equal": self.bias, "low": self.low, "high": self.high}
-        rows = {name: [value, *self.by_worker[name]] for name, value in {**everybody, "p": self.p}.items()}
-        return pl.DataFrame({"worker": [None, *self.workers], **rows}, schema_overrides={"worker": pl.String})
+        everybody = (None, self.judgments, self.bias, self.low, self.high, self.p)
+        return pl.concat([pl.DataFrame([everybody], schema=self.workers.schema, orient="row"), self.workers])
 
 
 def position_bias(preferences: Preferences, *, alpha: float = 0.05) -> PositionBias:
@@ -129,7 +125,7 @@ def position_bias(preferences: Preferences, *, alpha: float = 0.05) -> PositionB
     """
     from scipy.special import expit, ndtr, ndtri
 
-    check_order(preferences)
+    shown_first(preferences)
     alpha = check_number("alpha", alpha, 0, 1)
     unweighted = replace(preferences, weight=None)
     found, own_error, spread = _most_probable(unweighted)
@@ -145,8 +141,7 @@ def position_bias(preferences: Preferences, *, alpha: float = 0.05) -> PositionB
         judgments=len(unweighted),
         swapped=swapped,
         changed=changed,
-        workers=unweighted.workers,
-        by_worker=_by_worker(unweighted, found, alpha),
+        workers=_by_worker(unweighted, found, alpha),
         alpha=alpha,
         remarks=tuple(_remarks(spread, len(unweighted) / max(len(unweighted.pairs.first), 1), len(unweighted.workers))),
     )
@@ -160,13 +155,6 @@ def _remarks(spread: float, answers: float, workers: int) -> Iterator[Note]:
         yield Note("narrow-intervals", answers=answers)
 
 
-def _residuals(preferences: Preferences, found: OrderEffect, effect: float) -> tuple[Floats, Floats]:
-    """Compute each judgment's residual for the item shown first, and its variance."""
-    pairs = found.pairs
-    mean, variance = moments(found.strength[pairs.first] - found.strength[pairs.second] + effect)
-    return score_of_first(preferences) - mean[pairs.of], variance[pairs.of]
-
-
 def _most_probable(preferences: Preferences) -> tuple[OrderEffect, float, float]:
     """Maximise the probability of the answers over the order effect, which has an error, and the spread of strengths.
 
@@ -174,8 +162,7 @@ def _most_probable(preferences: Preferences) -> tuple[OrderEffect, float, float]
     pair, an effect of .73 is estimated as .84. Here they are integrated out (Laplace's method). Newton's method, with
     derivatives by differences.
     """
-    pairs = oriented(preferences)
-    integral = _Integral(pairs)
+    integral = _Integral(count_pairs(preferences, shown_first(preferences)))
     at = np.zeros(2)  # the effect, and the log of the spread
     for _ in range(NEWTON):
         slope, bend = _derivatives(integral, at)
@@ -252,55 +239,51 @@ class _Integral:
 
 def _clustered_error(preferences: Preferences, found: OrderEffect) -> float:
     """Return the sandwich's standard error, clustered by worker and pair: answers to one pair are alike."""
-    rest, _ = _residuals(preferences, found, found.effect)
+    rest, _ = found.residuals(preferences, found.effect)
     pushes = rest * found.leverage[found.pairs.of]
     if preferences.worker is not None:
-        keys = preferences.worker.astype(np.int64) * len(preferences.pairs.first) + preferences.pairs.of
-        group = np.unique(keys, return_inverse=True)[1]
+        group = np.unique(cells_of(preferences), return_inverse=True)[1]
         pushes = sums(group, pushes, int(group.max()) + 1)
     return float(np.sqrt((pushes**2).sum())) / max(found.information, 1e-12)
 
 
 def _swapped(preferences: Preferences) -> tuple[int, int]:
     """Count the pairs judged in both orders by one worker (or all, if unknown), and where the order decided."""
-    first = check_order(preferences)
-    worker = preferences.worker if preferences.worker is not None else np.zeros(len(preferences), np.int32)
-    key = worker.astype(np.int64) * len(preferences.pairs.first) + preferences.pairs.of
-    group = np.unique(key, return_inverse=True)[1]
-    low_first = first == (preferences.winner < preferences.loser)
-    for_low = np.where(preferences.tie, 0.0, np.where(preferences.winner < preferences.loser, 1.0, -1.0))
+    ahead = preferences.winner < preferences.loser
+    side = shown_first(preferences) == ahead
+    group = np.unique(cells_of(preferences), return_inverse=True)[1]
+    lead = np.where(preferences.tie, 0, np.where(ahead, 1, -1))
     size = int(group.max(initial=-1)) + 1
-    counts = [np.bincount(group[side], minlength=size) for side in (low_first, ~low_first)]
-    leads = [np.bincount(group[side], for_low[side], minlength=size) for side in (low_first, ~low_first)]
-    both = (counts[0] > 0) & (counts[1] > 0)
-    return int(both.sum()), int((both & (np.sign(leads[0]) != np.sign(leads[1]))).sum())
+    both = np.logical_and(*(np.bincount(group[where], minlength=size) > 0 for where in (side, ~side)))
+    leads = [np.sign(np.bincount(group[where], lead[where], minlength=size)) for where in (side, ~side)]
+    return int(both.sum()), int((both & (leads[0] != leads[1])).sum())
 
 
-def _by_worker(preferences: Preferences, found: OrderEffect, alpha: float) -> dict[str, npt.NDArray[Any]]:
+def _by_worker(preferences: Preferences, found: OrderEffect, alpha: float) -> pl.DataFrame:
     from scipy.special import logit, ndtr
 
     worker, workers = preferences.worker, len(preferences.workers)
     if worker is None:
-        return dict.fromkeys(("judgments", "first_if_equal", "low", "high", "p"), np.zeros(0))
-    pairs, score = found.pairs, score_of_first(preferences)
+        numbers = dict.fromkeys(("first_if_equal", "low", "high", "p"), pl.Float64)
+        return pl.DataFrame(schema={"worker": pl.String, "judgments": pl.Int64, **numbers})
+    pairs, score = found.pairs, gains(preferences, shown_first(preferences))
     d = (found.strength[pairs.first] - found.strength[pairs.second])[pairs.of]
     likelihood = np.empty((len(GRID), workers))
     for k, effect in enumerate(logit(GRID)):
         at = d + effect
         likelihood[k] = sums(worker, score * at - np.logaddexp(0.0, at), workers)
-    mass = np.exp(likelihood - likelihood.max(axis=0))
-    mass /= mass.sum(axis=0)
-    below = np.cumsum(mass, axis=0)
-    low, high = (GRID[np.argmax(below >= tail, axis=0)] for tail in (alpha / 2, 1 - alpha / 2))
-    rest, variance = _residuals(preferences, found, 0.0)
+    mass, low, high = on_grid(likelihood, alpha)
+    rest, variance = found.residuals(preferences, 0.0)
     pushed, known = sums(worker, rest, workers), sums(worker, variance, workers)
-    return {
+    columns = {
+        "worker": preferences.workers,
         "judgments": np.bincount(worker, minlength=workers),
         "first_if_equal": GRID @ mass,
         "low": low,
         "high": high,
         "p": 2 * ndtr(-np.abs(pushed) / np.sqrt(np.maximum(known, 1e-300))),
     }
+    return pl.DataFrame(columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,33 +296,16 @@ class OrderEffect:
     information: float
     leverage: Floats  # of each oriented pair: how much a judgment informs about β rather than strengths
 
+    def residuals(self, preferences: Preferences, effect: float) -> tuple[Floats, Floats]:
+        """Compute each judgment's residual for the item shown first, and its variance."""
+        pairs = self.pairs
+        mean, variance = moments(self.strength[pairs.first] - self.strength[pairs.second] + effect)
+        return gains(preferences, shown_first(preferences)) - mean[pairs.of], variance[pairs.of]
 
-def check_order(preferences: Preferences) -> npt.NDArray[np.bool_]:
-    """Reject judgments that do not record which item was shown first."""
+
+def shown_first(preferences: Preferences) -> npt.NDArray[np.bool_]:
+    """Return whether each winner was shown first; reject judgments that do not record it."""
     check_kind("preferences", preferences, Preferences, MAKE_THEM)
     if preferences.winner_first is None:
         raise UsageError("order-unknown")
     return preferences.winner_first
-
-
-def oriented(preferences: Preferences) -> Pairs:
-    """Count pairs by the order they were shown in: first is the item shown first."""
-    winner_first = check_order(preferences)
-    weight = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
-    first = np.where(winner_first, preferences.winner, preferences.loser)
-    second = np.where(winner_first, preferences.loser, preferences.winner)
-    items = len(preferences.items)
-    keys, of = np.unique(first.astype(np.int64) * items + second, return_inverse=True)
-    count, score, ties = (
-        sums(of, weight * part, len(keys)) for part in (1.0, score_of_first(preferences), preferences.tie)
-    )
-    places = ((keys // items).astype(np.int32), (keys % items).astype(np.int32))
-    return Pairs(preferences.starts, *places, count, score, ties, of.astype(np.int32))
-
-
-def score_of_first(preferences: Preferences) -> Floats:
-    """Return what the item shown first got in each judgment: 1 for a win, 0.5 for a tie."""
-    won = 1.0 if preferences.share is None else preferences.share
-    score = np.where(check_order(preferences), won, 1.0 - won)
-    score[preferences.tie] = 0.5
-    return score

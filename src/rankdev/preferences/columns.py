@@ -14,8 +14,8 @@ import polars as pl
 
 from rankdev._common.checks import check_choice, is_list
 from rankdev.data.ids import as_id, text_series
-from rankdev.data.tables import check_mapping, is_table, mixed_series, number_column, text_column
-from rankdev.errors import DataError, Note, UsageError, shown
+from rankdev.data.tables import check_mapping, mixed_series, number_column, text_column, truth_column
+from rankdev.errors import DataError, Note, UsageError, errors_at, shown
 from rankdev.preferences.outcomes import (
     NAMES,
     ROLES,
@@ -30,7 +30,6 @@ from rankdev.preferences.outcomes import (
 )
 
 Columns = Mapping[str, str | None]
-YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
 ONE_QUERY = "all"
 MOST_WEIGHT = 10**9  # beyond, sums of weights lose the other judgments
 MOST_ROWS = 10**8  # judgments that counts may add up to
@@ -73,52 +72,45 @@ def _answered(frame: pl.DataFrame, roles: dict[str, str]) -> npt.NDArray[np.bool
         if values.dtype == pl.String:
             empty |= (values.str.strip_chars() == "").fill_null(True)
         found |= ~empty.to_numpy()
-    return found | _flags(frame, roles["tie"]).to_numpy() if "tie" in roles else found
+    return found | truth_column(frame, roles["tie"], "preferences").to_numpy() if "tie" in roles else found
 
 
 def _read(frame: pl.DataFrame, roles: dict[str, str], values: Values) -> pl.DataFrame:
     """Read the columns of rows that have an answer; a count repeats its row."""
-    found: dict[str, Any] = {}
-    if roles.get("query") is not None:
-        found["query"] = text_column(frame, roles["query"], "preferences")
-    else:
-        found["query"] = pl.repeat(ONE_QUERY, len(frame), dtype=pl.String, eager=True)
+    found = {"query": pl.repeat(ONE_QUERY, len(frame), dtype=pl.String, eager=True)}
+    found |= {part: text_column(frame, roles[part], "preferences") for part in ("query", "worker") if part in roles}
     found |= _who_won(frame, roles, values)
-    if roles.get("worker") is not None:
-        found["worker"] = text_column(frame, roles["worker"], "preferences")
-    if roles.get("weight") is not None:
-        weight = _weights(frame, roles["weight"])
+    numbers = {part: number_column(frame, roles[part], "preferences") for part in ("weight", "count") if part in roles}
+    if "weight" in numbers:
+        weight, expected = numbers["weight"], f"a number from 0 to {MOST_WEIGHT:,}"
+        check_each(weight.is_between(0, MOST_WEIGHT), weight, "weight", expected)
         found["weight"] = weight * found["weight"] if "weight" in found else weight
-    if "count" in roles:
-        found["count"] = _counts(frame, roles["count"])
+    if "count" in numbers:
+        count, expected = numbers["count"], f"whole numbers, at most {MOST_ROWS:,} in all"
+        good = (count >= 0) & (count == count.floor()) & (count.sum() <= MOST_ROWS)
+        check_each(good, count, "count", expected)
+        found["count"] = count.cast(pl.Int64)
     return pl.DataFrame(found)
-
-
-def check_rows(rows: Any) -> Iterable[Any]:
-    """Reject a table, a mapping or a string: iterating over them would not yield rows."""
-    if is_table(rows) or not is_list(rows):
-        raise DataError("not-rows", value=rows)
-    return rows
 
 
 def frame_of_rows(rows: Iterable[Sequence[str]]) -> pl.DataFrame:
     """Make a table of tuples (query, winner, loser[, worker])."""
-    listed_rows = []
+    listed_rows: list[tuple[Any, ...]] = []
     for number, row in enumerate(rows):
-        if isinstance(row, str | bytes | Mapping) or not isinstance(row, Iterable):
+        parts = () if isinstance(row, str | bytes | Mapping) or not isinstance(row, Iterable) else tuple(row)
+        if len(parts) not in ({len(listed_rows[0])} if listed_rows else {3, 4}):
             raise DataError("not-a-row", row=number, value=row)
-        listed_rows.append(tuple(row))
+        listed_rows.append(parts)
     width = len(listed_rows[0]) if listed_rows else 3
-    for number, row in enumerate(listed_rows):
-        if len(row) != width or width not in (3, 4):
-            raise DataError("not-a-row", row=number, value=row)
     if width == 4 and all(row[3] in row[1:3] for row in listed_rows):
         raise DataError("fourth-is-winner")
+    texts = []
+    for number, row in enumerate(listed_rows):
+        with errors_at(row=number):
+            texts.append([as_id(part) for part in row])
     names = ["query", "winner", "loser", "worker"][:width]
-    values = {
-        name: [_id(row[k], name, number) for number, row in enumerate(listed_rows)] for k, name in enumerate(names)
-    }
-    return pl.DataFrame([text_series(name, texts) for name, texts in values.items()]).with_columns(tie=pl.lit(False))
+    columns = (text_series(name, [row[k] for row in texts]) for k, name in enumerate(names))
+    return pl.DataFrame(columns).with_columns(tie=pl.lit(False))
 
 
 def frame_of_records(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
@@ -157,14 +149,6 @@ def _series(key: str, values: list[Any]) -> pl.Series:
     if len(kinds) > 1 and "str" in kinds and kinds != {"str", "int"}:
         raise DataError("mixed-types", name=key, types=sorted(kinds))
     return mixed_series(key, values)
-
-
-def _id(value: object, name: str, row: int) -> str:
-    try:
-        return as_id(value)
-    except DataError:
-        expected = "text or a whole number"
-        raise DataError("bad-value", row=row, name=name, value=value, expected=expected) from None
 
 
 def _roles(frame: pl.DataFrame, columns: Columns) -> dict[str, str]:
@@ -236,7 +220,9 @@ def _who_won(frame: pl.DataFrame, roles: dict[str, str], values: Values) -> dict
     if not (values is None or (isinstance(values, str) and values == "items")):
         raise UsageError("not-needed", name="values", use="a column of outcomes")
     found = {part: text_column(frame, roles[part], "preferences") for part in ("winner", "loser")}
-    found["tie"] = _flags(frame, roles["tie"]) if "tie" in roles else pl.repeat(False, len(frame), eager=True)
+    found["tie"] = (
+        truth_column(frame, roles["tie"], "preferences") if "tie" in roles else pl.repeat(False, len(frame), eager=True)
+    )
     if "share" in roles:
         found["share"] = number_column(frame, roles["share"], "preferences")
     if "first" in roles:
@@ -246,34 +232,9 @@ def _who_won(frame: pl.DataFrame, roles: dict[str, str], values: Values) -> dict
 
 def _winner_first(first: pl.Series, found: dict[str, pl.Series]) -> pl.Series:
     won = first == found["winner"]
-    unknown = ~(won | (first == found["loser"]))
-    if unknown.any():
-        row = int(unknown.arg_max() or 0)
-        expected = " or ".join(shown(found[name][row]) for name in ("winner", "loser"))
-        raise DataError("bad-value", row=row, name="first", value=first[row], expected=expected)
+    sides = pl.DataFrame({name: found[name] for name in ("winner", "loser")})
+    check_each(won | (first == found["loser"]), first, "first", lambda row: " or ".join(map(shown, sides.row(row))))
     return won
-
-
-def _weights(frame: pl.DataFrame, name: str) -> pl.Series:
-    weight = number_column(frame, name, "preferences")
-    check_each(weight.is_between(0, MOST_WEIGHT), weight, "weight", f"a number from 0 to {MOST_WEIGHT:,}")
-    return weight
-
-
-def _counts(frame: pl.DataFrame, name: str) -> pl.Series:
-    count = number_column(frame, name, "preferences")
-    good = (count >= 0) & (count == count.floor()) & (count.sum() <= MOST_ROWS)
-    check_each(good, count, "count", f"whole numbers, at most {MOST_ROWS:,} in all")
-    return count.cast(pl.Int64)
-
-
-def _flags(frame: pl.DataFrame, name: str) -> pl.Series:
-    if frame[name].dtype.is_nested():
-        raise DataError("bad-column", name=name, type=str(frame[name].dtype), expected="true or false")
-    text = frame[name].cast(pl.String).fill_null("").str.to_lowercase().str.strip_chars()
-    flags = text.replace_strict(YES_NO, default=None, return_dtype=pl.Boolean)
-    check_each(flags.is_not_null(), frame[name], "tie", "true or false")
-    return flags
 
 
 def _remarks(frame: pl.DataFrame, roles: dict[str, str], counts: dict[str, int]) -> Iterable[Note]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,14 +14,13 @@ from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
 from rankdev._common.view import Dots, Panel, View
 from rankdev.errors import UsageError
-from rankdev.preferences.models import Fitted, Model, Options
-from rankdev.preferences.pairs import Pairs, conjugate_gradients, damped, maximise, moments, penalise, sums
+from rankdev.preferences.pairs import Fitted, Pairs, conjugate_gradients, damped, maximise, moments, penalise, sums
+from rankdev.preferences.uncertainty import GRID, on_grid
 
 if TYPE_CHECKING:
     from rankdev.preferences.judgments import Preferences
 
 
-GRID = np.linspace(0.0025, 0.9975, 200)
 LARGEST_ODDS = 13.8  # log-odds of a quality of 1 − 1e-6, as near to 1 as a quality comes
 START = np.log(0.8 / (1 - 0.8))  # log-odds of the quality that all workers start with
 CLOSE = 1e-9  # a step this small is the last one
@@ -30,41 +29,34 @@ NOISE = 1e-13  # of the likelihood: rounding
 LIMIT = 200
 
 
-class CrowdBT(Model):
-    """A worker of quality η prefers i to j with probability η s + (1 − η)(1 − s), s = 1/(1 + e^(θj − θi)).
+def crowd_bt(preferences: Preferences, ridge: float, alpha: float) -> Fitted:
+    """Fit strengths and qualities at once by Fisher scoring, then by Newton's method.
 
-    A tie counts as half a win each, and carries no information about the worker.
+    A worker of quality η prefers i to j with probability η s + (1 − η)(1 − s), s = 1/(1 + e^(θj − θi)). A tie counts as
+    half a win each, and carries no information about the worker. The ridge is a virtual node's wins and losses; the
+    prior of qualities is Beta(2, 1).
     """
-
-    name = "crowd-bt"
-    needs_inference_fit = True
-
-    def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
-        """Fit strengths and qualities at once by Fisher scoring, then by Newton's method.
-
-        The ridge is a virtual node's wins and losses.
-        """
-        if preferences.worker is None:
-            raise UsageError("needed", name="a worker column", use="crowd-bt")
-        votes = _Votes.of(preferences, pairs)
-        strength = maximise(pairs, options.ridge, virtual_node=True).strength
-        at = _Point(votes, options, strength, np.full(len(preferences.workers), START))
-        iteration, change = 0, np.inf
-        while change >= CLOSE and iteration < LIMIT:
-            iteration += 1
-            at, change = at.step(near=change < NEAR)
-        curvature, coupling, bend = at.information()
-        return Fitted(
-            at.strength,
-            at.meant(),
-            iteration,
-            change < CLOSE,
-            curvature,
-            at.penalty[1],
-            at.residual(preferences),
-            (coupling / np.sqrt(bend)).tocsr(),  # older releases of SciPy give another kind
-            workers=at.judged(preferences),
-        )
+    if preferences.worker is None:
+        raise UsageError("needed", name="a worker column", use="crowd-bt")
+    votes = _Votes.of(preferences)
+    strength = maximise(votes.pairs, ridge, virtual_node=True).values
+    at = _Point(votes, ridge, strength, np.full(len(preferences.workers), START))
+    iteration, change = 0, np.inf
+    while change >= CLOSE and iteration < LIMIT:
+        iteration += 1
+        at, change = at.step(near=change < NEAR)
+    curvature, coupling, bend = at.information()
+    return Fitted(
+        values=at.strength,
+        pairs=at.meant(),
+        iterations=iteration,
+        converged=change < CLOSE,
+        curvature=curvature,
+        penalty=at.penalty[1],
+        residual=at.residual(preferences),
+        coupling=(coupling / np.sqrt(bend)).tocsr(),  # older releases of SciPy give another kind
+        workers=at.judged(preferences, alpha),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,18 +71,17 @@ class _Votes:
     weight: Floats
 
     @classmethod
-    def of(cls, preferences: Preferences, pairs: Pairs) -> _Votes:
+    def of(cls, preferences: Preferences) -> _Votes:
         assert preferences.worker is not None
-        rows = np.flatnonzero(~preferences.tie)
-        weight = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
+        rows, weight = np.flatnonzero(~preferences.tie), preferences.weights
         won = np.ones(len(preferences)) if preferences.share is None else preferences.share
         side = np.where(preferences.winner < preferences.loser, 1.0, -1.0)
         split = rows[won[rows] < 1]  # a probability is a vote for each, in part
         both = np.concatenate([rows, split])
         return cls(
-            pairs,
+            preferences.pairs,
             both,
-            pairs.of[both],
+            preferences.pairs.of[both],
             np.concatenate([side[rows], -side[split]]),
             preferences.worker[both],
             np.concatenate([(weight * won)[rows], (weight * (1 - won))[split]]),
@@ -100,77 +91,64 @@ class _Votes:
 class _Point:
     """Strengths and log-odds of qualities, and all that follows from them."""
 
-    def __init__(self, votes: _Votes, options: Options, strength: Floats, odds: Floats) -> None:
-        self.votes, self.options, self.strength, self.odds = (
-            votes,
-            options,
-            strength,
-            np.clip(odds, -LARGEST_ODDS, LARGEST_ODDS),
-        )
-        pairs = votes.pairs
+    def __init__(self, votes: _Votes, ridge: float, strength: Floats, odds: Floats) -> None:
+        self.votes, self.ridge, self.strength, pairs = votes, ridge, strength, votes.pairs
+        self.odds = np.clip(odds, -LARGEST_ODDS, LARGEST_ODDS)
         self.quality = 1 / (1 + np.exp(-self.odds))
         self.first_wins, self.variance = moments(strength[pairs.first] - strength[pairs.second])
         self.chance = 0.5 + votes.side * (self.first_wins[votes.pair] - 0.5)  # that the strengths agree with the vote
         self.skill = 2 * self.quality[votes.worker] - 1
         self.likelihood = 0.5 + self.skill * (self.chance - 0.5)  # of the vote
-        self.penalty = penalise(strength, options.ridge, virtual_node=True)
+        self.penalty = penalise(strength, ridge, virtual_node=True)
 
     @cached_property
     def objective(self) -> float:
         """The penalised log-likelihood."""
-        pairs, (a, b) = self.votes.pairs, self.options.worker_prior
-        ties = pairs.ties @ np.log(np.maximum(self.variance, 1e-300)) / 2
-        prior = (a - 1) * np.log(self.quality).sum() + (b - 1) * np.log1p(-self.quality).sum()
+        ties = self.votes.pairs.ties @ np.log(np.maximum(self.variance, 1e-300)) / 2
+        prior = np.log(self.quality).sum()
         node = -2 * np.logaddexp(self.strength / 2, -self.strength / 2).sum()
-        return float(self.votes.weight @ np.log(self.likelihood) + ties + prior + self.options.ridge * node)
+        return float(self.votes.weight @ np.log(self.likelihood) + ties + prior + self.ridge * node)
 
     @cached_property
     def _pull(self) -> Floats:
         """Slope of each vote's log-likelihood in the strength difference of its pair."""
         return self.votes.side * self.skill * self.variance[self.votes.pair] / self.likelihood
 
-    @cached_property
-    def _per_vote(self) -> tuple[Floats, Floats]:
-        """Slopes of the first item's chance, in the strength difference and in the log-odds of the quality."""
-        votes, eta = self.votes, self.quality[self.votes.worker]
-        return self.skill * self.variance[votes.pair], (2 * self.first_wins[votes.pair] - 1) * eta * (1 - eta)
-
     def information(self, *, expected: bool = True) -> tuple[Floats, Any, Floats]:
         """Information in each pair, what strengths and qualities have in common (items × workers), and in each quality.
 
         That of the votes as they are is what Newton's method needs; it may be negative far from the maximum.
         """
-        votes, (slope, turn), pairs = self.votes, self._per_vote, self.votes.pairs
+        from scipy.sparse import csr_array
+
+        votes, pairs = self.votes, self.votes.pairs
+        eta, p = self.quality[votes.worker], self.first_wins[votes.pair]
+        slope, turn = (
+            self.skill * self.variance[votes.pair],
+            (2 * p - 1) * eta * (1 - eta),
+        )  # of the first item's chance
         if expected:
             scale = votes.weight / np.maximum(self.likelihood * (1 - self.likelihood), 1e-12)
             both, own, theirs = slope * turn * scale, slope**2 * scale, turn**2 * scale
         else:  # minus the second derivatives of the votes' log-likelihoods
-            eta, p = self.quality[votes.worker], self.first_wins[votes.pair]
             scale, once = votes.weight / self.likelihood**2, votes.side * votes.weight / self.likelihood
             both = slope * turn * scale - 2 * eta * (1 - eta) * self.variance[votes.pair] * once
             own = slope**2 * scale - slope * (1 - 2 * p) * once
             theirs = turn**2 * scale - turn * (1 - 2 * eta) * once
-        (a, b), size = self.options.worker_prior, len(self.odds)
-        prior = (a + b - 2) * self.quality * (1 - self.quality)
         curvature = sums(votes.pair, own, len(pairs.first)) + pairs.ties * self.variance
-        return curvature, self._spread(both), sums(votes.worker, theirs, size) + prior + 1e-9
-
-    def _spread(self, values: Floats) -> Any:
-        from scipy.sparse import csr_array
-
-        votes, pairs = self.votes, self.votes.pairs
+        of_prior = self.quality * (1 - self.quality) + 1e-9
         rows = np.concatenate([pairs.first[votes.pair], pairs.second[votes.pair]])
-        columns = np.concatenate([votes.worker, votes.worker])
-        return csr_array((np.concatenate([values, -values]), (rows, columns)), shape=(pairs.items, len(self.odds)))
+        table = (np.concatenate([both, -both]), (rows, np.concatenate([votes.worker, votes.worker])))
+        common = csr_array(table, shape=(pairs.items, len(self.odds)))
+        return curvature, common, sums(votes.worker, theirs, len(self.odds)) + of_prior
 
     def step(self, *, near: bool) -> tuple[_Point, float]:
         """Take one step of Fisher scoring, or near the maximum of Newton's method; return it and its length."""
         votes, pairs = self.votes, self.votes.pairs
         pull = sums(votes.pair, votes.weight * self._pull, len(pairs.first)) + pairs.ties * (0.5 - self.first_wins)
         slope = pairs.net(pull) - self.penalty[0]
-        a, b = self.options.worker_prior
         eta, toward = self.quality, votes.weight * (2 * self.chance - 1) / self.likelihood
-        lean = sums(votes.worker, toward, len(eta)) * eta * (1 - eta) + (a - 1) * (1 - eta) - (b - 1) * eta
+        lean = sums(votes.worker, toward, len(eta)) * eta * (1 - eta) + (1 - eta)
         settled = (np.abs(self.odds) >= LARGEST_ODDS) & (lean * self.odds > 0)
         for expected in (False, True) if near else (True,):
             curvature, coupling, bend = self.information(expected=expected)
@@ -181,7 +159,7 @@ class _Point:
             if not expected and slope @ step + lean @ turn <= 0:
                 continue
             for length in 0.5 ** np.arange(12):
-                new = _Point(votes, self.options, self.strength + length * step, self.odds + length * turn)
+                new = _Point(votes, self.ridge, self.strength + length * step, self.odds + length * turn)
                 if new.objective >= self.objective - NOISE * abs(self.objective):
                     moved = new.strength - self.strength, new.quality - eta
                     return new, float(max(np.abs(each).max(initial=0.0) for each in moved))
@@ -198,7 +176,7 @@ class _Point:
 
         right = slope - coupling @ (lean / bend)
         exact = min(1e-3, float(np.abs(right).max(initial=0.0)))  # so that the last steps are exact
-        step = conjugate_gradients(image_of, lambda rest: rest / np.maximum(diagonal, 1e-12), right, max(exact, 1e-8))
+        step = conjugate_gradients(image_of, np.maximum(diagonal, 1e-12), right, max(exact, 1e-8))
         step, _ = damped(pairs, step)
         return step, np.clip((lean - back @ step) / bend, -2, 2)
 
@@ -208,30 +186,25 @@ class _Point:
         meant = self.quality[votes.worker] * self.chance / self.likelihood
         for_first = votes.weight * np.where(votes.side > 0, meant, 1 - meant)
         score = sums(votes.pair, for_first, len(pairs.first)) + pairs.ties / 2
-        return Pairs(pairs.starts, pairs.first, pairs.second, pairs.count, score, pairs.ties, pairs.of)
+        return replace(pairs, score=score)
 
     def residual(self, preferences: Preferences) -> Floats:
         """Slope of every judgment's log-likelihood in the strength difference of its pair."""
-        weight = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
-        result = weight * (0.5 - self.first_wins[self.votes.pairs.of])
+        result = preferences.weights * (0.5 - self.first_wins[self.votes.pairs.of])
         result[self.votes.rows] = 0.0
         return result + sums(self.votes.rows, self.votes.weight * self._pull, len(result))
 
-    def judged(self, preferences: Preferences) -> WorkerQuality:
+    def judged(self, preferences: Preferences, alpha: float) -> WorkerQuality:
         """Compute an interval of each quality: the posterior on a grid, given the strengths."""
-        votes, workers, (a, b) = self.votes, len(self.odds), self.options.worker_prior
+        votes, workers = self.votes, len(self.odds)
         posterior = np.empty((len(GRID), workers))
         for k, eta in enumerate(GRID):
             likely = np.log(0.5 + (2 * eta - 1) * (self.chance - 0.5))
-            posterior[k] = sums(votes.worker, votes.weight * likely, workers)
-            posterior[k] += (a - 1) * np.log(eta) + (b - 1) * np.log(1 - eta)
-        mass = np.cumsum(np.exp(posterior - posterior.max(axis=0)), axis=0)
-        mass /= mass[-1]
-        alpha = self.options.alpha
-        low, high = (GRID[np.argmax(mass >= tail, axis=0)] for tail in (alpha / 2, 1 - alpha / 2))
+            posterior[k] = sums(votes.worker, votes.weight * likely, workers) + np.log(eta)
+        _, low, high = on_grid(posterior, alpha)
         low, high = np.minimum(low, self.quality), np.maximum(high, self.quality)  # the mode may lie beyond a quantile
         counts = np.bincount(preferences.worker if preferences.worker is not None else [], minlength=workers)
-        return WorkerQuality(preferences.workers, self.quality, low, high, counts, (a, b), alpha)
+        return WorkerQuality(preferences.workers, self.quality, low, high, counts, alpha)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,8 +221,6 @@ class WorkerQuality(Result):
         Estimate for each worker, and its interval of probability 1 − ``alpha``, given the fitted strengths.
     judgments : array of int
         Number of judgments of each worker.
-    prior : tuple of float
-        Beta prior of the quality.
     alpha : float
         Level of the intervals.
 
@@ -271,7 +242,6 @@ class WorkerQuality(Result):
     low: Floats = field(repr=False)
     high: Floats = field(repr=False)
     judgments: npt.NDArray[np.int64] = field(repr=False)
-    prior: tuple[float, float] = (2.0, 1.0)
     alpha: float = 0.05
 
     @property
@@ -318,13 +288,5 @@ class WorkerQuality(Result):
         >>> WorkerQuality(("ann",), *np.array([[0.9], [0.8], [1.0]]), np.array([50])).to_polars().rows()
         [('ann', 50, 0.9, 0.8, 1.0, 'good')]
         """
-        return pl.DataFrame(
-            {
-                "worker": list(self.workers),
-                "judgments": self.judgments,
-                "quality": self.quality,
-                "low": self.low,
-                "high": self.high,
-                "verdict": self.verdicts,
-            }
-        )
+        numbers = {name: getattr(self, name) for name in ("judgments", "quality", "low", "high")}
+        return pl.DataFrame({"worker": list(self.workers), **numbers, "verdict": self.verdicts})

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from rankdev._common.arrays import Floats
@@ -16,22 +15,13 @@ from rankdev._common.result import Result
 from rankdev._common.view import Tab, View
 from rankdev.errors import DataError, Note
 from rankdev.preferences.bias import PositionBias, position_bias
+from rankdev.preferences.pairs import linked
 from rankdev.preferences.tiers import as_preferences
 
 if TYPE_CHECKING:
     from rankdev.preferences.judgments import Preferences
 
 CHUNK = 4_000_000  # weights at a time
-COLUMNS = (
-    "comparisons",
-    "items",
-    "workers",
-    "groups",
-    "in_cycles",
-    "agreement",
-    "duplicates",
-    "contradictions",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,21 +30,15 @@ class Diagnostics(Result):
 
     Attributes
     ----------
-    queries : tuple of str
-        The queries.
-    values : dict of str to array
-        Columns of :meth:`to_polars`, one value per query.
-    disconnected : dict of str to list of list of str
-        Connected components of every query that has more than one.
+    table : polars.DataFrame
+        What :meth:`to_polars` returns.
 
     See Also
     --------
     Preferences.diagnostics : Make them.
     """
 
-    queries: tuple[str, ...]
-    values: dict[str, npt.NDArray[Any]] = field(repr=False)
-    disconnected: dict[str, list[list[str]]] = field(repr=False)
+    table: pl.DataFrame = field(repr=False)
 
     def to_polars(self) -> pl.DataFrame:
         """Tabulate the checks.
@@ -75,9 +59,7 @@ class Diagnostics(Result):
         >>> judged.diagnostics().to_polars().select("groups", "agreement", "connected").rows()
         [(2, 1.0, False)]
         """
-        columns = {name: self.values[name] for name in COLUMNS}
-        table = pl.DataFrame({"query": list(self.queries), **columns}, schema_overrides={"query": pl.String})
-        return table.with_columns(pl.col("agreement").fill_nan(None), connected=pl.col("groups") == 1)
+        return self.table
 
 
 def diagnose(preferences: Preferences) -> Diagnostics:
@@ -85,60 +67,51 @@ def diagnose(preferences: Preferences) -> Diagnostics:
 
     >>> from rankdev.preferences import Preferences
     >>> rows = [("q", "x", "y"), ("q", "y", "z"), ("q", "z", "x")]
-    >>> diagnose(Preferences.from_rows(rows)).values["in_cycles"].tolist()
+    >>> diagnose(Preferences.from_rows(rows)).table["in_cycles"].to_list()
     [3]
     """
-    queries = len(preferences.queries)
-    of_judgment = preferences.item_query[preferences.winner]
-    pairs = preferences.pairs
-    of_pair = preferences.item_query[pairs.first]
-    values: dict[str, npt.NDArray[Any]] = {
-        "comparisons": np.bincount(of_judgment, minlength=queries),
+    named, mine = preferences.worker is not None, pl.struct("worker", "pair")
+    found = (
+        _answers(preferences)
+        .group_by("query")
+        .agg(
+            comparisons=pl.len(),
+            workers=pl.col("worker").n_unique() * named,
+            agreement=(pl.len().over("pair", "answer") - 1).sum() / (pl.len().over("pair") - 1).sum(),
+            duplicates=(pl.len() - pl.struct("worker", "pair", "answer").n_unique()) * named,
+            contradictions=mine.filter(pl.col("answer").n_unique().over("worker", "pair") > 1).n_unique() * named,
+        )
+    )
+    places = np.arange(len(preferences.queries))
+    winner, loser = preferences.pairs.majorities()
+    label = linked(winner, loser, len(preferences.items), both_ways=True)
+    cyclic = np.bincount(label)[label] > 1
+    columns = {
         "items": np.diff(preferences.starts),
         "groups": preferences.group_counts,
-        "in_cycles": _in_cycles(preferences),
-        "agreement": _agreement(preferences, of_pair),
-        **_workers(preferences, of_judgment),
+        "in_cycles": np.bincount(preferences.item_query[cyclic], minlength=len(places)),
     }
-    return Diagnostics(preferences.queries, values, preferences.disconnected())
+    table = pl.DataFrame({"query": places, **columns}).join(found, on="query", how="left", maintain_order="left")
+    counts = ("comparisons", "items", "workers", "groups", "in_cycles")
+    others = ("duplicates", "contradictions")
+    table = table.with_columns(
+        pl.Series("query", preferences.queries, pl.String),
+        pl.col(*counts, *others).fill_null(0).cast(pl.Int64),
+        pl.col("agreement").fill_nan(None),
+        connected=pl.col("groups") == 1,
+    )
+    return Diagnostics(table.select("query", *counts, "agreement", *others, "connected"))
 
 
-def _in_cycles(preferences: Preferences) -> npt.NDArray[np.int64]:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    winner, loser = preferences.pairs.majorities()
-    graph = coo_array((np.ones(len(winner), np.int8), (winner, loser)), shape=(len(preferences.items),) * 2)
-    _, label = connected_components(graph, directed=True, connection="strong")
-    cyclic = np.bincount(label)[label] > 1
-    return np.bincount(preferences.item_query[cyclic], minlength=len(preferences.queries))
-
-
-def _agreement(preferences: Preferences, of_pair: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    pairs, queries = preferences.pairs, len(preferences.queries)
-    n = np.bincount(pairs.of, minlength=len(pairs.first)).astype(float)
-    won = np.bincount(pairs.of, (preferences.winner < preferences.loser) & ~preferences.tie, minlength=len(pairs.first))
-    tied = np.bincount(pairs.of, preferences.tie, minlength=len(pairs.first))
-    agreeing = sum((k * (k - 1) for k in (won, tied, n - won - tied)), np.zeros(len(n)))
-    possible = np.bincount(of_pair, n * (n - 1), queries)
-    return np.where(possible > 0, np.bincount(of_pair, agreeing, queries) / np.maximum(possible, 1), np.nan)
-
-
-def _workers(preferences: Preferences, of_judgment: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
-    queries, worker = len(preferences.queries), preferences.worker
-    nothing = np.zeros(queries, np.int64)
-    if worker is None:
-        return dict.fromkeys(("workers", "duplicates", "contradictions"), nothing)
-    outcome = np.where(preferences.tie, 0, np.where(preferences.winner < preferences.loser, 1, 2))
-    who = np.unique(np.stack([of_judgment, worker]), axis=1)
-    distinct, repeats = np.unique(np.stack([worker, preferences.pairs.of, outcome]), axis=1, return_counts=True)
-    judged, answers = np.unique(distinct[:2], axis=1, return_counts=True)
-    of_pair = preferences.item_query[preferences.pairs.first]
-    return {
-        "workers": np.bincount(who[0], minlength=queries),
-        "duplicates": np.bincount(of_pair[distinct[1]], repeats - 1, queries).astype(np.int64),
-        "contradictions": np.bincount(of_pair[judged[1][answers > 1]], minlength=queries),
+def _answers(judged: Preferences) -> pl.DataFrame:
+    """Return query, worker and pair of each judgment, and which item of the pair is better: 0, 1, or 2 for a tie."""
+    columns = {
+        "query": judged.item_query[judged.winner].astype(np.int64),
+        "worker": np.zeros(len(judged), np.int32) if judged.worker is None else judged.worker,
+        "pair": judged.pairs.of,
+        "answer": np.where(judged.tie, 2, np.where(judged.winner < judged.loser, 0, 1)),
     }
+    return pl.DataFrame(columns)
 
 
 def krippendorff_alphas(counts: Floats, weight: Floats) -> Floats:
@@ -286,7 +259,9 @@ def judge_agreement(
     alpha = check_number("alpha", alpha, 0, 1)
     resamples = check_whole("resamples", resamples, 1)
     rng = np.random.Generator(np.random.Philox(check_seed(seed)))
-    counts = _answers(judged)
+    answers = _answers(judged)
+    counts = np.zeros((len(judged.pairs.first), 3), np.int64)  # of each pair, the judgments for an item, and ties
+    np.add.at(counts, (answers["pair"], answers["answer"]), 1)
     units = counts[counts.sum(axis=1) >= 2]
     krippendorff, low, high = _krippendorff(units, alpha, resamples, rng)
     triads, intransitive = _triads(judged)
@@ -301,19 +276,12 @@ def judge_agreement(
         triads=triads,
         intransitive=intransitive,
         position=order,
-        workers=_by_worker(judged, order),
+        workers=_by_worker(judged, answers, order),
         alpha=alpha,
         resamples=resamples,
         seed=seed,
         remarks=tuple(_remarks(judged, len(units))),
     )
-
-
-def _answers(judged: Preferences) -> Floats:
-    """Count for every pair the judgments for its first item, for its second, and ties."""
-    first = judged.winner < judged.loser
-    answer = (first & ~judged.tie, ~first & ~judged.tie, judged.tie)
-    return np.stack([np.bincount(judged.pairs.of, what, len(judged.pairs.first)) for what in answer], axis=1)
 
 
 def _krippendorff(pairs: Floats, alpha: float, resamples: int, rng: np.random.Generator) -> tuple[float, float, float]:
@@ -342,32 +310,29 @@ def _triads(judged: Preferences) -> tuple[int, float]:
     return triads, cycles / triads if triads else np.nan
 
 
-def _by_worker(judged: Preferences, order: PositionBias | None) -> pl.DataFrame:
+def _by_worker(judged: Preferences, answers: pl.DataFrame, order: PositionBias | None) -> pl.DataFrame:
     """One row per worker: judgments, ties, agreement with the others' answers to the same pairs, repeats, bias."""
     if judged.worker is None:
         return pl.DataFrame(schema={"worker": pl.String})
-    answer = np.where(judged.tie, 2, np.where(judged.winner < judged.loser, 0, 1))
-    given = pl.DataFrame({"worker": judged.worker, "pair": judged.pairs.of, "answer": answer, "tie": judged.tie})
-    counted = given.with_columns(
-        all=pl.len().over("pair"),
-        alike=pl.len().over("pair", "answer"),
-        mine=pl.len().over("worker", "pair"),
-        mine_alike=pl.len().over("worker", "pair", "answer"),
-    ).cast(dict.fromkeys(("all", "alike", "mine", "mine_alike"), pl.Float64))
+    same = {
+        "all": ["pair"],
+        "alike": ["pair", "answer"],
+        "mine": ["worker", "pair"],
+        "mine_alike": ["worker", "pair", "answer"],
+    }
+    counted = answers.with_columns(pl.len().over(keys).cast(pl.Float64).alias(name) for name, keys in same.items())
     others, again = pl.col("all") > pl.col("mine"), pl.col("mine") > 1
     found = counted.group_by("worker").agg(
         judgments=pl.len().cast(pl.Int64),
-        ties=pl.col("tie").mean(),
+        ties=(pl.col("answer") == 2).mean(),
         agreement=((pl.col("alike") - pl.col("mine_alike")) / (pl.col("all") - pl.col("mine"))).filter(others).mean(),
         repeats_alike=((pl.col("mine_alike") - 1) / (pl.col("mine") - 1)).filter(again).mean(),
     )
     workers = pl.DataFrame({"worker": np.arange(len(judged.workers), dtype=np.int32)})
     table = workers.join(found, on="worker", how="left", maintain_order="left")
     table = table.with_columns(pl.Series("worker", judged.workers, pl.String), pl.col("judgments").fill_null(0))
-    if order is None:
-        return table
-    names = ("first_if_equal", "low", "high", "p")
-    return table.with_columns(pl.Series(name, order.by_worker[name]).fill_nan(None) for name in names)
+    bias = pl.col("first_if_equal", "low", "high", "p").fill_nan(None)
+    return table if order is None else table.hstack(order.workers.select(bias))
 
 
 def _remarks(judged: Preferences, units: int) -> Iterator[Note]:

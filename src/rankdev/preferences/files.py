@@ -125,20 +125,14 @@ def _kind_of_header(content: bytes) -> str:
 
 
 def _words(source: Source) -> pl.DataFrame:
-    rows: list[list[str]] = []
-    lines: list[int] = []
     try:
         text = source.content.decode()
     except UnicodeDecodeError:
         raise DataError("not-utf8") from None
-    for number, line in enumerate(text.split("\n"), 1):
-        words = line.split()
-        if not words:
-            continue
-        if len(words) not in {3, 4} or (rows and len(words) != len(rows[0])):
+    rows = [(number, words) for number, line in enumerate(text.split("\n"), 1) if (words := line.split())]
+    for number, words in rows:
+        if len(words) not in {3, 4} or len(words) != len(rows[0][1]):
             raise DataError("word-count", count=len(words), line=number)
-        rows.append(words)
-        lines.append(number)
-    source.line_of = lines.__getitem__
-    names = ["query", "winner", "loser"] if len(rows[0]) == 3 else ["query", "a", "b", "winner"]
-    return pl.DataFrame(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    source.line_of = [number for number, _ in rows].__getitem__
+    names = ["query", "winner", "loser"] if len(rows[0][1]) == 3 else ["query", "a", "b", "winner"]
+    return pl.DataFrame([words for _, words in rows], schema=names, orient="row")

@@ -14,12 +14,12 @@ import numpy.typing as npt
 import polars as pl
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import check_number
+from rankdev._common.checks import check_number, is_list
 from rankdev._common.result import Tabular
-from rankdev.data.tables import as_polars
+from rankdev.data.tables import as_polars, is_table
 from rankdev.errors import DataError, UsageError, nearest
-from rankdev.preferences.columns import check_rows, columns_of, encode, frame_of_grades, frame_of_records, frame_of_rows
-from rankdev.preferences.pairs import Pairs, count_pairs
+from rankdev.preferences.columns import columns_of, encode, frame_of_grades, frame_of_records, frame_of_rows
+from rankdev.preferences.pairs import Pairs, count_pairs, linked
 
 if TYPE_CHECKING:
     from rankdev.preferences.diagnostics import Diagnostics
@@ -89,10 +89,9 @@ class Preferences(Tabular):
         if len(self.items) != len(self.item_query) or np.any(np.diff(self.item_query) < 0):
             expected = "each item's query, in order"
             raise DataError("bad-value", name="item_query", value=self.item_query, expected=expected)
-        if len(self.items) and len(self.winner):
-            used = (self.winner.min(), self.loser.min(), self.winner.max(), self.loser.max())
-            if min(used) < 0 or max(used) >= len(self.items):
-                raise DataError("bad-value", name="winner or loser", value=used, expected="places of items")
+        used = np.concatenate([self.winner, self.loser])
+        if len(used) and not 0 <= used.min() <= used.max() < len(self.items):
+            raise DataError("bad-value", name="winner or loser", value=used, expected="places of items")
         if np.any(self.winner == self.loser):
             row = int(np.argmax(self.winner == self.loser))
             raise DataError("self-compared", row=row, item=self.items[self.winner[row]])
@@ -179,7 +178,9 @@ class Preferences(Tabular):
         >>> Preferences.from_rows([{"query": "q", "a": "x", "b": "y", "winner": "b"}]).to_polars()["winner"].item()
         'y'
         """
-        rows = list(check_rows(rows))
+        if is_table(rows) or not is_list(rows):  # iterating would not yield rows
+            raise DataError("not-rows", value=rows)
+        rows = list(rows)
         if rows and isinstance(rows[0], Mapping):
             return cls.from_table(frame_of_records(rows), items=items, columns=columns, values=values)
         if columns is not None or values is not None:
@@ -191,8 +192,13 @@ class Preferences(Tabular):
 
     @cached_property
     def pairs(self) -> Pairs:
-        """Judgments counted by pair of items, all queries together."""
-        return count_pairs(self)
+        """Judgments counted by pair of items, all queries together; of a pair, the first is first in ``items``."""
+        return count_pairs(self, self.winner < self.loser)
+
+    @property
+    def weights(self) -> Floats:
+        """Weight of each judgment, 1 where none was given."""
+        return np.ones(len(self)) if self.weight is None else self.weight
 
     @cached_property
     def starts(self) -> npt.NDArray[np.int64]:
@@ -205,10 +211,11 @@ class Preferences(Tabular):
 
         The largest comes first, of equal ones that with more judgments, then that with the first item by name.
         """
-        label, items = self.pairs.components(), len(self.items)
+        items = len(self.items)
+        label = linked(self.pairs.first, self.pairs.second, items)
         judged, first = np.bincount(label[self.winner], minlength=items), np.full(items, items)
-        for place, item in enumerate(sorted(range(items), key=self.items.__getitem__)):
-            first[label[item]] = min(first[label[item]], place)
+        by_name = sorted(range(items), key=self.items.__getitem__)
+        np.minimum.at(first, label[by_name], np.arange(items))
         order = np.lexsort((first[label], -judged[label], -np.bincount(label)[label], self.item_query))
         number = np.cumsum(np.diff(label[order], prepend=-1) != 0)
         found = np.empty(items, np.int64)
@@ -272,19 +279,20 @@ class Preferences(Tabular):
         >>> Preferences.from_rows([("q", "x", "y"), ("q", "v", "w")]).split_groups().queries
         ('q#1', 'q#2')
         """
-        order = np.lexsort((self.groups, self.item_query))
-        parts = list(zip(self.item_query[order].tolist(), self.groups[order].tolist(), strict=True))
-        several = (self.group_counts > 1).tolist()
-        names = {(query, group): self.queries[query] + f"#{group + 1}" * several[query] for query, group in parts}
-        if taken := [name for name, times in Counter(names.values()).items() if times > 1]:
+        counts = self.group_counts
+        code = (np.cumsum(counts) - counts)[self.item_query] + self.groups
+        listed = zip(self.queries, counts.tolist(), strict=True)
+        names = [query + f"#{k + 1}" * (count > 1) for query, count in listed for k in range(count)]
+        if taken := [name for name, times in Counter(names).items() if times > 1]:
             raise DataError("query-taken", query=taken[0])
-        place, codes = np.empty(len(order), np.int32), {part: code for code, part in enumerate(names)}
+        order = np.argsort(code, kind="stable")
+        place = np.empty(len(order), np.int32)
         place[order] = np.arange(len(order))
         return replace(
             self,
-            queries=tuple(names.values()),
+            queries=tuple(names),
             items=tuple(self.items[k] for k in order),
-            item_query=np.array([codes[part] for part in parts], np.int32),
+            item_query=code[order].astype(np.int32),
             winner=place[self.winner],
             loser=place[self.loser],
         )
@@ -356,8 +364,8 @@ class Preferences(Tabular):
     def _keep(self, mask: npt.NDArray[np.bool_]) -> Preferences:
         place = (np.cumsum(mask) - 1).astype(np.int32)
         rows = mask[self.winner] & mask[self.loser]
-        optional: dict[str, Any] = {
-            name: None if (column := getattr(self, name)) is None else column[rows] for name in OPTIONAL
+        kept: dict[str, Any] = {
+            name: None if (column := getattr(self, name)) is None else column[rows] for name in ("tie", *OPTIONAL)
         }
         return replace(
             self,
@@ -365,8 +373,7 @@ class Preferences(Tabular):
             item_query=self.item_query[mask],
             winner=place[self.winner[rows]],
             loser=place[self.loser[rows]],
-            tie=self.tie[rows],
-            **optional,
+            **kept,
         )
 
     def diagnostics(self) -> Diagnostics:
@@ -411,10 +418,7 @@ class Preferences(Tabular):
         }
         if self.worker is not None:
             columns["worker"] = pl.Series(list(self.workers), dtype=pl.String).gather(self.worker)
-        if self.weight is not None:
-            columns["weight"] = self.weight
-        if self.share is not None:
-            columns["share"] = self.share
+        columns |= {name: value for name in ("weight", "share") if (value := getattr(self, name)) is not None}
         if self.winner_first is not None:
             columns["first"] = names.gather(np.where(self.winner_first, self.winner, self.loser))
         return pl.DataFrame(columns)

@@ -2,101 +2,38 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankdev._common.arrays import Floats
-from rankdev.preferences.pairs import Fit, Pairs, centred, maximise, moments, residuals, sums
+from rankdev.preferences.pairs import Fitted, Pairs, gains, maximise, moments, sums
 
 if TYPE_CHECKING:
-    from rankdev.preferences.crowd_bt import WorkerQuality
     from rankdev.preferences.judgments import Preferences
 
 
 EXACT_UP_TO = 300  # items of a query; above, the walk is solved for as a sparse matrix
 TINY = 1e-300  # smaller probabilities count as 0
+CLOSE, LIMIT = 1e-10, 2000  # the walk ends with a step this small, or after so many
 
 
-@dataclass(frozen=True)
-class Options:
-    """Options of a fit."""
-
-    ridge: float = 0.1
-    ties: str = "auto"
-    worker_prior: tuple[float, float] = (2.0, 1.0)
-    alpha: float = 0.05
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """Strengths, the counts they were fitted to, and the curvature at the maximum.
-
-    ``curvature`` is the information in each pair and None where a model has no likelihood; ``penalty`` that of
-    each item's regulariser; ``coupling`` K the part −K Kᵀ of the information that is lost to other parameters;
-    ``residual`` the difference of each judgment from what the strengths predict for its pair's first item.
-    """
-
-    strength: Floats
-    pairs: Pairs
-    iterations: int
-    converged: bool
-    curvature: Floats | None = None
-    penalty: Floats = field(default_factory=lambda: np.zeros(0))
-    residual: Floats | None = None
-    coupling: Any = None
-    tie_rate: float = 0.0
-    workers: WorkerQuality | None = None
+def bradley_terry(preferences: Preferences, ridge: float, alpha: float) -> Fitted:
+    """Maximise the penalised likelihood: i beats j with probability 1/(1 + e^(θj − θi)), ties by Davidson's model."""
+    pairs = preferences.pairs
+    fit = _davidson(pairs, ridge) if pairs.ties.any() else maximise(pairs, ridge)
+    expected, _ = moments(fit.values[pairs.first] - fit.values[pairs.second], fit.tie_rate)
+    gained = gains(preferences, preferences.winner < preferences.loser)
+    return replace(fit, residual=preferences.weights * (gained - expected[pairs.of]))
 
 
-class Model(ABC):
-    """A model of strengths; add it to ``MODELS`` in ``strengths.py``."""
-
-    name: ClassVar[str]
-    ties: ClassVar[tuple[str, ...]] = ("half",)  # how it can model ties, the best first
-    needs_inference_fit: ClassVar[bool] = False  # its own standard errors are too small to test by
-
-    @abstractmethod
-    def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
-        """Fit to ``pairs``, which count the judgments by ``preferences.weight``."""
-
-
-class BradleyTerry(Model):
-    """i beats j with probability 1/(1 + e^(θj − θi)); ties by Davidson's model or as half wins."""
-
-    name = "bradley-terry"
-    ties = ("davidson", "half")
-
-    def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
-        """Maximise the penalised likelihood."""
-        fit, tie_rate = _maximised(pairs, options)
-        expected, _ = moments(fit.strength[pairs.first] - fit.strength[pairs.second], tie_rate)
-        return Fitted(
-            fit.strength,
-            pairs,
-            fit.iterations,
-            fit.converged,
-            fit.curvature,
-            fit.penalty,
-            residuals(preferences, pairs, expected),
-            tie_rate=tie_rate,
-        )
-
-
-def _maximised(pairs: Pairs, options: Options) -> tuple[Fit, float]:
-    if options.ties == "davidson" and pairs.ties.any():
-        return _davidson(pairs, options.ridge)
-    return maximise(pairs, options.ridge), 0.0
-
-
-def _davidson(pairs: Pairs, ridge: float) -> tuple[Fit, float]:
+def _davidson(pairs: Pairs, ridge: float) -> Fitted:
     """Alternate between strengths and the one rate of ties, which all queries share."""
     log_rate, start = 0.0, None
     for _ in range(200):
         fit = maximise(pairs, ridge, tie_rate=float(np.exp(log_rate)), start=start)
-        start = fit.strength
+        start = fit.values
         d = np.abs(start[pairs.first] - start[pairs.second])
         tie = np.exp(log_rate - d / 2)
         chance = tie / (1 + np.exp(-d) + tie)
@@ -104,29 +41,17 @@ def _davidson(pairs: Pairs, ridge: float) -> tuple[Fit, float]:
         log_rate = min(log_rate + float(np.clip(change, -1, 1)), 12.0)  # if all were ties, it would be infinite
         if abs(change) < 1e-8:
             break
-    return maximise(pairs, ridge, tie_rate=float(np.exp(log_rate)), start=start), float(np.exp(log_rate))
+    return maximise(pairs, ridge, tie_rate=float(np.exp(log_rate)), start=start)
 
 
-class RankCentrality(Model):
-    """A walk from items to items that beat them; an item is as strong as the walk is often there."""
-
-    name = "rank-centrality"
-
-    def fit(self, preferences: Preferences, pairs: Pairs, options: Options) -> Fitted:
-        """Find the stationary distribution of the walk."""
-        values, iterations, converged = rank_centrality(pairs, options.ridge)
-        return Fitted(values, pairs, iterations, converged)
-
-
-def rank_centrality(
-    pairs: Pairs, ridge: float, *, tolerance: float = 1e-10, limit: int = 2000
-) -> tuple[Floats, int, bool]:
-    """Compute the logarithm of the stationary distribution, centred by query; steps; whether it converged.
+def rank_centrality(preferences: Preferences, ridge: float, alpha: float) -> Fitted:
+    """Walk from items to items that beat them: the logarithm of how often the walk is at an item, in the long run.
 
     The walk goes from i to j at a rate equal to the fraction of their comparisons that j won, ``ridge`` wins
     each way added; the divisor d_max of the definition only slows it down and does not change its limit.
     Walks that mix too slowly to settle by iteration (long chains) are solved directly.
     """
+    pairs = preferences.pairs
     whole = pairs.count + 2 * ridge
     up, down = (pairs.score + ridge) / whole, (pairs.count - pairs.score + ridge) / whole  # to first, to second
     n = pairs.items
@@ -140,15 +65,15 @@ def rank_centrality(
 
     flow = np.repeat(1.0 / np.diff(pairs.starts), np.diff(pairs.starts))  # probability × rate of leaving
     step, change = 0, np.inf
-    while change >= tolerance and step < limit:  # relative to each item, since its logarithm is what is wanted
+    while change >= CLOSE and step < LIMIT:  # relative to each item, since its logarithm is what is wanted
         step, before = step + 1, flow
         flow = step_on(before)
         change = float(np.abs(flow / before - 1).max(initial=0.0))
-    if change >= tolerance:
+    if change >= CLOSE:
         flow = np.maximum(_direct(pairs, up, down, leaving) * pace, TINY)
         change = float(np.abs(step_on(flow) / flow - 1).max(initial=0.0))
     converged = change < 1e-6 and bool((flow > TINY).all())
-    return centred(np.log(flow / pace), pairs.starts), step, converged
+    return Fitted(values=np.log(flow / pace), pairs=pairs, iterations=step, converged=converged)
 
 
 def _direct(pairs: Pairs, up: Floats, down: Floats, leaving: Floats) -> Floats:

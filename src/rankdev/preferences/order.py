@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev.preferences.pairs import conjugate_gradients, gains, sums
+from rankdev.preferences.pairs import cells_of, conjugate_gradients, gains, sums
 
 if TYPE_CHECKING:
     from rankdev.preferences.strengths import Strengths
@@ -135,9 +135,7 @@ class Order:
 
         def iterated(weight: Floats, pull: Floats) -> Floats:
             diagonal = sums(columns.ravel(), np.tile(weight, len(columns)), size) + precision
-            return conjugate_gradients(
-                lambda x: pushed(weight * lead(x)) + precision * x, lambda rest: rest / diagonal, pull, 1e-4
-            )
+            return conjugate_gradients(lambda x: pushed(weight * lead(x)) + precision * x, diagonal, pull, 1e-4)
 
         t, factor = np.zeros(size), None
         for _ in range(100):
@@ -250,12 +248,10 @@ def orders(fit: Strengths) -> Iterator[Order]:
     """
     seen = fit.inference_fit
     judged, pairs = seen.preferences, seen.preferences.pairs
-    worker = np.zeros(len(judged), np.int64) if judged.worker is None else judged.worker
-    weight = np.ones(len(judged)) if judged.weight is None else judged.weight
     workers = max(1, len(judged.workers))
-    cells, row = np.unique(pairs.of.astype(np.int64) * workers + worker, return_inverse=True)
-    pair, total = cells // workers, sums(row, weight, len(cells))
-    wins = np.clip(sums(row, gains(judged) * weight, len(cells)), 0, total)
+    cells, row = np.unique(cells_of(judged), return_inverse=True)
+    pair, total = cells // workers, sums(row, judged.weights, len(cells))
+    wins = np.clip(sums(row, gains(judged, judged.winner < judged.loser) * judged.weights, len(cells)), 0, total)
     first, second = pairs.first[pair].astype(np.int64), pairs.second[pair].astype(np.int64)
     bounds = np.searchsorted(first, pairs.starts)
     for (start, stop), (low, high) in zip(pairwise(pairs.starts.tolist()), pairwise(bounds.tolist()), strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 from numbers import Real
 
@@ -99,13 +99,7 @@ def _by_lead(table: pl.DataFrame, lead: pl.Series) -> pl.DataFrame:
     The weights are scaled so that their sum is their effective sample size (Kish 1965); the variance that counts
     of judgments imply is then correct where items are equal.
     """
-    swap = pl.col("lead") > 0
-    columns = {
-        "winner": pl.when(swap).then("b").otherwise("a"),
-        "loser": pl.when(swap).then("a").otherwise("b"),
-        "tie": pl.col("lead") == 0,
-        "winner_first": ~swap,
-    }
+    columns = {**_sides(pl.col("lead") > 0), "tie": pl.col("lead") == 0}
     size = lead.abs()
     given = size.filter(size > 0)
     if given.n_unique() > 1:
@@ -115,23 +109,24 @@ def _by_lead(table: pl.DataFrame, lead: pl.Series) -> pl.DataFrame:
     return table.with_columns(lead=lead).select(pl.when(known).then(e).alias(name) for name, e in columns.items())
 
 
-def check_each(good: pl.Series, values: pl.Series, name: str, expected: str) -> None:
-    """Reject the first value that is not good."""
+def check_each(good: pl.Series, values: pl.Series, name: str, expected: str | Callable[[int], str]) -> None:
+    """Reject the first value that is not good; what is expected may depend on the row."""
     if not good.all():
         row = int((~good).arg_max() or 0)
-        raise DataError("bad-value", row=row, name=name, value=values[row], expected=expected)
+        wanted = expected if isinstance(expected, str) else expected(row)
+        raise DataError("bad-value", row=row, name=name, value=values[row], expected=wanted)
 
 
 def _by_probability(table: pl.DataFrame, numbers: pl.Series, name: str) -> pl.DataFrame:
     check_each(numbers.is_between(0, 1), numbers, name, "a probability from 0 to 1 that the first item wins")
-    swap = pl.col("p") < 0.5
-    return table.with_columns(p=numbers).select(
-        winner=pl.when(swap).then("b").otherwise("a"),
-        loser=pl.when(swap).then("a").otherwise("b"),
-        tie=pl.lit(False),
-        winner_first=~swap,
-        share=pl.max_horizontal("p", 1 - pl.col("p")),
-    )
+    share = pl.max_horizontal("p", 1 - pl.col("p"))
+    return table.with_columns(p=numbers).select(**_sides(pl.col("p") < 0.5), tie=pl.lit(False), share=share)
+
+
+def _sides(swap: pl.Expr) -> dict[str, pl.Expr]:
+    """Winner and loser of a and b, b where ``swap``; a was shown first."""
+    winner, loser = (pl.when(swap).then(one).otherwise(other) for one, other in ("ba", "ab"))
+    return {"winner": winner, "loser": loser, "winner_first": ~swap}
 
 
 def _translated(answers: pl.Series, values: Mapping[str, str | float], name: str) -> pl.Series:
@@ -164,13 +159,14 @@ def _lead(table: pl.DataFrame, name: str, reading: str | None) -> pl.Series:
     both = table.select(items=pl.coalesce(ids, tie), position=pl.coalesce(places, tie))
     if reading is None:
         reading = _which(both, table["o"], name)
-    found = both[reading]
-    if found.null_count():
-        row = int(found.is_null().arg_max() or 0)
-        a, b, given = table.row(row)
-        expected = f"{shown(a)}, {shown(b)} or a word for a tie"
-        raise DataError("bad-value", row=row, name=name, value=given, expected=expected)
-    return found
+    sides = table.select("a", "b")
+    check_each(
+        both[reading].is_not_null(),
+        table["o"],
+        name,
+        lambda row: ", ".join(map(shown, sides.row(row))) + " or a word for a tie",
+    )
+    return both[reading]
 
 
 def _which(both: pl.DataFrame, answers: pl.Series, name: str) -> str:

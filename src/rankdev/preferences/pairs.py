@@ -12,6 +12,7 @@ import numpy.typing as npt
 from rankdev._common.arrays import Floats
 
 if TYPE_CHECKING:
+    from rankdev.preferences.crowd_bt import WorkerQuality
     from rankdev.preferences.judgments import Preferences
 
 
@@ -39,30 +40,11 @@ class Pairs:
         """How many items there are in all queries."""
         return int(self.starts[-1])
 
-    def weighted(self, preferences: Preferences, weight: Floats) -> Pairs:
-        """Count again, each judgment with a weight of its own."""
-        return _tally(preferences, self.first, self.second, self.of, weight)
-
-    def components(self) -> npt.NDArray[np.int64]:
-        """Number each item by the smallest item that a chain of pairs connects it with."""
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        edges = coo_array((np.ones(len(self.first), np.int8), (self.first, self.second)), shape=(self.items,) * 2)
-        label = connected_components(edges, directed=False)[1]
-        _, smallest, group = np.unique(label, return_index=True, return_inverse=True)
-        return np.asarray(smallest[group])
-
     def majorities(self) -> tuple[Ints, Ints]:
         """Return winner and loser of each pair in which one of the two won more than half."""
         lead = self.score - self.count / 2
         won, decided = lead > 0, lead != 0
         return np.where(won, self.first, self.second)[decided], np.where(won, self.second, self.first)[decided]
-
-    def linearise(self, strength: Floats, tie_rate: float = 0.0) -> tuple[Floats, Floats, Floats]:
-        """Compute what a Newton step needs: gradient of the log-likelihood, curvatures, and their sums by item."""
-        mean, variance = moments(strength[self.first] - strength[self.second], tie_rate)
-        return self.net(self.score - self.count * mean), self.count * variance, self.both(self.count * variance)
 
     def net(self, values: Floats) -> Floats:
         """Sum values of pairs by item, with a minus for the second one."""
@@ -78,42 +60,39 @@ class Pairs:
         return other + sums(self.second, curvature * x[self.first], self.items)
 
 
-def count_pairs(preferences: Preferences) -> Pairs:
-    """Count the judgments by pair."""
-    low = np.minimum(preferences.winner, preferences.loser)
-    high = np.maximum(preferences.winner, preferences.loser)
+def count_pairs(preferences: Preferences, ahead: npt.NDArray[np.bool_]) -> Pairs:
+    """Count the judgments by pair; where ``ahead``, the winner is the first item of its pair, elsewhere the loser."""
+    first = np.where(ahead, preferences.winner, preferences.loser)
+    second = np.where(ahead, preferences.loser, preferences.winner)
     items = len(preferences.items)
-    keys, of = np.unique(low.astype(np.int64) * items + high, return_inverse=True)
-    first, second = (keys // items).astype(np.int32), (keys % items).astype(np.int32)
-    return _tally(preferences, first, second, of.astype(np.int32), preferences.weight)
+    keys, of = np.unique(first.astype(np.int64) * items + second, return_inverse=True)
+    i, j = (keys // items).astype(np.int32), (keys % items).astype(np.int32)
+    counted = (1.0, gains(preferences, ahead), preferences.tie)
+    count, score, ties = (sums(of, preferences.weights * part, len(keys)) for part in counted)
+    return Pairs(preferences.starts, i, j, count, score, ties, of.astype(np.int32))
 
 
-def _tally(preferences: Preferences, first: Ints, second: Ints, of: Ints, weight: Floats | None) -> Pairs:
-    n = len(first)
-    gain = gains(preferences)
-    ties = preferences.tie.astype(np.float64)
-    if weight is None:
-        count = np.bincount(of, minlength=n).astype(np.float64)
-    else:
-        count, gain, ties = sums(of, weight, n), gain * weight, ties * weight
-    score = sums(of, gain, n)
-    tied = sums(of, ties, n) if preferences.tie.any() else np.zeros(n)
-    return Pairs(preferences.starts, first, second, count, score, tied, of)
-
-
-def gains(preferences: Preferences) -> Floats:
-    """Score of the first item of the pair in each judgment: 1, ½, 0, or a judge's probability."""
-    won = 1.0 if preferences.share is None else preferences.share
-    gain: Floats = np.where(preferences.winner < preferences.loser, won, 1.0 - won)
+def gains(preferences: Preferences, won: npt.NDArray[np.bool_]) -> Floats:
+    """Score of an item of each judgment, the winner where ``won``: 1, ½, 0, or a judge's probability."""
+    share = 1.0 if preferences.share is None else preferences.share
+    gain: Floats = np.where(won, share, 1.0 - share)
     gain[preferences.tie] = 0.5
     return gain
 
 
-def residuals(preferences: Preferences, pairs: Pairs, expected: Floats) -> Floats:
-    """Subtract the expected score of its pair from each judgment's score (1, ½ or 0 for the first item)."""
-    gain = gains(preferences)
-    residual: Floats = gain - expected[pairs.of]
-    return residual if preferences.weight is None else preferences.weight * residual
+def cells_of(preferences: Preferences) -> npt.NDArray[np.int64]:
+    """Number the pair and worker of each judgment; those without workers are of one."""
+    worker = 0 if preferences.worker is None else preferences.worker
+    return preferences.pairs.of.astype(np.int64) * max(1, len(preferences.workers)) + worker
+
+
+def linked(first: Ints, second: Ints, size: int, *, both_ways: bool = False) -> npt.NDArray[np.int64]:
+    """Number the groups that chains of edges connect, one way or the other, or ``both_ways``; return each item's."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    edges = coo_array((np.ones(len(first), np.int8), (first, second)), shape=(size, size))
+    return np.asarray(connected_components(edges, directed=both_ways, connection="strong")[1])
 
 
 def sums(index: npt.NDArray[Any], values: Any, size: int) -> Floats:
@@ -138,15 +117,26 @@ def moments(d: Floats, tie_rate: float = 0.0) -> tuple[Floats, Floats]:
     return mean, np.maximum(square - mean * mean, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """Strengths that maximise a penalised likelihood, and the curvature there."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fitted:
+    """Strengths, the counts they were fitted to, and the curvature at the maximum.
 
-    strength: Floats
-    curvature: Floats  # of each pair, before the last and smallest step
-    penalty: Floats  # curvature of each item's penalty
+    ``curvature`` is the information in each pair, before the last and smallest step, and None where a model has no
+    likelihood; ``penalty`` that of each item's regulariser; ``coupling`` K the part −K Kᵀ of the information that is
+    lost to other parameters; ``residual`` the difference of each judgment from what the strengths predict for its
+    pair's first item.
+    """
+
+    values: Floats = field(repr=False)
+    pairs: Pairs = field(repr=False)
     iterations: int
     converged: bool
+    curvature: Floats | None = field(default=None, repr=False)
+    penalty: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
+    residual: Floats | None = field(default=None, repr=False)
+    coupling: Any = field(default=None, repr=False)
+    tie_rate: float = 0.0
+    workers: WorkerQuality | None = field(default=None, repr=False)
 
 
 def maximise(
@@ -158,7 +148,7 @@ def maximise(
     start: Floats | None = None,
     tolerance: float = 1e-8,
     limit: int = 100,
-) -> Fit:
+) -> Fitted:
     """Fit strengths: maximise Σ log-likelihood − ridge/2 · θ², or with a virtual node as the regulariser.
 
     The virtual node (Crowd-BT's regulariser) is an item of strength 0 that won and lost ``ridge`` times
@@ -169,34 +159,41 @@ def maximise(
     iteration, change = 0, np.inf
     while change**2 > tolerance and iteration < limit:
         iteration += 1
-        gradient, curvature, diagonal = pairs.linearise(strength, tie_rate)
+        mean, variance = moments(strength[pairs.first] - strength[pairs.second], tie_rate)
+        curvature = pairs.count * variance
         slope, bend = penalise(strength, ridge, virtual_node)
-        gradient = gradient - slope
+        gradient, diagonal = pairs.net(pairs.score - pairs.count * mean) - slope, pairs.both(curvature)
         # solving more exactly than the quadratic model holds is wasted
         slope_left = float(np.abs(gradient).max(initial=0.0)) / (1.0 + float(diagonal.max(initial=0.0)))
         step = _newton_step(pairs, curvature, diagonal + bend, gradient, min(0.1, max(slope_left, 1e-4)))
         step, change = damped(pairs, step)
         strength = strength + step
-    return Fit(strength, curvature, bend, iteration, change**2 <= tolerance)
-
-
-def _newton_step(pairs: Pairs, curvature: Floats, diagonal: Floats, right: Floats, tolerance: float) -> Floats:
-    """Solve (diagonal − off-diagonal) x = right by conjugate gradients."""
-    scale = np.where(diagonal > 0, diagonal, 1.0)
-    return conjugate_gradients(
-        lambda x: scale * x - pairs.spread(curvature, x), lambda rest: rest / scale, right, tolerance
+    return Fitted(
+        values=strength,
+        pairs=pairs,
+        iterations=iteration,
+        converged=change**2 <= tolerance,
+        curvature=curvature,
+        penalty=bend,
+        tie_rate=tie_rate,
     )
 
 
+def _newton_step(pairs: Pairs, curvature: Floats, diagonal: Floats, right: Floats, tolerance: float) -> Floats:
+    """Solve (diagonal − off-diagonal) x = right."""
+    scale = np.where(diagonal > 0, diagonal, 1.0)
+    return conjugate_gradients(lambda x: scale * x - pairs.spread(curvature, x), scale, right, tolerance)
+
+
 def conjugate_gradients(
-    image_of: Callable[[Floats], Floats], precondition: Callable[[Floats], Floats], right: Floats, tolerance: float
+    image_of: Callable[[Floats], Floats], diagonal: Floats, right: Floats, tolerance: float
 ) -> Floats:
-    """Solve ``image_of(x) = right`` until the residual, in the norm of the preconditioner, shrank by ``tolerance``.
+    """Solve ``image_of(x) = right`` until the residual, in the norm of 1/``diagonal``, shrank by ``tolerance``.
 
     Stops where the image of a direction points the other way, as it may far from a maximum.
     """
     x, rest = np.zeros_like(right), right.copy()
-    direction = precondition(rest)
+    direction = rest / diagonal
     size = float((rest * direction).sum())
     goal = size * tolerance**2
     for _ in range(1000):
@@ -208,7 +205,7 @@ def conjugate_gradients(
             break
         x += size / bend * direction
         rest -= size / bend * image
-        ahead = precondition(rest)
+        ahead = rest / diagonal
         grown = max(float((rest * ahead).sum()), 0.0)
         direction = ahead + grown / size * direction
         size = grown
@@ -218,7 +215,7 @@ def conjugate_gradients(
 def _first_guess(pairs: Pairs) -> Floats:
     n = pairs.items
     won = sums(pairs.first, pairs.score, n) + sums(pairs.second, pairs.count - pairs.score, n)
-    played = sums(pairs.first, pairs.count, n) + sums(pairs.second, pairs.count, n)
+    played = pairs.both(pairs.count)
     guess: Floats = np.log((won + 0.5) / (played - won + 0.5))
     return centred(guess, pairs.starts)
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import check_choice, check_kind, check_number, is_number
+from rankdev._common.checks import check_choice, check_kind, check_number
 from rankdev._common.result import Result
 from rankdev._common.view import Dots, Panel, Tab, View
-from rankdev.errors import DataError, Note, UsageError
-from rankdev.preferences.crowd_bt import CrowdBT, WorkerQuality
+from rankdev.errors import DataError, Note
+from rankdev.preferences.crowd_bt import crowd_bt
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
-from rankdev.preferences.models import BradleyTerry, Model, Options, RankCentrality
-from rankdev.preferences.pairs import Pairs, centred
+from rankdev.preferences.models import bradley_terry, rank_centrality
+from rankdev.preferences.pairs import Fitted, centred, linked
 from rankdev.preferences.uncertainty import (
     Variances,
     counted_once,
@@ -29,15 +29,15 @@ from rankdev.preferences.uncertainty import (
     workers_by_query,
 )
 
-MODELS: dict[str, Model] = {model.name: model for model in (BradleyTerry(), CrowdBT(), RankCentrality())}
+Model = Callable[[Preferences, float, float], Fitted]  # by ridge, and 1 − the level of intervals of its own
+MODELS: dict[str, Model] = {"bradley-terry": bradley_terry, "crowd-bt": crowd_bt, "rank-centrality": rank_centrality}
 METHODS = tuple(MODELS)
-TIE_MODELS = ("auto", *dict.fromkeys(ties for model in MODELS.values() for ties in model.ties))
 DISCONNECTED = ("largest", "split", "error")
 ENOUGH_WORKERS = 5  # for intervals of what several workers think: with fewer they are too narrow, or of any width
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Strengths(Result):
+class Strengths(Fitted, Result):
     """Log-strengths of all items, mean 0 in each query.
 
     Attributes
@@ -48,8 +48,6 @@ class Strengths(Result):
         Model that was fitted.
     ridge : float
         Regularisation.
-    tie_model : str
-        How ties were modelled: ``half`` or ``davidson``.
     values : array of float
         Strength of each item of ``preferences.items``.
     pairs : Pairs
@@ -93,21 +91,10 @@ class Strengths(Result):
     preferences: Preferences = field(repr=False)
     method: str
     ridge: float
-    tie_model: str
-    values: Floats = field(repr=False)
-    pairs: Pairs = field(repr=False)
-    curvature: Floats | None = field(repr=False)
-    penalty: Floats = field(repr=False)
-    iterations: int
-    converged: bool
-    tie_rate: float = 0.0
     alpha: float = 0.05
-    workers: WorkerQuality | None = field(default=None, repr=False)
-    residual: Floats | None = field(default=None, repr=False)
-    coupling: Any = field(default=None, repr=False)
     remarks: tuple[str, ...] = ()
 
-    made_with = ("method", "ridge", "tie_model", "alpha")
+    made_with = ("method", "ridge", "alpha")
 
     @cached_property
     def _variances(self) -> Variances:
@@ -121,10 +108,10 @@ class Strengths(Result):
         own standard errors separate a fifth to a half of all pairs. Answers of workers who significantly answer the
         opposite are reversed for it.
         """
-        if not MODELS[self.method].needs_inference_fit:
+        if self.workers is None:
             return self
-        simple = partial(fit_model, method="bradley-terry", options=Options(self.ridge, "davidson"))
-        inverted = [] if self.workers is None else self.workers.suspects()["inverted"]
+        simple = partial(fit_model, method="bradley-terry", ridge=self.ridge, alpha=self.alpha)
+        inverted = self.workers.suspects()["inverted"]
         return simple(flipped(self.preferences, inverted, lambda judged: simple(judged).values))
 
     @cached_property
@@ -206,9 +193,7 @@ def strengths(
     method: str = "bradley-terry",
     *,
     ridge: float = 0.1,
-    tie_model: str = "auto",
     disconnected: str = "largest",
-    worker_prior: tuple[float, float] = (2.0, 1.0),
     alpha: float = 0.05,
 ) -> Strengths:
     """Fit strengths of items to pairwise judgments, all queries together.
@@ -220,17 +205,13 @@ def strengths(
     preferences : Preferences
         Judgments.
     method : {"bradley-terry", "crowd-bt", "rank-centrality"}
-        Model of the strengths. ``crowd-bt`` also estimates the quality of each worker, and needs workers.
+        Model of the strengths. ``bradley-terry`` has Davidson's ties (1970); elsewhere a tie is half a win for each.
+        ``crowd-bt`` also estimates the quality of each worker, and needs workers.
     ridge : float, default 0.1
         Regularisation: pulls the strengths of a query towards each other.
-    tie_model : {"auto", "half", "davidson"}
-        Whether a tie counts as half a win for each, or is modelled by Davidson (1970). ``auto``: Davidson where the
-        method supports it.
     disconnected : {"largest", "split", "error"}
         Items that no comparisons connect. They cannot be ordered: keep the largest connected component of each query
         and name the other items in ``remarks``, split the query into one per component, or raise an error.
-    worker_prior : tuple of float, default (2, 1)
-        Beta prior of the workers' quality (Crowd-BT).
     alpha : float, default 0.05
         Intervals are at level 1 − ``alpha``.
 
@@ -246,13 +227,17 @@ def strengths(
     >>> strengths(judged).values.round(2).tolist()
     [0.52, -0.52]
     """
-    _check(preferences, method, ridge, tie_model, disconnected)
-    _check_levels(worker_prior, alpha)
+    check_choice("method", method, METHODS)
+    check_choice("disconnected", disconnected, DISCONNECTED)
+    check_number("ridge", ridge, 0, ends=True)
+    check_number("alpha", alpha, 0, 1)
+    check_kind("preferences", preferences, Preferences, MAKE_THEM)
+    if not len(preferences):
+        raise DataError("none-given", what="comparisons")
     preferences, remarks = connected(preferences, disconnected)
-    if ridge == 0:
-        check_maximum_exists(preferences)
-    known = MODELS[method].ties[0] if tie_model == "auto" else tie_model
-    fit = fit_model(counted_once(preferences), method, Options(ridge, known, worker_prior, alpha))
+    if ridge == 0 and (without := np.logical_or(*unlimited(preferences))).any():  # the likelihood has no maximum
+        raise DataError("infinite-strengths", query=preferences.queries[preferences.item_query[np.argmax(without)]])
+    fit = fit_model(counted_once(preferences), method, ridge, alpha)
     workers = workers_by_query(preferences)
     few = int(((workers > 1) & (workers < ENOUGH_WORKERS)).sum()) if fit.curvature is not None else 0
     if few:
@@ -260,38 +245,12 @@ def strengths(
     return replace(fit, remarks=remarks)
 
 
-def fit_model(preferences: Preferences, method: str, options: Options, pairs: Pairs | None = None) -> Strengths:
+def fit_model(preferences: Preferences, method: str, ridge: float, alpha: float) -> Strengths:
     """Fit as :func:`strengths` does, without checking the arguments."""
-    fit = MODELS[method].fit(preferences, preferences.pairs if pairs is None else pairs, options)
-    return Strengths(
-        preferences=preferences,
-        method=method,
-        ridge=options.ridge,
-        tie_model=options.ties,
-        alpha=options.alpha,
-        values=levelled(centred(fit.strength, fit.pairs.starts), fit.pairs.starts),
-        **{name: value for name, value in vars(fit).items() if name != "strength"},
-    )
-
-
-def _check(preferences: Preferences, method: str, ridge: float, tie_model: str, disconnected: str) -> None:
-    check_choice("method", method, METHODS)
-    check_choice("tie_model", tie_model, TIE_MODELS)
-    check_choice("disconnected", disconnected, DISCONNECTED)
-    check_number("ridge", ridge, 0, ends=True)
-    if tie_model != "auto" and tie_model not in MODELS[method].ties:
-        able = [name for name, model in MODELS.items() if tie_model in model.ties]
-        raise UsageError("unfit-method", name="tie_model", value=tie_model, able=able, method=method)
-    check_kind("preferences", preferences, Preferences, MAKE_THEM)
-    if not len(preferences):
-        raise DataError("none-given", what="comparisons")
-
-
-def _check_levels(worker_prior: Any, alpha: Any) -> None:
-    numbers = worker_prior if isinstance(worker_prior, Sequence) else ()
-    if len(numbers) != 2 or not all(is_number(x) and 1 <= x < np.inf for x in numbers):
-        raise UsageError("bad-value", name="worker_prior", value=worker_prior, expected="two numbers, each 1 or more")
-    check_number("alpha", alpha, 0, 1)
+    fit = MODELS[method](preferences, ridge, alpha)
+    values = levelled(centred(fit.values, fit.pairs.starts), fit.pairs.starts)
+    made = {"preferences": preferences, "method": method, "ridge": ridge, "alpha": alpha}
+    return Strengths(**{**vars(fit), **made, "values": values})
 
 
 def connected(preferences: Preferences, disconnected: str) -> tuple[Preferences, tuple[str, ...]]:
@@ -309,24 +268,16 @@ def connected(preferences: Preferences, disconnected: str) -> tuple[Preferences,
 
 def _largest(preferences: Preferences, broken: dict[str, list[list[str]]]) -> tuple[Preferences, tuple[str, ...]]:
     """Keep the largest component of each query, and no query without a judgment."""
-    judged = np.bincount(preferences.item_query[preferences.winner], minlength=len(preferences.queries))
-    empty = [preferences.queries[query] for query in np.flatnonzero(judged == 0)]
-    if not broken and not empty:
-        return preferences, ()
-    kept = preferences.select([query for query in preferences.queries if query not in set(empty)]).largest_groups()
-    remarks = []
-    if empty:
+    judged = {preferences.queries[query] for query in np.unique(preferences.item_query[preferences.winner])}
+    remarks: list[Note] = []
+    if empty := [query for query in preferences.queries if query not in judged]:
+        preferences = preferences.select(judged)
         remarks.append(Note("unjudged-queries", count=len(empty), names=empty))
-    there = dict(zip(kept.queries, np.split(np.array(kept.items, object), kept.starts[1:-1]), strict=True))
-    left = {
-        query: [item for group in groups for item in group if item not in set(there[query])]
-        for query, groups in broken.items()
-        if query in there
-    }
-    if left:
+    left = {query: [item for group in groups[1:] for item in group] for query, groups in broken.items()}
+    if left := {query: items for query, items in left.items() if query in judged}:
         query, names = next(iter(left.items()))
         remarks.append(Note("unconnected-items", count=sum(map(len, left.values())), query=query, names=names))
-    return kept, tuple(remarks)
+    return preferences.largest_groups() if left else preferences, tuple(remarks)
 
 
 def unlimited(preferences: Preferences) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
@@ -335,22 +286,11 @@ def unlimited(preferences: Preferences) -> tuple[npt.NDArray[np.bool_], npt.NDAr
     They belong to a group that won against others and never lost to these, directly or by way of more; or lost and
     never won. A group of more than half of a query's items is what the others differ from: its strengths have limits.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    pairs, n = preferences.pairs, len(preferences.items)
+    pairs = preferences.pairs
     won, lost = pairs.score > 0, pairs.score < pairs.count
     source = np.concatenate([pairs.first[won], pairs.second[lost]])
     target = np.concatenate([pairs.second[won], pairs.first[lost]])
-    edges = coo_array((np.ones(len(source), np.int8), (source, target)), shape=(n, n))
-    _, label = connected_components(edges, directed=True, connection="strong")
+    label = linked(source, target, len(preferences.items), both_ways=True)
     across, most = label[source] != label[target], np.diff(preferences.starts)[preferences.item_query] / 2
     some = np.bincount(label)[label] <= most
     return some & np.isin(label, label[source[across]]), some & np.isin(label, label[target[across]])
-
-
-def check_maximum_exists(preferences: Preferences) -> None:
-    """Refuse judgments whose likelihood has no maximum: some items never lost to others."""
-    without = np.logical_or(*unlimited(preferences))
-    if without.any():
-        raise DataError("infinite-strengths", query=preferences.queries[preferences.item_query[np.argmax(without)]])

@@ -212,7 +212,7 @@ def _remarks(fit: Strengths, flat: list[str]) -> Iterator[str]:
     if len(judged.workers) == 1:
         yield Note("one-worker", worker=judged.workers[0])
     yield from fit.remarks
-    found = judged.diagnostics().values
+    found = judged.diagnostics().table
     for kind, column in (("repeated-judgments", "duplicates"), ("contradictions", "contradictions")):
         if (count := int(found[column].sum())) and len(judged.workers) > 1:
             yield Note(kind, count=count)

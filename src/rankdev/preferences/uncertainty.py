@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats
-from rankdev.preferences.pairs import Pairs, sums
+from rankdev.preferences.pairs import Pairs, cells_of, sums
 
 if TYPE_CHECKING:
     from rankdev.preferences.judgments import Preferences
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 EXACT_UP_TO = 5000  # items of one query; above, covariances, of which there are items × items, are not computed
+GRID = np.linspace(0.0025, 0.9975, 200)  # of probabilities
 SAME = 1e-7  # strengths that differ by less are equal: a fit is not more exact than that
 
 
@@ -67,6 +68,15 @@ def variances(fit: Strengths) -> Variances:
     return Variances(simple, clustered, freedom)
 
 
+def on_grid(log_posterior: Floats, alpha: float) -> tuple[Floats, Floats, Floats]:
+    """Turn log posteriors on :data:`GRID`, a column each, into probabilities, and the ends of their intervals."""
+    mass = np.exp(log_posterior - log_posterior.max(axis=0))
+    mass /= mass.sum(axis=0)
+    below = np.cumsum(mass, axis=0)
+    low, high = (GRID[np.argmax(below >= tail, axis=0)] for tail in (alpha / 2, 1 - alpha / 2))
+    return mass, low, high
+
+
 def inflation(fit: Strengths) -> float:
     """Ratio of the variance of strengths to that of independent judgments, in all queries together; at least 1."""
     found = variances(fit)
@@ -106,8 +116,7 @@ def _sandwich(fit: Strengths, query: int, covariance: Floats) -> Floats:
     i, j = pairs.first[of] - start, pairs.second[of] - start
     who, worker = np.unique(judged.worker[rows], return_inverse=True)
     shape = (stop - start, len(who))
-    weight = np.ones(len(rows)) if judged.weight is None else judged.weight[rows]
-    information = weight * fit.curvature[of] / np.maximum(pairs.count[of], 1e-300)
+    information = judged.weights[rows] * fit.curvature[of] / np.maximum(pairs.count[of], 1e-300)
 
     def scores(values: Floats) -> Floats:
         flat = sums(i * shape[1] + worker, values, shape[0] * shape[1])
@@ -132,10 +141,9 @@ def flipped(judged: Preferences, inverted: list[str], fitted: Callable[[Preferen
     the worker, so that random answers are not reversed to agree.
     """
     turn = np.zeros(len(judged), bool)
-    weight = np.ones(len(judged)) if judged.weight is None else judged.weight
     for name in inverted:
         mine = judged.worker == judged.workers.index(name)
-        strength = fitted(replace(judged, weight=np.where(mine, 0.0, weight)))
+        strength = fitted(replace(judged, weight=np.where(mine, 0.0, judged.weights)))
         lead = np.tanh((strength[judged.winner] - strength[judged.loser]) / 2)[mine & ~judged.tie]
         turn |= mine & (lead.sum() < INVERTED_BELOW * np.sqrt((lead**2).sum()))
     if not turn.any():
@@ -160,13 +168,11 @@ def counted_once(preferences: Preferences) -> Preferences:
     """
     if preferences.worker is None:
         return preferences
-    key = preferences.pairs.of.astype(np.int64) * len(preferences.workers) + preferences.worker
-    _, which, times = np.unique(key, return_inverse=True, return_counts=True)
+    _, which, times = np.unique(cells_of(preferences), return_inverse=True, return_counts=True)
     several = workers_by_query(preferences)[preferences.item_query[preferences.winner]] > 1
     if not several.any() or times.max(initial=1) == 1:
         return preferences
-    weight = np.where(several, 1.0 / times[which], 1.0)
-    return replace(preferences, weight=weight if preferences.weight is None else weight * preferences.weight)
+    return replace(preferences, weight=np.where(several, 1.0 / times[which], 1.0) * preferences.weights)
 
 
 def workers_by_query(preferences: Preferences) -> npt.NDArray[np.int64]:

@@ -219,7 +219,7 @@ def evaluate_with_uncertainty(
     seed : int, default 0
         Seed of the draws.
     **options : object
-        Options of the references as judged: rule, probability, ridge, tie_model, disconnected.
+        Options of the references as judged: rule, probability, ridge, disconnected.
 
     Returns
     -------
