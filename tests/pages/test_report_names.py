@@ -64,9 +64,9 @@ def test_no_two_systems_have_the_same_text(show, page, width, media):  # noqa: F
 
 def saved(page, button):
     """Click, and return the name and content of the file; a browser allows a page few downloads in a row."""
-    page.evaluate("() => { save = (name, content) => { window.kept = [name, content.replace('\\ufeff', '')] } }")
+    page.evaluate("() => { save = (name, content) => { window.kept = [name, content] } }")
     button.click()
-    return page.evaluate("window.kept")
+    return page.evaluate("async () => [kept[0], await kept[1].text()]")
 
 
 def test_every_table_is_saved_as_csv_and_latex(show, inputs):  # noqa: F811

@@ -146,7 +146,7 @@ def compare(
         all_references=known,
         checks=checks,
         significance=_tested(test, named) if several else None,
-        agreement=agreement(scores) if several and len(wanted) > 1 else None,
+        agreement=agreement(scores) if len(scores.systems) > 2 and len(wanted) > 1 else None,
         segments=_segments(scores, named),
         clusters=clusters,
         single=None if replicates is None else single,

@@ -147,8 +147,8 @@ def static_in(found: Comparison, header: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _row(tag: str, cells: Sequence[str]) -> str:
-    looks = ["", ' class="text"'] + [""] * (len(cells) - 2)
-    made = (f"<{tag}{look}>{escape(text)}</{tag}>" for look, text in zip(looks, cells, strict=True))
+    look = {1: ' class="text"', 5: ' class="text"'}  # the name, and whether it may be best
+    made = (f"<{tag}{look.get(i, '')}>{escape(text)}</{tag}>" for i, text in enumerate(cells))
     return f"<tr>{''.join(made)}</tr>"
 
 

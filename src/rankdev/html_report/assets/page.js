@@ -70,3 +70,31 @@ function counted(number, noun) {
   const many = noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`;
   return `${number.toLocaleString("en")} ${number === 1 ? noun : many}`;
 }
+
+const COMMON = new Set("an and about are as at be by can could did do does for from had has have how if in into is it its no not of on or so that the their them there they this to was we were what when where which who why will with would you your".split(" "));
+
+/** What finds the words of a query in a text, with other endings too; null where it has none to look for. @param {string} text */
+function sought(text) {
+  const all = (text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? []).map((word) => word.replace(/(?<=\p{L}{3})s$/u, ""));
+  const specific = all.filter((word) => !COMMON.has(word));
+  const words = (specific.length ? specific : all).map((word) => (word.length > 2 ? `${word}\\p{L}{0,2}` : word));
+  return words.length ? new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join("|")})(?![\\p{L}\\p{N}])`, "giu") : null;
+}
+
+/** A text in parts, those that match as marks. @param {string} text @param {RegExp | null} words */
+function marked(text, words) {
+  /** @type {(Node|string)[]} */ const parts = [];
+  let at = 0;
+  for (const found of words ? text.matchAll(words) : []) {
+    parts.push(text.slice(at, found.index), element("mark", {}, found[0]));
+    at = found.index + found[0].length;
+  }
+  return [...parts, text.slice(at)];
+}
+
+/** Save a file. @param {string} name @param {Blob} content */
+function save(name, content) {
+  const url = URL.createObjectURL(content);
+  element("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

@@ -24,6 +24,7 @@ function fillTable(id, caption, heads, rows) {
   table.tBodies[0].replaceChildren(...rows);
 }
 
+const WORDS_OF_NAMES = /(?<=[_/:]|\.(?=\p{L}))(?=\S)/u; // where a long name breaks
 /** A measure's text, which may break after a bracket or a comma. @param {string} text @param {RegExp} [after] */
 const broken = (text, after = /(?<=[(,)])/) => text.split(after).flatMap((part, i) => (i ? [element("wbr"), part] : [part]));
 
@@ -39,7 +40,7 @@ const measureHead = (text, chosen = false) => element("th", { scope: "row", clas
 /** The head of a system's row: where it is narrow, its name breaks between words. @param {number} system */
 function rowHead(system) {
   const name = labelled(report.systems, system);
-  name.replaceChildren(...broken(name.textContent ?? "", /(?<=[_./:])/));
+  name.replaceChildren(...broken(name.textContent ?? "", WORDS_OF_NAMES));
   return element("th", { scope: "row", class: "text", "data-system": String(system) }, name);
 }
 
@@ -140,12 +141,12 @@ function showVerdict() {
   byId("card").className = `card ${found.level}`;
   const winner = found.level === "winner" ? `: ${systemName(ordered(state.measure)[0], 48)}` : "";
   byId("level").replaceChildren(...sign(found.level, LEVELS[found.level][1] + winner));
-  byId("conclusion").textContent = withShortNames(found.sentence);
+  byId("conclusion").replaceChildren(...broken(withShortNames(found.sentence), WORDS_OF_NAMES));
   byId("by").textContent = withShortNames(found.by);
   byId("tests").textContent = withShortNames(report.tests);
   byId("health").replaceChildren(...report.checks[state.measure].map((/** @type {string[]} */ [name, level, value, text]) =>
     element("li", { class: level }, element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]),
-      element("span", {}, element("span", { class: "name" }, name, element("span", { class: "apart" }, `, ${LEVELS[level][1]}: `)), " ", element("b", {}, value), element("small", {}, withShortNames(text))))));
+      element("span", {}, element("span", { class: "name" }, name, element("span", { class: "unseen" }, `, ${LEVELS[level][1]}: `)), " ", element("b", {}, value), element("small", {}, withShortNames(text))))));
   for (const button of byId("by-measure").querySelectorAll("button"))
     button.setAttribute("aria-pressed", String(Number(button.dataset.measure) === state.measure));
 }
@@ -158,7 +159,7 @@ function makeByMeasure() {
   byId("by-measure").append(counts, ...report.measures.map((/** @type {string} */ text, /** @type {number} */ measure) => {
     const { level } = report.cards[measure];
     const made = element("button", { type: "button", class: `chip ${level}`, "data-measure": String(measure) }, element("span", { class: "sign", "aria-hidden": "true" }, LEVELS[level][0]),
-      element("span", {}, text, level === "winner" ? `: ${systemName(ordered(measure)[0], 24)}` : element("span", { class: "apart" }, `: ${LEVELS[level][1]}`)));
+      element("span", {}, text, level === "winner" ? `: ${systemName(ordered(measure)[0], 24)}` : element("span", { class: "unseen" }, `: ${LEVELS[level][1]}`)));
     made.addEventListener("click", () => choose({ measure }));
     return made;
   }));
@@ -293,36 +294,15 @@ function showMatrix() {
     row.cells[0].dataset.system = String(s);
     row.cells[0].replaceChildren(isSmall() ? `${i + 1} ` : "", labelled(report.systems, s, isSmall() ? 22 : 30));
   });
-  clearTimeout(waiting);
-  if (!isSmall()) return fillMatrix(order, () => true);
-  const near = onScreen();
-  fillMatrix(order, near); // layout of thousands of cells takes long: visible ones first
-  waiting = setTimeout(() => fillMatrix(order, (i, j) => !near(i, j)), 30);
+  if (byId("matrix-part").open) fillMatrix(order); // thousands of cells, which few look at
 }
 
 const MOST_ON_PAPER = 250; // queries
 
-let waiting = 0;
-const scrolled = { top: 0, left: 0 }; // of the matrix; reading it from the element would force a layout
-
-/** Test whether a cell of a small matrix, 20 by 40 pixels, may be visible now. @returns {(row: number, column: number) => boolean} */
-function onScreen() {
-  const [top, left] = [scrolled.top / 20 - 3, scrolled.left / 40 - 3];
-  const [bottom, right] = [top + 6 + window.innerHeight / 20, left + 6 + window.innerWidth / 40];
-  return (row, column) => row >= top && row <= bottom && column >= left && column <= right;
-}
-
-/** @param {number[]} order @param {(row: number, column: number) => boolean} wanted */
-function fillMatrix(order, wanted) {
+/** @param {number[]} order */
+function fillMatrix(order) {
   const cells = Array.from(byId("matrix").tBodies[0].rows, (/** @type {HTMLTableRowElement} */ row) => row.cells);
-  order.forEach((s, i) => {
-    for (let j = i + 1; j < order.length; j++) {
-      const [above, below] = [wanted(i, j), wanted(j, i)];
-      if (!above && !below) continue;
-      if (above) fillMatrixCell(cells[i][j + 1], s, order[j]);
-      if (below) fillMatrixCell(cells[j][i + 1], order[j], s);
-    }
-  });
+  order.forEach((s, i) => order.forEach((t, j) => i !== j && fillMatrixCell(cells[i][j + 1], s, t)));
 }
 
 /** Unchanged cells are left alone: layout takes most of the time. @param {HTMLTableCellElement} made @param {number} a @param {number} b */
@@ -348,7 +328,7 @@ function pairAtCell(target) {
 function showPair() {
   const { a, b } = state;
   byId("pair-title").replaceChildren(element("span", { class: "a" }, labelled(report.systems, a)), " minus ", element("span", { class: "b" }, labelled(report.systems, b)), ", by every measure");
-  const heads = [head("Measure", "text"), head("A"), head("B"), head("Difference"), head(`${report.confidence} interval`), head("A wins / ties / loses"), head(`p, ${report.correction}`), head("A is", "text")];
+  const heads = [head("Measure", "text"), head("A"), head("B"), head("Difference"), head(`${report.confidence} interval`), head("A wins / ties / loses"), head(report.systems.length > 2 ? `p, ${report.correction}` : "p"), head("A is", "text")];
   const rows = report.measures.map((/** @type {string} */ text, /** @type {number} */ m) => {
     const found = decided("pair", a, b, m);
     return element("tr", {}, measureHead(text, m === state.measure),
@@ -357,7 +337,8 @@ function showPair() {
       cell(pNumber(found.p)), cell(found.verdict, toldApart(found.verdict) ? `text ${found.verdict}` : "text"));
   });
   const within = report.margin === null ? "" : `; same, not worse: to within ${report.margin}`;
-  fillTable("pair", `p-values (${report.correction}) and intervals are adjusted for all pairs of one measure${within}`, heads, rows);
+  const several = report.systems.length > 2 ? `p-values (${report.correction}) and intervals are adjusted for all pairs of one measure` : `Intervals have confidence ${report.confidence}`;
+  fillTable("pair", several + within, heads, rows);
 }
 
 function showLosses() {
@@ -471,7 +452,7 @@ function nested(array, ...place) {
 
 function download() {
   const everything = { ...report, playground: undefined, arrays: Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, nested(array)])) };
-  save("report.json", JSON.stringify(everything), "application/json");
+  save("report.json", new Blob([JSON.stringify(everything)], { type: "application/json" }));
 }
 
 /** @param {string} id @param {string[]} texts @param {(at: number) => void} pick */
@@ -488,8 +469,7 @@ function listen() {
   byId("download").addEventListener("click", download);
   byId("matrix").addEventListener("click", (/** @type {MouseEvent} */ event) => pickPair(event.target));
   byId("matrix").addEventListener("keydown", moveInMatrix);
-  const box = byId("matrix").parentElement;
-  box.addEventListener("scroll", () => Object.assign(scrolled, { top: box.scrollTop, left: box.scrollLeft }), { passive: true });
+  byId("matrix-part").addEventListener("toggle", showMatrix);
   byId("matrix").addEventListener("mouseover", (/** @type {MouseEvent} */ event) => {
     const pair = pairAtCell(event.target);
     if (!pair) return;
@@ -562,7 +542,8 @@ async function start() {
   for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".toolbar nav a"))) link.hidden = byId(link.hash.slice(1)).hidden;
   for (const id of FOLDED) byId(`${id}-all`).addEventListener("click", () => { unfolded.add(id); fold(id); });
   const pairs = (report.systems.length * (report.systems.length - 1)) / 2;
-  Object.assign(byId("matrix-part"), { open: report.systems.length <= MOST_ROWS });
+  Object.assign(byId("matrix-part"), { open: pairs > 1 && report.systems.length <= MOST_ROWS, hidden: pairs < 2 });
+  byId("pairs-hint").hidden = pairs < 2;
   byId("matrix-part").querySelector("summary").textContent = counted(pairs, "difference");
   showLosses();
   if (report.systems.length > 1) makeMatrix();

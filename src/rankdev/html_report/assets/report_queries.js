@@ -108,6 +108,8 @@ function showQueries() {
   byId("after").disabled = state.page >= pages - 1;
   byId("pager").hidden = pages === 1;
   showRows(found.slice(state.page * PAGE, (state.page + 1) * PAGE));
+  const place = byId(state.query < 0 ? "narrow" : "query-narrow");
+  if (byId("filters").parentElement !== place) place.append(byId("filters")); // one form, where it is looked for
   byId("differences-title").hidden = report.systems.length < 2;
   if (report.systems.length > 1) showDifferences(found);
   showQuery(found);
@@ -193,7 +195,7 @@ function showQuery(found) {
   const text = textOf(report.query_texts, id);
   byId("query-title").replaceChildren(element("bdi", {}, text ? prose(text) : visible(id)), ...(text ? [" ", element("small", {}, labelled(report.queries, query, 40))] : []));
   const at = found.indexOf(query);
-  byId("query-at").textContent = at < 0 ? "" : `${at + 1} of ${found.length.toLocaleString("en")}`;
+  byId("query-at").textContent = `${at < 0 ? "–" : at + 1} of ${found.length.toLocaleString("en")}`;
   byId("query-before").disabled = at <= 0;
   byId("query-after").disabled = at < 0 || at >= found.length - 1;
   const several = report.systems.length > 1;
@@ -202,11 +204,19 @@ function showQuery(found) {
   const difference = several ? differenceOf(query) : null;
   const gained = (lead(state.measure, difference) ?? 0) > 0;
   byId("query-scores").replaceChildren(
-    ...systems.flatMap((s, i) => [element("span", { class: several ? `score ${"ab"[i]}` : "score" }, several ? element("span", { class: `side ${"ab"[i]}` }, "AB"[i]) : "", ` ${shown(score(s))}`), " "]),
-    several ? element("b", { class: difference === null || Math.abs(difference) < 1e-6 ? "" : gained ? "gain" : "loss" }, `A − B ${signed(difference)}`) : "", ` ${report.measures[state.measure]}`);
+    `${report.measures[state.measure]} `,
+    ...systems.flatMap((s, i) => [element("span", { class: several ? `score ${"ab"[i]}` : "score" }, several ? element("span", { class: `side ${"ab"[i]}` }, "AB"[i]) : "", shown(score(s))), " "]),
+    several ? element("b", { class: difference === null || Math.abs(difference) < 1e-6 ? "" : gained ? "gain" : "loss" }, `A − B ${signed(difference)}`) : "");
+  byId("query-hint").textContent = otherMeasures(query, systems);
   byId("lists").className = several ? "lists" : "lists alone";
   byId("lists").replaceChildren(...systems.map((system, i) => listOf(query, system, several ? "ab"[i] : "")));
   byId("elsewhere").replaceChildren(...notReturned(query, systems));
+}
+
+/** The scores of a query by the other measures, and what bars and losses are of. @param {number} query @param {number[]} systems */
+function otherMeasures(query, systems) {
+  const others = report.measures.flatMap((/** @type {string} */ name, /** @type {number} */ m) => (m === state.measure ? [] : [`${name}: ${systems.map((s) => shown(arrays.scores.at(m, s, query))).join(" and ")}`]));
+  return `${others.length ? `${others.join(", ")}. ` : ""}Bars and losses are of ${report.explained}. ${report.one_order}`;
 }
 
 /** What can be said of an item in a list, and its sign. @type {Record<string, string>} */
@@ -236,26 +246,11 @@ function moved(at, other, side, whole, good) {
   return element("b", { class: at < other === good ? "up" : "down", title: `position ${other} in ${side === "a" ? "B" : "A"}` }, `${at < other ? "↑" : "↓"}${Math.abs(at - other)}`);
 }
 
-const COMMON = new Set("about and are can did does for from has have how into its not that the their them there they this was were what when where which who why will with you your".split(" "));
-
-/** What finds the words of a query in a text, with other endings too; null where it has none to look for. @param {string} text */
-function sought(text) {
-  const words = (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => word.length > 2 && !COMMON.has(word));
-  const stems = words.map((word) => word.replace(/(?<=\p{L}{3})s$/u, ""));
-  return stems.length ? new RegExp(`(?<![\\p{L}\\p{N}])(?:${[...new Set(stems)].join("|")})\\p{L}{0,2}(?![\\p{L}\\p{N}])`, "giu") : null;
-}
-
 const AHEAD = 100; // characters before the first word of the query, from which on a closed text begins later
 
 /** A text in which the words of the query are marked; closed, it begins where they do. @param {string} text @param {RegExp | null} words */
 function withWords(text, words) {
-  /** @type {(Node|string)[]} */ const parts = [];
-  let at = 0;
-  for (const found of words ? text.matchAll(words) : []) {
-    parts.push(text.slice(at, found.index), element("mark", {}, found[0]));
-    at = found.index + found[0].length;
-  }
-  parts.push(text.slice(at));
+  const parts = marked(text, words);
   const first = String(parts[0]);
   const begin = parts.length > 1 && first.length > AHEAD ? first.indexOf(" ", first.length - AHEAD / 2) + 1 : 0;
   if (!begin) return [element("bdi", {}, ...parts)];
@@ -284,7 +279,7 @@ function listOf(query, system, side) {
   const lost = [["order", order], ["the cutoff", cutoff], ["retrieval", retrieval]].filter(([, value]) => Number(value) >= 5e-5).map(([text, value]) => `${written(Number(value), 3)} by ${text}`);
   const title = element("h3", { class: side }, labelled(report.systems, system));
   const made = element("section", side ? { class: side } : {}, title,
-    element("p", { class: "hint" }, lost.length ? `${report.explained} loses ${lost.join(", ")}` : `${report.explained} loses nothing`, ` ${report.one_order}`),
+    element("p", { class: "hint" }, `Loses ${lost.length ? lost.join(", ") : "nothing"}`),
     items.length ? element("ol", {}, ...items) : element("p", { class: "nothing" }, "This system returns nothing."));
   const link = playgroundLink(query, positions);
   if (link === null) return made;
@@ -352,6 +347,15 @@ function otherQuery(step) {
   if (found.includes(state.query) && next !== undefined) choose({ query: next });
 }
 
+/** Filter the queries; an open one that is not among them gives way to their first. @param {Partial<typeof state>} change */
+function narrow(change) {
+  Object.assign(state, change, { page: 0 });
+  const found = chosenQueries();
+  if (state.query >= 0 && found.length && !found.includes(state.query)) state.query = found[0];
+  showQueries();
+  remember();
+}
+
 /** Close the view of a query: back to where one was, if that is where one came from. */
 function closeQuery() {
   if (history.state?.opened) history.back();
@@ -364,8 +368,8 @@ function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, textarea")) return;
   const item = /** @type {HTMLElement|null} */ (target.closest("#lists li"));
   const beside = { ArrowDown: item?.nextElementSibling, ArrowUp: item?.previousElementSibling }[event.key];
-  const acts = /** @type {Record<string, () => void>} */ (state.query < 0 ? { "/": () => byId("search").focus() }
-    : { Escape: closeQuery, ArrowLeft: () => otherQuery(-1), k: () => otherQuery(-1), ArrowRight: () => otherQuery(1), j: () => otherQuery(1) });
+  const acts = /** @type {Record<string, () => void>} */ ({ "/": () => byId("search").focus(),
+    ...(state.query < 0 ? {} : { Escape: closeQuery, ArrowLeft: () => otherQuery(-1), k: () => otherQuery(-1), ArrowRight: () => otherQuery(1), j: () => otherQuery(1) }) });
   if (item && event.key === "Enter") item.classList.toggle("open");
   else if (beside) /** @type {HTMLElement} */ (beside).focus();
   else if (event.key in acts) acts[event.key]();
@@ -374,13 +378,9 @@ function pressed(event) {
 }
 
 function listenToQueries() {
-  fillSelect("side", Object.values(SIDES), (i) => choose({ side: Object.keys(SIDES)[i], ...(i === 1 || i === 2 ? { sort: "difference", down: (i === 1) !== report.lower[state.measure] } : {}), page: 0 }));
-  fillSelect("segment", ["all", ...report.segments.map((/** @type {any} */ part) => part.name)], (i) => choose({ segment: i - 1, page: 0 }));
-  byId("search").addEventListener("input", () => {
-    Object.assign(state, { search: byId("search").value, page: 0 });
-    showQueries();
-    remember();
-  });
+  fillSelect("side", Object.values(SIDES), (i) => narrow({ side: Object.keys(SIDES)[i], ...(i === 1 || i === 2 ? { sort: "difference", down: (i === 1) !== report.lower[state.measure] } : {}) }));
+  fillSelect("segment", ["all", ...report.segments.map((/** @type {any} */ part) => part.name)], (i) => narrow({ segment: i - 1 }));
+  byId("search").addEventListener("input", () => narrow({ search: byId("search").value }));
   for (const kind of ["mouseover", "focusin"]) byId("lists").addEventListener(kind, (/** @type {Event} */ event) => markItem(event.target));
   byId("lists").addEventListener("click", (/** @type {Event} */ event) => /** @type {Element} */ (event.target).closest("li")?.classList.toggle("open"));
   document.addEventListener("keydown", pressed);

@@ -5,14 +5,14 @@
 function cellText(made) {
   const full = made.matches("th[title], bdi[title]") ? made.getAttribute("title") : null;
   if (full !== null) return full;
-  if (made.matches(".paper, .stack, .bar, .kind, svg, .span-cell")) return "";
+  if (made.matches(".paper, .stack, .bar, svg, .span-cell")) return "";
   const parts = Array.from(made.childNodes, (node) => (node instanceof Element ? (node.tagName === "SMALL" ? " " : "") + cellText(node) : node.textContent ?? ""));
   return parts.join("").replace(/\s+/g, " ").trim();
 }
 
 /** @param {HTMLTableElement} table @returns {{text: string, strong: boolean, left: boolean}[][]} the rows, headings first, without columns that are drawn */
 function contents(table) {
-  const rows = Array.from(table.rows, (row) => Array.from(row.cells, (made) => ({ text: cellText(made), strong: made.matches(".best, .better, .worse"), left: made.matches(".text, .item, .prose") })));
+  const rows = Array.from(table.rows, (row) => Array.from(row.cells, (made) => ({ text: cellText(made), strong: made.matches(".best, .better, .worse"), left: made.matches(".text, .prose") })));
   const width = Math.max(...rows.map((row) => row.length));
   const kept = Array.from({ length: width }, (_, i) => i).filter((i) => rows.slice(1).some((row) => row[i]?.text));
   return rows.map((row) => kept.map((i) => row[i] ?? { text: "", strong: false, left: false }));
@@ -40,13 +40,6 @@ function asLatex(table) {
   return `% \\usepackage{booktabs}\n\\begin{table}\n\\centering\n${caption}\\begin{tabular}{${columns}}\n\\toprule\n${line(heads)}\n\\midrule\n${rows.map(line).join("\n")}\n\\bottomrule\n\\end{tabular}\n\\end{table}\n`;
 }
 
-/** @param {string} name @param {string} content @param {string} type */
-function save(name, content, type) {
-  const url = URL.createObjectURL(new Blob([content], { type }));
-  element("a", { href: url, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
-
 /** Buttons that save a table. @param {() => HTMLTableElement} table @param {string} name of the file */
 function tableTools(table, name) {
   const tool = (/** @type {string} */ text, /** @type {() => void} */ act) => {
@@ -54,7 +47,7 @@ function tableTools(table, name) {
     made.addEventListener("click", act);
     return made;
   };
-  return element("p", { class: "tools screen" }, tool("CSV", () => save(`${name}.csv`, `\ufeff${asCsv(table())}`, "text/csv")), " ", tool("LaTeX", () => save(`${name}.tex`, asLatex(table()), "application/x-tex")));
+  return element("p", { class: "tools screen" }, tool("CSV", () => save(`${name}.csv`, new Blob([`\ufeff${asCsv(table())}`], { type: "text/csv" }))), " ", tool("LaTeX", () => save(`${name}.tex`, new Blob([asLatex(table())], { type: "application/x-tex" }))));
 }
 
 /** Put the buttons after each table of the page; a table of which one page is shown is saved whole. */

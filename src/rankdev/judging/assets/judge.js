@@ -67,21 +67,6 @@ async function once(work) {
   }
 }
 
-// stop words of English questions
-const COMMON = new Set("an and are as at be by can did do does for from had has have how if in into is it its no not of on or so that the their there they this to was were what when where which who why will with you your".split(" "));
-
-/** Text with the query terms marked, as text nodes. @param {string} given @param {string} query */
-function marked(given, query) {
-  const all = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])];
-  const specific = all.filter((word) => !COMMON.has(word));
-  const words = specific.length ? specific : all;
-  const made = document.createDocumentFragment();
-  if (!words.length) return made.append(given), made;
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${words.join("|")})(?![\\p{L}\\p{N}])`, "giu");
-  given.split(pattern).forEach((part, i) => made.append(i % 2 ? element("mark", {}, part) : part));
-  return made;
-}
-
 /** @param {Side} side */
 function imageOf(side) {
   if (side.picture === undefined && !side.image) return null;
@@ -90,11 +75,12 @@ function imageOf(side) {
 
 /** @param {HTMLElement} place @param {Side} side @param {Query} query */
 function showSide(place, side, query) {
-  const parts = side.title ? [element("h2", { dir: "auto" }, marked(side.title, query.text))] : [];
+  const wanted = sought(query.text);
+  const parts = side.title ? [element("h2", { dir: "auto" }, ...marked(side.title, wanted))] : [];
   const image = imageOf(side);
   if (image) parts.push(image);
   const words = side.text ?? (parts.length ? "" : side.item); // an id says little: only where there is nothing else
-  if (words) parts.push(element("p", { class: "text", dir: "auto" }, marked(words, query.text)));
+  if (words) parts.push(element("p", { class: "text", dir: "auto" }, ...marked(words, wanted)));
   if (side.url) parts.push(element("a", { href: side.url, target: "_blank", rel: "noopener noreferrer" }, side.url));
   place.replaceChildren(...parts);
 }

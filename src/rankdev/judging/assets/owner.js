@@ -77,9 +77,7 @@ for (const form of [".csv", ".tsv", ".jsonl", ".json", ".parquet"]) {
     inTurn(async () => {
       const what = byId("what").value;
       const safe = byId("safe").checked && [".csv", ".tsv"].includes(form);
-      const address = URL.createObjectURL(/** @type {Blob} */ (await call("export", { form, what, safe })));
-      element("a", { href: address, download: `${what}${form}` }).click();
-      setTimeout(() => URL.revokeObjectURL(address), 1000);
+      save(`${what}${form}`, /** @type {Blob} */ (await call("export", { form, what, safe })));
     }),
   );
   byId("exports").append(button);
