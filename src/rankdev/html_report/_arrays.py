@@ -31,7 +31,6 @@ def arrays_of(found: Comparison, places: Ints, found_at: Ints) -> Arrays:
     return (
         _score_arrays(found)
         | _pair_arrays(found)
-        | _segment_arrays(found)
         | _reference_arrays(found)
         | _list_arrays(found.lists, places, found_at)
     )
@@ -100,16 +99,6 @@ def _ranks(standing: pl.DataFrame, systems: Sequence[str]) -> Ints:
     return np.array([place[name] for name in systems])
 
 
-def _pair_arrays(found: Comparison) -> Arrays:
-    """Return the decisions of [measure, pair], pairs in the order (1, 0), (2, 0) … (2, 1) …"""
-    if found.significance is None:
-        return {}
-    columns = found.significance.columns
-    shape = (len(found.scores.measures), -1)
-    counts: Arrays = {f"pair_{name}": (np.reshape(columns[name], shape), 0) for name in ("wins", "ties", "losses")}
-    return counts | _decided("pair", [found.significance], shape)
-
-
 def tested_segments(found: Comparison) -> list[str]:
     """Name the segments whose tests are on the page."""
     parts = {} if found.significance is None else found.significance.segments
@@ -117,13 +106,17 @@ def tested_segments(found: Comparison) -> list[str]:
     return list(parts) if count <= MOST_OF_SEGMENTS else []
 
 
-def _segment_arrays(found: Comparison) -> Arrays:
-    """Return the decisions of [segment, measure, pair], of the segments that were tested."""
-    names = tested_segments(found)
-    if found.significance is None or not names:
+def _pair_arrays(found: Comparison) -> Arrays:
+    """Return the decisions of [measure, pair], and of [segment, …]; pairs in the order (1, 0), (2, 0) … (2, 1) …"""
+    tested, segments = found.significance, tested_segments(found)
+    if tested is None:
         return {}
-    parts = [found.significance.segments[name] for name in names]
-    return _decided("segment", parts, (len(names), len(found.scores.measures), -1))
+    shape = (len(found.scores.measures), -1)
+    arrays = _decided("pair", [tested], shape)
+    arrays |= {f"pair_{name}": (np.reshape(tested.columns[name], shape), 0) for name in ("wins", "ties", "losses")}
+    if segments:
+        arrays |= _decided("segment", [tested.segments[name] for name in segments], (len(segments), *shape))
+    return arrays
 
 
 def _decided(name: str, parts: Sequence[Significance], shape: tuple[int, ...]) -> Arrays:

@@ -13,7 +13,7 @@ import polars as pl
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.work import Progress
 from rankdev.data.files import load_inputs, named_systems
-from rankdev.data.options import Order, ReadOptions, Ties
+from rankdev.data.options import ReadOptions, Ties
 from rankdev.data.references import References, ReferencesLike
 from rankdev.data.run import Run, RunLike
 from rankdev.errors import DataError, Note, UsageError
@@ -63,11 +63,6 @@ class Comparison:
     replicates: Mapping[str, Sequence[str]] | None = None
     averaged: bool = False  # over all orders of ties; losses and lists are of one
 
-    @property
-    def headline(self) -> str:
-        """The first measure."""
-        return self.scores.measures[0]
-
     @cached_property
     def mean_intervals(self) -> tuple[Floats, Floats]:
         """Limits of the intervals of the means, ``[system, measure]``."""
@@ -93,8 +88,6 @@ def compare(
     runs: Mapping[str, RunLike],
     measures: MeasureLike | Iterable[MeasureLike],
     *,
-    order: Order | None,
-    ties: Ties | None,
     empty: Empty,
     margin: float | None,
     segments: Mapping[str, Any] | None,
@@ -108,11 +101,11 @@ def compare(
     """Score the runs, test all pairs, and collect what the page shows."""
     wanted = parse_all(measures)
     explained = next((entry for entry in wanted if isinstance(entry, RDQ) and not entry.judged_only), RDQ(cutoff=10))
-    systems = named_systems(runs, ReadOptions(order, ties, **read))
+    systems = named_systems(runs, ReadOptions(**read))
     if len(systems) > MOST_SYSTEMS:
         raise UsageError("many-systems", systems=len(systems), place="one page", most=MOST_SYSTEMS)
     # whole: losses ask for what is below the cutoff
-    known, loaded = load_inputs(references, systems, progress, order=order, ties=ties, **read)
+    known, loaded = load_inputs(references, systems, progress, **read)
     if len(systems) * len(known) > MOST_LISTS:
         raise UsageError("many-lists", systems=len(systems), queries=len(known), most=MOST_LISTS)
     scores = evaluate(known, loaded, wanted, empty=empty, strict=read.get("strict", False))
@@ -130,8 +123,7 @@ def compare(
         scores, lost = repeated.averaged, replace(lost, scores=replicated(lost.scores, replicates).averaged)
         loaded = {name: loaded[single.systems[first]] for name, (first, *_) in repeated.members.items()}
     several = len(scores.systems) > 1
-    none = segments is None or (isinstance(segments, Mapping) and not segments)
-    named = {} if none else named_segments(segments)
+    named = {} if segments is None or segments == {} else named_segments(segments)
     test = partial(significance, single, margin=margin, clusters=clusters, replicates=replicates, alpha=alpha)
     return Comparison(
         scores=scores,

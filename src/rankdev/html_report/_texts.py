@@ -27,6 +27,7 @@ from rankdev.statistics.judgment_uncertainty import UncertainScores
 
 TEXTS = 1_000_000  # characters of all texts of a page together, as long as each has its first ones:
 SHORTEST, LONGEST = 400, 4000  # characters of a text that a page with many, and with few, holds
+ONE_ORDER = "Scores are means over all orders of tied items; here they have the higher id first."
 REMEDIES = {
     "retrieval": "Retrieving more of the relevant items would help most.",
     "cutoff": "Lifting relevant items above the cutoff would help most: rerank more of the list.",
@@ -34,10 +35,16 @@ REMEDIES = {
 }
 
 
-def names_in(found: Comparison) -> dict[str, Any]:
-    """Name what is compared, and how it is grouped and ordered."""
-    scores = found.scores
+def header_of(
+    found: Comparison, uncertain: UncertainScores | None, title: str, under: Sequence[str], command: str
+) -> dict[str, Any]:
+    """Name what is compared and how it is grouped and ordered; write conclusions, checks, next steps and notes."""
+    scores, tested = found.scores, found.significance
+    what = f"{counted(len(scores.systems), 'system')} on {counted(len(scores.queries), 'query')}"
+    lines = [*([what] if title.strip() else []), *under]
     return {
+        "title": printable(title.strip() or what),
+        "subtitle": " · ".join(printable(text.strip()) for text in lines if text.strip()),
         "systems": scores.systems,
         "measures": scores.measures,
         "lower": [name in scores.lower_is_better for name in scores.measures],
@@ -48,6 +55,26 @@ def names_in(found: Comparison) -> dict[str, Any]:
         "runs": None if found.single is None else _runs(found.single, found.replicates or {}),
         "explained": str(found.explained),
         "kinds": KINDS,
+        "grades": grades_in(found.references),
+        "cards": [
+            {"level": level(found, m), "sentence": conclusion(found, m), "by": by_how_much(found, m)}
+            for m in range(len(scores.measures))
+        ],
+        "tests": tests(found),
+        "checks": [
+            [(one.name, one.level, one.value, one.text) for one in (*seen, _queries(found, m))]
+            for m, seen in enumerate(found.checks)
+        ],
+        "uncertain": uncertain and uncertainty_in(uncertain, scores.systems),
+        "next": next_steps(found),
+        "facts": facts(found),
+        "notes": [*(() if uncertain is None else uncertain.remarks), *notes(found)],
+        "one_order": ONE_ORDER if found.averaged else "",
+        "confidence": percent(1 - found.alpha),
+        "correction": "" if tested is None else tested.correction.capitalize(),
+        "margin": None if tested is None else tested.margin,
+        "verdicts": VERDICTS,
+        "made": making_of(found, command),
     }
 
 
@@ -72,35 +99,6 @@ def _short(value: float | None) -> float | None:
     return None if value is None or np.isnan(value) else round(value, SHOWN)
 
 
-def heading_in(what: str, title: str, author: str, date: str) -> dict[str, str]:
-    """Write the title, and below it what is compared, who made the page and when."""
-    under = [*([what] if title.strip() else []), author, date]
-    return {
-        "title": printable(title.strip() or what),
-        "subtitle": " · ".join(printable(text.strip()) for text in under if text.strip()),
-    }
-
-
-def sentences_in(found: Comparison, more: Sequence[str]) -> dict[str, Any]:
-    """Write conclusions, checks, next steps and notes."""
-    return {
-        "cards": [
-            {"level": level(found, m), "sentence": conclusion(found, m), "by": by_how_much(found, m)}
-            for m in range(len(found.scores.measures))
-        ],
-        "tests": tests(found),
-        "checks": [[(one.name, one.level, one.value, one.text) for one in of_measure] for of_measure in checks(found)],
-        "next": next_steps(found),
-        "facts": facts(found),
-        "notes": [*more, *notes(found)],
-        "one_order": one_order(found),
-        "confidence": percent(1 - found.alpha),
-        "correction": "" if found.significance is None else found.significance.correction.capitalize(),
-        "margin": None if found.significance is None else found.significance.margin,
-        "verdicts": VERDICTS,
-    }
-
-
 def grades_in(references: References) -> list[dict[int, float]] | None:
     """Return, for each query, the grade of each rank; None where there are only ranks."""
     if references.grades is None:
@@ -115,18 +113,16 @@ def grades_in(references: References) -> list[dict[int, float]] | None:
 def static_in(found: Comparison, header: Mapping[str, Any]) -> dict[str, str]:
     """Write what the page shows first as HTML, for readers without scripts: verdict, checks and leaderboard."""
     first, *others = header["cards"]
-    several = len(found.scores.systems) > 1
-    names = ["Rank", "System", "Mean", f"{header['confidence']} interval"]
-    names += ["Rank is", "May be best"] if several else []
+    names = ["Rank", "System", "Mean", f"{header['confidence']} interval", "Rank is", "May be best"]
     place = {name: s for s, name in enumerate(found.scores.systems)}
     low, high = found.mean_intervals
     rows = []
     for row in found.standings[0].iter_rows(named=True):
         s = place[row["system"]]
-        cells = [f"{row['rank']}", printable(row["system"]), number(float(found.scores.averages[s, 0]))]
-        cells += [interval(float(low[s, 0]), float(high[s, 0]), SHOWN)]
-        cells += [ranks(row["rank_low"], row["rank_high"]), "yes" if row["may_be_best"] else ""] if several else []
-        rows.append(_row("td", cells))
+        mean, bounds = number(float(found.scores.averages[s, 0])), interval(float(low[s, 0]), float(high[s, 0]), SHOWN)
+        place_of = ranks(row["rank_low"], row["rank_high"]), "yes" if row["may_be_best"] else ""
+        rows.append([f"{row['rank']}", printable(row["system"]), mean, bounds, *place_of])
+    width = len(names) if len(found.scores.systems) > 1 else 4
     return {
         "title": escape(header["title"]),
         "subtitle": escape(header["subtitle"]),
@@ -140,9 +136,9 @@ def static_in(found: Comparison, header: Mapping[str, Any]) -> dict[str, str]:
             for name, level, value, text in header["checks"][0]
         ),
         "others": "".join(f"<p>{escape(card['sentence'])}</p>" for card in others),
-        "caption": escape(found.headline),
-        "heads": _row("th", names),
-        "board": "".join(rows),
+        "caption": escape(found.scores.measures[0]),
+        "heads": _row("th", names[:width]),
+        "board": "".join(_row("td", cells[:width]) for cells in rows),
     }
 
 
@@ -154,25 +150,17 @@ def _row(tag: str, cells: Sequence[str]) -> str:
 
 def making_of(found: Comparison, command: str) -> list[tuple[str, str]]:
     """State how the page was made."""
-    parameters = {} if found.significance is None else found.significance.parameters
-    settings = {f"Pairs: {name.replace('_', ' ')}": value for name, value in parameters.items() if value is not None}
+    of = "clusters of queries" if found.clusters else "queries and runs" if found.replicates else "queries"
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "polars", "scipy"))
+    margin = None if found.significance is None else found.significance.margin
     return [
         *([("Command", printable(command))] if command else []),
         ("Versions", f"rankdev {__version__}, Python {platform.python_version()}, {libraries}"),
-        ("Intervals of means", f"{_intervals(found)}, {percent(1 - found.alpha)}"),
-        *((name, in_words(value) if isinstance(value, dict) else f"{value}") for name, value in settings.items()),
+        ("Intervals of means", f"Student's t over {of}, {percent(1 - found.alpha)}"),
+        ("Tests", f"{tests(found)} α = {found.alpha}{'' if margin is None else f', margin {margin}'}".strip()),
         ("Seed", f"{found.seed}"),
         ("Lists explained by", str(found.explained)),
     ]
-
-
-def _intervals(found: Comparison) -> str:
-    if found.clusters is not None:
-        return "Student's t over clusters of queries"
-    if found.replicates is not None:
-        return "Student's t over queries and runs"
-    return "Student's t over queries"
 
 
 def beginnings(texts: Mapping[str, str], wanted: Iterable[str]) -> dict[str, str]:
@@ -190,25 +178,14 @@ def _segments(found: Comparison) -> list[dict[str, Any]]:
     """Return each segment's queries among those shown, and its number of queries."""
     place = {int(i): n for n, i in enumerate(found.shown)}
     return [
-        {
-            "name": name,
-            "size": len(queries),
-            "queries": [place[int(i)] for i in queries if int(i) in place],
-        }
+        {"name": name, "size": len(queries), "queries": [place[int(i)] for i in queries if int(i) in place]}
         for name, queries in found.segments.items()
     ]
 
 
-def compared(found: Comparison) -> str:
-    """State how much is compared."""
-    return f"{counted(len(found.scores.systems), 'system')} on {counted(len(found.scores.queries), 'query')}"
-
-
 def verdict(found: Comparison) -> str:
-    """State the conclusion about all measures."""
-    if found.problems:
-        return refused(found.problems)
-    return "\n".join(conclusion(found, m) for m in range(len(found.scores.measures)))
+    """State the conclusion about all measures; a problem with the data once."""
+    return "\n".join(dict.fromkeys(conclusion(found, m) for m in range(len(found.scores.measures))))
 
 
 def level(found: Comparison, m: int) -> str:
@@ -257,19 +234,12 @@ def tests(found: Comparison) -> str:
     return f"{tested.method}{runs}."
 
 
-def checks(found: Comparison) -> Iterator[list[Check]]:
-    """List what was checked, for each measure."""
-    for m, seen in enumerate(found.checks):
-        yield [*seen, _queries(found, m)]
-
-
 def _queries(found: Comparison, m: int) -> Check:
     """State the number of queries, and the smallest difference that the tests could find with so many."""
     tested = found.significance
-    unit, number = "query", len(found.scores.queries)
+    name, number = "Number of queries", len(found.scores.queries)
     if tested is not None and tested.clusters:
-        unit, number = "cluster", tested.clusters
-    name = f"Number of {counted(2, unit).removeprefix('2 ')}"
+        name, number = "Number of clusters", tested.clusters
     if tested is None:
         return Check(name, "good", f"{number:,}", "The interval of the mean allows for their number.")
     if found.problems:
@@ -291,43 +261,28 @@ def next_steps(found: Comparison) -> list[str]:
         return ["Mend the data first, then compare: until then, more queries would not help."]
     best = found.standings[0]["system"][0]
     row = found.losses.to_polars().filter(system=best).row(0, named=True)
-    lost = {remedy: row[f"lost_by_{cause}"] for cause, remedy in REMEDIES.items()}
-    if sum(lost.values()) <= ROUNDING:
+    lost = [row[f"lost_by_{cause}"] for cause in REMEDIES]
+    if sum(lost) <= ROUNDING:
         return []
-    retrieval, cutoff, order = (f"{part / sum(lost.values()):.0%}" for part in lost.values())
+    retrieval, cutoff, order = (f"{part / sum(lost):.0%}" for part in lost)
     return [
         f"Of what {printable(best)} loses in {found.losses.measure}, {retrieval} comes from relevant items that it does"
         f" not return, {cutoff} from items that it returns below the cutoff, and {order} from the order above it."
-        f" {max(lost, key=lost.__getitem__)}"
+        f" {list(REMEDIES.values())[lost.index(max(lost))]}"
     ]
 
 
 def facts(found: Comparison) -> list[tuple[str, str]]:
-    """State what was compared."""
-    references = found.all_references
+    """State what was compared, besides systems and queries."""
+    references, tested = found.all_references, found.significance
     items, tiers = len(references.ranks), int(references.tier_counts.sum())
-    in_tiers = f" in {counted(tiers, 'tier')}" if tiers < items else ""
-    tested = found.significance
-    clusters = [("Clusters", f"{tested.clusters:,}")] if tested is not None and tested.clusters else []
-    runs = [] if tested is None or not tested.replicates else [("Runs", in_words(tested.replicates))]
+    in_tiers, per_query = f" in {counted(tiers, 'tier')}" if tiers < items else "", items / max(1, len(references))
     return [
-        ("Systems", f"{len(found.scores.systems):,}"),
-        *runs,
-        ("Queries", f"{len(found.scores.queries):,}"),
-        *clusters,
+        *([("Runs", in_words(tested.replicates))] if tested is not None and tested.replicates else []),
+        *([("Clusters", f"{tested.clusters:,}")] if tested is not None and tested.clusters else []),
         ("Measures", ", ".join(found.scores.measures)),
-        (
-            "References",
-            f"{counted(items, 'relevant item')}{in_tiers} ({items / max(1, len(references)):.1f} per query)",
-        ),
+        ("References", f"{counted(items, 'relevant item')}{in_tiers} ({per_query:.1f} per query)"),
     ]
-
-
-def one_order(found: Comparison) -> str:
-    """State in which order losses and lists take tied items, where scores are means over all orders."""
-    return (
-        "Scores are means over all orders of tied items; here they have the higher id first." if found.averaged else ""
-    )
 
 
 def notes(found: Comparison) -> Iterator[str]:

@@ -23,18 +23,7 @@ from rankdev.evaluation.evaluate import Empty
 from rankdev.html_report._arrays import arrays_of, pools_of, positions
 from rankdev.html_report._findings import Comparison, compare
 from rankdev.html_report._html import Assets, packed, self_contained
-from rankdev.html_report._texts import (
-    beginnings,
-    compared,
-    grades_in,
-    heading_in,
-    making_of,
-    names_in,
-    sentences_in,
-    static_in,
-    uncertainty_in,
-    verdict,
-)
+from rankdev.html_report._texts import beginnings, header_of, static_in, verdict
 from rankdev.html_report.playground import PLAYGROUND, playground, playground_settings
 from rankdev.measures.base import MeasureLike
 from rankdev.statistics.judgment_uncertainty import UncertainScores as Uncertain
@@ -182,12 +171,11 @@ def report(
         raise UsageError("not-together", name="judgments", other="replicates")
     of_queries = _texts(query_texts, "query_texts")
     of_items = item_texts if callable(item_texts) else _texts(item_texts, "item_texts")
+    read |= {"order": order, "ties": ties}
     found = compare(
         references,
         runs,
         measures,
-        order=order,
-        ties=ties,
         empty=empty,
         margin=margin,
         segments=segments,
@@ -198,22 +186,17 @@ def report(
         progress=progress,
         **read,
     )
-    uncertain = None if judgments is None else _uncertain(judgments, runs, found, order, ties, **read)
+    uncertain = None if judgments is None else _uncertain(judgments, runs, found, **read)
     pools, places = pools_of(found)
     everywhere = positions(found, pools)
-    known = of_items({item for pool in pools for item in pool}) if callable(of_items) else of_items
+    items = dict.fromkeys(item for pool in pools for item in pool)
     settings = playground_settings(found.explained)
     header: dict[str, Any] = {
-        **sentences_in(found, () if uncertain is None else uncertain.remarks),
-        "uncertain": uncertain and uncertainty_in(uncertain, found.scores.systems),
-        **heading_in(compared(found), title, author, date),
-        **names_in(found),
+        **header_of(found, uncertain, title, [author, date], command),
         "query_texts": beginnings(of_queries, (found.scores.queries[i] for i in found.shown)),
-        "texts": beginnings(known, dict.fromkeys(item for pool in pools for item in pool)),
+        "texts": beginnings(of_items(set(items)) if callable(of_items) else of_items, items),
         "pools": pools,
         "everywhere": everywhere is not None,
-        "grades": grades_in(found.references),
-        "made": making_of(found, command),
         "playground": settings and {"page": playground(), "settings": settings},
     }
     data = packed(header, arrays_of(found, places, found.lists.found_at if everywhere is None else everywhere))
@@ -221,14 +204,12 @@ def report(
     return ReportPage(header["title"], verdict(found), html)
 
 
-def _uncertain(
-    judgments: Any, runs: Mapping[str, RunLike], found: Comparison, order: Order | None, ties: Ties | None, **read: Any
-) -> Uncertain:
+def _uncertain(judgments: Any, runs: Mapping[str, RunLike], found: Comparison, **read: Any) -> Uncertain:
     """Score the systems by the first measure against the true order behind judgments."""
     from rankdev.preferences.files import read_preferences
     from rankdev.statistics.judgment_uncertainty import evaluate_with_uncertainty
 
-    loaded = load_runs(runs, order=order, ties=ties, **read)
+    loaded = load_runs(runs, **read)
     for run in loaded.values():
         check_one_order(run.read.ties, "the uncertainty of judgments")
     judged = read_preferences(judgments) if isinstance(judgments, str | Path) else judgments
@@ -237,7 +218,7 @@ def _uncertain(
         return evaluate_with_uncertainty(
             judged,
             loaded,
-            found.headline,
+            found.scores.measures[0],
             alpha=found.alpha,
             clusters=found.clusters,
             seed=found.seed,

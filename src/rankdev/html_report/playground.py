@@ -17,9 +17,14 @@ PLAYGROUND = Assets(
 
 
 def playground() -> str:
-    """Return the playground as HTML."""
-    examples = [_opening(), *(_judged(example) for example in (*_published(), *_caveats()))]
-    return self_contained("RDQ playground", PLAYGROUND, {"examples": examples})
+    """Return the playground as HTML: an answer of the demo, the paper's controlled examples, and caveats."""
+    opening, *caveats = _read("html_report/assets/examples.json")
+    published = map(_example, _read("data/studies/controlled.json")["experiments"])
+    return self_contained("RDQ playground", PLAYGROUND, {"examples": [opening, *published, *caveats]})
+
+
+def _read(place: str) -> Any:
+    return json.loads(files("rankdev").joinpath(place).read_text(encoding="utf-8"))
 
 
 def playground_settings(measure: RDQ) -> dict[str, str | float] | None:
@@ -37,45 +42,6 @@ def playground_settings(measure: RDQ) -> dict[str, str | float] | None:
         return {**settings, "weights": measure.weights}
     own = [*weights.head, *([] if weights.tail is None else [weights.tail])]
     return {**settings, "weights": "own", "own": ",".join(map(repr, own))}
-
-
-def _opening() -> dict[str, Any]:
-    """Return an answer of the demo: the first two items are swapped, and one does not belong."""
-    demo = files("rankdev").joinpath("data/demo")
-    judged = map(json.loads, demo.joinpath("judged.jsonl").read_text(encoding="utf-8").splitlines())
-    known = next(entry for entry in judged if entry["query"] == "museums")
-    lines = map(str.split, demo.joinpath("popular.run").read_text(encoding="utf-8").splitlines())
-    return {
-        "name": "Museums: a swap at the top",
-        "story": "A search for museums in the demo's town: the first two are swapped, and a gift shop is among them.",
-        "state": {
-            "tiers": known["tiers"],
-            "nonrelevant": known["nonrelevant"],
-            "ranking": [line[2] for line in lines if line[0] == "museums"],
-        },
-        "pool": [],
-    }
-
-
-def _judged(example: dict[str, Any]) -> dict[str, Any]:
-    """Let the items outside the reference be judged nonrelevant, as the examples mean them."""
-    state = example["state"]
-    known = {item for tier in state["tiers"] for item in tier}
-    return {**example, "state": {**state, "nonrelevant": [item for item in state["ranking"] if item not in known]}}
-
-
-def _caveats() -> list[dict[str, Any]]:
-    """Load examples of what RDQ does that one might not expect."""
-    found: list[dict[str, Any]] = json.loads(
-        files("rankdev.html_report").joinpath("assets/caveats.json").read_text("utf-8")
-    )
-    return found
-
-
-def _published() -> list[dict[str, Any]]:
-    """Load the paper's controlled examples."""
-    table = json.loads(files("rankdev").joinpath("data/studies/controlled.json").read_text(encoding="utf-8"))
-    return [_example(entry) for entry in table["experiments"]]
 
 
 def _example(entry: dict[str, Any]) -> dict[str, Any]:

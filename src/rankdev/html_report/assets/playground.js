@@ -367,7 +367,8 @@ byId("guide").addEventListener("click", () => {
 /** @param {number} number */
 function start(number) {
   const example = data.examples[number];
-  Object.assign(state, { nonrelevant: [], penalty: "m2", alpha: 1, lam: 0.2, weights: "vertical", k: 5 }, structuredClone(example.state));
+  const nonrelevant = example.state.ranking.filter((/** @type {string} */ item) => !example.state.tiers.flat().includes(item));
+  Object.assign(state, { nonrelevant, penalty: "m2", alpha: 1, lam: 0.2, weights: "vertical", k: 5 }, structuredClone(example.state));
   pool = example.pool ?? POOL;
   byId("example").value = String(number);
   byId("story").textContent = example.story;

@@ -488,7 +488,7 @@ function listen() {
   });
   let width = window.innerWidth;
   window.addEventListener("resize", () => {
-    if (window.innerWidth === width) return;
+    if (window.innerWidth === width || matchMedia("print").matches) return; // paper has its own rows
     width = window.innerWidth;
     showQueries();
   });
