@@ -114,7 +114,7 @@ SENTENCES = {
     "many-systems": "{systems:system} are more than {place} can show ({most}); use fewer",
     "sampled": "the page lists {count:query of {queries}}, sampled with seed {seed}; all else is of all queries",
     # integrations
-    "no-digest": "it does not state its references; write it with rankdev gate REFERENCES RUN --save FILE",
+    "no-digest": "it does not state its references",
     "no-predictions": "no file here ends in {ending}; give the prediction_folder of mteb.evaluate",
     "no-routing": "the scorer got no groups; call sklearn.set_config(enable_metadata_routing=True) and give the query"
     " of each row, as in cross_val_score(…, params={{'groups': queries}}) or GridSearchCV(…).fit(…, groups=queries)",

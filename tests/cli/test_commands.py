@@ -25,12 +25,6 @@ FUNCTIONS = {
             scores, baselines="nearest", test="randomization", correction="bh", **given
         ),
     ),
-    "compare --discriminative-power": (
-        "",
-        lambda scores, **given: rd.significance(
-            scores, test="randomization", correction="none", **given
-        ).discriminative_power(),
-    ),
     "compare --per-query": ("", lambda scores: scores.differences(), ONE),
     "leaderboard": ("", rd.leaderboard),
     "table": ("", rd.table),
@@ -55,7 +49,6 @@ PLANNED = {"measure": "RDQ@5", "difference": 0.1}
 WITHOUT = {  # designs that are refused beside what the command does
     "compare --margin 0.5": {"weights"},
     "compare --baseline nearest": {"weights", "replicates"},
-    "compare --discriminative-power": {"weights", "segments", "replicates"},
     "compare --per-query": {"weights", "clusters", "replicates"},
     "table --intervals": {"replicates"},
     "plan": {"clusters", "segments"},  # of a pilot with ten clusters, or queries

@@ -66,7 +66,7 @@ def test_systems_are_named_after_their_files(path, name):
 def test_two_systems_need_two_names():
     with raises("same-system", UsageError, name="a", paths=("x/a.run", "y/a.txt")):
         named(["x/a.run", "y/a.txt"], [])
-    assert named(["x/a.run", "y/a.txt"], ["one", "two"]) == ["one", "two"]
+    assert named(["x/a.run", "y/a.txt"], ["one", "two"]) == {"one": "x/a.run", "two": "y/a.txt"}
     with raises("unequal", UsageError, counts=(1, 2)):
         named(["x/a.run", "y/a.txt"], ["one"])
 

@@ -12,12 +12,11 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from pkgutil import resolve_name
 from textwrap import fill, indent
 from typing import Any
 
@@ -204,45 +203,17 @@ def shared(*names: str, **settings: Any) -> click.Option:
     return SharedOption(names, **settings)
 
 
-class RegisteredChoice(click.Choice[str]):
-    """One of the names in a registry such as ``"rankdev.evaluation.conventions:CONVENTIONS"``, imported on use."""
-
-    def __init__(self, registry: str) -> None:
-        self._registry = registry
-        self.case_sensitive = True
-
-    @property
-    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The names, in the order of the registry."""
-        known = resolve_name(self._registry)
-        return tuple(known() if callable(known) else known)
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        """Do not list the names: they may take long to load."""
-        return "NAME"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Refuse what is not in the registry; a shell that completes another word does not wait for it."""
-        return str(value) if ctx is not None and ctx.resilient_parsing else super().convert(value, param, ctx)
-
-
-def given_options(*names: str) -> Iterator[str]:
-    """Name the parameters among these that were given on the command line."""
-    ctx = click.get_current_context()
-    for parameter in ctx.command.params:
-        if parameter.name in names and ctx.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
-            yield parameter.name
-
-
 def refuse_unused(*names: str, beside: str | None = None, needs: str | None = None) -> None:
     """Refuse parameters that were given to the running command and would change nothing.
 
     That is because they are given beside another one, or because they need something that is not there.
     """
-    for name in given_options(*names):
-        if beside is not None:
-            raise UsageError("not-together", name=name, other=beside)
-        raise UsageError("not-needed", name=name, use=needs)
+    ctx = click.get_current_context()
+    for parameter in ctx.command.params:
+        if parameter.name in names and ctx.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
+            if beside is not None:
+                raise UsageError("not-together", name=parameter.name, other=beside)
+            raise UsageError("not-needed", name=parameter.name, use=needs)
 
 
 def main() -> None:

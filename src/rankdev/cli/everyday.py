@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rankdev.cli import command, given_options, option, refuse_unused
-from rankdev.cli.from_function import options_of
-from rankdev.cli.inputs import USUAL, Source, by_segment, chosen, matching_runs, segments_option, source
+from rankdev.cli import command, option, refuse_unused
+from rankdev.cli.from_function import FILE, OWN, options_of
+from rankdev.cli.inputs import USUAL, Source, by_segment, chosen, source
 from rankdev.cli.outputs import DRAWN_BRIEF, OUTPUT, PAGE, Output, file_option, reading_progress
 from rankdev.cli.terminal import write_notes
 from rankdev.data.options import check_one_order
@@ -27,10 +27,10 @@ TESTS = ("test", "correction", "alpha", "permutations", "seed", "clusters", "rep
 
 @command(
     "eval",
-    source(required=True, tags=True, like=True, weights=True),
+    source("by_tag", "empty", "like", "weights"),
     option("-q", "--per-query", is_flag=True, help="Show each query's values too."),
     option("--losses", is_flag=True, help="Split the loss: retrieval, cutoff, order."),
-    segments_option,
+    OWN["segments"],
     OUTPUT,
     example="rankdev eval places.jsonl nearest.run blended.run -m RDQ@5 -m AP@5",
 )
@@ -40,43 +40,29 @@ def eval_command(source: Source, per_query: bool, losses: bool, segments: str | 
     REFERENCES: TREC qrels, JSONL with tiers, or a table with rank or grade. RUN: TREC, JSONL, JSON, CSV or Parquet.
     Both may be .gz or .zst; - is standard input. See rankdev help files.
     """
-    if losses:
-        refuse_unused("per_query", "segments", "like", "weights", beside="losses")
-        show_losses(source, output)
+    if not losses:
+        of_segments = source.design({"segments": segments})["segments"]
+        output.deliver(by_segment(source.load(), of_segments, lambda part: part, per_query=per_query)[1])
         return
-    report = by_segment(source.load(), source.segments(segments), lambda part: part, per_query=per_query)[1]
-    output.deliver(report)
+    from rankdev.evaluation.losses import losses as split
 
-
-def show_losses(source: Source, output: Output) -> None:
-    """Split what runs lost into its causes."""
-    from rankdev.evaluation.losses import losses
-
+    refuse_unused("per_query", "segments", "like", "weights", beside="losses")
     with reading_progress(source.runs) as progress:
-        found = losses(source.references, source.systems(), source.one_measure(), **source.read, progress=progress)
+        found = split(source.references, source.systems(), source.one_measure(), **source.read, progress=progress)
     write_notes(found.remarks)
     output.show(found)
 
 
 @command(
     "compare",
-    source(collections=True, tags=True, weights=True),
+    source("scores", "collections", "by_tag", "empty", "weights"),
     option("-q", "--per-query", is_flag=True, help="Show two systems query by query, worst first."),
     option("--pairs", is_flag=True, help="Show all pairs, even of many systems."),
-    option("--discriminative-power", is_flag=True, help="Show the p-values of all pairs, by measure."),
     *options_of("rankdev.statistics.significance:significance", "margin", "baselines", *TESTS, "segments"),
     DRAWN_BRIEF,
     example="rankdev compare places.jsonl nearest.run blended.run -m RDQ@5",
 )
-def compare_command(
-    source: Source,
-    per_query: bool,
-    pairs: bool,
-    discriminative_power: bool,
-    segments: str | None,
-    output: Output,
-    **asked: Any,
-) -> None:
+def compare_command(source: Source, per_query: bool, pairs: bool, output: Output, **given: Any) -> None:
     """Decide which systems are better: all pairs, or all against baselines.
 
     Give REFERENCES and RUNs (of two, the first is the baseline), or --scores.
@@ -84,40 +70,32 @@ def compare_command(
     from rankdev.display.view import report_of
     from rankdev.statistics.significance import significance
 
-    asked["clusters"] = source.clusters(asked["clusters"])
     if source.collections:
-        refuse_unused("per_query", "discriminative_power", "segments", "margin", "pairs", beside="collections")
+        refuse_unused("per_query", "segments", "margin", "pairs", beside="collections")
         refuse_unused("test", "permutations", "seed", "replicates", "weights", beside="collections")
         from rankdev.statistics.meta_analysis import meta_analysis
 
-        kept = ("baselines", "correction", "alpha", "clusters")
-        output.show(meta_analysis(source.load_collections(), **chosen(**{name: asked[name] for name in kept})))
+        asked = source.design({name: given[name] for name in ("baselines", "correction", "alpha", "clusters")})
+        output.show(meta_analysis(source.load_collections(), **chosen(**asked)))
         return
     scores = source.load()
+    asked = chosen(**source.design(given, scores.systems))
     if per_query:
-        refuse_unused("margin", "baselines", "pairs", "discriminative_power", *TESTS, beside="per_query")
+        refuse_unused("margin", "baselines", "pairs", *TESTS, beside="per_query")
         if len(scores.systems) != 2:
             raise UsageError("not-a-pair", count=len(scores.systems), systems=scores.systems[:8])
-        output.show(*by_segment(scores, source.segments(segments), lambda part: part.differences()))
+        output.show(*by_segment(scores, asked.get("segments"), lambda part: part.differences()))
         return
-    asked["replicates"] = repeated = matching_runs(asked["replicates"], scores.systems)
-    if discriminative_power:
-        refuse_unused("margin", "baselines", "pairs", "segments", beside="discriminative_power")
-        sakai = {"test": "randomization", "correction": "none"}
-        asked |= {name: value for name, value in sakai.items() if not any(given_options(name))}
-    if asked["test"] == "t":
+    if given["test"] == "t":
         refuse_unused("permutations", needs="test='randomization'")
-    found = significance(scores, **chosen(**asked), segments=source.segments(segments))
-    if discriminative_power:
-        output.show(found.discriminative_power())
-        return
-    one_pair = len(scores.systems) == 2 and len(scores.measures) == 1 and not repeated
+    found = significance(scores, **asked)
+    one_pair = len(scores.systems) == 2 and len(scores.measures) == 1 and "replicates" not in asked
     output.show(found, report_of(found, pairs=pairs), scores.differences() if one_pair else found)
 
 
 @command(
     "explain",
-    source(required=True, empty=False),
+    source(),
     option("--query", required=True, help="The query to explain."),
     OUTPUT,
     example="rankdev explain places.jsonl nearest.run blended.run --query museums -m RDQ@5",
@@ -151,26 +129,18 @@ REPORT = "rankdev.html_report.page:report"
 
 @command(
     "report",
-    source(required=True, tags=True),
+    source("by_tag", "empty"),
     file_option("-o", "--output", check=PAGE, default="report.html", show_default=True, help="Write the page here."),
-    option("--query-texts", metavar="FILE", type=click.Path(), help="A table with query and text."),
-    option("--item-texts", metavar="FILE", type=click.Path(), help="A table with item and text."),
+    option("--query-texts", help="A table with query and text.", **FILE),
+    option("--item-texts", help="A table with item and text.", **FILE),
     option("--dataset", metavar="NAME", help="Take other texts from this ir_datasets data set."),
     option("--title", default="", help="Title of the page."),
-    option("--judgments", metavar="FILE", type=click.Path(), help="Judgments behind REFERENCES: shows uncertainty."),
+    option("--judgments", help="Judgments behind REFERENCES: shows uncertainty.", **FILE),
     *options_of(REPORT, "margin", "alpha", "segments", "clusters", "replicates", "seed"),
     example="rankdev report places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5 -o report.html",
 )
 def report_command(
-    source: Source,
-    output: str,
-    query_texts: str | None,
-    item_texts: str | None,
-    dataset: str | None,
-    segments: str | None,
-    clusters: str | None,
-    replicates: tuple[str, ...],
-    **options: Any,
+    source: Source, output: str, query_texts: str | None, item_texts: str | None, dataset: str | None, **given: Any
 ) -> None:
     """Compare the RUNs on one HTML page, a file that needs no network. It opens with what is decided, and
     with checks of the data.
@@ -183,31 +153,26 @@ def report_command(
 
     systems = source.systems()
     known = load_references(source.references, **source.read)
-    texts = None if dataset is None else DatasetTexts(dataset)
+    data = None if dataset is None else DatasetTexts(dataset)
 
-    def items(wanted: set[str]) -> Mapping[str, str]:
-        given = {} if item_texts is None else read_texts(item_texts, "item", wanted)
-        return given if texts is None else {**texts.of_items(wanted - set(given)), **given}
-
-    asked = set(known)
-    of_queries = {} if query_texts is None else read_texts(query_texts, "query", asked)
-    if texts is not None and asked - set(of_queries):
-        of_queries = {**texts.of_queries(asked), **of_queries}
+    def texts(key: str, path: str | None, wanted: set[str]) -> Mapping[str, str]:
+        found = {} if path is None else read_texts(path, key, wanted)
+        missing = wanted - found.keys()
+        if data is None or not missing:
+            return found
+        return {**(data.of_queries(missing) if key == "query" else data.of_items(missing)), **found}
 
     with reading_progress(source.runs) as progress:
         page = report(
             known,
             systems,
             source.measures or USUAL,
-            segments=source.segments(segments),
-            clusters=source.clusters(clusters),
-            replicates=matching_runs(replicates, list(systems)),
-            query_texts=of_queries,
-            item_texts=items,
+            query_texts=texts("query", query_texts, set(known)),
+            item_texts=lambda wanted: texts("item", item_texts, wanted),
             date=datetime.date.today().isoformat(),
             command=_as_called(click.get_current_context()),
             progress=progress,
-            **options,
+            **source.design(given, list(systems)),
             **source.read,
         )
     page.save(output)

@@ -1,4 +1,4 @@
-"""Commands made of documented functions: the signature names the options, the docstring explains them.
+"""Options made of documented functions: the signature names them, the docstring explains them.
 
 Both are read from the source, so that ``--help`` imports nothing that computes.
 """
@@ -11,54 +11,130 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from inspect import cleandoc
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import click
 
-from rankdev.cli import Part, command, option, shared
-from rankdev.cli.inputs import (
-    USUAL,
-    Source,
-    clusters_option,
-    each_once,
-    matching_runs,
-    name_and_value,
-    replicates_option,
-    segments_option,
-    source,
-    whole_numbers,
-)
-from rankdev.cli.outputs import DRAWN, Output, working_progress
+from rankdev.cli import SharedOption
 from rankdev.errors import UsageError
 
-Adjust = Callable[..., Any]
-# what means the same everywhere
-OWN: dict[str, click.Option] = {
-    "clusters": clusters_option,
-    "replicates": replicates_option,
-    "segments": segments_option,
-    "seed": shared(
-        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same numbers."
-    ),
-    "baselines": option("--baseline", "baselines", multiple=True, help="Compare with this system only; repeat."),
+Reading = Callable[[click.Context, click.Parameter, Any], Any]
+_ENTRY = re.compile(r"^(\w+) : ([^\n]*)\n((?:    [^\n]*\n)+)", re.MULTILINE)
+
+
+def some_text(text: str) -> str:
+    """Refuse the empty text where it has no meaning."""
+    if not text:
+        raise ValueError
+    return text
+
+
+def named_values(
+    value: Callable[[str], Any] = some_text, expected: str = "NAME=VALUE", *, commas: bool = False, last: bool = False
+) -> Reading:
+    """Return what reads NAME=VALUE as a dict: an option that is repeated, or several with ``commas``.
+
+    ``value`` reads what follows the sign: the ``last`` one where names may have others, such as RDQ(alpha=4)@5.
+    """
+
+    def read(ctx: click.Context, param: click.Parameter, given: str | Sequence[str] | None) -> dict[str, Any] | None:
+        texts = [given] if isinstance(given, str) else given or []
+        found: dict[str, Any] = {}
+        for text in [part for entry in texts for part in entry.split(",")] if commas else texts:
+            name, _, rest = (part.strip() for part in (text.rpartition("=") if last else text.partition("=")))
+            try:
+                if "=" not in text:
+                    raise ValueError
+                meaning = value(rest)
+                some_text(name)
+            except ValueError:
+                raise UsageError("bad-value", name=_flag(param), value=text, expected=expected) from None
+            if name in found:
+                raise UsageError("given-twice", name=name)
+            found[name] = meaning
+        return found or None
+
+    return read
+
+
+def whole_numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> list[int] | None:
+    """Read a list such as 25,50,100."""
+    try:
+        return [int(part) for part in text.split(",")] if text else None
+    except ValueError:
+        raise UsageError(
+            "bad-value", name=_flag(param), value=text, expected="whole numbers such as 25,50,100"
+        ) from None
+
+
+def _flag(param: click.Parameter) -> str:
+    return max(param.opts, key=len)
+
+
+def _numbers_or_texts(text: str) -> list[Any]:
+    return [_number_or_text(part.strip()) for part in some_text(text).split(",")]
+
+
+def _number_or_text(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+GRID: dict[str, Any] = {
+    "metavar": "NAME=V,V,...",
+    "multiple": True,
+    "callback": named_values(_numbers_or_texts, "a parameter and its values, such as alpha=0.5,1,2"),
 }
-# what the source of scores or the terminal gives
-GIVEN = frozenset(
-    ["scores", "references", "runs", "measure", "measures", "order", "ties", "empty", "read", "progress", "p_value"]
-)
 _KINDS: dict[str, dict[str, Any]] = {
     "int": {"type": int},
     "float": {"type": float},
     "str": {},
     "bool": {"is_flag": True},
-    "Sequence[int]": {"metavar": "N,N,..."},
+    "Sequence[int]": {"metavar": "N,N,...", "callback": whole_numbers},
     "float | Sequence[float]": {"type": float, "multiple": True},
     "int | Sequence[int]": {"type": int, "multiple": True},
-    "Mapping[str, Sequence[Any]]": {"metavar": "NAME=V,V,...", "multiple": True},
-    "Mapping[str, str]": {"metavar": "NAME=TEXT", "multiple": True},
+    "Mapping[str, Sequence[Any]]": GRID,
+    "Mapping[str, str]": {
+        "metavar": "NAME=TEXT",
+        "multiple": True,
+        "callback": named_values(expected="NAME=TEXT", last=True),
+    },
+    "Mapping[str, float]": {"metavar": "WORD=NUMBER,...", "callback": named_values(float, "WORD=NUMBER", commas=True)},
 }
-_ENTRY = re.compile(r"^(\w+) : ([^\n]*)\n((?:    [^\n]*\n)+)", re.MULTILINE)
+FILE: dict[str, Any] = {"metavar": "FILE", "type": click.Path()}
+# parameters that mean the same everywhere
+OWN: dict[str, click.Option] = {
+    "clusters": click.Option(["--clusters"], help="Dependent queries: table of query, cluster.", **FILE),
+    "segments": click.Option(["--segments"], help="Also by segment: table of query, segment.", **FILE),
+    "weights": SharedOption(["--weights"], help="Traffic of queries: table of query, weight.", **FILE),
+    "columns": SharedOption(
+        ["--columns"],
+        metavar="NAME=COLUMN,...",
+        callback=named_values(expected="NAME=COLUMN, and more with commas", commas=True),
+        help="Columns of tables, such as item=sku,score=points.",
+    ),
+    "replicates": click.Option(
+        ["--replicates"],
+        metavar="NAME=RUN*",
+        multiple=True,
+        callback=named_values(expected="a system and its runs, such as bert=bert-*"),
+        help="Runs of one system: bert=bert-*; repeat.",
+    ),
+    "seed": SharedOption(
+        ["--seed"],
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="The same seed gives the same numbers.",
+    ),
+    "baselines": click.Option(
+        ["--baseline", "baselines"], multiple=True, help="Compare with this system only; repeat."
+    ),
+}
 
 
 class Parameter(NamedTuple):
@@ -70,7 +146,7 @@ class Parameter(NamedTuple):
     default: Any
     help: str
 
-    def option(self) -> click.Option:
+    def option(self, made: type[click.Option]) -> click.Option:
         """Return the option of a command for it."""
         if self.name in OWN:
             return OWN[self.name]
@@ -82,40 +158,7 @@ class Parameter(NamedTuple):
         said = said.removesuffix(".")
         more = f": {' or '.join([', '.join(self.choices[:-1]), self.choices[-1]])}" if self.choices else ""
         text = f"{said}{more}{'; repeat' if many else ''}. {usually}".rstrip()
-        return option(flag, self.name, help=text, **kind, **usual)
-
-    def read(self, value: Any) -> Any:
-        """Return what the function takes for what the command line gave."""
-        if self.kind == "Sequence[int]":
-            return whole_numbers(value, f"--{self.name}")
-        if self.kind == "Mapping[str, Sequence[Any]]":
-            return each_once(map(values_of, value))
-        if self.kind == "Mapping[str, str]":
-            return each_once(_label(text, f"--{self.name}") for text in value)
-        return value
-
-
-def _label(text: str, option: str) -> tuple[str, str]:
-    """Read NAME=TEXT; a name, such as RDQ(alpha=4)@5, may have an equals sign."""
-    name, mark, label = text.rpartition("=")
-    if not name or not mark or not label:
-        raise UsageError("bad-value", name=option, value=text, expected="NAME=TEXT")
-    return name, label
-
-
-def values_of(text: str) -> tuple[str, list[Any]]:
-    """Read a name and its values, such as alpha=0.5,1,2."""
-    name, values = name_and_value(text, "--grid", "a parameter and its values, such as alpha=0.5,1,2")
-    return name, [_value(part.strip()) for part in values.split(",")]
-
-
-def _value(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+        return made([flag, self.name], help=text, **kind, **usual)
 
 
 @cache
@@ -158,65 +201,6 @@ def _short(description: str) -> str:
     return " ".join(kept).replace("``", "")
 
 
-def options_of(path: str, *names: str) -> list[click.Option]:
+def options_of(path: str, *names: str, made: type[click.Option] = click.Option) -> list[click.Option]:
     """Return the options for some parameters of a function."""
-    return [documented(path)[1][name].option() for name in names]
-
-
-def function_command(
-    name: str,
-    path: str,
-    *also: click.Option,
-    example: str,
-    more: str = "Give REFERENCES and RUNs, or --scores.",
-    collections: bool = False,
-    without: Sequence[str] = (),
-    shown: Part = DRAWN,
-    adjust: Adjust | None = None,
-) -> click.Command:
-    """Make a command that calls a function with scores, or with references and runs, and shows its result.
-
-    It has options for the function's parameters, but for those of ``without``, and those of ``also``; ``shown`` are
-    those of the output.
-    ``adjust(function, scores, asked, **also)`` returns what is called with the scores instead, and with which options.
-    """
-    summary, parameters = documented(path)
-    own = {each: found for each, found in parameters.items() if each not in GIVEN and each not in without}
-    of_scores = "scores" in parameters
-    usual = parameters["measure"].default if not of_scores and "measure" in parameters else USUAL[0]
-    empty = of_scores or "empty" in parameters
-    taken = source(required=not of_scores, collections=collections, empty=empty, usual=usual)
-    options = [*(each.option() for each in own.values()), *([segments_option] if of_scores else [])]
-
-    def run(source: Source, output: Output, segments: str | None = None, **given: Any) -> None:
-        further = {str(one.name): given.pop(str(one.name)) for one in also}
-        asked = {each: own[each].read(value) for each, value in given.items() if value not in (None, ())}
-        if "clusters" in asked:
-            asked["clusters"] = source.clusters(asked["clusters"])
-
-        def call(*data: Any) -> Any:
-            function, chosen = resolve_name(path), dict(asked)
-            if "replicates" in chosen:
-                scores = next(iter(data[0].values())) if isinstance(data[0], dict) else data[0]
-                chosen["replicates"] = matching_runs(chosen["replicates"], scores.systems)
-            if adjust is not None:
-                function, chosen = adjust(function, *data, chosen, **further)
-            with working_progress() as progress:
-                return function(*data, **chosen, **({"progress": progress} if "progress" in parameters else {}))
-
-        if of_scores:
-            found, report = source.analyse(call, segments)
-            output.show(found, report)
-        else:
-            asked |= source.read
-            if "measure" in parameters:
-                asked["measure"] = source.one_measure(usual)
-            elif source.measures:
-                asked["measures"] = source.measures
-            found = call(source.references, source.systems())
-            output.show(found)
-        if not getattr(found, "complete", True):
-            raise KeyboardInterrupt("only what was finished is shown")
-
-    run.__doc__ = f"{summary}\n\n{more}".rstrip()
-    return command(name, taken, *options, *also, shown, example=example)(run)
+    return [documented(path)[1][name].option(made) for name in names]

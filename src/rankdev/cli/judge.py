@@ -7,31 +7,36 @@ import json
 import os
 import sys
 import webbrowser
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
-from threading import Event, Thread
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankdev.cli import Part, argument, command, option, refuse_unused, shared
-from rankdev.cli.inputs import READING, chosen, each_once
-from rankdev.cli.outputs import TABLE, encoded_table, file_option, write_file
+from rankdev.cli.from_function import named_values
+from rankdev.cli.inputs import READING, chosen
+from rankdev.cli.outputs import TABLE, encoded_table, file_option, working_progress, write_files
 from rankdev.cli.terminal import write_line, write_notes
 from rankdev.errors import DataError, Note, UsageError, counted, warn
 
 if TYPE_CHECKING:
-    from rankdev.judging.chat import ChatJudge, Usage
     from rankdev.judging.items import Items
     from rankdev.judging.server import JudgeServer
-    from rankdev.judging.session import Session
+    from rankdev.judging.store import Store
     from rankdev.judging.strategies import Strategy
 
 
-PAGE_OPTIONS = ("check", "host", "port", "public_url", "no_browser", "grades")
-TEAM_OPTIONS = ("judges", "gold")
 MODEL_OPTIONS = ("parallel", "budget", "both_orders", "temperature", "max_tokens", "fields")
+
+
+def json_or_text(text: str) -> Any:
+    """Read a value of the fields of a request."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 @command(
@@ -55,7 +60,12 @@ MODEL_OPTIONS = ("parallel", "budget", "both_orders", "temperature", "max_tokens
     shared("--temperature", type=float, help="With --model: randomness of replies."),
     shared("--max-tokens", type=int, help="With --model: longest reply."),
     shared(
-        "--option", "fields", metavar="NAME=VALUE", multiple=True, help="With --model: a field of the requests; repeat."
+        "--option",
+        "fields",
+        metavar="NAME=VALUE",
+        multiple=True,
+        callback=named_values(json_or_text, "NAME=VALUE, such as top_p=0.5"),
+        help="With --model: a field of the requests; repeat.",
     ),
     shared("--judges", metavar="NAME,...", help="A link for each, and none for all."),
     shared("--gold", metavar="FILE", help="Pairs whose answer is known."),
@@ -64,17 +74,9 @@ MODEL_OPTIONS = ("parallel", "budget", "both_orders", "temperature", "max_tokens
 def judge_command(
     items: str,
     database: str,
-    host: str,
-    port: int,
-    public_url: str | None,
-    no_browser: bool,
     model: tuple[str, str] | None,
-    check: str | None,
     guidelines: str | None,
-    grades: str | None,
     query_texts: str | None,
-    judges: str | None,
-    gold: str | None,
     repeats: int | None,
     error: float | None,
     **options: Any,
@@ -87,90 +89,93 @@ def judge_command(
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only slow each other down
     from rankdev.judging.items import read_items
-    from rankdev.judging.links import check_public_url
     from rankdev.judging.page import read_guidelines
+
+    guide = None if guidelines is None else read_guidelines(guidelines)
+    rule = chosen(repeats=repeats, error=error)
+    asked = {name: options.pop(name) for name in MODEL_OPTIONS}
+    if model is None:
+        refuse_unused(*MODEL_OPTIONS, needs="model")
+        ask_people(read_items(items, query_texts), database, rule, guide, **options)
+    else:
+        refuse_unused(*options, beside="model")
+        ask_model(read_items(items, query_texts), database, model, rule, guide, **asked)
+
+
+def ask_people(
+    shown: Items,
+    database: str,
+    rule: dict[str, Any],
+    guidelines: str | None,
+    *,
+    host: str,
+    port: int,
+    public_url: str | None,
+    no_browser: bool,
+    check: str | None,
+    grades: str | None,
+    judges: str | None,
+    gold: str | None,
+) -> None:
+    """Serve the page, with the links of last time, and on its port where it is free."""
+    from rankdev.judging.links import Tokens, check_public_url
     from rankdev.judging.quality import read_gold
+    from rankdev.judging.server import JudgeServer
     from rankdev.judging.session import Session
     from rankdev.judging.store import Store
     from rankdev.judging.strategies import CheckStrategy, GradeStrategy, OrderStrategy, Rule, Scale
 
     if public_url is not None:
         check_public_url(public_url)
-    guide = None if guidelines is None else read_guidelines(guidelines)
-    names = _names(judges)
     scale = None if grades is None else Scale.parse(grades)
-    shown = read_items(items, query_texts)
-    asked = {name: options.pop(name) for name in MODEL_OPTIONS}
-    often: dict[str, Any] = {} if repeats is None else {"repeats": repeats}
-    accepted: dict[str, Any] = {} if error is None else {"error": error}
-    if model is not None:
-        refuse_unused(*PAGE_OPTIONS, *TEAM_OPTIONS, beside="model")
-        ask_model(shown, database, model, often | accepted, guidelines=guide, **asked)
-        return
-    refuse_unused(*MODEL_OPTIONS, needs="model")
+    names = [] if judges is None else [name.strip() for name in judges.split(",")]
+    if not all(names):
+        raise UsageError("bad-value", name="--judges", value=judges, expected="names with commas, such as ann,bob")
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError("given-twice", name=name)
     known = None if gold is None else read_gold(gold, shown.pool)
-    if check is not None:
+    often = {name: rule.pop(name) for name in ("repeats",) if name in rule}
+    if check is None:
+        strategy: Strategy = OrderStrategy(shown.pool, Rule(**rule), **often)
+        store = Store(database)
+    else:
         refuse_unused("error", "gold", beside="check")
         store = Store(database)
-        strategy: Strategy = CheckStrategy(shown.pool, check, store.given(), **often)
-    else:
-        strategy = OrderStrategy(shown.pool, Rule(**accepted), **often)
-        store = Store(database)
-    session = Session(shown, store, strategy, checked=check, gold=known)
-    grading = None if scale is None else Session(shown, store, GradeStrategy(shown.pool, scale, **often))
-    if session.unmatched:
-        write_notes([Note("other-items", count=session.unmatched, path=database)])
+        strategy = CheckStrategy(shown.pool, check, store.given(), **often)
     try:
-        server = _started(session, host, port, public_url, guide, grading, names)
+        session = Session(shown, store, strategy, checked=check, gold=known)
+        if session.unmatched:
+            write_notes([Note("other-items", count=session.unmatched, path=database)])
+        tokens = Tokens.kept(store)
+        for name in names:
+            session.check_person(name)
+        if names:
+            tokens = replace(tokens.with_links(names), common=False)
+            tokens.keep(store)
+        start = partial(
+            JudgeServer,
+            session,
+            host,
+            tokens=tokens,
+            public_url=public_url,
+            guidelines=guidelines,
+            grading=None if scale is None else Session(shown, store, GradeStrategy(shown.pool, scale, **often)),
+            warn=write_line,
+        )
+        server = _on_port(start, host, port, store)
     except BaseException:
         store.close()
         raise
+    if server.readable:
+        warn("no-encryption")
     _serve(server, browser=not no_browser)
 
 
-def _names(text: str | None) -> list[str]:
-    """Read the names of judges; refuse one that is given twice."""
-    names = [] if text is None else [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise UsageError("bad-value", name="--judges", value=text, expected="names with commas, such as ann,bob")
-    return [*each_once((name, None) for name in names)]
-
-
-def _started(
-    session: Session,
-    host: str,
-    port: int,
-    public_url: str | None,
-    guidelines: str | None,
-    grading: Session | None,
-    names: Sequence[str],
-) -> JudgeServer:
-    """Start a server with the links of last time, and on its port where it is free."""
-    from rankdev.judging.links import Tokens
-    from rankdev.judging.server import JudgeServer
-
-    store = session.store
-    tokens = Tokens.kept(store)
-    for name in names:
-        session.check_person(name)
-    if names:
-        tokens = replace(tokens.with_links(names), common=False)
-        tokens.keep(store)
+def _on_port(start: Callable[[int], JudgeServer], host: str, port: int, store: Store) -> JudgeServer:
+    """Start a server on a port, or on that of last time if it is free."""
     before = store.remembered().get("port")
     before = before if isinstance(before, int) and 0 < before < 1 << 16 else 0
-
-    def start(number: int) -> JudgeServer:
-        return JudgeServer(
-            session,
-            host,
-            number,
-            tokens,
-            public_url=public_url,
-            guidelines=guidelines,
-            grading=grading,
-            warn=write_line,
-        )
-
     try:
         try:
             server = start(port or before)
@@ -182,8 +187,6 @@ def _started(
     except (OSError, OverflowError) as error:
         raise DataError("no-server", address=f"{host}:{port}", why=str(error)) from None
     store.remember({**store.remembered(), "port": server.server_address[1]})
-    if server.readable:
-        warn("no-encryption")
     return server
 
 
@@ -230,7 +233,7 @@ def pool_command(runs: tuple[str, ...], depth: int, texts: str | None, read: dic
     from rankdev.judging.items import pool
 
     items = pool(dict(zip(runs, runs, strict=True)), depth=depth, texts=texts, **read)
-    write_file(output, encoded_table(items, output))
+    write_files({output: encoded_table(items, output)})
     write_line(f"{counted(len(items), 'item')} of {counted(items['query'].n_unique(), 'query')}")
 
 
@@ -239,12 +242,12 @@ def ask_model(
     database: str,
     model: tuple[str, str],
     rule: dict[str, Any],
+    guidelines: str | None,
     *,
     parallel: int,
     budget: int | None,
-    guidelines: str | None,
     both_orders: bool,
-    fields: Sequence[str],
+    fields: dict[str, Any] | None,
     **more: float | None,
 ) -> None:
     """Ask a language model, and keep its answers in the database under its name."""
@@ -260,68 +263,36 @@ def ask_model(
         query_texts=shown.query_text,
         instructions=guidelines,
         both_orders=both_orders,
-        options={name: value for name, value in more.items() if value is not None} | _fields(fields),
+        options=chosen(**more) | (fields or {}),
     )
     Store(database).close()  # a database, whatever its name
     pool = shown.pool
     interrupted = None
-    with _watched(judge):
+    with working_progress("asking") as progress:
+
+        def asked(query: str, a: str, b: str) -> Any:
+            answer = judge(query, a, b)
+            if progress is not None:
+                progress(judge.usage.answers, budget or 0, counted(judge.usage.tokens, "token"))
+            return answer
+
+        asked.__name__ = name
         try:
-            found = collect(judge, pool.grades or pool.items, budget=budget, file=database, parallel=parallel, **rule)
+            found = collect(asked, pool.grades or pool.items, budget=budget, file=database, parallel=parallel, **rule)
         except KeyboardInterrupt as interrupt:
             if not hasattr(interrupt, "collected"):
                 raise
             interrupted, found = interrupt, interrupt.collected
     write_notes(found.remarks)
-    write_line(f"{counted(found.asked, 'answer')} of {name} in {database}; {found.stopped}; {_used(judge.usage)}")
+    used = judge.usage
+    facts = [
+        f"{counted(found.asked, 'answer')} of {name} in {database}",
+        found.stopped,
+        f"{counted(used.calls, 'call')}, {counted(used.tokens, 'token')}",
+        *([f"{counted(used.invalid, 'reply', 'was')} not valid"] if used.invalid else []),
+        *([f"{counted(used.changed, 'answer')} changed with the order"] if used.changed else []),
+        *([f"{counted(used.retried, 'call', 'was')} made again"] if used.retried else []),
+    ]
+    write_line("; ".join(facts))
     if interrupted is not None:
         raise interrupted
-
-
-def _fields(given: Sequence[str]) -> dict[str, Any]:
-    """Read fields of requests, each a name and a value: JSON, or else text."""
-    found: dict[str, Any] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not name or not equals:
-            raise UsageError("bad-value", name="--option", value=text, expected="NAME=VALUE, such as top_p=0.5")
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
-
-
-@contextmanager
-def _watched(judge: ChatJudge) -> Iterator[None]:
-    """Show on a terminal what was used so far, twice a second."""
-    done = Event()
-
-    def show() -> None:
-        while not done.wait(0.5):
-            usage = judge.usage
-            line = f"{counted(usage.answers, 'answer')}, {counted(usage.tokens, 'token')}"
-            print(f"\r{line}", end=" ", file=sys.stderr, flush=True)
-
-    watch = Thread(target=show, daemon=True)
-    if sys.stderr.isatty():
-        watch.start()
-    try:
-        yield
-    finally:
-        done.set()
-        if watch.is_alive():
-            watch.join()
-            print(file=sys.stderr)
-
-
-def _used(usage: Usage) -> str:
-    """Summarise calls and tokens."""
-    parts = [f"{counted(usage.calls, 'call')}, {counted(usage.tokens, 'token')}"]
-    if usage.invalid:
-        parts.append(f"{counted(usage.invalid, 'reply', 'was')} not valid")
-    if usage.changed:
-        parts.append(f"{counted(usage.changed, 'answer')} changed with the order")
-    if usage.retried:
-        parts.append(f"{counted(usage.retried, 'call', 'was')} made again")
-    return "; ".join(parts)

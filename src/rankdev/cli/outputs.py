@@ -10,20 +10,18 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankdev._common.work import Progress
-from rankdev.cli import Part, RegisteredChoice, option, shared
+from rankdev.cli import Part, option, shared
 from rankdev.cli.terminal import for_command, not_yet_written, write_notes
 from rankdev.data.write import announce_output, refusal
 from rankdev.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from rankdev._common.result import Result
-    from rankdev.data.references import References
     from rankdev.display.report import Report
 
 PROGRESS_BYTES = 50_000_000
@@ -75,6 +73,8 @@ class Output:
             save((drawn or found).plot(), self.figure)
         if getattr(found, "problems", ()):
             click.get_current_context().exit(1)
+        if not getattr(found, "complete", True):
+            raise KeyboardInterrupt("only what was finished is shown")
 
 
 class Written(click.Path):
@@ -118,11 +118,29 @@ def _check_figure(path: str) -> None:
 
 
 TABLE, PAGE, REFERENCES = (f"rankdev.data.formats:check_{kind}_name" for kind in ("table", "page", "trec"))
+
+
+def _check_format(ctx: click.Context, param: click.Parameter, form: str | None) -> str | None:
+    if form is not None and not ctx.resilient_parsing:
+        from rankdev.display.encodings import choose_format
+
+        choose_format(form, None)
+    return form
+
+
+def _complete_format(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
+    from rankdev.display.encodings import FORMATS
+
+    return [name for name in FORMATS if name.startswith(begun)]
+
+
 format_option = shared(
     "--format",
     "form",
-    type=RegisteredChoice("rankdev.display.encodings:FORMATS"),
+    metavar="NAME",
     is_eager=True,  # -o is checked against it
+    callback=_check_format,
+    shell_complete=_complete_format,
     help="Default: the format of FILE's extension, else a table.",
 )
 output_option = file_option(
@@ -134,9 +152,6 @@ output_option = file_option(
 )
 figure_option = file_option(
     "--figure", is_shared=True, check=f"{__name__}:_check_figure", help="Also draw it: PNG, SVG or PDF."
-)
-references_option = file_option(
-    "-o", "--output", default="-", check=REFERENCES, help="Default: JSONL on standard output."
 )
 OUTPUT = Part("output", [format_option, output_option], Output)
 DRAWN = Part("output", [format_option, output_option, figure_option], Output)
@@ -152,25 +167,15 @@ def encoded_table(rows: Any, path: str) -> bytes:
     return encode_table(rows, path)
 
 
-def write_file(path: str | None, content: bytes) -> None:
-    """Write a file, where it was asked for."""
-    if path is not None:
-        from rankdev.data.write import writing
-
-        with writing(path) as stream:
-            stream.write(content)
-
-
-def write_references(references: References, output: str, tables: Mapping[str, Any] = MappingProxyType({})) -> None:
-    """Write references, and tables by file name with them; no file appears unless all can be written."""
-    from rankdev.data.files import encode_references
+def write_files(contents: Mapping[str | None, bytes]) -> None:
+    """Write the files that were asked for; none appears unless all can be written."""
     from rankdev.data.write import writing
 
-    contents = [(output, encode_references(references, output))]
-    contents += [(path, encoded_table(frame, path)) for path, frame in tables.items()]
     with ExitStack() as stack:
-        streams = [stack.enter_context(writing(path)) for path, _ in contents]
-        for stream, (_, content) in zip(streams, contents, strict=True):
+        named = [
+            (stack.enter_context(writing(path)), content) for path, content in contents.items() if path is not None
+        ]
+        for stream, content in named:
             stream.write(content)
 
 
@@ -186,10 +191,10 @@ def _check_figures(ctx: click.Context, param: click.Parameter, folder: str | Non
         above = Path(folder).absolute()
         while not above.exists():
             above = above.parent
-        if not above.is_dir():
-            raise UsageError("cannot-write", path=folder, why=f"{above} is not a folder")
-        if not os.access(above, os.W_OK):
-            raise UsageError("cannot-write", path=folder, why=f"{above}: {refusal(above)}")
+        if not above.is_dir() or not os.access(above, os.W_OK):
+            raise UsageError(
+                "cannot-write", path=folder, why=refusal(above) if above.is_dir() else f"{above} is a file"
+            )
     return folder
 
 
@@ -222,4 +227,6 @@ def working_progress(title: str = "simulating", share_of: float | None = None) -
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=share_of)
-        yield lambda done, total, note: bar.update(task, completed=done, total=total, description=f"{title}: {note}")
+        yield lambda done, total, note: bar.update(
+            task, completed=done, total=total or None, description=f"{title}: {note}"
+        )

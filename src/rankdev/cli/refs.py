@@ -8,27 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli import Group, Part, argument, command, option, refuse_unused
-from rankdev.cli.from_function import OWN, options_of
-from rankdev.cli.inputs import (
-    chosen,
-    columns_option,
-    grades_option,
-    import_option,
-    measure_option,
-    named,
-    names_and_values,
-    ranks_option,
-)
-from rankdev.cli.outputs import (
-    OUTPUT,
-    TABLE,
-    Output,
-    encoded_table,
-    file_option,
-    references_option,
-    write_file,
-    write_references,
-)
+from rankdev.cli.from_function import OWN, named_values, options_of, some_text
+from rankdev.cli.inputs import GRADES, READING, chosen, import_option, measure_option, named
+from rankdev.cli.outputs import OUTPUT, REFERENCES, TABLE, Output, encoded_table, file_option, write_files
 from rankdev.cli.terminal import for_command, write_line, write_notes
 from rankdev.errors import UsageError, counted
 
@@ -42,12 +24,16 @@ refs_command = Group(
     help="Build references; the extension of the output file determines the format.",
     epilog="Example: rankdev refs grades qrels.txt -o refs.jsonl",
 )
-TABLES = Part("read", [columns_option, ranks_option], chosen)
+WRITTEN = file_option("-o", "--output", default="-", check=REFERENCES, help="Default: JSONL on standard output.")
+COLUMNS, RANKS = (next(one for one in READING if one.name == name) for name in ("columns", "ranks"))
+TABLES = Part("read", [COLUMNS, RANKS], chosen)
 
 
 def write(references: References, output: str) -> None:
     """Write references, and note how many there are."""
-    write_references(references, output)
+    from rankdev.data.files import encode_references
+
+    write_files({output: encode_references(references, output)})
     tiers = counted(int(references.tier_counts.sum()), "tier")
     empty = references.empty
     note = f"; {counted(empty, 'query', 'has')} no reference item" if empty else ""
@@ -57,8 +43,8 @@ def write(references: References, output: str) -> None:
 @command(
     "grades",
     argument("file", metavar="INPUT"),
-    references_option,
-    Part("read", [columns_option, grades_option], chosen),
+    WRITTEN,
+    Part("read", [COLUMNS, *GRADES], chosen),
     group=refs_command,
     example="rankdev refs grades qrels.txt -o refs.jsonl",
 )
@@ -76,7 +62,7 @@ def grades_command(file: str, output: str, read: dict[str, Any]) -> None:
 @command(
     "lists",
     argument("file", metavar="INPUT"),
-    references_option,
+    WRITTEN,
     TABLES,
     group=refs_command,
     example="rankdev refs lists blended.run -o refs.jsonl",
@@ -94,7 +80,7 @@ def lists_command(file: str, output: str, read: dict[str, Any]) -> None:
 @command(
     "merge",
     argument("files", metavar="RANKINGS...", nargs=-1, required=True),
-    references_option,
+    WRITTEN,
     TABLES,
     group=refs_command,
     example="rankdev refs merge nearest.run blended.run -o refs.jsonl",
@@ -110,31 +96,25 @@ def merge_command(files: tuple[str, ...], output: str, read: dict[str, Any]) -> 
     write(merge_rankings([read_lists(file, **read) for file in files]).references, output)
 
 
-def _columns(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str | None] | None:
-    found = names_and_values(",".join(texts), "--columns", may_be_empty=True)
-    return {role: name or None for role, name in found.items()} or None
-
-
 def _values(ctx: click.Context, param: click.Parameter, text: str | None) -> str | dict[str, str | float] | None:
-    if text is None or "=" not in text:
-        return text
-    return {word: _number(meaning) for word, meaning in names_and_values(text, "--values").items()}
+    return text if text is None or "=" not in text else _MEANINGS(ctx, param, text)
 
 
-def _number(text: str) -> str | float:
+def _number_or_text(text: str) -> str | float:
     try:
         return float(text)
     except ValueError:
-        return text
+        return some_text(text)
 
 
+_MEANINGS = named_values(_number_or_text, "OUTCOME=MEANING, and more with commas", commas=True)
 # what the columns of a file of judgments mean
 JUDGMENTS = Part(
     "described",
     [
         option(
             "--columns",
-            callback=_columns,
+            callback=named_values(lambda name: name or None, "PART=NAME, and more with commas", commas=True),
             multiple=True,
             metavar="PART=NAME",
             help="Column names: query=topic,item_a=x,item_b=y,...",
@@ -159,7 +139,7 @@ def read_judgments(file: str, described: dict[str, Any], items: Any = None) -> P
     argument("file", metavar="PREFS"),
     JUDGMENTS,
     option("--items", metavar="POOL", help="Items to be judged; lists those without judgments."),
-    references_option,
+    WRITTEN,
     *options_of("rankdev.preferences.strengths:strengths", "method", "disconnected"),
     *options_of("rankdev.preferences.tiers:tiers", "rule", "probability"),
     file_option("--strengths", "strengths_file", check=TABLE, help="Also write strengths and intervals here."),
@@ -185,6 +165,7 @@ def preferences_command(
     PREFS: a table with query, winner, loser, or query, two items and an outcome, and optionally worker and tie; or
     lines 'topic a b winner'.
     """
+    from rankdev.data.files import encode_references
     from rankdev.data.references import References
     from rankdev.display.layout import paragraph
     from rankdev.display.report import screen_width
@@ -195,12 +176,12 @@ def preferences_command(
         raise UsageError("not-needed", name="workers_file", use="method='crowd-bt'")
     pool = None if items is None else read_items(items).pool.items
     found = tiers_from_preferences(read_judgments(file, described, pool), method, **options)
-    tables = {}
+    files: dict[str | None, bytes] = {output: encode_references(References.from_tiers(found.tiers), output)}
     if strengths_file is not None:
-        tables[strengths_file] = found.to_polars()
+        files[strengths_file] = encoded_table(found.to_polars(), strengths_file)
     if workers_file is not None and found.strengths.workers is not None:
-        tables[workers_file] = found.strengths.workers.to_polars()
-    write_references(References.from_tiers(found.tiers), output, tables)
+        files[workers_file] = encoded_table(found.strengths.workers.to_polars(), workers_file)
+    write_files(files)
     called, width = click.get_current_context().command, screen_width(sys.stderr)
     notes = [note for note in found.remarks if strengths_file is not None or getattr(note, "kind", "") != "few-workers"]
     for text in (found.conclusion, *(for_command(note, called) for note in notes)):
@@ -249,7 +230,7 @@ def agreement_command(
         raise UsageError("not-needed", name="workers_file", use="judgments with a worker column")
     found = judge_agreement(judged, seed=seed)
     if workers_file is not None:
-        write_file(workers_file, encoded_table(found.workers, workers_file))
+        write_files({workers_file: encoded_table(found.workers, workers_file)})
     output.show(found)
 
 
@@ -269,5 +250,4 @@ def _checked(
     if bool(runs) != bool(measures) or len(runs) == 1:
         raise UsageError("needs-runs")
     judged = file if is_database(file) and not chosen(**described) else read_judgments(file, described)
-    scored = dict(zip(named(runs, ()), runs, strict=True)) if runs else None
-    return check_model(judged, model, leave_out=leave_out, runs=scored, measures=list(measures) or None)
+    return check_model(judged, model, leave_out=leave_out, runs=named(runs) or None, measures=list(measures) or None)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankdev.cli import Part, argument, command, given_options, option
-from rankdev.cli.from_function import function_command, options_of
-from rankdev.cli.inputs import Source, names_and_values, source
-from rankdev.cli.outputs import DRAWN, DRAWN_BRIEF, OUTPUT, Output
+from rankdev.cli import Part, argument, command, option, refuse_unused
+from rankdev.cli.from_function import FILE, OWN, documented, options_of
+from rankdev.cli.inputs import USUAL, Source, by_segment, chosen, source
+from rankdev.cli.outputs import DRAWN, DRAWN_BRIEF, OUTPUT, Output, working_progress
 from rankdev.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +21,74 @@ if TYPE_CHECKING:
 THREE = "places.jsonl nearest.run popular.run blended.run"
 TWO = "places.jsonl popular.run blended.run"
 
-leaderboard_command = function_command(
+# what the source of scores or the terminal gives
+GIVEN = {"scores", "references", "runs", "measure", "measures", "order", "ties", "empty", "read", "progress", "p_value"}
+Adjust = Callable[..., tuple[Callable[..., Any], dict[str, Any]]]
+
+
+def of_scores(
+    name: str,
+    path: str,
+    *also: click.Option,
+    example: str,
+    more: str = "Give REFERENCES and RUNs, or --scores.",
+    collections: bool = False,
+    without: Sequence[str] = (),
+    shown: Part = DRAWN,
+    adjust: Adjust | None = None,
+) -> click.Command:
+    """Make a command that calls a function with scores, all and those of each segment, and shows its result.
+
+    It has options for the function's parameters, but for those of ``without``, and those of ``also``; ``shown`` are
+    those of the output.
+    ``adjust(function, scores, asked, **also)`` returns what is called with the scores instead, and with which options.
+    """
+    summary, parameters = documented(path)
+
+    def run(source: Source, output: Output, segments: str | None, **given: Any) -> None:
+        further = {str(one.name): given.pop(str(one.name)) for one in also}
+
+        def call(scores: Any) -> Any:
+            systems = next(iter(scores.values())).systems if source.collections else scores.systems
+            function, asked = resolve_name(path), source.design(chosen(**given), systems)
+            if adjust is not None:
+                function, asked = adjust(function, scores, asked, **further)
+            with working_progress() as progress:
+                return function(scores, **asked, **({"progress": progress} if "progress" in parameters else {}))
+
+        if source.collections:
+            refuse_unused("segments", beside="collections")
+            output.show(call(source.load_collections()))
+        else:
+            output.show(*by_segment(source.load(), source.design({"segments": segments})["segments"], call))
+
+    run.__doc__ = f"{summary}\n\n{more}"
+    own = options_of(path, *(each for each in parameters if each not in GIVEN and each not in without))
+    taken = source("scores", "empty", *(["collections"] if collections else []))
+    return command(name, taken, *own, OWN["segments"], *also, shown, example=example)(run)
+
+
+def of_runs(name: str, path: str, *, example: str, more: str = "", without: Sequence[str] = ()) -> click.Command:
+    """Make a command that calls a function with references and runs, and shows its result."""
+    summary, parameters = documented(path)
+    usual = parameters["measure"].default if "measure" in parameters else USUAL[0]
+
+    def run(source: Source, output: Output, **given: Any) -> None:
+        asked = {**source.read, **source.design(chosen(**given))}
+        if "measure" in parameters:
+            asked["measure"] = source.one_measure(usual)
+        elif source.measures:
+            asked["measures"] = source.measures
+        with working_progress() as progress:
+            asked |= {"progress": progress} if "progress" in parameters else {}
+            output.show(resolve_name(path)(source.references, source.systems(), **asked))
+
+    run.__doc__ = f"{summary}\n\n{more}".rstrip()
+    own = options_of(path, *(each for each in parameters if each not in GIVEN and each not in without))
+    return command(name, source(*parameters.keys() & {"empty"}, usual=usual), *own, DRAWN, example=example)(run)
+
+
+leaderboard_command = of_scores(
     "leaderboard",
     "rankdev.statistics.leaderboard:leaderboard",
     example=f"rankdev leaderboard {THREE} -m RDQ@5",
@@ -30,7 +99,7 @@ leaderboard_command = function_command(
     without=("measures", "permutations", "seed"),
 )
 
-table_command = function_command(
+table_command = of_scores(
     "table",
     "rankdev.statistics.paper_table:table",
     example=f"rankdev table {THREE} -m RDQ@5 --baseline nearest",
@@ -41,7 +110,7 @@ table_command = function_command(
     without=("measures", "permutations", "seed"),
 )
 
-power_command = function_command(
+power_command = of_scores(
     "power",
     "rankdev.statistics.power:power",
     example=f"rankdev power {TWO} -m paper@5 --sizes 8,10 --subsamples 50",
@@ -49,7 +118,7 @@ power_command = function_command(
     without=("measures",),
 )
 
-stability_command = function_command(
+stability_command = of_scores(
     "stability",
     "rankdev.statistics.stability:stability",
     example=f"rankdev stability {THREE} -m RDQ@5 --sizes 5,8",
@@ -64,8 +133,7 @@ def _with_people(agreement: Any, scores: Scores, asked: dict[str, Any], people: 
     from rankdev.data.text import Source as Opened
     from rankdev.statistics.agreement_with_people import agreement_with_people
 
-    if any(given_options("resamples")):
-        raise UsageError("not-together", name="resamples", other="people")
+    refuse_unused("resamples", beside="people")
     with Opened(people) as opened:
         verdicts = opened.named("query", "a", "b", "winner")
 
@@ -76,14 +144,13 @@ def _with_people(agreement: Any, scores: Scores, asked: dict[str, Any], people: 
     return compare, asked
 
 
-agreement_command = function_command(
+agreement_command = of_scores(
     "agreement",
     "rankdev.statistics.agreement:agreement",
     option(
         "--people",
-        metavar="FILE",
-        type=click.Path(),
         help="Agreement with users instead: a table with query, a, b, winner and optionally judge.",
+        **FILE,
     ),
     example=f"rankdev agreement {THREE} -m RDQ@5 -m AP@5",
     more="Give REFERENCES and RUNs, or --scores, and at least two measures. With --people, report how often each"
@@ -108,7 +175,7 @@ def _of_pair(
     return plan, asked | pair | {"difference": difference, "systems": systems}
 
 
-plan_command = function_command(
+plan_command = of_scores(
     "plan",
     "rankdev.statistics.planning:plan",
     option("--difference", type=float, help="The difference to detect. Default: the one observed."),
@@ -119,23 +186,22 @@ plan_command = function_command(
     adjust=_of_pair,
 )
 
-bounds_command = function_command(
+bounds_command = of_runs(
     "bounds",
     "rankdev.evaluation.bounds:bounds",
     example="rankdev bounds judged.jsonl nearest.run popular.run blended.run -m RDQ@5",
     more="REFERENCES must state which items were judged nonrelevant: by grade 0, or by 'nonrelevant' beside the tiers.",
 )
 
-sensitivity_command = function_command(
+sensitivity_command = of_runs(
     "sensitivity",
     "rankdev.statistics.sensitivity:sensitivity",
     example=f"rankdev sensitivity {TWO} --grid alpha=1,4 -n 8 --subsamples 50",
-    more="",
     without=("permutations", "alpha"),
 )
 
 
-_scored = source()
+_scored = source("scores", "empty")
 _runs = Part("source", [one for one in _scored.params if one.name not in ("references", "scores")], _scored.make)
 
 
@@ -165,13 +231,11 @@ def ppi_command(human: str, model: str, source: Source, output: Output) -> None:
 @command(
     "weights",
     argument("clicks"),
-    *options_of("rankdev.learning.position_weights:weights_from_clicks", "method"),
-    option("--columns", metavar="NAME=COLUMN,...", help="Column names of the log, such as clicked=click."),
-    *options_of("rankdev.learning.position_weights:weights_from_clicks", "seed"),
+    *options_of("rankdev.learning.position_weights:weights_from_clicks", "method", "columns", "seed"),
     DRAWN,
     example="rankdev weights clicks.csv",
 )
-def weights_command(clicks: str, method: str, columns: str | None, output: Output, **options: Any) -> None:
+def weights_command(clicks: str, method: str, output: Output, **options: Any) -> None:
     """Estimate from CLICKS how much each position is examined, relative to the first.
 
     CLICKS is a table with one row per impression and the columns item, position and clicked (0 or 1), optionally query,
@@ -183,5 +247,5 @@ def weights_command(clicks: str, method: str, columns: str | None, output: Outpu
 
     with Opened(clicks) as opened:
         table = opened.named("item", "position", "clicked")
-        found = weights_from_clicks(table, method, columns=names_and_values(columns, "--columns"), **options)
+        found = weights_from_clicks(table, method, **options)
     output.show(found)

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli import Group, argument, cli, command, option, topics
-from rankdev.cli.from_function import OWN, values_of
-from rankdev.cli.inputs import each_once, import_option, measure_option, whole_numbers
-from rankdev.cli.outputs import OUTPUT, PAGE, Output, figures_option, file_option, working_progress, write_file
+from rankdev.cli.from_function import GRID, OWN, whole_numbers
+from rankdev.cli.inputs import by_name, chosen, import_option, measure_option
+from rankdev.cli.outputs import OUTPUT, PAGE, Output, figures_option, file_option, working_progress, write_files
 from rankdev.commands import COMMANDS
 from rankdev.errors import UsageError, nearest
 
@@ -122,7 +122,7 @@ def playground_command(output: str | None) -> None:
     from rankdev.html_report.playground import playground
 
     target = output or str(Path(tempfile.mkdtemp(prefix="rankdev-")) / "playground.html")
-    write_file(target, playground().encode())
+    write_files({target: playground().encode()})
     if output is None:
         opened = webbrowser.open(Path(target).as_uri())
         click.echo(target if opened else f"no browser could be opened; the page is {target}")
@@ -223,8 +223,13 @@ def poi_command(
     measure_option("For example RDQ@5; repeat, or use commas. Default: paper@10."),
     import_option,
     option("-n", type=click.IntRange(min=6), default=25, show_default=True, help="Queries of a comparison."),
-    option("--sizes", metavar="N,N,...", help="Numbers of queries of the curves. Default: the paper's, from 10."),
-    option("--grid", metavar="NAME=V,V,...", multiple=True, help="Figure 1 varies this of the first measure; repeat."),
+    option(
+        "--sizes",
+        metavar="N,N,...",
+        callback=whole_numbers,
+        help="Numbers of queries of the curves. Default: the paper's, from 10.",
+    ),
+    option("--grid", help="Figure 1 varies this of the first measure; repeat.", **GRID),
     option("--replacement", is_flag=True, help="Draw queries with replacement, as new ones."),
     quick_option,
     OWN["seed"],
@@ -234,13 +239,7 @@ def poi_command(
     example="rankdev study track qrels.txt runs/ -m RDQ@10,nDCG@10 --quick --figures figures/",
 )
 def track_command(
-    files: tuple[str, ...],
-    measures: tuple[str, ...],
-    sizes: str | None,
-    grid: tuple[str, ...],
-    figures: str | None,
-    output: Output,
-    **options: Any,
+    files: tuple[str, ...], measures: tuple[str, ...], figures: str | None, output: Output, **options: Any
 ) -> None:
     """Tables 2 to 4, Figures 1 and 2: any track, any measures.
 
@@ -254,11 +253,12 @@ def track_command(
     references, folders = files[::2], files[1::2]
     if len(references) != len(folders):
         raise UsageError("unequal", names=["REFERENCES", "RUNS"], counts=[len(references), len(folders)])
-    files_of = zip(references, map(runs_in, folders), strict=True)
-    collections = each_once(zip(map(system_name, references), files_of, strict=True))
-    options |= {"sizes": whole_numbers(sizes, "--sizes") or (), "grid": each_once(map(values_of, grid)) or None}
+    found = (
+        (system_name(path), path, (path, runs_in(folder))) for path, folder in zip(references, folders, strict=True)
+    )
+    collections = by_name(found, "same-name", "collections")
     with working_progress("the track") as progress:
-        study = run_track(collections, measures, progress=progress, **options)
+        study = run_track(collections, measures, progress=progress, **chosen(**options))
     if figures is not None:
         save_track_figures(study, figures)
     output.deliver(track_report(study))

@@ -80,10 +80,10 @@ def evaluate(
     like : {"trec_eval-10", "trec_eval-9", "pytrec_eval", "ir_measures", "gdeval", "ranx"}, optional
         Follow another program: its order of equal scores, its rounding of IPrec, what it reads, and its names of
         measures. An option that contradicts it is refused. See docs/coming-from.md.
-    duplicates : {"first", "last", "best"}, optional
+    duplicates : {"first", "last", "best", "mean"}, optional
         Which row of an item counts where a run has several for a query: the first or the last, or that with the highest
-        score (the lowest rank). The others are left out, and counted in ``coverage``. Default: two scores of an
-        item are refused.
+        score (the lowest rank). The others are left out, and counted in ``coverage``. Of references: also the mean of
+        their grades. Default: two values of an item are refused.
     columns : dict of str to str, optional
         Names of the columns of tables, or of the fields of responses, by ours: ``{"item": "sku"}``.
     ranks : {"consecutive", "competition"}, optional

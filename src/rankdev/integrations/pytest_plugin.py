@@ -77,5 +77,5 @@ def _saved(name: str, file: Any) -> Scores:
 
     scores = as_scores(file)
     if scores.digest is None:
-        raise DataError("no-digest", role=name)
+        raise DataError("bad-saved-scores", error=DataError("no-digest", role=name))
     return scores

@@ -39,7 +39,6 @@ class DiscriminativePower(Result):
 
     view: ClassVar = View(
         [Tab("Pairs with p ≤ {alpha:g}", frame="summary", best=("fraction",), bars=("fraction",))],
-        "compare --discriminative-power",
         closing=[
             "needed: the difference that would just be significant, median over pairs; needed_by_all: largest",
             "the fractions are those of these queries",

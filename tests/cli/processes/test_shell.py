@@ -40,7 +40,6 @@ def test_file_names_and_names_need_not_be_text(shell):
 @pytest.mark.parametrize(
     "options",
     [
-        "eval places.jsonl blended.run --name $'caf\\xe9'",
         "eval places.jsonl blended.run -m $'caf\\xe9'",
         pytest.param("explain places.jsonl blended.run --query $'caf\\xe9'", marks=pytest.mark.slow),
         pytest.param("compare places.jsonl blended.run nearest.run --baseline $'caf\\xe9'", marks=pytest.mark.slow),
