@@ -74,7 +74,8 @@ class Result(Tabular):
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters that the result was computed with, by name; the seed included where one was used."""
-        return {name: getattr(self, name) for name in self.made_with if name not in self._unused}
+        made = {name: getattr(self, name) for name in self.made_with if name not in self._unused}
+        return {name: value for name, value in made.items() if value is not None}
 
     @property
     def _unused(self) -> tuple[str, ...]:

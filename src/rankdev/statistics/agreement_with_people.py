@@ -104,10 +104,6 @@ class AgreementWithPeople(Result):
     clusters: int | None = None
 
     @property
-    def _unused(self) -> tuple[str, ...]:
-        return ("clusters",) if self.clusters is None else ()
-
-    @property
     def hits(self) -> Floats:
         """How far each measure predicts each preference: 1, 0, or ½ without a difference; ``[preference, measure]``."""
         return concordance(self.differences, self.preferred[:, None])

@@ -167,12 +167,8 @@ class Decision:
             needed = max(needed, math.ceil(least * self.queries / max(self.moved, 1)))
         if needed <= self.queries:
             return " More queries are needed; how many depends on the true difference."
-        takes = f"takes about {needed:,} {_plural(self.unit)}; there are {self.queries:,}"
+        takes = f"takes about {counted(needed, self.unit)}; there are {self.queries:,}"
         return f" To settle a difference of {size:.2g} {takes}."
-
-
-def _plural(unit: str) -> str:
-    return counted(2, unit).removeprefix("2 ")
 
 
 def fewest_differing(level: float) -> int:

@@ -111,10 +111,6 @@ class OfDrawnQueries(Result):
         """What n counts: queries, or clusters of them."""
         return "queries" if self.clusters is None else "clusters"
 
-    @property
-    def _unused(self) -> tuple[str, ...]:
-        return ("clusters",) if self.clusters is None else ()
-
 
 @dataclass(frozen=True, eq=False)
 class Design:

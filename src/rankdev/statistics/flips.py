@@ -87,7 +87,7 @@ def flip_words(key: np.uint64, n: int, first: int, count: int, exact: bool = Fal
 
     Bit j of word w decides over query 64 w + j: flipped where it is set. ``exact`` words count instead.
     """
-    width = words_for(n)
+    width = -(-n // 64)
     if exact:
         return np.arange(first, first + count, dtype=np.uint64)[:, None]
     counter = np.arange(first * width, (first + count) * width, dtype=np.uint64)
@@ -122,11 +122,6 @@ def drawn_flips(rows: Floats, key: np.uint64, count: int) -> Floats:
     for part, sums in flipped(rows, key, count):
         found[:, part] = sums
     return found
-
-
-def words_for(n: int) -> int:
-    """Count the 64-bit words that hold one bit per query."""
-    return -(-n // 64)
 
 
 def draw(keys: Words, pool: int, n: int, replace: bool = False) -> Ints:

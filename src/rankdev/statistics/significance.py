@@ -167,10 +167,7 @@ class Significance(PairTests):
 
     @property
     def _unused(self) -> tuple[str, ...]:
-        return (
-            *(() if self.permutations else ("permutations", "seed")),
-            *(name for name in ("margin", "clusters", "replicates") if getattr(self, name) is None),
-        )
+        return () if self.permutations else ("permutations", "seed")
 
     @property
     def measures(self) -> list[str]:
@@ -219,8 +216,9 @@ class Significance(PairTests):
         for measure in self.measures:
             rows, alike = self.standing(measure), self.not_told_from(measure)
             ahead = (rows["mean"] - rows["mean"].shift(-1)) * (-1 if measure in self.lower_is_better else 1)
-            names = [_some(alike[name]) for name in rows["system"]]
-            tables.append(rows.with_columns(measure=pl.lit(measure), ahead=ahead, not_told_from=pl.Series(names)))
+            names = [alike[name] for name in rows["system"]]
+            told = [", ".join(own) if len(own) <= LISTED else f"{len(own)} systems" for own in names]
+            tables.append(rows.with_columns(measure=pl.lit(measure), ahead=ahead, not_told_from=pl.Series(told)))
         return pl.concat(tables)
 
     @property
@@ -319,11 +317,6 @@ class Significance(PairTests):
             f"{measure}: of {len(own)} pairs, " + ", ".join(f"{count} {word}" for word, count in counts.items()) + "."
         )
 
-    def _each(self, table: Callable[[Significance], pl.DataFrame]) -> pl.DataFrame:
-        """Join a table of all queries and those of segments, which are named in the first column."""
-        named = [table(part).select(pl.lit(name).alias("segment"), pl.all()) for name, part in self.parts.items()]
-        return pl.concat(named)
-
     def to_polars(self) -> pl.DataFrame:
         """Return one row per pair and measure.
 
@@ -343,7 +336,8 @@ class Significance(PairTests):
         ('b', 'a', 26, 0, 14, 'cannot tell')
         """
         if self.segments:
-            return self._each(Significance.to_polars)
+            frames = {name: part.to_polars() for name, part in self.parts.items()}
+            return pl.concat(frame.select(pl.lit(name).alias("segment"), pl.all()) for name, frame in frames.items())
         return pl.DataFrame(self.columns).fill_nan(None)
 
     def discriminative_power(self) -> DiscriminativePower:
@@ -379,10 +373,6 @@ class Significance(PairTests):
         )
         made = {name: getattr(self, name) for name in DiscriminativePower.made_with}
         return DiscriminativePower(frame=frame, **made, remarks=self.remarks)
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= LISTED else f"{len(names)} systems"
 
 
 def significance(

@@ -33,7 +33,7 @@ def t_powers(n: float, effects: Floats, alpha: float) -> Floats:
 
     if cannot_reject(n, alpha):
         return np.zeros(len(effects))
-    (_, weights), need = _nodes(), _critical_means(n, alpha)
+    (_, weights), need = _nodes(), special.stdtrit(n - 1, 1 - alpha / 2) * _spreads(n)
     shift = effects[:, None] * np.sqrt(n)
     found: Floats = (special.ndtr(shift - need) + special.ndtr(-shift - need)) @ weights / 2
     return found
@@ -46,15 +46,6 @@ def cannot_reject(n: float, alpha: float) -> bool:
     (True, False)
     """
     return bool(2.0 ** (1 - n) > alpha)
-
-
-@lru_cache(maxsize=256)
-def _critical_means(n: float, alpha: float) -> Floats:
-    """Return means that are just significant, at each of the spreads that a sample may show."""
-    from scipy import special
-
-    critical: Floats = special.stdtrit(n - 1, 1 - alpha / 2) * _spreads(n)
-    return critical
 
 
 @lru_cache(maxsize=256)

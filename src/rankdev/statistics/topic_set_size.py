@@ -7,7 +7,7 @@ use Nagata's approximations; here the distributions are exact.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,8 +38,8 @@ class Spread:
 
     measure: str | None
     pilot: int | None
-    same: tuple[float, float, float]
-    different: tuple[float, float, float]
+    same: tuple[float, ...]
+    different: tuple[float, ...]
 
     @property
     def correlation(self) -> float:
@@ -213,7 +213,8 @@ def topic_set_size(
         correlation = check_number("correlation", correlation, -1, 1)
     if is_number(variance):
         designs: list[Design] = []
-        spreads = [_given(check_number("variance", variance, 0, 1e9))]
+        given = (check_number("variance", variance, 0, 1e9), np.nan, np.nan)
+        spreads = [Spread(None, None, given, given)]
     else:
         parts = list(variance.values()) if is_several(variance) else [variance]
         if not parts:
@@ -222,7 +223,7 @@ def topic_set_size(
         designs = [Design.of(part.select(measures=scores[0].measures)) for part in scores]
         spreads = _estimated(designs)
     if correlation is not None:
-        spreads = [_correlated(spread, correlation) for spread in spreads]
+        spreads = [replace(one, same=tuple(v * (1 - correlation) for v in one.different)) for one in spreads]
     remarks = dict.fromkeys(remark for design in designs for remark in design.notes)
     return TopicSetSize(tuple(spreads), differences, widths, counts, power, alpha, tuple(remarks))
 
@@ -233,16 +234,6 @@ def _listed(value: Any) -> list[Any]:
 
 def _numbers(name: str, value: Any) -> tuple[float, ...]:
     return tuple(check_number(name, each, 0, 1e9) for each in _listed(value))
-
-
-def _given(variance: float) -> Spread:
-    alone = (variance, np.nan, np.nan)
-    return Spread(None, None, alone, alone)
-
-
-def _correlated(spread: Spread, correlation: float) -> Spread:
-    low, middle, high = (value * (1 - correlation) for value in spread.different)
-    return Spread(spread.measure, spread.pilot, (low, middle, high), spread.different)
 
 
 def _estimated(collections: list[Design]) -> list[Spread]:
