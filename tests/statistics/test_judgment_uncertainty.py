@@ -41,15 +41,6 @@ def test_the_table_and_the_odds():
     assert doubt.beats().filter(measure="AP@3")["a_beats_b"].to_list() == [0.5] * 3  # all items are in the reference
 
 
-def test_more_judgments_leave_the_queries_doubt_only():
-    width = {}
-    for times in (4, 60):
-        doubt = evaluate_with_uncertainty(judged(6, times, np.random.default_rng(1)), runs(6), ["RDQ@3"], resamples=40)
-        row = doubt.to_polars().filter(system="middling").to_dicts()[0]
-        width[times] = row["judgments_high"] - row["judgments_low"]
-    assert width[60] < 0.7 * width[4]
-
-
 def test_both_kinds_of_doubt_and_a_seed_of_its_own_for_queries():
     """P@1 does not depend on the order: no doubt from judgments, and that of 12 values from queries."""
     rows = [(f"q{k:02d}", "x", "y") for k in range(12)] * 2

@@ -5,7 +5,6 @@ import pytest
 
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
-from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.design import Design
 from tests.raising import noted, raises
 
@@ -27,12 +26,6 @@ def scores(rng):
     return scored(rng.normal(0, 0.3, (6, 40)) + rng.normal(0, 0.3, 40) + np.arange(6)[:, None] / 8)
 
 
-def test_the_conclusion_is_that_of_significance(scores):
-    for options in ({"test": "randomization"}, {"correction": "bh"}, {"alpha": 0.2}):
-        found = rd.leaderboard(scores, **options)
-        assert found.conclusion == rd.significance(scores, **options).conclusion
-
-
 def test_intervals_of_means_are_those_of_each_system_by_itself(scores):
     board = rd.leaderboard(scores).to_polars().sort("system")
     low, high = Design.of(scores, least=1).mean_limits()
@@ -40,16 +33,6 @@ def test_intervals_of_means_are_those_of_each_system_by_itself(scores):
     assert board["high"].to_numpy() == pytest.approx(high[:, 0])
     narrow = rd.leaderboard(scored([[1, 1, 1, 1, 1, 0.5], [0, 0, 0, 0, 0, 0.5]])).to_polars()
     assert (narrow["low"].min(), narrow["high"].max()) == (0, 1)
-
-
-def test_lower_is_better_is_ranked_from_below(rng):
-    values = rng.normal(0, 0.1, (3, 30, 1)) + np.array([0.1, 0.5, 0.9])[:, None, None]
-    kinds = (MeasureInfo("loss", higher_is_better=False),)
-    lower = rd.Scores(SYSTEMS[:3], tuple(map(str, range(30))), ("loss",), values, kinds=kinds)
-    board = rd.leaderboard(lower).to_polars()
-    assert board["system"].to_list() == ["a", "b", "c"]
-    assert board.select("rank_low", "rank_high").rows() == [(1, 1), (2, 2), (3, 3)]
-    assert board["mean"][0] == pytest.approx(values[0].mean())
 
 
 def test_equal_systems_share_a_rank(rng):

@@ -5,7 +5,7 @@ from scipy import stats
 
 import rankdev as rd
 from rankdev import results
-from rankdev.statistics.meta_analysis import _likelihood, combine, reml
+from rankdev.statistics.meta_analysis import combine, reml
 from tests.raising import noted, raises, warns
 
 # trials of the BCG vaccine (Colditz et al. 1994): cases and others with vaccine, cases and others without
@@ -52,31 +52,22 @@ def test_a_large_collection_does_not_decide_alone():
     assert found.p[0] > 0.1
 
 
-def test_the_highest_of_two_maxima_is_found():
-    mean = np.array([0.0, 0.001, 3.0, 3.001, -3.0])[:, None]
+def likelihood(mean, variance, tau2):
+    """Return twice the restricted log-likelihood."""
+    weight = 1 / (variance + tau2)
+    middle = (weight * mean).sum(axis=0) / weight.sum(axis=0)
+    return np.log(weight).sum(axis=0) - np.log(weight.sum(axis=0)) - (weight * (mean - middle) ** 2).sum(axis=0)
+
+
+def test_the_highest_maximum_of_the_restricted_likelihood_is_found():
     rng = np.random.default_rng(4)
-    for _ in range(40):
-        variance = rng.uniform(0, 1, (5, 1)) ** 6 * 4 + 1e-4
-        steps = np.concatenate([[0], np.geomspace(1e-6, 100, 4000)])
-        assert _likelihood(mean, variance, reml(mean, variance)) >= _likelihood(mean, variance, steps).max() - 1e-9
-
-
-def test_reml_maximises_the_restricted_likelihood():
-    rng = np.random.default_rng(1)
-    mean, variance = rng.normal(0.2, 0.5, (6, 20)), rng.uniform(0.01, 0.3, (6, 20))
-
-    def likelihood(tau2):
-        weight = 1 / (variance + tau2)
-        middle = (weight * mean).sum(axis=0) / weight.sum(axis=0)
-        return (
-            np.log(weight).sum(axis=0) - np.log(weight.sum(axis=0)) - (weight * (mean - middle) ** 2).sum(axis=0)
-        ) / 2
-
-    best = reml(mean, variance)
-    for other in (best + 1e-3, np.maximum(best - 1e-3, 0)):
-        assert (likelihood(best) >= likelihood(other) - 1e-12).all()
-    assert (best == 0).any()
-    assert (best > 0).any()
+    steps = np.concatenate([[0], np.geomspace(1e-6, 100, 4000)])
+    several = np.array([0.0, 0.001, 3.0, 3.001, -3.0])[:, None], rng.uniform(0, 1, (40, 5, 1)) ** 6 * 4 + 1e-4
+    one = rng.normal(0.2, 0.5, (5, 1)), rng.uniform(0.01, 0.3, (40, 5, 1))
+    for mean, variances in (several, one):
+        for variance in variances:
+            best = likelihood(mean, variance, reml(mean, variance))
+            assert best >= likelihood(mean, variance, steps).max() - 1e-9
 
 
 def test_equal_variances_give_the_t_test_of_the_means():
@@ -118,11 +109,6 @@ def test_the_table_of_several_collections():
     assert ((rows["p_adjusted"] <= 0.05) == ((rows["low"] > 0) | (rows["high"] < 0))).all()
 
 
-def test_few_collections_are_said_to_be_few():
-    with warns("few-collections", count=3):
-        rd.meta_analysis(collections())
-
-
 def test_pooling_says_that_large_collections_dominate():
     found = rd.significance(rd.Scores.pooled(collections()), test="t", correction="none")
     noted(found.remarks, "pooled", counts=(("c0", 20), ("c1", 400), ("c2", 50)))
@@ -130,43 +116,21 @@ def test_pooling_says_that_large_collections_dominate():
     assert found.to_polars()["p"][0] == pytest.approx(stats.ttest_rel(*joined).pvalue)
 
 
-@pytest.mark.filterwarnings("ignore::rankdev.errors.RankdevWarning")
-def test_equal_systems_and_equal_differences():
-    flat = {
-        name: rd.Scores(("a", "b"), ("q1", "q2", "q3"), ("P@5",), np.array([[[value]] * 3, [[0.5]] * 3]))
-        for name, value in (("x", 0.5), ("y", 0.5), ("z", 0.5))
-    }
-    row = rd.meta_analysis(flat).to_polars().row(0, named=True)
-    assert (row["difference"], row["p"]) == (0.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("options", "value"),
-    [
-        ({"correction": "bonferroni"}, "bonferroni"),
-        ({"baselines": "d"}, "d"),
-    ],
-)
-def test_wrong_calls(options, value):
-    with raises("not-a-choice", rd.UsageError, value=value):
-        rd.meta_analysis(collections(), **options)
-
-
-def test_one_collection_is_no_meta_analysis():
+def test_wrong_calls():
+    several = collections()
+    for options, value in (({"correction": "bonferroni"}, "bonferroni"), ({"baselines": "d"}, "d")):
+        with raises("not-a-choice", rd.UsageError, value=value):
+            rd.meta_analysis(several, **options)
     with raises("too-few", rd.UsageError, unit="collection", count=1):
-        rd.meta_analysis({"x": collections()["c0"]})
-
-
-def test_significance_says_what_several_collections_are_for():
+        rd.meta_analysis({"x": several["c0"]})
     with raises("several-collections", rd.UsageError):
-        rd.significance(collections())
+        rd.significance(several)
     with raises("bad-value", rd.UsageError, name="collections"):
-        rd.meta_analysis(collections()["c0"])
-
-
-def test_a_table_by_columns_is_one_collection():
+        rd.meta_analysis(several["c0"])
     table = {"system": ["a", "b"], "query": ["q", "q"], "measure": ["P@1"] * 2, "value": [1.0, 0.0]}
-    assert isinstance(rd.significance(table), results.Significance)
+    assert isinstance(rd.significance(table), results.Significance)  # by columns: one collection
+    with warns("few-collections", count=3):
+        rd.meta_analysis(several)
 
 
 def constant(*differences):
