@@ -302,6 +302,16 @@ def counted(number: int, noun: str, verb: str = "", *, of: int | None = None) ->
     return f"{number:,}{whole} {noun} {verb}".rstrip()
 
 
+def decimals(*values: float, least: int = 3) -> int:
+    """Return how many decimals tell values that are not 0 from it.
+
+    >>> decimals(0.0003, 0.5), decimals(0.0, 0.5)
+    (4, 3)
+    """
+    known = [value for value in values if 1e-9 < abs(value) < 1]
+    return next((digits for digits in range(least, 9) if all(round(value, digits) for value in known)), 9)
+
+
 def listed(names: Sequence[str]) -> str:
     """Return names as a sentence has them.
 

@@ -1,4 +1,5 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -6,15 +7,22 @@ import pytest
 from rankdev.evaluation.scores import Scores
 
 
+def scored(
+    values: object, systems: Sequence[str] = (), measures: Sequence[str] = (), reference_sizes: Any = None, **more: Any
+) -> Scores:
+    """Return scores of ``values[system, query, measure]``; their names are s0…, q0… and m0… where none are given."""
+    array = np.asarray(values, float)
+    array = array[:, :, None] if array.ndim == 2 else array
+    names = [[f"{letter}{i}" for i in range(size)] for letter, size in zip("sqm", array.shape, strict=True)]
+    sizes = None if reference_sizes is None else np.asarray(reference_sizes, np.int64)
+    return Scores(tuple(systems or names[0]), tuple(names[1]), tuple(measures or names[2]), array, sizes, **more)
+
+
 @pytest.fixture
 def make_scores() -> Callable[..., Scores]:
-    """Name systems s0…, queries q0… and measures m0… of ``values[system, query, measure]``."""
+    return scored
 
-    def make(values: object, reference_sizes: object = None) -> Scores:
-        array = np.asarray(values, float)
-        array = array[:, :, None] if array.ndim == 2 else array
-        names = [tuple(f"{letter}{i}" for i in range(size)) for letter, size in zip("sqm", array.shape, strict=True)]
-        sizes = None if reference_sizes is None else np.asarray(reference_sizes, np.int64)
-        return Scores(*names, array, sizes)
 
-    return make
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(5)

@@ -8,11 +8,6 @@ from rankdev.statistics.agreement import agreement, tau_ap, tau_b
 from tests.raising import raises, warns
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(1)
-
-
 @pytest.mark.parametrize("systems", [2, 3, 64, 65])
 def test_rank_correlations_of_many_rows(rng, systems):
     left, right = rng.integers(0, 40, (3, systems)).astype(float), rng.integers(0, 40, (2, systems)).astype(float)

@@ -17,11 +17,6 @@ def scored(values, measures=("P@5",), systems=SYSTEMS):
 
 
 @pytest.fixture
-def rng():
-    return np.random.default_rng(1)
-
-
-@pytest.fixture
 def scores(rng):
     return scored(rng.normal(0, 0.3, (6, 40)) + rng.normal(0, 0.3, 40) + np.arange(6)[:, None] / 8)
 

@@ -10,11 +10,6 @@ from tests.raising import noted, raises, warns
 
 
 @pytest.fixture
-def rng():
-    return np.random.default_rng(2)
-
-
-@pytest.fixture
 def pilot(make_scores, rng):
     """Fifty queries whose differences have mean .05 and deviation .2 exactly."""
     apart = rng.normal(0, 1, 50)

@@ -18,11 +18,6 @@ OPTIONS = {"subsamples": 300, "permutations": 1000, "alpha": 0.05, "p_value": "p
 
 
 @pytest.fixture
-def rng():
-    return np.random.default_rng(3)
-
-
-@pytest.fixture
 def hand_made():
     """Power of two measures for the 6 pairs of 4 systems at two sizes."""
     curves = np.array(
@@ -143,7 +138,8 @@ def test_enumerated_power_agrees_with_exact_p(make_scores, rng):
         assert found.power[0, pair, 0] == np.mean(rejected)
 
 
-def test_new_queries_repeat_and_may_be_more_than_the_pool(make_scores, rng):
+def test_new_queries_repeat_and_may_be_more_than_the_pool(make_scores):
+    rng = np.random.default_rng(3)
     scores = make_scores(rng.normal(0, 1, (2, 40)) + np.array([[0], [0.4]]))
     found = power(scores, sizes=[30, 80], subsamples=50, permutations=99, replacement=True)
     assert np.isfinite(found.limits).all()

@@ -16,15 +16,12 @@ from rankdev.statistics.paired import adjust, benjamini_hochberg, holm, unseen
 from rankdev.statistics.significance import significance
 from tests.common.examples import examples
 from tests.common.memory import peak
+from tests.raising import kinds as kinds_of
 from tests.raising import noted, raises, warns
+from tests.statistics.conftest import scored
 
 p_lists = st.lists(st.floats(0, 1), min_size=1, max_size=12).map(np.array)
 NAMES = tuple("abcdefgh")
-
-
-@pytest.fixture
-def rng():
-    return np.random.default_rng(5)
 
 
 def row(result, **where):
@@ -151,7 +148,7 @@ def test_families(make_scores, rng):
 def test_signs_are_candidate_less_baseline(rng, lower):
     values = rng.normal([[0.3], [0.6], [0.5]], 0.05, (3, 30))[:, :, None]
     kinds = (MeasureInfo("m", higher_is_better=not lower, range=(0.0, 1.0)),)
-    scores = rd.Scores(("old", "new", "other"), tuple(map(str, range(30))), ("m",), values, kinds=kinds)
+    scores = scored(values, ("old", "new", "other"), ["m"], kinds=kinds)
     two = row(significance(scores.select(systems=["old", "new"])), a="new")
     assert two["b"] == "old"
     assert two["difference"] == pytest.approx(values[1].mean() - values[0].mean())
@@ -174,7 +171,7 @@ def test_fewer_than_six_differing_queries_decide_nothing(rng):
     for count, told in ((5, False), (6, True)):
         values[1, :count] = values[0, :count] - rng.uniform(0.4, 0.41, count)
         values[1] = np.clip(values[1], 0, 1)
-        scores = rd.Scores(("a", "b"), tuple(map(str, range(40))), ("P@1",), values[:, :, None])
+        scores = scored(values, "ab", ["P@1"])
         for test in ("t", "randomization"):
             got = row(significance(scores, test=test), a="b")
             assert (got["p_adjusted"] <= 0.05) == (got["verdict"] == "worse")
@@ -183,7 +180,7 @@ def test_fewer_than_six_differing_queries_decide_nothing(rng):
                 assert got["verdict"] == "cannot tell"
                 assert got["low"] <= got["difference"] - reach + 1e-12
                 assert got["high"] >= got["difference"] + reach - 1e-12
-    few = rd.Scores(("a", "b"), tuple(map(str, range(40))), ("P@1",), np.zeros((2, 40, 1)))
+    few = scored(np.zeros((2, 40)), "ab", ["P@1"])
     assert noted(significance(few).remarks, "few-differ", measure="P@1")
     assert str(significance(few).conclusion) == "b and a are identical in P@1 on these 40 queries."
     assert unseen(40, 0.05) == pytest.approx(1 - 0.025 ** (1 / 40))
@@ -264,15 +261,10 @@ def test_bad_data_and_calls_are_refused(make_scores):
         significance({"one": two, "other": two})
 
 
-def np_scores(queries, systems=2, seed=0):
-    values = np.random.default_rng(seed).random((systems, queries, 1))
-    return rd.Scores(NAMES[:systems], tuple(f"q{i}" for i in range(queries)), ("P@1",), values)
-
-
 @pytest.mark.parametrize("queries", [2, 3])
 @pytest.mark.parametrize("test", ["t", "randomization"])
-def test_intervals_of_few_queries_stay_within_the_range(queries, test):
-    rows = significance(np_scores(queries, 3), test=test).to_polars()
+def test_intervals_of_few_queries_stay_within_the_range(rng, queries, test):
+    rows = significance(scored(rng.random((3, queries)), measures=["P@1"]), test=test).to_polars()
     assert rows["low"].min() >= -1
     assert rows["high"].max() <= 1
     assert set(rows["verdict"]) == {"cannot tell"}
@@ -286,48 +278,47 @@ def test_flips_need_no_table_of_flips_and_queries(make_scores, rng):
 # What is decided
 
 
-def test_verdicts_with_a_margin():
-    rng = np.random.default_rng(0)
-    for shift, noise, margin, expected in (
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize(
+    ("gain", "noise", "margin", "verdict"),
+    [
         (0.1, 0.05, 0.02, "better"),
         (-0.1, 0.05, 0.02, "worse"),
         (0.01, 0.01, 0.05, "better"),  # and smaller than the margin
         (0.0, 0.02, 0.05, "same"),
         (0.03, 0.15, 0.05, "not worse"),
+        (-0.03, 0.15, 0.05, "cannot tell"),  # but the other is not worse
         (0.0, 0.3, 0.05, "cannot tell"),
-    ):
-        noises = rng.normal(0, 1, 60)
-        old = rng.uniform(0.3, 0.6, 60)
-        new = old + shift + noise * (noises - noises.mean()) / noises.std(ddof=1)
-        scores = rd.Scores(("old", "new"), tuple(map(str, range(60))), ("P@1",), np.stack([old, new])[:, :, None])
-        found = significance(scores, margin=margin)
-        (decision,) = found.decisions
-        assert (decision.verdict, found.to_polars()["verdict"].item()) == (expected, expected)
-        assert str(decision) == found.conclusion
-        assert ("smaller than the margin" in found.conclusion) == (shift == 0.01)
-        if expected == "cannot tell":
-            assert "takes about" in found.conclusion
+    ],
+)
+def test_verdicts_with_a_margin_and_those_of_the_systems_exchanged(rng, lower, gain, noise, margin, verdict):
+    noises = rng.normal(0, 1, 60)
+    old = rng.uniform(0.3, 0.6, 60)
+    new = old + (-gain if lower else gain) + noise * (noises - noises.mean()) / noises.std(ddof=1)
+    kinds = (MeasureInfo("P@1", higher_is_better=not lower, range=(0.0, 1.0)),)
+    scores = scored([old, new], "ab", ["P@1"], kinds=kinds)
+    found = significance(scores, margin=margin)
+    (decision,) = found.decisions
+    assert (decision.verdict, found.to_polars()["verdict"].item()) == (verdict, verdict)
+    assert str(decision) == found.conclusion
+    assert ("smaller than the margin" in found.conclusion) == (gain == 0.01)
+    assert ("takes about" in found.conclusion) == (verdict == "cannot tell")
+    (other,) = significance(scores.select(systems=["b", "a"]), margin=margin).decisions
+    assert str(decision.turned) == str(other)
+    assert (decision.turned.verdict, decision.turned.turned.verdict) == (other.verdict, verdict)
     with raises("not-a-number", UsageError, name="margin"):
         significance(scores, margin=1.0)  # 5 for 5% would decide everything
 
 
-@pytest.mark.parametrize("lower", [False, True])
-def test_a_turned_decision_is_that_of_the_systems_exchanged(rng, lower):
-    kind = MeasureInfo("m", higher_is_better=not lower)
-    seen = set()
-    for shift, noise in ((0.1, 0.05), (-0.1, 0.05), (0.0, 0.02), (0.03, 0.15), (-0.03, 0.15), (0.0, 0.3)):
-        noises = rng.normal(0, 1, 60)
-        old = rng.uniform(0.3, 0.6, 60)
-        new = old + shift + noise * (noises - noises.mean()) / noises.std(ddof=1)
-        scores = rd.Scores(
-            ("a", "b"), tuple(map(str, range(60))), ("m",), np.stack([old, new])[:, :, None], kinds=(kind,)
-        )
-        (one,) = significance(scores, margin=0.05).decisions
-        (other,) = significance(scores.select(systems=["b", "a"]), margin=0.05).decisions
-        assert str(one.turned) == str(other)
-        assert (one.turned.verdict, one.turned.turned.verdict) == (other.verdict, one.verdict)
-        seen.add(one.verdict)
-    assert seen == {"better", "worse", "same", "not worse", "cannot tell"}
+def test_limits_are_told_from_0_and_from_the_margin(rng):
+    noise = rng.normal(0, 0.1, 30)
+    noise -= noise.mean()
+    half = stats.t.ppf(0.975, 29) * noise.std(ddof=1) / np.sqrt(30)
+    scores = scored([np.full(30, 0.5), 0.5 + noise + half + 0.0002], "ab", ["P@1"])
+    assert "[0.0002, " in significance(scores).conclusion
+    assert "[0.0002, " in str(significance(scores))
+    close = scored([np.full(30, 0.5), 0.5 + noise + half - 0.0202], "ab", ["P@1"])
+    assert "may be up to 0.0202 worse" in rd.gate(close, baseline="a", margin=0.02).conclusion
 
 
 @pytest.mark.parametrize("queries", [10, 50])
@@ -343,9 +334,9 @@ def test_losses_are_bounded_by_clopper_and_pearson():
     for lost, queries in ((0, 25), (3, 40), (10, 10)):
         expected = stats.binomtest(lost, queries).proportion_ci(0.95, "exact").high
         assert losing(lost, queries) == pytest.approx(expected)
-    values = np.full((2, 25, 1), 0.9)
+    values = np.full((2, 25), 0.9)
     values[1, :2] = 0.1
-    scores = rd.Scores(("a", "b"), tuple(map(str, range(25))), ("P@1",), values)
+    scores = scored(values, "ab", ["P@1"])
     assert significance(scores).losses == "2 of these 25 queries lost more than 0.5; up to 26% of all may."
     assert significance(scores, baselines="b").losses.startswith("None of these 25 queries")
 
@@ -359,7 +350,7 @@ def test_compare_leaderboard_table_and_gate_agree(seed):
     values = np.rint(values * 8) / 8 if rng.random() < 0.5 else values
     lower = bool(rng.random() < 0.3)
     kinds = (MeasureInfo("m", higher_is_better=not lower, range=(0.0, 1.0)),)
-    scores = rd.Scores(NAMES[:systems], tuple(map(str, range(queries))), ("m",), values[:, :, None], kinds=kinds)
+    scores = scored(values, NAMES[:systems], ["m"], kinds=kinds)
     found = significance(scores)
     better = {(NAMES[i], NAMES[j]) for i, j in np.argwhere(found.better["m"])}
     assert better == {
@@ -392,12 +383,12 @@ def test_compare_leaderboard_table_and_gate_agree(seed):
 
 def test_many_systems_have_a_leader_and_few_pairs_a_sentence_each(rng):
     values = rng.normal(0, 0.05, (4, 40)) + np.array([[0.7], [0.69], [0.4], [0.2]])
-    scores = rd.Scores(tuple("abcd"), tuple(map(str, range(40))), ("P@1",), values[:, :, None])
+    scores = scored(values, "abcd", ["P@1"])
     assert significance(scores).conclusion == "b leads in P@1. a cannot be told from it; both are better than c and d."
     assert significance(scores).not_told_from("P@1") == {"b": ["a"], "a": ["b"], "c": [], "d": []}
     noisy = values[2] + 0.02 + np.tile([-0.3, 0.3], 20)
     apart = np.stack([noisy, values[2], values[2] - 0.03 * rng.random(40)])
-    told = significance(rd.Scores(tuple("abc"), scores.queries, ("P@1",), apart[:, :, None]))
+    told = significance(scored(apart, "abc", ["P@1"]))
     assert told.better["P@1"].tolist() == [[False] * 3, [False, False, True], [False] * 3]
     assert told.conclusion == "a leads in P@1. b and c cannot be told from it."  # c is worse than another only
     against = significance(scores, baselines="d").conclusion.splitlines()
@@ -457,3 +448,72 @@ def test_the_unjudged_share_is_stated():
         assert found.unjudged in " ".join(str(found).split())
     assert "Mean over 8 queries; * best; up to 50% of the top 4 unjudged" in str(scores)
     assert significance(rd.evaluate(references, {n: {"q1": ["a"]} for n in "xy"}, "P@4")).unjudged == ""
+
+
+# Notes where assumptions fail
+
+
+def remarks_on(apart, measure="P@5", **options):
+    """Test two systems whose differences are these, by query."""
+    apart = np.asarray(apart)[:, None]
+    scores = scored(np.stack([0.5 - apart / 2, 0.5 + apart / 2]), "ab", [measure])
+    return significance(scores, **options).remarks
+
+
+def test_well_behaved_differences_have_no_remark():
+    rng = np.random.default_rng(1)
+    assert remarks_on(rng.normal(0.3, 0.3, 40)) == ()
+    assert remarks_on(rng.normal(0, 0.3, 40)) == ()
+
+
+@pytest.mark.parametrize("test", ["t", "randomization"])
+def test_skewed_differences_that_are_significant(test):
+    """Small wins and larger losses, of which a sample may show too few."""
+    apart = np.append(np.linspace(0.05, 0.2, 18), [-0.3, -0.2])
+    note = noted(remarks_on(apart, test=test), "skewed", measure="P@5", count=1)
+    assert note.fields["skewness"] > 2
+    assert "skewed" not in kinds_of(remarks_on(apart - apart.mean(), test=test))
+    assert "skewed" not in kinds_of(remarks_on(np.tile(apart, 10), test=test))  # of many queries, it matters little
+
+
+def test_one_query_that_dominates():
+    apart = np.append(np.tile([0.02, -0.02], 10), -0.9)
+    note = noted(remarks_on(apart), "one-query-decides", query="q20", a="b", b="a")
+    assert (note.fields["mean"], note.fields["without"]) == pytest.approx((-0.9 / 21, 0.0))
+
+
+def test_almost_identical_pairs():
+    apart = np.append(np.zeros(30), [0.1, 0.2])
+    assert noted(remarks_on(apart), "few-differ", count=1, pairs=1)
+    assert "range-seen" not in kinds_of(remarks_on(apart))
+    assert noted(remarks_on(apart, "mine"), "range-seen", measure="mine")
+
+
+# Discriminative power
+
+
+@pytest.fixture
+def five(rng):
+    values = rng.normal(0, 1, (5, 30, 2)) + np.arange(5)[:, None, None] / 3
+    return scored(values, "abcde", ("P@5", "AP@5"))
+
+
+def test_curves_are_the_tests_p_values_in_order(five):
+    found = significance(five, correction="none", test="t").discriminative_power()
+    expected = sorted(
+        stats.ttest_rel(five.of("AP@5")[i], five.of("AP@5")[j]).pvalue for i in range(5) for j in range(i)
+    )
+    assert found.to_polars().filter(measure="AP@5")["p"].to_list() == pytest.approx(expected)
+    row = found.summary().filter(measure="AP@5").row(0, named=True)
+    assert row["significant"] == sum(p <= 0.05 for p in expected)
+    assert row["fraction"] == row["significant"] / 10
+
+
+def test_the_needed_difference_is_just_significant(five):
+    rows = significance(five, correction="none", test="t", alpha=0.1).discriminative_power().to_polars()
+    for row in rows.iter_rows(named=True):
+        one, other = (five.of(row["measure"])["abcde".index(row[name])] for name in "ab")
+        apart = one - other
+        assert stats.ttest_1samp(apart - apart.mean() + row["needed"], 0).pvalue == pytest.approx(0.1)
+    summary = significance(five, correction="none", test="t", alpha=0.1).discriminative_power().summary()
+    assert summary["needed_by_all"][0] == rows.filter(measure="P@5")["needed"].max()

@@ -9,11 +9,6 @@ from tests.common.memory import peak
 from tests.raising import kinds, raises, warns
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(8)
-
-
 def test_stability_agrees_with_a_plain_loop(make_scores, rng):
     values = np.rint(rng.random((5, 40, 2)) * 3) / 3  # thirds: equal means happen, and must tie
     found = stability(make_scores(values), sizes=[6, 20], subsamples=15, seed=3)

@@ -23,11 +23,6 @@ FUNCTIONS = {
 
 
 @pytest.fixture
-def rng():
-    return np.random.default_rng(5)
-
-
-@pytest.fixture
 def scores(rng):
     return rd.Scores(("a", "b"), QUERIES, ("RR", "P@5"), rng.random((2, N, 2)))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankdev._common.view import Form
-from rankdev.errors import printable
+from rankdev.errors import decimals, printable
 
 NOT_AVAILABLE = "–"
 
@@ -89,11 +89,12 @@ def signed(value: float) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """Write an interval.
+    """Write an interval, with more decimals where a limit would seem to be 0 that is not.
 
-    >>> interval(-0.1, 0.25)
-    '[-0.100, 0.250]'
+    >>> interval(-0.1, 0.25), interval(0.0003, 0.25)
+    ('[-0.100, 0.250]', '[0.0003, 0.2500]')
     """
+    digits = decimals(*(limit for limit in (low, high) if limit is not None), least=digits)
     return f"[{number(low, digits)}, {number(high, digits)}]"
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats
-from rankdev.errors import Note, counted, listed, printable
+from rankdev.errors import Note, counted, decimals, listed, printable
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.design import Design
 from rankdev.statistics.paired import fewest_p
@@ -108,9 +108,14 @@ class Decision:
 
     @property
     def numbers(self) -> str:
-        """Difference, interval and queries: ``+0.031 [0.012, 0.050], 240 queries``."""
-        number = counted(self.queries, self.unit)
-        return f"{self.difference:+.3f} [{self.low:.3f}, {self.high:.3f}], {number}"
+        """Difference, interval and queries: ``+0.031 [0.012, 0.050], 240 queries``.
+
+        With as many decimals as it takes to tell the limits from 0, and from a margin.
+        """
+        from_margin = () if self.margin is None else (self.low + self.margin, self.high - self.margin)
+        digits = decimals(self.difference, self.low, self.high, *from_margin)
+        limits = f"[{self.low:z.{digits}f}, {self.high:z.{digits}f}]"
+        return f"{self.difference:+z.{digits}f} {limits}, {counted(self.queries, self.unit)}"
 
     def __str__(self) -> str:
         a, b, where = printable(self.a), printable(self.b), f"in {self.measure}"
@@ -146,6 +151,7 @@ class Decision:
     @property
     def for_gate(self) -> str:
         """State that in a sentence."""
+        assert self.margin is not None
         a, b, where, verdict = printable(self.a), printable(self.b), f"in {self.measure}", self.gate
         if self.equal:
             return str(self)
@@ -154,7 +160,8 @@ class Decision:
         if verdict == "fail":
             return f"{a} is worse than {b} by more than {self.margin:g} {where}: {self.numbers}."
         worst = self.high if self.lower_is_better else -self.low
-        return f"{a} may be up to {worst:.3f} worse than {b} {where} (margin {self.margin:g}).{self._needs}"
+        size = f"{worst:.{decimals(worst, worst - self.margin)}f}"
+        return f"{a} may be up to {size} worse than {b} {where} (margin {self.margin:g}).{self._needs}"
 
     @property
     def _needs(self) -> str:
