@@ -180,9 +180,8 @@ def quickly(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tags]
     whole = frame["extra"].null_count() == frame.height > 0 and not any(frame[name].null_count() for name in needed)
     if not whole or not frame[number].is_finite().all():
         return None
-    frame = frame.rechunk()
     queries, codes = ids.numbered(frame["query"])
-    rows = Rows(queries, codes, frame["item"], frame[number].to_numpy(), number)
+    rows = Rows(queries, codes, frame["item"].rechunk(), frame[number].to_numpy(), number)
     if layout is QRELS:
         return rows, None
     return (_with_rise(rows, frame["rank"], read) if "rank" in more else replace(rows, rises=False)), frame["tag"]
