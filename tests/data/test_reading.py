@@ -64,17 +64,6 @@ def test_trec_columns_may_be_apart(tmp_path: Path, case: Case, between: bytes) -
     assert case.read(path) == case.expected
 
 
-def test_progress_adds_up_to_the_size_of_the_file(tmp_path: Path) -> None:
-    for path, pack in ((tmp_path / "a.run", bytes), (tmp_path / "a.run.gz", gzip.compress)):
-        path.write_bytes(pack("".join(f"q{i} Q0 d{i} 1 1 t\n" for i in range(10_000)).encode()))
-        steps: list[tuple[float, float, str]] = []
-        read_run(path, progress=lambda *step, into=steps: into.append(step))
-        assert len(steps) > 2
-        assert steps == sorted(steps)
-        assert {step[1:] for step in steps} == {(path.stat().st_size, str(path))}
-        assert steps[-1][0] == path.stat().st_size
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -6,11 +6,13 @@ import struct
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
 from rankdev import evaluate, read_run
+from rankdev.data import text
 from rankdev.data.files import read_references
 from rankdev.errors import DataError
 from tests.raising import raises
@@ -71,12 +73,14 @@ QRELS = b"q1 0 d1 1\n"
 @pytest.mark.parametrize("pack", PACK)
 @pytest.mark.parametrize("change", ["grown", "cut", "written again"])
 def test_a_file_that_changes_while_it_is_read_is_refused(
-    tmp_path: Path, pack: Callable[[bytes], bytes], change: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes], change: str
 ) -> None:
     path = tmp_path / "a.run"
     path.write_bytes(pack(LINE))
+    look = text._state
 
-    def disturb(done: float, total: float, note: str) -> None:
+    def disturbed(raw: Any) -> Any:
+        seen = look(raw)
         if change == "grown":  # each time, and for ever if nobody looked
             with path.open("ab") as file:
                 file.write(pack(b"q%d Q0 d1 1 1 t\n" % path.stat().st_size))
@@ -84,12 +88,14 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
             os.truncate(path, 5)
         else:
             os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
+        return seen
 
+    monkeypatch.setattr(text, "_state", disturbed)
     expected = {"changed", *(["damaged"] if change == "cut" else [])}  # it was cut before it was opened again
     with pytest.raises(DataError) as caught:
-        evaluate({"q1": ["d1"]}, {"a": path}, "P@1", progress=disturb)
+        evaluate({"q1": ["d1"]}, {"a": path}, "P@1")
     assert caught.value.kind in expected
     path.write_bytes(pack(QRELS))
     with pytest.raises(DataError) as caught:
-        read_references(path, progress=disturb)
+        read_references(path)
     assert caught.value.kind in expected

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, te
 from rankdev.data.references import References, ReferencesLike
 from rankdev.data.rows import Rows
 from rankdev.data.run import Run, RunLike, RunsLike
-from rankdev.data.text import Source, size_of
+from rankdev.data.text import Source
 from rankdev.data.trec import QRELS, RUN, Layout, read_trec, write_trec
 from rankdev.data.write import PathLike, plain_suffix, writing
 from rankdev.errors import DataError, MeasureError, RankdevError, UsageError, several
@@ -41,7 +41,6 @@ def read_run(
     ranks: Ranks | None = None,
     collapse: str | None = None,
     depth: int | None = None,
-    progress: Progress | None = None,
 ) -> Run:
     """Read a run: TREC, CSV, TSV, JSONL, JSON or Parquet, also compressed with gzip or zstd.
 
@@ -68,8 +67,6 @@ def read_run(
     depth : int, optional
         How many positions of each query will be used: no more are kept, so that memory stays small whatever the size
         of the file. Default: all.
-    progress : callable, optional
-        ``progress(done, total, name)``, called as the file is read, in bytes.
 
     Returns
     -------
@@ -87,7 +84,7 @@ def read_run(
     ['d2', 'd1', 'd3']
     """
     read = ReadOptions(order, ties, duplicates, columns, ranks, collapse, depth=depth)
-    return warned(_opened(Run, path, read, RUN, progress), read)
+    return warned(_opened(Run, path, read, RUN), read)
 
 
 def read_references(
@@ -97,7 +94,6 @@ def read_references(
     ranks: Ranks | None = None,
     duplicates: Duplicates | None = None,
     grades: Mapping[str, float] | None = None,
-    progress: Progress | None = None,
 ) -> References:
     """Read references: JSONL or JSON with tiers, tables with rank or grade, or TREC qrels.
 
@@ -116,8 +112,6 @@ def read_references(
         Default: two grades or ranks of an item are refused.
     grades : dict of str to float, optional
         The grades that words stand for: ``{"Exact": 3, "Substitute": 2, "Complement": 1, "Irrelevant": 0}``.
-    progress : callable, optional
-        ``progress(done, total, name)``, called as the file is read, in bytes.
 
     Returns
     -------
@@ -135,7 +129,7 @@ def read_references(
     References(1 query, 2 items, graded)
     """
     read = ReadOptions(duplicates=duplicates, columns=columns, ranks=ranks, grades=grades)
-    return warned(_opened(References, path, read, QRELS, progress), read)
+    return warned(_opened(References, path, read, QRELS), read)
 
 
 def warned(made: Made, read: ReadOptions) -> Made:
@@ -145,29 +139,27 @@ def warned(made: Made, read: ReadOptions) -> Made:
     return made
 
 
-def references_of(value: ReferencesLike, read: ReadOptions, progress: Progress | None = None) -> References:
+def references_of(value: ReferencesLike, read: ReadOptions) -> References:
     """Return references: a path is read, all else is taken by :meth:`References.of`; notes say what may be wrong."""
     if isinstance(value, str | Path):
-        return _opened(References, value, read, QRELS, progress)
+        return _opened(References, value, read, QRELS)
     return value if isinstance(value, References) else References.of_value(value, read.of_source())
 
 
-def run_of(system: str, value: RunLike, read: ReadOptions, progress: Progress | None = None) -> Run:
+def run_of(system: str, value: RunLike, read: ReadOptions) -> Run:
     """Return the run of a system: a path is read, to a depth where there is one; all else is taken by :meth:`Run.of`.
 
     What was not chosen a Run keeps; all else is ordered by score, ties as pytrec_eval does.
     """
     if isinstance(value, str | Path):
-        return _opened(Run, value, read, RUN, progress)
+        return _opened(Run, value, read, RUN)
     run = Run.of_value(value, read.of_source())
     return run if run is value else _at(run, system=system)
 
 
-def _opened(
-    kind: type[Made], path: PathLike, read: ReadOptions, layout: Layout, progress: Progress | None = None
-) -> Made:
+def _opened(kind: type[Made], path: PathLike, read: ReadOptions, layout: Layout) -> Made:
     """Read a run or references from a file or a folder; notes say what may be wrong with them."""
-    with Source(path, read.of_source(), progress) as source:
+    with Source(path, read.of_source()) as source:
         return _at(kind.of_value(source.value(layout), source.options), path=source.name)
 
 
@@ -232,9 +224,9 @@ def load_runs(runs: RunsLike, progress: Progress | None = None, **options: Any) 
 def _runs(runs: RunsLike, read: ReadOptions, progress: Progress | None = None) -> dict[str, Run]:
     """Return the run of each system; warn of their notes."""
     systems, loaded, faults = named_systems(runs, read), {}, Faults()
-    for name, source, watch in watched(systems, progress):
+    for name, source in watched(systems, progress):
         with faults, located(system=None if isinstance(source, str | Path) else name):
-            loaded[name] = run_of(name, source, read, watch)
+            loaded[name] = run_of(name, source, read)
     faults.check()
     return {name: run if run is systems[name] else run.told() for name, run in loaded.items()}
 
@@ -254,19 +246,23 @@ def load_inputs(
     return known, loaded
 
 
-def watched(
-    systems: Mapping[str, RunLike], progress: Progress | None
-) -> Iterator[tuple[str, RunLike, Progress | None]]:
-    """Yield systems and their sources, each with its part of the progress, in bytes."""
-    sizes = {name: 0 if progress is None else size_of(source) for name, source in systems.items()}
-    before, total = 0.0, float(sum(sizes.values()))
+def watched(systems: Mapping[str, RunLike], progress: Progress | None) -> Iterator[tuple[str, RunLike]]:
+    """Yield systems and their sources, and tell after each how much of all files is done, in bytes."""
+    sizes = {name: _size_of(source) for name, source in systems.items()} if progress is not None else {}
+    done = 0
     for name, source in systems.items():
-        yield name, source, None if progress is None else partial(_tell_part, progress, name, before, total)
-        before += sizes[name]
+        yield name, source
+        if progress is not None:
+            done += sizes[name]
+            progress(done, sum(sizes.values()), name)
 
 
-def _tell_part(progress: Progress, name: str, before: float, total: float, done: float, *_: object) -> None:
-    progress(before + done, max(total, before + done), name)
+def _size_of(source: object) -> int:
+    """Return the size of a file in bytes, compressed or not; 0 for a pipe and for anything that is not a file."""
+    try:
+        return os.stat(source).st_size if isinstance(source, str | os.PathLike) else 0
+    except (OSError, ValueError):
+        return 0
 
 
 def named_systems(runs: RunsLike, read: ReadOptions) -> Mapping[str, RunLike]:

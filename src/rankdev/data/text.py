@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from rankdev._common.checks import check_path
 from rankdev._common.lazy import pl
-from rankdev._common.work import Progress, refuse_lost_threads
+from rankdev._common.work import refuse_lost_threads
 from rankdev.data.formats import BYTE_ORDER_MARK, ENDINGS, NO_LINES, READERS, LineOf, kind_of
 from rankdev.data.options import ReadOptions, tell
 from rankdev.data.tables import is_table, tabled
@@ -36,14 +36,6 @@ _VERSIONED = ("_delta_log", ".hoodie")  # which of the files are still part of t
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
-def size_of(source: object) -> int:
-    """Return the size of a file in bytes, compressed or not; 0 for a pipe and for anything that is not a file."""
-    try:
-        return os.stat(source).st_size if isinstance(source, str | os.PathLike) else 0
-    except (OSError, ValueError):
-        return 0
-
-
 class Source:
     """A file or standard input (``-``), opened and decompressed, or a folder; knows its kind, and how to read it.
 
@@ -54,13 +46,12 @@ class Source:
         self,
         path: PathLike,
         read: ReadOptions | None = None,
-        progress: Progress | None = None,
         **options: Any,
     ) -> None:
         self._path = check_path(path)
         self.name = "standard input" if self._path == "-" else self._path
         self.line_of: LineOf = NO_LINES
-        self.options, self._progress = read or ReadOptions(**options), progress
+        self.options = read or ReadOptions(**options)
         self._tells = read is None  # else whoever reads tells what may be wrong
         self._raw: Any = None
         self._state: tuple[int, int] | None = None
@@ -72,8 +63,7 @@ class Source:
 
     def _open(self) -> None:
         self._raw = _opened(self._path)
-        self._state, self._size = _state(self._raw), size_of(self._path)
-        self._done = 0
+        self._state = _state(self._raw)
         with suppress(OSError, AttributeError):  # what stands in for standard input may have no descriptor
             note_reading("/dev/stdin" if self._path == "-" else self._path, self._raw.fileno())
         try:
@@ -177,10 +167,7 @@ class Source:
             piece: bytes = self._raw.read(size)
         except OSError as error:
             raise DataError("damaged", why=str(error)) from None
-        self._done += len(piece)
         self._check_unchanged()
-        if self._progress is not None:
-            self._progress(self._done, max(self._done, self._size), self.name)
         return piece
 
     def _check_unchanged(self) -> None:

@@ -99,7 +99,7 @@ def evaluate(
         Weight of each query, such as how often it is asked, as ``{query: weight}`` or a table with the columns query
         and weight: means are weighted, and so are the tests and gates that are made from the scores.
     progress : callable, optional
-        Called as ``progress(done, total, system)`` while files are read, in bytes.
+        Called as ``progress(done, total, system)`` after each system, in bytes of files.
 
     Returns
     -------
@@ -175,10 +175,10 @@ def evaluate_all(
         if like is not None:
             check_grades(like, found)
         known = Known.of(found, skip_empty=empty == "skip")
-    for system, source, watch in watched(systems, progress):
+    for system, source in watched(systems, progress):
         where = {"path": str(source)} if isinstance(source, str | Path) else {"system": system}
         with faults, located(**where):
-            run = run_of(system, source, read, watch)
+            run = run_of(system, source, read)
             notes += [note.at(**where) for note in run.notes if read.strict or run is not source]
             if known is None:
                 continue
