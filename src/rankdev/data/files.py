@@ -19,7 +19,7 @@ from rankdev.data import ids, records, tables
 from rankdev.data.database import given_means, is_database
 from rankdev.data.formats import ENDINGS, check_trec_name, encode_table
 from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, tell
-from rankdev.data.references import References, ReferencesLike
+from rankdev.data.references import References, ReferencesLike, tier_record
 from rankdev.data.rows import Rows
 from rankdev.data.run import Run, RunLike, RunsLike
 from rankdev.data.text import Source
@@ -398,7 +398,9 @@ def encode_references(references: References, path: PathLike) -> bytes:
     if suffix == ".json":
         return _json_of_tiers(references)
     if suffix == ".jsonl" or str(path) == "-":
-        return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in tier_records(references))
+        return b"".join(
+            json.dumps(tier_record(*entry), ensure_ascii=False).encode() + b"\n" for entry in references.items()
+        )
     if suffix in ENDINGS:
         return encode_table(references.to_polars(nonrelevant=True), path)
     check_trec_name(path)
@@ -459,7 +461,7 @@ def _json_of_tiers(references: References) -> bytes:
         raise DataError("cannot-hold", what="grades", instead=".jsonl")
     if references.nonrelevant is not None and len(references.nonrelevant.grades):
         raise DataError("cannot-hold", what="nonrelevant items", instead=".jsonl")
-    return json.dumps({record["query"]: record["tiers"] for record in tier_records(references)}).encode()
+    return json.dumps({query: reference.tiers for query, reference in references.items()}).encode()
 
 
 def _qrels(references: References) -> bytes:
@@ -471,16 +473,3 @@ def _qrels(references: References) -> bytes:
         grade = grade.cast(pl.Int64)
     zero = pl.zeros(len(grade), pl.Int64, eager=True)
     return write_trec([frame["query"], zero, frame["item"], grade])
-
-
-def tier_records(references: References) -> Iterator[dict[str, Any]]:
-    """One record per query: its tiers, the grade of each where there are grades, and the nonrelevant items."""
-    for query, reference in references.items():
-        record: dict[str, Any] = {"query": query, "tiers": reference.tiers}
-        if reference.grades is not None:
-            record["grades"] = [reference.grades[tier[0]] for tier in reference.tiers]
-        if reference.nonrelevant is not None:
-            record["nonrelevant"] = list(reference.nonrelevant)
-            if any(reference.nonrelevant.values()):
-                record["nonrelevant_grades"] = list(reference.nonrelevant.values())
-        yield record

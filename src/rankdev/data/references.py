@@ -167,6 +167,18 @@ def _alone(make: Callable[..., References], value: Any, **options: Any) -> Refer
         raise
 
 
+def tier_record(query: str, reference: Reference) -> dict[str, Any]:
+    """Return a query's tiers, the grade of each where there are grades, and the nonrelevant items."""
+    record: dict[str, Any] = {"query": query, "tiers": reference.tiers}
+    if reference.grades is not None:
+        record["grades"] = [reference.grades[tier[0]] for tier in reference.tiers]
+    if reference.nonrelevant is not None:
+        record["nonrelevant"] = list(reference.nonrelevant)
+        if any(reference.nonrelevant.values()):
+            record["nonrelevant_grades"] = list(reference.nonrelevant.values())
+    return record
+
+
 ReferencesLike: TypeAlias = "References | PathLike | TableLike | OfRanx | Mapping[Any, Iterable[Any]]"
 """References: their file, References, a table, Qrels of ranx, or ``{query: …}`` of lists or tiers."""
 
@@ -441,18 +453,12 @@ class References(ByQuery[Reference]):
                     return cls.of_table(records.frame_of_lists(items, columns), read)
         if not any(isinstance(entry, Reference) for entry in value.values()):
             return cls.of_known(value, "item or tier", read)
-        entries = {
-            query: entry if isinstance(entry, Reference) else cls.of_value({query: entry}, read)[query]
+        made = [
+            tier_record(query, entry if isinstance(entry, Reference) else cls.of_value({query: entry}, read)[query])
             for query, entry in value.items()
-        }
-        poor = {query: entry.nonrelevant for query, entry in entries.items()}
-        known = None not in poor.values()
-        if any(entry.grades is None for entry in entries.values()):
-            lists = {query: [*(poor[query] or ())] for query in poor} if known else None
-            return cls.of_known(entries, "rank", read, lists)
-        grades = {query: {**(entry.grades or {}), **(entry.nonrelevant or {})} for query, entry in entries.items()}
-        found = cls.of_known(grades, "grade", read)
-        return found if known else replace(found, nonrelevant=None)
+        ]
+        shared = set.intersection(*map(set, made)) | {"nonrelevant_grades"}
+        return cls._of_tiers([{name: record[name] for name in record if name in shared} for record in made], read)
 
     @classmethod
     def of_gold(cls, gold: Mapping[Any, Any], read: ReadOptions) -> References:

@@ -42,12 +42,7 @@ class Source:
     An error inside that is about a row gets the file and the line.
     """
 
-    def __init__(
-        self,
-        path: PathLike,
-        read: ReadOptions | None = None,
-        **options: Any,
-    ) -> None:
+    def __init__(self, path: PathLike, read: ReadOptions | None = None, **options: Any) -> None:
         self._path = check_path(path)
         self.name = "standard input" if self._path == "-" else self._path
         self.line_of: LineOf = NO_LINES

@@ -9,7 +9,6 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import IO, Any
@@ -40,68 +39,48 @@ def _keys(path: PathLike | int) -> set[Any]:
     return keys
 
 
-@dataclass
-class _InUse:
-    """What a command reads and writes, by the keys of each file; and how an announced output was called."""
-
-    read: set[Any] = field(default_factory=set)
-    announced: dict[Any, PathLike] = field(default_factory=dict)
-    written: set[Any] = field(default_factory=set)
-
-
-_commands: list[_InUse] = []
+_commands: list[dict[str, dict[Any, PathLike]]] = []  # of each, what it reads, announces and writes, by _keys
 
 
 @contextmanager
 def one_command() -> Iterator[None]:
     """Check all files read and written inside against each other; outside, a file may be read and then replaced."""
-    _commands.append(_InUse())
+    _commands.append({"read": {}, "announced": {}, "written": {}})
     try:
         yield
     finally:
         _commands.pop()
 
 
+def _use(role: str, path: PathLike, keys: set[Any], **refused: str) -> None:
+    """Register a file of a command; refused where it has another role, by the kind of error for that."""
+    for other, kind in refused.items():
+        known = _commands[-1][other]
+        for key in keys & known.keys():
+            raise UsageError(kind, path=known[key] if role == "read" else path)
+    _commands[-1][role] |= dict.fromkeys(keys, path)
+
+
 def announce_output(path: PathLike) -> None:
     """Register an output before the work begins: refused at once where it cannot be written."""
     if not _commands:
         return
-    now, keys = _commands[-1], {"-"} if str(path) == "-" else _keys(path)
+    keys = {"-"} if str(path) == "-" else _keys(path)
+    _use("announced", path, keys, read="being-read", announced="same-output")
     if str(path) != "-" and not is_special(path):
         folder = os.path.dirname(os.path.realpath(path))
-        if keys & now.read:
-            raise UsageError("being-read", path=path)
         if os.path.isdir(path):
             raise UsageError("cannot-write", path=path, why=os.strerror(errno.EISDIR))
         if not os.path.isdir(folder):
             raise UsageError("cannot-write", path=path, why=os.strerror(errno.ENOENT))
         if not os.access(folder, os.W_OK):
             raise UsageError("cannot-write", path=path, why=refusal(folder))
-    if keys & now.announced.keys():
-        raise UsageError("same-output", path=path)
-    now.announced |= dict.fromkeys(keys, path)
 
 
 def note_reading(path: PathLike, descriptor: int) -> None:
     """Register an input; refused where it is announced as an output."""
-    if not _commands or is_special(descriptor):
-        return
-    now, keys = _commands[-1], _keys(path) | _keys(descriptor)
-    now.read |= keys
-    for key in keys & now.announced.keys():
-        raise UsageError("being-read", path=now.announced[key])
-
-
-def note_writing(path: PathLike) -> None:
-    """Register an output; refused where it is an input, or was written before."""
-    if not _commands or is_special(path):
-        return
-    now, keys = _commands[-1], _keys(path)
-    if keys & now.read:
-        raise UsageError("being-read", path=path)
-    if keys & now.written:
-        raise UsageError("same-output", path=path)
-    now.written |= keys
+    if _commands and not is_special(descriptor):
+        _use("read", path, _keys(path) | _keys(descriptor), announced="being-read")
 
 
 def refusal(folder: PathLike) -> str:
@@ -162,7 +141,8 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
             with open(os.dup(descriptor), "wb") as raw:
                 yield raw
         return
-    note_writing(path)
+    if _commands and not is_special(path):
+        _use("written", path, _keys(path), read="being-read", written="same-output")
     if is_special(path):
         with open(path, "wb") as raw:
             yield raw
