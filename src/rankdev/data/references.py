@@ -32,7 +32,7 @@ from rankdev.data.rows import (
 )
 from rankdev.data.tables import OfRanx, TableLike, check_mapping
 from rankdev.data.write import PathLike
-from rankdev.errors import DataError, Note, UsageError, counted, errors_at
+from rankdev.errors import DataError, Note, counted, errors_at
 
 ONE = "this"  # names the query of a reference alone
 _FORMS = {  # what each query has
@@ -549,7 +549,7 @@ class References(ByQuery[Reference]):
         if not len(rows.codes):
             raise DataError("no-rows", what="table of references")
         if marked is None:
-            rows = _counted(rows, read)
+            rows = counted_once(rows, read.duplicates)
         again = None if rows.distinct else ids.repeated(rows.codes, rows.item)
         order = np.arange(len(rows.codes))
         if again is not None:
@@ -736,21 +736,6 @@ def check_once(queries: list[str]) -> None:
     if len({*queries}) < len(queries):
         row = next(row for row, query in enumerate(queries) if query in queries[:row])
         raise DataError("query-twice", query=queries[row], row=row)
-
-
-def _counted(rows: Rows, read: ReadOptions) -> Rows:
-    """Keep one row of each item, where the call says which: the first, last or best, or the mean of its grades."""
-    if read.duplicates != "mean":
-        return counted_once(rows, read.duplicates)
-    again = None if rows.distinct else ids.repeated(rows.codes, rows.item)
-    if again is None:
-        return rows
-    if rows.what == "rank":
-        raise UsageError("no-mean-of-ranks")
-    first = np.flatnonzero(~again)
-    place = Index(rows.codes[first], ids.take(rows.item, first)).places(rows.codes, rows.item)
-    means = np.bincount(place, rows.value) / np.bincount(place)
-    return replace(rows.take(first), value=means, distinct=True)
 
 
 def _of_frame(frame: pl.DataFrame, what: What, needed: pl.Series | None = None) -> Rows:

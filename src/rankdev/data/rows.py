@@ -24,10 +24,11 @@ from rankdev.data.tables import (
     check_columns,
     check_mapping,
     check_one_system,
+    is_word,
     number_column,
     text_column,
 )
-from rankdev.errors import DataError, Note, errors_at
+from rankdev.errors import DataError, Note, UsageError, errors_at
 
 LONGEST_TIE = 10_000  # rows of a query that are kept past the depth because they are tied with the last within it
 CLIMB = 20  # rows with a higher score than the one before: by chance that many in a row would be one in a million
@@ -212,7 +213,7 @@ def of_numbers(value: Mapping[Any, Any], what: What, expected: str, words: Mappi
     for row, number in enumerate(numbers):
         if not _is_finite(number):
             fields = {"query": rows.queries[int(rows.codes[row])], "item": rows.item[row], "value": number}
-            if what == "grade" and isinstance(number, str) and number.isalpha():
+            if what == "grade" and is_word(number):
                 raise DataError("word-for-grade", **fields)
             raise DataError("not-finite", name=what, **fields)
         rows.value[row] = float(number)
@@ -317,24 +318,22 @@ def hidden(rows: Rows) -> str | None:
     return None
 
 
-def _whole_numbers(rank: Any) -> Floats | None:
-    """Return ranks as numbers; None where one is anything else."""
-    if isinstance(rank, list):
-        plain = all(text.isascii() and text.isdigit() and len(text) <= 18 for text in rank)
-        return np.array(rank, np.float64) if plain else None
-    if rank.dtype == pl.String and not rank.str.contains(r"^[0-9]{1,18}$").fill_null(False).all():
-        return None
-    if rank.dtype != pl.String and not rank.dtype.is_numeric():
-        return None
-    numbers = rank.cast(pl.Float64, strict=False)
-    return None if numbers.null_count() else numbers.to_numpy()
+def _numbers(column: Any) -> Floats | None:
+    """Return a column as numbers; None where one is anything else."""
+    if isinstance(column, list):
+        try:
+            return np.array(column, np.float64)
+        except ValueError:
+            return None
+    numbers = None if column.dtype.is_nested() else column.cast(pl.Float64, strict=False)
+    return None if numbers is None or numbers.null_count() else numbers.to_numpy()
 
 
 def opposed(codes: Ints, keys: Keys, rank: Any) -> bool | None:
     """Tell whether lower scores have better ranks throughout; None where no two rows of a query differ."""
     rises = False
     for count in (FEW, len(codes)):  # few rows usually tell
-        ranks = _whole_numbers(rank[:count])
+        ranks = _numbers(rank[:count])
         if ranks is None:
             return False
         rows = np.lexsort((ranks, codes[:count]))
@@ -347,17 +346,26 @@ def opposed(codes: Ints, keys: Keys, rank: Any) -> bool | None:
 
 
 def counted_once(rows: Rows, counting: str | None) -> Rows:
-    """Keep the row of each item that counts, where that was chosen: the first, the last, or the best."""
+    """Keep one row of each item, where it was chosen which: the first, last or best, or the mean of its grades."""
     if counting is None or rows.distinct:
         return rows
-    if ids.repeated(rows.codes, rows.item) is None:
+    again = ids.repeated(rows.codes, rows.item)
+    if again is None:
         return replace(rows, distinct=True)
-    better = -rows.value if rows.what == "rank" else rows.value
-    order = {"first": np.arange(len(better)), "last": np.arange(len(better))[::-1]}.get(counting)
-    order = np.argsort(-better, kind="stable") if order is None else order
+    if counting == "mean":
+        if rows.what == "rank":
+            raise UsageError("no-mean-of-ranks")
+        kept = np.flatnonzero(~again)
+        place = ids.Index(rows.codes[kept], ids.take(rows.item, kept)).places(rows.codes, rows.item)
+        return replace(rows.take(kept), value=np.bincount(place, rows.value) / np.bincount(place), distinct=True)
+    order = np.arange(len(again))
+    if counting == "best":
+        order = np.argsort(rows.value if rows.what == "rank" else -rows.value, kind="stable")
+    elif counting == "last":
+        order = order[::-1]
     again = ids.repeated(rows.codes[order], ids.take(rows.item, order))
     kept = np.sort(order if again is None else order[~again])
-    return replace(rows.take(kept), distinct=True, left_out=rows.left_out + len(rows.value) - len(kept))
+    return replace(rows.take(kept), distinct=True, left_out=rows.left_out + len(order) - len(kept))
 
 
 def arranged(rows: Rows, read: ReadOptions) -> tuple[Rows, Ints]:

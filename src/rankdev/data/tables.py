@@ -53,6 +53,7 @@ INVISIBLE = "\ufeff\u200b\u2060"  # characters that nobody sees, and that make t
 SYSTEMS = ("system", "tag", "run_id", "run", "name", "snapshot_name")  # may name a row's system; the first that varies
 POSITIONS = ("position", "doc_position")  # of a run; elsewhere a position may be that of a click
 _NAMES = {*ALIASES, *SYSTEMS, *OURS, *POSITIONS, "grades"}
+_NO_WORDS = ("nan", "inf", "infinity")
 _IDS = ("query", "item", "system", "measure")
 _FOREIGN = RLock()  # tables of one connection, such as DuckDB's, must not be read at the same time
 
@@ -337,10 +338,16 @@ def graded(frame: pl.DataFrame, grades: Mapping[str, float] | None) -> pl.DataFr
     words = frame["grade"].cast(pl.String)
     known = {word: repr(float(number)) for word, number in (grades or {}).items()}
     numbers = words.replace(known)
-    strange = numbers.str.contains(r"^\s*\p{L}{2}").fill_null(False) & ~numbers.str.contains("(?i)^\\s*(nan|inf)")
-    if strange.any():
-        raise DataError("word-for-grade", value=words[int(strange.arg_max() or 0)], row=int(strange.arg_max() or 0))
+    strange = list(filter(is_word, numbers.unique()))
+    if strange:
+        row = int(numbers.is_in(strange).arg_max() or 0)
+        raise DataError("word-for-grade", value=words[row], row=row)
     return frame.with_columns(grade=numbers)
+
+
+def is_word(value: object) -> bool:
+    """Tell whether this is a word, which could stand for a grade, and no number."""
+    return isinstance(value, str) and value.strip()[:1].isalpha() and value.strip().lower() not in _NO_WORDS
 
 
 def truth_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:

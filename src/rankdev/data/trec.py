@@ -18,6 +18,7 @@ from rankdev.data import ids
 from rankdev.data.formats import BYTE_ORDER_MARK, kind_of_text
 from rankdev.data.options import ReadOptions
 from rankdev.data.rows import Rows, opposed
+from rankdev.data.tables import is_word
 from rankdev.errors import DataError
 
 
@@ -34,7 +35,6 @@ RUN = Layout(("query", "Q0", "item", "rank", "score", "tag"), 5, "looks-like-ref
 QRELS = Layout(("query", "0", "item", "grade"), 4, "looks-like-run")
 HEAD_BYTES = 1 << 16  # that tell the kind of a file, and whether its ranks rise with its scores
 SMALL = 1 << 19  # bytes that are split before polars is even imported
-_NO_WORDS = {"nan", "inf", "infinity"}
 _CACHED_BYTES = 1 << 18
 _BLANKS = str.maketrans("\t\r", "  ")  # what trec_eval and polars agree to be between columns, besides blanks
 Tags = Any  # of each line: a list, or a polars column
@@ -97,7 +97,7 @@ def carefully(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tag
     values = _finite(texts)
     if values is None:
         row = next(row for row, word in enumerate(texts) if _finite([word]) is None)
-        if layout is QRELS and len(texts[row]) > 1 and texts[row].isalpha() and texts[row].lower() not in _NO_WORDS:
+        if layout is QRELS and is_word(texts[row]):
             raise DataError("word-for-grade", value=texts[row], line=_lines(text)[row])
         raise DataError("not-finite", name=number, value=texts[row], line=_lines(text)[row])
     if wrong is not None:
