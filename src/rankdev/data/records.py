@@ -57,10 +57,11 @@ def records_in(frame: pl.DataFrame, names: Iterable[str]) -> list[dict[str, Any]
 
 def question_of(record: Mapping[str, Any], read: ReadOptions) -> Any:
     """Return the query that a record names, by the column that was chosen or by a name that is known."""
+    known = record if isinstance(record, Mapping) else {}
     own = read.chosen("query")
-    names = QUESTIONS if own is None or own not in record else (own,)
-    read.met.update({own} & {*record} if own else ())
-    return next((record[name] for name in names if isinstance(record.get(name), str | int)), None)
+    names = QUESTIONS if own is None or own not in known else (own,)
+    read.met.update({own} & {*known} if own else ())
+    return next((known[name] for name in names if isinstance(known.get(name), str | int)), None)
 
 
 def _list_named(record: Any, names: Iterable[str]) -> str | None:
@@ -102,46 +103,45 @@ def is_answer(value: Any) -> bool:
 
 
 def lists_of(answer: Any, read: ReadOptions) -> dict[str, list[Any]]:
-    """Return the hits of each query, in their order; note answers that are not complete."""
+    """Return what was found for each query: ids in the order of an engine, or records; note incomplete answers."""
     found: dict[str, list[Any]] = {}
     partial: dict[str, str] = {}
-    engines: dict[str, str] = {}
+    in_order: dict[str, list[Any]] = {}
     for name, response in _named_responses(answer, read):
         query = ids.as_id(name)
         if query in found:
             raise DataError("query-twice", query=query)
         with errors_at(query=query):
-            found[query], engine, reason = _hits(plain(response))
-        engines |= {query: engine} if engine else {}
-        partial |= {query: reason} if reason else {}
+            hits, of_engine, reason = _hits(plain(response))
+        found[query] = hits
+        if of_engine or not any(isinstance(hit, Mapping) for hit in hits):
+            in_order[query] = hits
+        if reason:
+            partial[query] = reason
     if partial:
         query, reason = next(iter(partial.items()))
         read.note("partial-answers", count=len(partial), answers=len(found), query=query, why=reason)
-    records = any(isinstance(hit, Mapping) for query in found if query not in engines for hit in found[query])
-    return found if records else _named_hits(found, read, engines)
+    return found | _named_hits(in_order, read)
 
 
 def _named_responses(answer: Any, read: ReadOptions) -> Iterator[tuple[Any, Any]]:
     answer = plain(answer)
     if isinstance(answer, list) and answer and not _is_named(answer[0]):  # the only line of a file
         answer = answer[0]
-    if isinstance(answer, list):
-        for row, record in enumerate(answer):
+    queries, several = (
+        (answer.get("queries"), answer.get("responses")) if isinstance(answer, Mapping) else (None, answer)
+    )
+    if not isinstance(several, list):
+        yield from [_named(answer, read)] if _is_named(answer) else answer.items()
+    elif queries is None:
+        for row, record in enumerate(several):
             with errors_at(row=row):
                 named = _named(plain(record), read)
             yield named
-    elif isinstance(several := answer.get("responses"), list):
-        queries = answer.get("queries")
-        if queries is None:
-            yield from (_named(plain(record), read) for record in several)
-        elif not isinstance(queries, list) or len(queries) != len(several):
-            raise DataError("queries-of-responses", count=len(several))
-        else:
-            yield from zip(queries, several, strict=True)
-    elif _is_named(answer):
-        yield _named(answer, read)
+    elif not isinstance(queries, list) or len(queries) != len(several):
+        raise DataError("queries-of-responses", count=len(several))
     else:
-        yield from answer.items()
+        yield from zip(queries, several, strict=True)
 
 
 def _named(record: Any, read: ReadOptions) -> tuple[Any, Any]:
@@ -158,8 +158,8 @@ def _named(record: Any, read: ReadOptions) -> tuple[Any, Any]:
     return query, response
 
 
-def _hits(response: Any) -> tuple[list[Any], str | None, str]:
-    """Return the hits of one response, the field of an engine's ids, and why they are incomplete, if they are.
+def _hits(response: Any) -> tuple[list[Any], bool, str]:
+    """Return the hits of one response, whether they are an engine's, and why they are incomplete, if they are.
 
     Refuse an error and a later page.
     """
@@ -167,7 +167,7 @@ def _hits(response: Any) -> tuple[list[Any], str | None, str]:
         raise DataError("not-a-response", value=response)
     name = _list_named(response, RETRIEVED)
     if name is not None:
-        return response[name], None, ""
+        return response[name], False, ""
     header = response.get("responseHeader") if isinstance(response.get("responseHeader"), Mapping) else {}
     if "error" in response or header.get("status"):
         error = response.get("error") or f"status {header['status']}"
@@ -176,11 +176,11 @@ def _hits(response: Any) -> tuple[list[Any], str | None, str]:
     if isinstance(response.get("hits"), Mapping):  # Elasticsearch and OpenSearch
         shards = response.get("_shards")
         failed = "_shards.failed" if isinstance(shards, Mapping) and shards.get("failed") else ""
-        return response["hits"]["hits"], "_id", "timed_out" if response.get("timed_out") else failed
+        return response["hits"]["hits"], True, "timed_out" if response.get("timed_out") else failed
     found = response["response"]  # Solr
     if found.get("start"):
         raise DataError("later-page", start=found["start"])
-    return found["docs"], "id", "partialResults" if header.get("partialResults") else ""
+    return found["docs"], True, "partialResults" if header.get("partialResults") else ""
 
 
 def _field(hit: Any, path: str) -> Any:
@@ -194,11 +194,11 @@ def _field(hit: Any, path: str) -> Any:
     return None
 
 
-def _named_hits(lists: Mapping[Any, Any], read: ReadOptions, engines: Mapping[Any, str] = NONE) -> dict[Any, list[str]]:
-    """Name what was retrieved by the field that was chosen, where any of it has that, or by the engine's own.
+def _named_hits(lists: Mapping[Any, Any], read: ReadOptions) -> dict[Any, list[str]]:
+    """Name what was retrieved by the field that was chosen, where any of it has that, or by its own id or text.
 
-    Without an engine, a text or an id names itself, and a Document of LangChain or a node of LlamaIndex, as an object
-    or a record, has an id or a text.
+    A text or an id names itself. Others are hits of an engine, Documents of LangChain or nodes of LlamaIndex, as objects
+    or records.
     """
     own = read.chosen("item")
     if own is None or not any(_field(hit, own) is not None for hits in lists.values() for hit in hits):
@@ -208,22 +208,20 @@ def _named_hits(lists: Mapping[Any, Any], read: ReadOptions, engines: Mapping[An
     found: dict[Any, list[str]] = {}
     for query, hits in lists.items():
         with errors_at(query=query):
-            found[query] = [_name(hit, place, own, engines.get(query)) for place, hit in enumerate(hits, 1)]
+            found[query] = [_name(hit, place, own) for place, hit in enumerate(hits, 1)]
     return found
 
 
-def _name(hit: Any, place: int, own: str | None, engine: str | None) -> str:
-    if engine is None and (isinstance(hit, str) or ids.is_integer(hit)):
-        name, value = _TEXTS[0], hit
-    else:
-        node = None if engine else _field(hit, "node")
-        names = (*_IDS, *_TEXTS) if own is None and engine is None else (own or engine or "",)
-        fields = {name: _field(node or hit, name) for name in names}
-        name, value = next(((name, field) for name, field in fields.items() if field not in (None, "")), ("", None))
+def _name(hit: Any, place: int, own: str | None) -> str:
+    name, value = _TEXTS[0], hit
+    if not (isinstance(hit, str) or ids.is_integer(hit)):
+        names = (*_IDS, *_TEXTS) if own is None else (own,)
+        fields = ((name, _field(held, name)) for held in (hit, _field(hit, "node")) for name in names)
+        name, value = next(((name, field) for name, field in fields if field not in (None, "")), ("", None))
     if isinstance(value, list) and len(value) == 1:  # a field of Solr that could have several values
         value = value[0]
     if not (isinstance(value, str) or ids.is_integer(value)) or not str(value).strip():
-        raise DataError("no-id-of-hit", place=place, name=own or engine or "id", value=hit)
+        raise DataError("no-id-of-hit", place=place, name=own or "id", value=hit)
     return " ".join(str(value).split()) if name in _TEXTS else str(value)
 
 
@@ -295,21 +293,21 @@ def gold_of(value: Any, read: ReadOptions) -> dict[Any, Any] | None:
     one_tier: dict[Any, str] = {}
     for row, record in enumerate(records):
         with errors_at(row=row):
-            name = _list_named(record, RIGHT)
+            name, query = _list_named(record, RIGHT), question_of(record, read)
             if name is None:
                 raise DataError("no-contexts")
-            query = question_of(record, read)
             if query is None:
                 raise DataError("no-question", known=QUESTIONS)
             if query in right:
                 raise DataError("query-twice", query=query)
             right[query] = record[name]
-            one_tier |= {query: name} if name in UNORDERED and name != read.chosen("items") else {}
+            if name in UNORDERED and name != read.chosen("items"):
+                one_tier[query] = name
     read.met.update({read.chosen("items") or ""})
     found = {query: [*dict.fromkeys(items)] for query, items in _named_hits(right, read).items()}
-    doubtful = next((name for query, name in one_tier.items() if len(found[query]) > 1), None)
-    if doubtful is not None:
-        read.note("unordered-gold", name=doubtful)
+    doubtful = [one_tier[query] for query, items in found.items() if query in one_tier and len(items) > 1]
+    if doubtful:
+        read.note("unordered-gold", name=doubtful[0])
     return {query: dict.fromkeys(items, 1) if query in one_tier else items for query, items in found.items()}
 
 
