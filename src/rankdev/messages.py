@@ -416,7 +416,6 @@ SENTENCES = {
     "name-twice": "{name!r} appears twice in the same object; keep one",
     "nameless-runs": "runs must be {{system: run}}, or a file or table of several systems; got {value}",
     "no-given-grades": "it has no grades; rankdev refs preferences reads its judgments of pairs",
-    "no-ir-datasets": "texts of a data set need ir_datasets, which is not installed: pip install ir_datasets",
     "no-judged-pairs": "no pair was judged yet (rankdev refs grades reads grades)",
     "no-runs": "no run was given; give at least one",
     "no-runs-here": "there are no runs here; give a folder that holds one file per system",
@@ -435,9 +434,6 @@ SENTENCES = {
     "too-big": "the file does not fit into memory; a TREC run needs least",
     "two-texts": "{key} {name!r} has two texts; keep one",
     "skipped-left-out": "{count:answer was} left out: the judges could not decide",
-    "unknown-dataset": "ir_datasets knows no data set {name!r}; expected a name such as"
-    " msmarco-passage-v2/trec-dl-2021 (see ir-datasets.com)",
-    "unreadable-texts": "ir_datasets cannot read the texts of {name} ({why}); give a file with `{instead}`",
     "unwritable-name": "{name!r} would not be read back as it is from such a file; write .jsonl instead",
     "versioned-folder": "its log lists which files count; read it with its own library, as a frame",
     "word-count": "{count:word}; expected 4 (topic a b winner) or 3 (query preferred other), equally many on each line",

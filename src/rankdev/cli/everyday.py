@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -18,9 +19,6 @@ from rankdev.cli.outputs import DRAWN_BRIEF, OUTPUT, PAGE, Output, file_option, 
 from rankdev.cli.terminal import write_notes
 from rankdev.data.options import check_one_order
 from rankdev.errors import DataError, UsageError, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 TESTS = ("test", "correction", "alpha", "permutations", "seed", "clusters", "replicates")
 
@@ -133,42 +131,32 @@ REPORT = "rankdev.html_report.page:report"
     file_option("-o", "--output", check=PAGE, default="report.html", show_default=True, help="Write the page here."),
     option("--query-texts", help="A table with query and text.", **FILE),
     option("--item-texts", help="A table with item and text.", **FILE),
-    option("--dataset", metavar="NAME", help="Take other texts from this ir_datasets data set."),
     option("--title", default="", help="Title of the page."),
     option("--judgments", help="Judgments behind REFERENCES: shows uncertainty.", **FILE),
     *options_of(REPORT, "margin", "alpha", "segments", "clusters", "replicates", "seed"),
     example="rankdev report places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5 -o report.html",
 )
 def report_command(
-    source: Source, output: str, query_texts: str | None, item_texts: str | None, dataset: str | None, **given: Any
+    source: Source, output: str, query_texts: str | None, item_texts: str | None, **given: Any
 ) -> None:
     """Compare the RUNs on one HTML page, a file that needs no network. It opens with what is decided, and
     with checks of the data.
     """
     from rankdev.data.files import load_references
-    from rankdev.data.texts import DatasetTexts, read_texts
+    from rankdev.data.texts import read_texts
     from rankdev.display.layout import paragraph
     from rankdev.display.report import screen_width
     from rankdev.html_report.page import report
 
     systems = source.systems()
     known = load_references(source.references, **source.read)
-    data = None if dataset is None else DatasetTexts(dataset)
-
-    def texts(key: str, path: str | None, wanted: set[str]) -> Mapping[str, str]:
-        found = {} if path is None else read_texts(path, key, wanted)
-        missing = wanted - found.keys()
-        if data is None or not missing:
-            return found
-        return {**(data.of_queries(missing) if key == "query" else data.of_items(missing)), **found}
-
     with reading_progress(source.runs) as progress:
         page = report(
             known,
             systems,
             source.measures or USUAL,
-            query_texts=texts("query", query_texts, set(known)),
-            item_texts=lambda wanted: texts("item", item_texts, wanted),
+            query_texts=None if query_texts is None else read_texts(query_texts, "query", known.keys()),
+            item_texts=None if item_texts is None else partial(read_texts, item_texts, "item"),
             date=datetime.date.today().isoformat(),
             command=_as_called(click.get_current_context()),
             progress=progress,

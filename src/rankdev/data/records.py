@@ -197,8 +197,8 @@ def _field(hit: Any, path: str) -> Any:
 def _named_hits(lists: Mapping[Any, Any], read: ReadOptions) -> dict[Any, list[str]]:
     """Name what was retrieved by the field that was chosen, where any of it has that, or by its own id or text.
 
-    A text or an id names itself. Others are hits of an engine, Documents of LangChain or nodes of LlamaIndex, as objects
-    or records.
+    A text or an id names itself. Others, objects or records, are hits of an engine, Documents of LangChain or nodes of
+    LlamaIndex.
     """
     own = read.chosen("item")
     if own is None or not any(_field(hit, own) is not None for hits in lists.values() for hit in hits):

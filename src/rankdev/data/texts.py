@@ -1,17 +1,14 @@
-"""Texts of queries and items: from files, or from ir_datasets where it is installed."""
+"""Texts of queries and items."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Set
-from typing import Any, TypeVar
+from collections.abc import Collection, Iterator
 
 from rankdev._common.lazy import pl
 from rankdev.data.text import Source
 from rankdev.data.write import PathLike
-from rankdev.errors import DataError, UsageError
+from rankdev.errors import DataError
 
-Found = TypeVar("Found")
-LONGEST = 120  # characters of another library's message
 KEYS = {
     "query": ("query", "qid", "query_id", "_id", "id"),
     "item": ("item", "docno", "doc_id", "docid", "pid", "_id", "id"),
@@ -55,46 +52,3 @@ def _lined(source: Source, key: str) -> Iterator[tuple[str, str]]:
             yield fields[id_at], " ".join(fields[1:]) if text_at is None else fields[text_at]
         elif content.strip():
             raise DataError("column-count", count=len(fields), expected=2, names=(key, "text"), line=line)
-
-
-class DatasetTexts:
-    """The texts of a data set by its name there, such as ``msmarco-passage-v2/trec-dl-2021/judged``."""
-
-    def __init__(self, name: str) -> None:
-        try:
-            import ir_datasets
-        except ImportError:
-            raise UsageError("no-ir-datasets") from None
-        self.name = name
-        try:
-            self._dataset: Any = ir_datasets.load(name)
-        except KeyError:
-            raise UsageError("unknown-dataset", name=name) from None
-
-    def of_queries(self, wanted: Set[str]) -> dict[str, str]:
-        """Return the text of each query."""
-        if not self._dataset.has_queries():
-            return {}
-        return self._read(
-            "query_texts",
-            lambda: {
-                row.query_id: row.default_text() for row in self._dataset.queries_iter() if row.query_id in wanted
-            },
-        )
-
-    def of_items(self, wanted: Set[str]) -> dict[str, str]:
-        """Return the text of each item."""
-        if not self._dataset.has_docs():
-            return {}
-        return self._read(
-            "item_texts",
-            lambda: {item: doc.default_text() for item, doc in self._dataset.docs_store().get_many(wanted).items()},
-        )
-
-    def _read(self, instead: str, read: Callable[[], Found]) -> Found:
-        try:
-            return read()
-        except Exception as error:  # whatever a download can raise
-            why = " ".join(f"{type(error).__name__}: {error}".split())
-            why = why if len(why) <= LONGEST else f"{why[:LONGEST]}…"
-            raise DataError("unreadable-texts", name=self.name, why=why, instead=instead) from None
