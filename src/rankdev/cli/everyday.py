@@ -136,9 +136,7 @@ REPORT = "rankdev.html_report.page:report"
     *options_of(REPORT, "margin", "alpha", "segments", "clusters", "replicates", "seed"),
     example="rankdev report places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5 -o report.html",
 )
-def report_command(
-    source: Source, output: str, query_texts: str | None, item_texts: str | None, **given: Any
-) -> None:
+def report_command(source: Source, output: str, query_texts: str | None, item_texts: str | None, **given: Any) -> None:
     """Compare the RUNs on one HTML page, a file that needs no network. It opens with what is decided, and
     with checks of the data.
     """
