@@ -19,7 +19,7 @@ from scipy.stats import kendalltau
 import rankdev as rd
 from rankdev.judging.items import Pool
 from rankdev.judging.store import Answer
-from rankdev.judging.strategies import OrderStrategy, Rule, all_pairs
+from rankdev.judging.strategies import OrderStrategy, all_pairs
 
 QUERIES, ITEMS, SPREAD, MEASURE = 30, 12, 1.5, "RDQ@5"
 NAMES = [f"d{k}" for k in range(ITEMS)]
@@ -67,9 +67,8 @@ class RandomPairs(OrderStrategy):
 
 
 def chooser(strategy: str, seed: int) -> OrderStrategy:
-    rule = Rule(error=1e-9)  # never stops
     kind = RandomPairs if strategy == "random" else OrderStrategy
-    return kind(POOL, rule, repeats=REPEATS, seed=seed, spread=True)
+    return kind(POOL, error=1e-9, repeats=REPEATS, seed=seed, spread=True)  # never stops
 
 
 def answered(ask: Any, strength: np.ndarray, rng: np.random.Generator) -> Answer:

@@ -12,7 +12,7 @@ from rankdev.judging.links import Tokens
 from rankdev.judging.server import JudgeServer
 from rankdev.judging.session import Session
 from rankdev.judging.store import Answer, Store
-from rankdev.judging.strategies import CheckStrategy, OrderStrategy, Rule
+from rankdev.judging.strategies import CheckStrategy, OrderStrategy
 
 ROWS = [
     {
@@ -65,7 +65,7 @@ def serving(
         pairs = [(query, *pair) for query, listed in items.pool.items.items() for pair in combinations(listed, 2)]
         strategy = CheckStrategy(items.pool, "m", [Answer(*pair, "tie", "m") for pair in pairs], repeats=repeats)
     else:
-        strategy = OrderStrategy(items.pool, Rule(), repeats=repeats, seed=0)
+        strategy = OrderStrategy(items.pool, repeats=repeats, seed=0)
     session = Session(items, store, strategy, least=least, gold=gold)
     with served(session, host, port, **options) as server:
         yield server

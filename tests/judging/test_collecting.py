@@ -9,7 +9,7 @@ import pytest
 import rankdev as rd
 from rankdev import judging
 from rankdev.judging.items import Pool
-from rankdev.judging.strategies import OrderStrategy, Rule
+from rankdev.judging.strategies import OrderStrategy
 from tests.raising import noted, raises
 
 LETTERS = list("hcafbgde")
@@ -140,7 +140,7 @@ def test_an_answer_taken_back_leaves_the_next_question_as_it_was(seed):
     truth = drawn(1, 7, seed)
     items = {q: list(entries) for q, entries in truth.items()}
     found = rd.collect(noisy(truth, 7), items, budget=13)
-    strategies = [OrderStrategy(Pool.of(items), Rule(), repeats=2, seed=0) for _ in range(2)]
+    strategies = [OrderStrategy(Pool.of(items), repeats=2, seed=0) for _ in range(2)]
     for strategy in strategies:
         for answer in found.answers:
             strategy.tell(answer)

@@ -82,9 +82,9 @@ def test_it_is_what_a_plain_computation_gives(answers):
     for row in table.iter_rows(named=True):
         assert row["answers"] == len([a for a in answers if a.worker == row["judge"]])
         for check in CHECKS:
-            values = slow[row["judge"]][check.name]
-            assert row[f"{check.name}_n"] == len(values)
-            assert row[check.name] == (pytest.approx(np.mean(values)) if values else None)
+            values = slow[row["judge"]][check]
+            assert row[f"{check}_n"] == len(values)
+            assert row[check] == (pytest.approx(np.mean(values)) if values else None)
 
 
 @pytest.mark.parametrize(("total", "n"), [(0, 1), (1, 1), (3, 5), (2.5, 7), (0, 40), (40, 40), (61, 100)])

@@ -147,18 +147,18 @@ def test_wrong_files_are_named_by_line(read, rows, kind, fields, tmp_path):
 @pytest.mark.parametrize(
     ("content", "kind"),
     [
-        (b" \n\n\t", "empty"),
+        (b" \n\n\t", "empty-file"),
         (b"\xff\xfe", "not-utf8"),
-        (b"a\0b", "not-utf8"),
+        (b"a\0b", "binary-file"),
         (b"x" * (LONGEST_GUIDELINES + 1), "too-long"),
-        (None, "cannot-open"),
+        (None, "no-file"),
     ],
 )
 def test_guidelines_that_cannot_be_read(tmp_path, content, kind):
     path = tmp_path / "guide.md"
     if content is not None:
         path.write_bytes(content)
-    with raises(kind, rd.DataError, path=str(path)):
+    with raises(kind, rd.RankdevError, path=str(path)):
         read_guidelines(str(path))
 
 

@@ -7,30 +7,30 @@ from hypothesis import strategies as st
 
 from rankdev.judging.items import Pool
 from rankdev.judging.store import Answer
-from rankdev.judging.strategies import AGAIN, OrderStrategy, Rule
+from rankdev.judging.strategies import AGAIN, OrderStrategy
 from rankdev.preferences import tiers_from_preferences
 
 ITEMS = "abcdefghijkl"
 
 
-def judged(rule, repeats=2):
+def judged(**rule):
     """Yield the state and the question after each answer of a consistent judge."""
-    strategy = OrderStrategy(Pool.of({"q": list(ITEMS)}), rule, repeats=repeats, seed=3)
+    strategy = OrderStrategy(Pool.of({"q": list(ITEMS)}), **rule, seed=3)
     while strategy.unsettled() and (pair := strategy.ask()):
         strategy.tell(Answer("q", min(pair[1:]), max(pair[1:]), "first", "ann"))
         yield strategy.queries["q"], pair
 
 
-@pytest.mark.parametrize("rule", [Rule(), Rule(0.1, 0.7)])
+@pytest.mark.parametrize("rule", [{"error": 0.05}, {"error": 0.1, "probability": 0.7}])
 def test_a_query_is_settled_where_little_is_expected_to_be_wrong(rule):
-    states = [(state.error, state.settled) for state, _ in judged(rule)]
-    assert [error <= rule.error for error, _ in states].index(True) <= len(states) - 1
+    states = [(state.error, state.settled) for state, _ in judged(**rule)]
+    assert [error <= rule["error"] for error, _ in states].index(True) <= len(states) - 1
     assert states[-1][1]
     assert not any(settled for _, settled in states[:-1])
 
 
 def test_what_is_expected_to_be_wrong_is_what_the_tiers_say():
-    states, pairs = zip(*judged(Rule()), strict=True)
+    states, pairs = zip(*judged(), strict=True)
     rows, state = [("q", min(a, b), max(a, b)) for _, a, b in pairs], states[-1]
     made = tiers_from_preferences(rows, rule="strict")
     assert state.posterior().coin_flips == pytest.approx(made.coin_flips["q"])
@@ -40,7 +40,7 @@ def test_what_is_expected_to_be_wrong_is_what_the_tiers_say():
 
 def test_one_question_in_eight_is_asked_again_unless_none_may_be():
     for repeats in (1, 2):
-        asked = [frozenset(pair) for _, pair in judged(Rule(), repeats)]
+        asked = [frozenset(pair) for _, pair in judged(repeats=repeats)]
         again = [k for k, pair in enumerate(asked) if pair in asked[:k]]
         if repeats == 1:
             assert again == []
@@ -49,14 +49,14 @@ def test_one_question_in_eight_is_asked_again_unless_none_may_be():
 
 
 def test_a_probability_separates_neighbours():
-    state = [state for state, _ in judged(Rule(0.1, 0.7))][-1]
+    state = [state for state, _ in judged(error=0.1, probability=0.7)][-1]
     assert state.expected(state.posterior())[1] >= 0.7
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.5]))
 def test_questions_first_connect_every_item(seed, ties):
     rng = np.random.default_rng(seed)
-    strategy = OrderStrategy(Pool.of({"q": list(ITEMS[:7])}), Rule(), repeats=1, seed=seed, spread=True)
+    strategy = OrderStrategy(Pool.of({"q": list(ITEMS[:7])}), repeats=1, seed=seed, spread=True)
     silent = []
     connected: set[str] = set()
     while len(connected) < 7:

@@ -118,15 +118,15 @@ def ask_people(
     gold: str | None,
 ) -> None:
     """Serve the page, with the links of last time, and on its port where it is free."""
-    from rankdev.judging.links import Tokens, check_public_url
+    from rankdev.judging.links import Tokens, origin_of
     from rankdev.judging.quality import read_gold
     from rankdev.judging.server import JudgeServer
     from rankdev.judging.session import Session
     from rankdev.judging.store import Store
-    from rankdev.judging.strategies import CheckStrategy, GradeStrategy, OrderStrategy, Rule, Scale
+    from rankdev.judging.strategies import CheckStrategy, GradeStrategy, OrderStrategy, Scale
 
     if public_url is not None:
-        check_public_url(public_url)
+        origin_of(public_url)  # refuses what is none
     scale = None if grades is None else Scale.parse(grades)
     names = [] if judges is None else [name.strip() for name in judges.split(",")]
     if not all(names):
@@ -135,9 +135,9 @@ def ask_people(
         if names.count(name) > 1:
             raise UsageError("given-twice", name=name)
     known = None if gold is None else read_gold(gold, shown.pool)
-    often = {name: rule.pop(name) for name in ("repeats",) if name in rule}
+    often = {name: rule[name] for name in ("repeats",) if name in rule}
     if check is None:
-        strategy: Strategy = OrderStrategy(shown.pool, Rule(**rule), **often)
+        strategy: Strategy = OrderStrategy(shown.pool, **rule)
         store = Store(database)
     else:
         refuse_unused("error", "gold", beside="check")

@@ -73,16 +73,13 @@ class Texts:
 
     def of_question(self, query: Any, *items: Any) -> list[str]:
         """Return the texts of a query and its items."""
-        name = as_id(query)
-        return [self.queries.get(name, name), *(self._of_item(name, as_id(item)) for item in items)]
-
-    def _of_item(self, query: str, item: str) -> str:
+        name, names = as_id(query), [as_id(item) for item in items]
         if self.items is None:
-            return item
-        text = self.items.get((query, item)) or self.items.get((item,))
-        if not text:
-            raise DataError("no-text", query=query, item=item)
-        return text
+            return [self.queries.get(name, name), *names]
+        texts = [self.items.get((name, item)) or self.items.get((item,)) or "" for item in names]
+        if not all(texts):
+            raise DataError("no-text", query=name, item=names[texts.index("")])
+        return [self.queries.get(name, name), *texts]
 
 
 def parsed(content: str) -> tuple[str, str]:
@@ -226,7 +223,7 @@ class ChatJudge:
         timeout: float = 60.0,
         name: str | None = None,
     ) -> None:
-        from rankdev.judging.endpoint import endpoint  # loads what speaks HTTP
+        from rankdev.judging.endpoint import Endpoint  # loads what speaks HTTP
 
         instructions = INSTRUCTIONS if instructions is None else instructions
         name = model if name is None else name
@@ -241,7 +238,7 @@ class ChatJudge:
         self._options = dict(options or {})
         self._texts = Texts.of(texts, query_texts)
         timeout, retries = check_number("timeout", timeout, 0, 3600), check_whole("retries", retries, 0)
-        self._endpoint = endpoint(url, "/chat/completions", key, timeout=timeout, retries=retries)
+        self._endpoint = Endpoint(url, "/chat/completions", key, timeout=timeout, retries=retries)
         self._usage, self._lock = Usage(), Lock()
 
     def __repr__(self) -> str:

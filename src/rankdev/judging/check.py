@@ -13,7 +13,7 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_names, check_number
 from rankdev._common.result import Result
 from rankdev._common.view import Col, Tab, View
-from rankdev.data.database import as_judgments, is_database, read_answers
+from rankdev.data.database import is_database, read_answers
 from rankdev.errors import DataError, Note, UsageError, counted
 from rankdev.preferences import Preferences, references_from_preferences
 from rankdev.preferences.tiers import as_preferences
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # loaded on use otherwise: collecting needs none of these
     from rankdev.statistics.prediction_powered import PredictionPowered
 
 CHANCE = 0.5
+PAIR = ["query", "a", "b"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -170,22 +171,21 @@ def check_model(
         missing, given = ("runs", "measures") if runs is None else ("measures", "runs")
         raise UsageError("needed", name=missing, use=given)
     judged, skipped = _read(judgments)
-    frame = judged.to_polars()
+    frame = _sided(judged.to_polars())
     names = check_names("leave_out", leave_out)
     for name in (model, *names):
         check_choice("worker", name, judged.workers)
     mine = frame.filter(pl.col("worker") == model)
     theirs = frame.filter(~pl.col("worker").is_in([model, *names]))
-    both = _shared_answers(mine, theirs)
+    both = theirs.join(mine.group_by(PAIR).agg(by_model=pl.col("score").mean()), on=PAIR, maintain_order="left")
     if both.is_empty():
         raise DataError("no-shared-pair", model=model)
+    both = both.with_columns(agrees=1 - (pl.col("score") - pl.col("by_model")).abs())
     agreement, low, high = _mean_agreement(both, alpha)
     verdict = "better than chance" if low > CHANCE else "worse than chance" if high < CHANCE else "undecided"
-    scores, remarks = (
-        (None, [])
-        if runs is None or measures is None
-        else _estimated_scores(mine, theirs, skipped, runs, measures, alpha)
-    )
+    scores, remarks = None, list[str]()
+    if runs is not None and measures is not None:
+        scores, remarks = _estimated_scores(mine, theirs, skipped, runs, measures, alpha)
     return ModelCheck(
         model=model,
         answers=both.height,
@@ -204,48 +204,31 @@ def check_model(
 
 def _read(judgments: Any) -> tuple[Preferences, set[tuple[str, str, str]]]:
     """Return the judgments, and the pairs that a person skipped."""
-    if not isinstance(judgments, str | os.PathLike):
-        found, skipped = as_preferences(judgments), set()
-    elif is_database(judgments):
-        answers = read_answers(judgments)
-        table = as_judgments(answers)
-        if table.is_empty():
-            raise DataError("no-judged-pairs", path=judgments)
-        found = Preferences.from_table(table)
-        left = answers.filter(pl.col("outcome") == "skip", pl.col("kind") == "").select("query", "first", "second")
-        skipped = {(query, min(a, b), max(a, b)) for query, a, b in left.rows()}
-    else:
-        from rankdev.preferences.files import read_preferences
+    from rankdev.preferences.files import read_preferences
 
-        found, skipped = read_preferences(judgments), set()
+    path = isinstance(judgments, str | os.PathLike)
+    found, skipped = read_preferences(judgments) if path else as_preferences(judgments), set()
+    if path and is_database(judgments):
+        left = read_answers(judgments).filter(pl.col("outcome") == "skip", pl.col("kind") == "")
+        skipped = {(query, min(a, b), max(a, b)) for query, a, b in left.select("query", "first", "second").rows()}
     if found.worker is None:
         raise DataError("no-workers")
     return found, skipped
 
 
 def _sided(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return pairs with sorted items, and the score of the first of them: 1 won, ½ tied, 0 lost."""
-    first = pl.min_horizontal("winner", "loser")
-    score = pl.when("tie").then(0.5).when(pl.col("winner") == first).then(1.0).otherwise(0.0)
+    """Add the items of each pair sorted, the score of the first of them (1 won, ½ tied, 0 lost), and weights."""
+    a, b = pl.min_horizontal("winner", "loser"), pl.max_horizontal("winner", "loser")
+    score = pl.when("tie").then(0.5).when(pl.col("winner") == a).then(1.0).otherwise(0.0)
     weight = pl.col("weight") if "weight" in frame.columns else pl.lit(1.0)
-    return frame.select(
-        "query", a=first, b=pl.max_horizontal("winner", "loser"), score=score, worker="worker", weight=weight
-    )
-
-
-def _shared_answers(mine: pl.DataFrame, theirs: pl.DataFrame) -> pl.DataFrame:
-    """Return people's answers to the model's pairs, with how far each agrees."""
-    model = _sided(mine).group_by("query", "a", "b").agg(pl.col("score").mean().alias("by_model"))
-    joined = _sided(theirs).join(model, on=["query", "a", "b"], maintain_order="left")
-    return joined.with_columns(agrees=1 - (pl.col("score") - pl.col("by_model")).abs())
+    return frame.with_columns(a=a, b=b, score=score, weight=weight)
 
 
 def _mean_agreement(both: pl.DataFrame, alpha: float) -> tuple[float, float, float]:
     """Return the mean agreement and its limits; answers about one query vary together."""
-    weighted = both.select("query", hits=pl.col("agrees") * pl.col("weight"), counts="weight")
-    sums = weighted.group_by("query", maintain_order=True).sum()
-    hits, counts = sums["hits"].to_numpy(), sums["counts"].to_numpy()
-    return agreement_limits(hits, counts, alpha)
+    hits = (pl.col("agrees") * pl.col("weight")).sum()
+    sums = both.group_by("query", maintain_order=True).agg(hits=hits, counts=pl.col("weight").sum())
+    return agreement_limits(sums["hits"].to_numpy(), sums["counts"].to_numpy(), alpha)
 
 
 def agreement_limits(hits: Floats, counts: Floats, alpha: float) -> tuple[float, float, float]:
@@ -268,11 +251,8 @@ def _by_judge(both: pl.DataFrame, alpha: float) -> pl.DataFrame:
 
 def _between_people(theirs: pl.DataFrame) -> float | None:
     """Return the mean agreement of two people who judged the same pair."""
-    mine = _sided(theirs)
-    pairs = mine.join(mine, on=["query", "a", "b"], suffix="_other").filter(pl.col("worker") < pl.col("worker_other"))
-    if pairs.is_empty():
-        return None
-    return float((1 - (pairs["score"] - pairs["score_other"]).abs()).mean())  # type: ignore[arg-type]
+    pairs = theirs.join(theirs, on=PAIR, suffix="_other").filter(pl.col("worker") < pl.col("worker_other"))
+    return pairs.select((1 - (pl.col("score") - pl.col("score_other")).abs()).mean()).item()
 
 
 def _estimated_scores(
@@ -286,13 +266,11 @@ def _estimated_scores(
     """Score the runs by references of people and of the model, and join the two."""
     from rankdev.statistics.prediction_powered import FEWEST, prediction_powered
 
-    pair = ["query", "a", "b"]
-    asked = _sided(mine).select(pair).unique()
-    sides = {"a": pl.min_horizontal("winner", "loser"), "b": pl.max_horizontal("winner", "loser")}
-    given = theirs.with_columns(**sides).join(asked, on=pair, how="semi")
-    passed = pl.DataFrame(sorted(skipped), schema=dict.fromkeys(pair, pl.String), orient="row")
-    known = pl.concat([given.select(pair), passed.join(asked, on=pair, how="semi")]).unique()
-    begun, open_ = set(known["query"]), set(asked.join(known, on=pair, how="anti")["query"])
+    asked = mine.select(PAIR).unique()
+    given = theirs.join(asked, on=PAIR, how="semi")
+    passed = pl.DataFrame(sorted(skipped), schema=dict.fromkeys(PAIR, pl.String), orient="row")
+    known = pl.concat([given.select(PAIR), passed.join(asked, on=PAIR, how="semi")]).unique()
+    begun, open_ = set(known["query"]), set(asked.join(known, on=PAIR, how="anti")["query"])
     finished = sorted((begun - open_) & set(given["query"]))
     if len(finished) < FEWEST:
         raise DataError("few-finished", count=len(finished), least=FEWEST)

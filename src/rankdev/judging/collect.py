@@ -27,7 +27,7 @@ from rankdev.data.ids import is_integer
 from rankdev.errors import DataError, Note, RankdevError, UsageError, counted
 from rankdev.judging.items import Pool
 from rankdev.judging.store import Answer, Pair, Store, check_name
-from rankdev.judging.strategies import OrderStrategy, Rule
+from rankdev.judging.strategies import OrderStrategy
 from rankdev.preferences import Preferences, references_from_preferences
 
 if TYPE_CHECKING:
@@ -268,8 +268,8 @@ def collect(
     if budget is not None:
         check_whole("budget", budget, 1)
     seed, parallel = check_seed(seed), check_whole("parallel", parallel, 1, MOST_AT_ONCE)
-    pool, rule = Pool.of(items), Rule(error, probability)
-    strategy = OrderStrategy(pool, rule, repeats=repeats, seed=seed, spread=budget is not None)
+    pool, spread = Pool.of(items), budget is not None
+    strategy = OrderStrategy(pool, error=error, probability=probability, repeats=repeats, seed=seed, spread=spread)
     loop = QuestionLoop(judge, pool, strategy, None if file is None else check_path(file), seed)
 
     def result(stopped: str) -> Collected:
@@ -280,7 +280,7 @@ def collect(
             stopped=stopped,
             budget=budget,
             repeats=repeats,
-            error=rule.error,
+            error=strategy.error,
             probability=probability,
             seed=seed,
             strengths=strategy.strengths(),

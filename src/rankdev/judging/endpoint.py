@@ -9,7 +9,6 @@ import random
 import ssl
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from threading import Lock
 from typing import Any
@@ -50,18 +49,28 @@ class _NoRedirect(HTTPRedirectHandler):
         return None
 
 
-@dataclass(eq=False)
 class Endpoint:
-    """An address to which JSON is posted; any number of threads may use it at once."""
+    """An address to which JSON is posted, and its key, given or in the environment; for any number of threads."""
 
-    url: str
-    key: str = field(repr=False)
-    timeout: float
-    retries: int
-    retried: int = 0
-    worked: bool = False  # once it has, failures are more likely to pass
-    _ready: float = 0.0  # when the server wants to be asked again
-    _lock: Any = field(default_factory=Lock, repr=False)
+    def __init__(self, url: object, path: str, key: str | None, *, timeout: float, retries: int) -> None:
+        given = os.environ.get(KEY, "") if key is None else key
+        if not isinstance(given, str) or not given.isascii() or not given.isprintable() or " " in given:
+            raise UsageError("bad-key", name=KEY if key is None else "key")
+        try:
+            parts = urlsplit(url) if isinstance(url, str) and url.isascii() and url.isprintable() else None
+            valid = parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            parts, valid = None, False
+        if parts is None or not valid or " " in str(url):
+            raise UsageError("not-an-address", name="url", value=url, example="https://api.example.com/v1")
+        if parts.username is not None or parts.query or parts.fragment:
+            raise UsageError("url-with-more", name="url")
+        if given and parts.scheme == "http" and parts.hostname not in LOCAL:
+            warn("key-unencrypted", host=parts.hostname)
+        self.url, self.key = str(url).rstrip("/").removesuffix(path) + path, given
+        self.timeout, self.retries, self.retried = timeout, retries, 0
+        self.worked = False  # once it has, failures are more likely to pass
+        self._ready, self._lock = 0.0, Lock()  # when the server wants to be asked again
 
     def post(self, body: Mapping[str, Any], label: str) -> dict[str, Any]:
         """Post, with retries where they may help; ``label`` determines the waiting times."""
@@ -134,26 +143,6 @@ class Endpoint:
     def _without_key(self, text: str) -> str:
         """Remove the key from what a server says, which may end up in a file."""
         return text.replace(self.key, "…") if self.key else text
-
-
-def endpoint(url: object, path: str, key: str | None, *, timeout: float, retries: int) -> Endpoint:
-    """Check address and key; the key is an argument or in the environment."""
-    given = os.environ.get(KEY, "") if key is None else key
-    if not isinstance(given, str) or not given.isascii() or not given.isprintable() or " " in given:
-        raise UsageError("bad-key", name=KEY if key is None else "key")
-    try:
-        parts = urlsplit(url) if isinstance(url, str) else None
-        valid = parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        valid = valid and str(url).isascii() and str(url).isprintable() and " " not in str(url)
-    except ValueError:
-        parts, valid = None, False
-    if parts is None or not valid:
-        raise UsageError("not-an-address", name="url", value=url, example="https://api.example.com/v1")
-    if parts.username is not None or parts.query or parts.fragment:
-        raise UsageError("url-with-more", name="url")
-    if given and parts.scheme == "http" and parts.hostname not in LOCAL:
-        warn("key-unencrypted", host=parts.hostname)
-    return Endpoint(str(url).rstrip("/").removesuffix(path) + path, given, timeout, retries)
 
 
 def _read(response: http.client.HTTPResponse, until: float) -> bytes:

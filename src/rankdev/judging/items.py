@@ -161,8 +161,8 @@ def read_items(path: PathLike, query_texts: PathLike | None = None) -> Items:
             query, item = _needed(said, "query"), _needed(said, "item")
             if (query, item) in content:
                 raise DataError("appears-twice", query=query, what="item", value=item)
-            content[query, item] = _shown(said)
-            if image := _image(said, Path(str(path)).absolute().parent):
+            content[query, item], image = _shown(said, Path(str(path)).absolute().parent)
+            if image is not None:
                 images[query, item] = image
             grades.setdefault(query, {})[item] = _grade(values.get("grade", 0))
             for name in ABOUT:
@@ -209,24 +209,18 @@ def _needed(said: Mapping[str, str], name: str) -> str:
     return said[name]
 
 
-def _shown(said: Mapping[str, str]) -> dict[str, str]:
-    entry = {name: said[name] for name in SHOWN if name in said}
+def _shown(said: Mapping[str, str], folder: Path) -> tuple[dict[str, str], Path | None]:
+    """Return what is shown of an item, and the file of its image."""
+    entry, image = {name: said[name] for name in SHOWN if name in said}, said.get("image", "")
     if "url" in entry and not _on_the_web(entry["url"]):
         raise DataError("not-an-address", name="url", value=entry["url"], example="https://example.org/a")
-    if _on_the_web(said.get("image", "")):
-        entry["image"] = said["image"]
-    return entry
-
-
-def _image(said: Mapping[str, str], folder: Path) -> Path | None:
-    image = said.get("image", "")
     if not image or _on_the_web(image):
-        return None
+        return entry | ({"image": image} if image else {}), None
     path = folder / image
     if path.suffix.lower() not in IMAGE_TYPES or not path.is_file():
         expected = f"an address, or a file in the same folder ({', '.join(IMAGE_TYPES)})"
         raise DataError("bad-value", name="image", value=image, expected=expected)
-    return path
+    return entry, path
 
 
 def _grade(value: Any) -> float:

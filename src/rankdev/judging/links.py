@@ -34,23 +34,16 @@ def _is_number(host: str) -> bool:
 
 
 def origin_of(address: str) -> str:
-    """Return scheme, host and port of a page, with an international name in ASCII; ValueError if it is none."""
-    parts = urlsplit(address)
-    host = (parts.hostname or "").encode("idna").decode().lower()
-    if parts.scheme not in PORTS or not NAME.fullmatch(host) or parts.query or parts.fragment or "@" in parts.netloc:
-        raise ValueError(address)
-    port = "" if parts.port in (None, PORTS[parts.scheme]) else f":{parts.port}"
-    return f"{parts.scheme}://{host}{port}"
-
-
-def check_public_url(address: str) -> None:
-    """Reject what is not the address of a page."""
+    """Return scheme, host and port of a page, with an international name in ASCII; refuse what is not its address."""
     try:
-        origin_of(address)
+        parts = urlsplit(address)
+        host, port = (parts.hostname or "").encode("idna").decode().lower(), parts.port
+        page = parts.scheme in PORTS and not (parts.query or parts.fragment or "@" in parts.netloc)
     except ValueError:
-        raise UsageError(
-            "not-an-address", name="public_url", value=address, example="https://judge.example.org"
-        ) from None
+        page = False
+    if not page or not NAME.fullmatch(host):
+        raise UsageError("not-an-address", name="public_url", value=address, example="https://judge.example.org")
+    return f"{parts.scheme}://{host}" + (f":{port}" if port not in (None, PORTS[parts.scheme]) else "")
 
 
 class Addresses:

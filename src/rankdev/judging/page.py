@@ -18,6 +18,7 @@ from markdown_it import MarkdownIt
 from rankdev._common.checks import check_choice
 from rankdev.data.database import as_judgments, read_given_grades
 from rankdev.data.formats import ENDINGS, encode_table, spreadsheet_safe
+from rankdev.data.text import Source
 from rankdev.errors import DataError, UsageError
 from rankdev.judging.quality import judge_quality, noticed
 from rankdev.judging.store import sorted_pair
@@ -59,18 +60,13 @@ def texts_of(language: str) -> dict[str, Any]:
 
 def read_guidelines(path: str) -> str:
     """Read a file of Markdown: what makes an item better, for people and for models."""
-    try:
-        text = Path(path).read_text("utf-8")
-    except OSError as error:
-        raise DataError("cannot-open", path=path, why=error.strerror) from None
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise DataError("not-utf8", path=path)
-    if len(text) > LONGEST_GUIDELINES:
-        raise DataError("too-long", path=path, what="guidelines", most=LONGEST_GUIDELINES)
-    if not text.strip():
-        raise DataError("empty", path=path, name="the file", expected="what makes an item better, as Markdown")
+    with Source(path) as source:
+        try:
+            text = source.content.decode()
+        except UnicodeDecodeError:
+            raise DataError("not-utf8") from None
+        if len(text) > LONGEST_GUIDELINES:
+            raise DataError("too-long", what="guidelines", most=LONGEST_GUIDELINES)
     return text
 
 

@@ -8,7 +8,6 @@ distribution.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ ALPHA = 0.05
 FAST = 1.0  # seconds: nobody reads two items in less
 FEW = 20  # answers, or pairs judged by two, below which nothing is said
 HALVINGS = 50
+PAIR = ["query", "a", "b"]
 SIDE = 0.5  # of the answers of somebody who looks at the items are for the left: sides are random
 
 
@@ -48,23 +48,12 @@ def read_gold(path: PathLike, pool: Pool) -> dict[Pair, str | None]:
     return found
 
 
-@dataclass(frozen=True)
-class Check:
-    """A fraction that is noted where its whole interval is on the wrong side of what a careful judge would have."""
-
-    name: str
-    least: float  # what is expected
-    most: float
-    below: str  # kinds of notes
-    above: str = ""
-
-
-CHECKS = (
-    Check("fast", 0.0, 0.5, "", "fast-judge"),
-    Check("left", SIDE, SIDE, "right-judge", "left-judge"),
-    Check("gold", 0.8, 1.0, "misses-gold"),
-    Check("others", 0.5, 1.0, "disagrees"),
-)
+CHECKS = {  # least and most of what is expected, and what is noted where the whole interval is below or above that
+    "fast": (0.0, 0.5, "", "fast-judge"),
+    "left": (SIDE, SIDE, "right-judge", "left-judge"),
+    "gold": (0.8, 1.0, "misses-gold", ""),
+    "others": (0.5, 1.0, "disagrees", ""),
+}
 
 
 def limits(total: Floats, n: Floats, alpha: float) -> tuple[Floats, Floats]:
@@ -93,20 +82,14 @@ def judge_quality(
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Compute how reliable the people are who gave the answers, a row each, with remarks; ``models`` are left out."""
     people = _sided(answers.filter(~pl.col("worker").is_in(list(models))))
-    values = {
-        "fast": _fast(people),
-        "left": _left(people),
-        "gold": _gold(people, gold),
-        "others": _others(people),
-    }
+    values = {"fast": _fast(people), "left": _left(people), "gold": _gold(people, gold), "others": _others(people)}
     judges = _judges(people, values)
-    names = [check.name for check in CHECKS]
     remarks = []
     if judges.height and not any(judges[f"{name}_n"].sum() for name in ("gold", "others")):
         remarks.append(Note("random-unseen"))
     if judges.height and judges["notes"].list.len().sum():
         remarks.append(Note("notes-of-judges", alpha=ALPHA))
-    shown = ("judge", "answers", "skips", "ties", "seconds", *_columns(names), "enough", "notes")
+    shown = ("judge", "answers", "skips", "ties", "seconds", *_columns(CHECKS), "enough", "notes")
     return judges.select(shown), tuple(remarks)
 
 
@@ -122,17 +105,13 @@ def _sided(answers: pl.DataFrame) -> pl.DataFrame:
     return answers.with_columns(a=a, b=pl.max_horizontal("first", "second"), score=score)
 
 
-PAIR = ["query", "a", "b"]
-
-
 def _fast(people: pl.DataFrame) -> pl.DataFrame:
-    timed = people.filter(pl.col("seconds").is_not_null())
-    return timed.select("worker", value=(pl.col("seconds") < FAST).cast(pl.Float64))
+    return people.filter(pl.col("seconds").is_not_null()).with_columns(value=pl.col("seconds") < FAST)
 
 
 def _left(people: pl.DataFrame) -> pl.DataFrame:
     sides = pl.col("outcome").is_in(["first", "second"])
-    return people.filter(sides).select("worker", value=(pl.col("outcome") == "first").cast(pl.Float64))
+    return people.filter(sides).with_columns(value=pl.col("outcome") == "first")
 
 
 def _gold(people: pl.DataFrame, gold: Mapping[Pair, str | None]) -> pl.DataFrame:
@@ -140,46 +119,45 @@ def _gold(people: pl.DataFrame, gold: Mapping[Pair, str | None]) -> pl.DataFrame
     schema = {**dict.fromkeys(PAIR, pl.String), "expected": pl.Float64}
     known = pl.DataFrame(rows, schema=schema, orient="row")
     given = people.filter(pl.col("kind") == "gold", pl.col("outcome") != "skip").join(known, on=PAIR)
-    return given.select("worker", value=1 - (pl.col("score") - pl.col("expected")).abs())
+    return given.with_columns(value=1 - (pl.col("score") - pl.col("expected")).abs())
 
 
 def _others(people: pl.DataFrame) -> pl.DataFrame:
     """Compare each answer with those of others to the same pair; the newest of each judge."""
     judged = people.filter(pl.col("outcome") != "skip", pl.col("kind") == "")
-    mine = judged.unique(["worker", *PAIR], keep="last", maintain_order=True).select("worker", *PAIR, "score")
-    scores = {"none": 0.0, "half": 0.5, "full": 1.0}
-    counts = mine.group_by(PAIR).agg(
-        pl.len().alias("n"), **{name: (pl.col("score") == value).sum() for name, value in scores.items()}
+    mine = judged.unique(["worker", *PAIR], keep="last", maintain_order=True)
+    alike = sum(
+        (1 - (pl.col("score") - value).abs()) * (pl.col("score") == value).sum().over(PAIR) for value in (0.0, 0.5, 1.0)
     )
-    alike = sum((1 - (pl.col("score") - value).abs()) * pl.col(name) for name, value in scores.items())
-    both = mine.join(counts.filter(pl.col("n") > 1), on=PAIR, maintain_order="left")
-    return both.select("worker", *PAIR, value=(alike - 1) / (pl.col("n") - 1))
+    n = pl.len().over(PAIR)
+    return mine.with_columns(value=(alike - 1) / (n - 1)).filter(n > 1)
 
 
 def _judges(people: pl.DataFrame, values: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    table = people.group_by("worker").agg(
+    table = people.group_by(judge="worker").agg(
         answers=pl.len(),
         skips=(pl.col("outcome") == "skip").sum(),
         ties=(pl.col("outcome") == "tie").sum(),
         seconds=pl.col("seconds").median(),
     )
-    table = table.sort("worker").rename({"worker": "judge"})
+    table = table.sort("judge")
     alpha = ALPHA / max(1, len(CHECKS) * table.height)
     notes: list[list[str]] = [[] for _ in range(table.height)]
-    for check in CHECKS:
-        sums = values[check.name].group_by("worker").agg(pl.col("value").sum().alias("total"), pl.len().alias("n"))
-        joined = table.select("judge").join(sums, left_on="judge", right_on="worker", how="left", maintain_order="left")
+    for check, (least, most, below, above) in CHECKS.items():
+        value = pl.col("value").cast(pl.Float64)
+        sums = values[check].group_by(judge="worker").agg(total=value.sum(), n=pl.len())
+        joined = table.select("judge").join(sums, on="judge", how="left", maintain_order="left")
         total, n = (joined[name].fill_null(0).cast(pl.Float64).to_numpy() for name in ("total", "n"))
         low, high = limits(total, n, ALPHA)
         surely_low, surely_high = limits(total, n, alpha)
         for k in range(table.height):
-            if surely_high[k] < check.least:
-                notes[k].append(Note(check.below))
-            elif surely_low[k] > check.most:
-                notes[k].append(Note(check.above))
-        mean = np.divide(total, n, out=np.full_like(n, np.nan), where=n > 0)
-        columns = (pl.Series(mean).fill_nan(None), pl.Series(low), pl.Series(high), pl.Series(n.astype(np.int64)))
-        table = table.with_columns(c.alias(name) for name, c in zip(_columns([check.name]), columns, strict=True))
+            if surely_high[k] < least:
+                notes[k].append(Note(below))
+            elif surely_low[k] > most:
+                notes[k].append(Note(above))
+        mean = joined["total"] / joined["n"]
+        columns = (mean, pl.Series(low), pl.Series(high), pl.Series(n.astype(np.int64)))
+        table = table.with_columns(c.alias(name) for name, c in zip(_columns([check]), columns, strict=True))
     enough = pl.col("answers") >= FEW
     return table.with_columns(enough=enough, notes=pl.Series(notes, dtype=pl.List(pl.String)))
 

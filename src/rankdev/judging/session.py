@@ -192,12 +192,9 @@ class Session:
         check_name(name)
         if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 1 << 62:
             raise UsageError("bad-request", expected="answer, the number of one that was listed")
-        if outcome not in self.strategy.outcomes or not isinstance(comment, str):
-            expected = f"outcome, one of {', '.join(self.strategy.outcomes)}, and comment, a text"
-            raise UsageError("bad-request", expected=expected)
-        check_comment(comment)
+        said = self._said(outcome, comment)
         with self._lock:
-            changed = self.store.change(request, number, name, str(outcome), comment)
+            changed = self.store.change(request, number, name, *said)
             if changed is not None and self._knows(changed[0]):
                 for answer, times in zip(changed, (-1, 1), strict=True):
                     self._count(answer, times)
@@ -222,12 +219,11 @@ class Session:
     def _question(self, name: str, screen: Screen) -> dict[str, Any]:
         if screen.asked is None:
             screen.show(self._chosen(name, screen))
-        asked = None
-        if screen.asked is not None:
-            query, *items = screen.asked
-            sides = [self.items.shown(query, item) for item in items if item]
-            asked = {"query": self.items.query(query), "sides": sides}
-        return {"question": asked, "progress": self._progress(name)}
+        return {"question": screen.asked and self._shown(*screen.asked), "progress": self._progress(name)}
+
+    def _shown(self, query: str, *items: str) -> dict[str, Any]:
+        sides = [self.items.shown(query, item) for item in items if item]
+        return {"query": self.items.query(query), "sides": sides}
 
     def _chosen(self, name: str, screen: Screen) -> Pair | None:
         """Choose a question, several of one query in a row; now and then a gold pair.
@@ -262,9 +258,8 @@ class Session:
             self.strategy.tell(answer, times)
 
     def _past(self, number: int, given: Answer) -> dict[str, Any]:
-        sides = [self.items.shown(given.query, item) for item in given.items]
-        entry = {"answer": number, "query": self.items.query(given.query), "at": given.at, "sides": sides}
-        return {**entry, "outcome": given.outcome, "comment": given.comment}
+        said = {"answer": number, "at": given.at, "outcome": given.outcome, "comment": given.comment}
+        return {**self._shown(*given.pair), **said}
 
     def _progress(self, name: str) -> dict[str, Any]:
         done = {"mine": len(self._answers[name]), "all": sum(map(len, self._answers.values()))}
@@ -276,22 +271,20 @@ class Session:
 
     def _checked(self, name: str, reply: Mapping[str, Any]) -> Answer:
         check_name(name)
-        values = [reply.get(key) for key in ("query", "first", "second", "outcome", "comment")]
-        if not all(isinstance(value, str) for value in values):
-            raise UsageError("bad-request", expected="query, first, second, outcome and comment, all text")
-        query, first, second, outcome, comment = (str(value) for value in values)
-        if outcome not in self.strategy.outcomes or first == second or bool(second) == self.strategy.graded:
-            about = "one item" if self.strategy.graded else "two items"
-            raise UsageError(
-                "bad-request", expected=f"outcome, one of {', '.join(self.strategy.outcomes)}, about {about}"
-            )
-        check_comment(comment)
-        answer = Answer(query, first, second, outcome, name, comment)
-        self.items.pool.check(query, *answer.items)
+        query, first, second = asked = [reply.get(key) for key in ("query", "first", "second")]
+        graded = self.strategy.graded
+        if not all(isinstance(value, str) for value in asked) or first == second or bool(second) == graded:
+            raise UsageError("bad-request", expected=f"a query and {'one item' if graded else 'two items'}, all text")
+        outcome, comment = self._said(reply.get("outcome"), reply.get("comment"))
+        answer = Answer(str(query), str(first), str(second), outcome, name, comment)
+        self.items.pool.check(answer.query, *answer.items)
         return answer
 
-
-def check_comment(comment: str) -> None:
-    """Refuse a comment that is too long."""
-    if len(comment) > LONGEST_COMMENT:
-        raise UsageError("too-long", what="a comment", most=LONGEST_COMMENT)
+    def _said(self, outcome: object, comment: object) -> tuple[str, str]:
+        """Refuse an outcome that there is not, and a comment that is no text or too long."""
+        if outcome not in self.strategy.outcomes or not isinstance(comment, str):
+            expected = f"outcome, one of {', '.join(self.strategy.outcomes)}, and comment, a text"
+            raise UsageError("bad-request", expected=expected)
+        if len(comment) > LONGEST_COMMENT:
+            raise UsageError("too-long", what="a comment", most=LONGEST_COMMENT)
+        return str(outcome), comment

@@ -219,40 +219,37 @@ class GradeStrategy(ListStrategy):
         return pair
 
 
-@dataclass(frozen=True)
-class Rule:
-    """When a query is settled: at most a fraction ``error`` of its pair relations is expected to be wrong.
-
-    With a ``probability``: and every two neighbours are separated with this probability.
-    """
-
-    error: float = 0.05
-    probability: float | None = None
-
-    def __post_init__(self) -> None:
-        check_number("error", self.error, 0, 0.5)
-        if self.probability is not None:
-            check_number("probability", self.probability, 0.5, 1)
-
-
 class OrderStrategy(Strategy):
     """Asks for the order of the items.
+
+    A query is settled when at most a fraction ``error`` of its pair relations is expected to be wrong; with a
+    ``probability``, when every two neighbours are separated with this probability too.
 
     One query is finished before the next, so that what it took shows how many judgments are left; ``spread`` asks about
     all queries equally often instead, and gives none up. No pair is asked more than ``repeats`` times.
     """
 
-    def __init__(self, pool: Pool, rule: Rule, *, repeats: int = 2, seed: int = 0, spread: bool = False) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        error: float = 0.05,
+        probability: float | None = None,
+        repeats: int = 2,
+        seed: int = 0,
+        spread: bool = False,
+    ) -> None:
         super().__init__()
-        repeats = check_whole("repeats", repeats, 1)
-        self.pool, self.rule, self.seed, self.spread = pool, rule, seed, spread
+        repeats, error = check_whole("repeats", repeats, 1), check_number("error", error, 0, 0.5)
+        probability = None if probability is None else check_number("probability", probability, 0.5, 1)
+        self.pool, self.error, self.seed, self.spread = pool, error, seed, spread
         self._places = {query: {item: k for k, item in enumerate(items)} for query, items in pool.items.items()}
         self._queries = {
-            query: Progress(len(items), rule, repeats, (seed, number))
+            query: Progress(len(items), error, probability, repeats, (seed, number))
             for number, (query, items) in enumerate(pool.items.items())
         }
         for query, winner, loser, _, weight in pool.start().to_polars().rows() if pool.grades else ():
-            self._queries[query].start(self._places[query][winner], self._places[query][loser], weight)
+            self._queries[query].grades.append((self._places[query][winner], self._places[query][loser], weight))
 
     @property
     def queries(self) -> dict[str, Progress]:
@@ -294,7 +291,7 @@ class OrderStrategy(Strategy):
 
     def given_up(self) -> dict[str, float]:
         """Return the queries with twice the answers that sorting needs, and not settled; see :class:`Strategy`."""
-        return {query: state.remaining for query, state in self.queries.items() if state.remaining is not None}
+        return {query: state.error for query, state in self.queries.items() if state.given_up}
 
     def errors(self) -> dict[str, float]:
         """Return the expected fraction of wrong relations; see :class:`Strategy`."""
@@ -320,14 +317,15 @@ class Progress:
     ``answers`` by pair and judge: how many are for the first item of the pair, and how many there are.
     """
 
-    def __init__(self, size: int, rule: Rule, repeats: int, seed: tuple[int, ...]) -> None:
-        self.size, self.rule, self.repeats, self.seed = size, rule, repeats, seed
+    def __init__(
+        self, size: int, accepted: float, probability: float | None, repeats: int, seed: tuple[int, ...]
+    ) -> None:
+        self.size, self.accepted, self.probability, self.repeats, self.seed = size, accepted, probability, repeats, seed
         self.answers: dict[tuple[int, int, str], tuple[float, float]] = {}
         self.grades: list[tuple[int, int, float]] = []  # better, worse, weight
         self._order: Order | None = None  # None: there were answers since it was last computed
         self._learned = size < 2  # all that there is
         self.error, self.settled = 0.5 if size > 1 else 0.0, size < 2
-        self.remaining: float | None = None  # what is wrong, where more answers would be too many
         self.finished: float | None = None  # answers that it took
 
     @property
@@ -340,15 +338,15 @@ class Progress:
         """Number of comparisons that sorting needs."""
         return self.size * float(np.log2(self.size)) if self.size > 1 else 0.0
 
+    @property
+    def given_up(self) -> bool:
+        """Whether more answers would be too many."""
+        return not self.settled and self.count >= ENOUGH * self.usual
+
     def left(self, mean: float) -> float:
         """Return how many answers are left where others took ``mean`` times the usual number; some always are."""
         allowed = self.size * (self.size - 1) / 2 * self.repeats
         return min(max(mean * self.usual, self.count + 0.1 * self.usual), allowed) - self.count
-
-    def start(self, winner: int, loser: int, weight: float) -> None:
-        """Take into account what grades say."""
-        self.grades.append((winner, loser, weight))
-        self._order, self._learned = None, self.size < 2
 
     def tell(self, first: int, second: int, score: float, judge: str, times: int) -> None:
         """Count an answer: 1 is for the first item, ½ a tie; the posterior is computed when it is next needed."""
@@ -376,18 +374,16 @@ class Progress:
         """Update what is known, if there were answers."""
         if self._learned:
             return
-        self._learned, self.error, self.settled, self.remaining = True, 0.5, False, None
+        self._learned, self.error, self.settled = True, 0.5, False
         if not (self.answers or self.grades):
             self.finished = None
             return
         order = self.posterior()
         self.error, border = self.expected(order)
-        sure = self.rule.probability is None or (order.coin_flips < 0.5 and border >= self.rule.probability)
-        self.settled = self.error <= self.rule.error and sure
-        many = not self.settled and self.count >= ENOUGH * self.usual
-        self.remaining = self.error if many else None
+        sure = self.probability is None or (order.coin_flips < 0.5 and border >= self.probability)
+        self.settled = self.error <= self.accepted and sure
         exhausted = bool((self._counts() >= self.repeats).all())
-        self.finished = (self.finished or self.count) if self.settled or many or exhausted else None
+        self.finished = (self.finished or self.count) if self.settled or self.given_up or exhausted else None
 
     def best(self, skip: Collection[tuple[int, int]], judge: str = "", waiting: int = 0) -> tuple[int, int] | None:
         """Return the most useful pair, other than those to skip; None where no pair is left.
@@ -407,7 +403,7 @@ class Progress:
             open_ = again
         elif connects.any():
             open_ = connects
-        elif self.rule.probability is not None and self.error <= self.rule.error and (open_ & self._unsure()).any():
+        elif self.probability is not None and self.error <= self.accepted and (open_ & self._unsure()).any():
             open_ &= self._unsure()
         if not open_.any():
             return None
@@ -432,7 +428,7 @@ class Progress:
         i, j = all_pairs(self.size)
         place[np.argsort(-order.strength, kind="stable")] = np.arange(self.size)
         sure = np.maximum(order.better, order.better.T)[i, j]
-        return np.asarray((np.abs(place[i] - place[j]) == 1) & (sure < (self.rule.probability or 0.0)))
+        return np.asarray((np.abs(place[i] - place[j]) == 1) & (sure < (self.probability or 0.0)))
 
     def expected(self, order: Order) -> tuple[float, float]:
         """Return the fraction that is expected to be wrong, and how surely the least clear border is one."""
