@@ -1,29 +1,22 @@
-from dataclasses import replace
+import polars as pl
+import pytest
 
 from rankdev.display.style import colour_of
 from rankdev.measures import parse_all
-from rankdev.studies.controlled import controlled_report, run_controlled
+from rankdev.studies.controlled import agree, controlled_report, run_controlled
 
 
 def test_every_cell_of_table_1_agrees_to_four_decimals():
-    study = run_controlled()
-    assert len(study.cells) == 143
-    assert len(study.experiments) == 13
-    assert [cell for cell in study.cells if not cell.agrees] == []
+    cells = run_controlled()
+    assert (len(cells), cells["experiment"].n_unique()) == (143, 13)
+    assert cells["agrees"].all()
+    wrong = cells.with_columns(agrees=pl.int_range(143) > 0, published=pl.lit(0.5))
+    assert controlled_report(wrong).closing == ("142 of 143 cells agree", "Exp1 AP@5: 1.0 ≠ 0.5")
 
 
-def test_a_cell_that_differs_is_named():
-    study = run_controlled()
-    wrong = replace(study.cells[0], published=0.5)
-    report = controlled_report(replace(study, cells=(wrong, *study.cells[1:])))
-    assert report.closing == ("142 of 143 cells agree", "Exp1 AP@5: 1.0 ≠ 0.5")
-
-
-def test_not_available_agrees_only_with_not_available():
-    cell = run_controlled().cells[0]
-    assert replace(cell, value=None, published=None).agrees
-    assert not replace(cell, value=None, published=0.0).agrees
-    assert not replace(cell, value=0.0, published=None).agrees
+@pytest.mark.parametrize(("value", "published", "same"), [(None, None, True), (None, 0.0, False), (0.0, None, False)])
+def test_not_available_agrees_only_with_not_available(value, published, same):
+    assert agree(value, published) == same
 
 
 def test_every_measure_of_the_studies_has_a_colour_of_its_own():

@@ -36,7 +36,7 @@ def test_the_city(tmp_path, monkeypatch):
     pl.DataFrame(rows, schema=columns, orient="row").write_csv(tmp_path / "places.csv")
     sizes = ["--seed", "1", "--queries", "100", "--training", "16", "--candidates", "10", "--rounds", "1", "--quick"]
     output = str(tmp_path / "facts.csv")
-    city.main([str(tmp_path / "places.csv"), *sizes, "-o", output, "--world", "A", "--world", "B"])
+    city.main([str(tmp_path / "places.csv"), *sizes, "-o", output, "--world", "A"])
     facts = pl.read_csv(output, infer_schema_length=None)
     assert facts.columns == pages._read("poi-worlds.csv").columns
     assert set(facts["part"]) == set(pages._read("poi-worlds.csv")["part"])

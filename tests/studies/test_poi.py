@@ -8,7 +8,7 @@ import rankdev as rd
 from rankdev.cli import cli
 from rankdev.measures import parse_all
 from rankdev.studies import poi
-from rankdev.studies.poi import Protocol, poi_report, published, run_poi, save_poi_figures
+from rankdev.studies.poi import Protocol, poi_report, published, run_poi
 from rankdev.studies.simulation import simulate
 
 TINY = Protocol(300, (25, 50, 100), 10, 60)
@@ -75,8 +75,9 @@ def test_ones_own_data_through_the_command_line(tmp_path, monkeypatch):
     for name, run in made.runs.items():
         rd.write_run(run, tmp_path / "runs" / f"{name}.run")
     files = ["--references", str(tmp_path / "references.jsonl"), "--runs", str(tmp_path / "runs")]
-    done = CliRunner().invoke(cli, ["study", "poi", "--quick", *files])
+    done = CliRunner().invoke(cli, ["study", "poi", "--quick", *files, "--figures", str(tmp_path / "new")])
     assert done.exit_code == 0
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {"figure1.png", "power.png", "stability.png"}
     assert "data: given: 120 queries, 2 systems, seed 0" in done.stdout
     assert "Why simulated" not in done.stdout
 
@@ -85,9 +86,3 @@ def test_too_few_queries_are_refused():
     made = simulate(60, models={"a": 1.0, "b": 1.5}, settings={"x": 1.0})
     with raises("too-few", rd.DataError, least=100, count=60):
         run_poi(made.references, made.runs)
-
-
-def test_figures_are_written(study, tmp_path):
-    paths = save_poi_figures(study, tmp_path / "new")
-    assert [path.name for path in paths] == ["figure1.png", "power.png", "stability.png"]
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)

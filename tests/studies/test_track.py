@@ -8,7 +8,7 @@ from tests.raising import raises
 import rankdev as rd
 from rankdev.cli import cli
 from rankdev.studies import track as track_study
-from rankdev.studies.track import run_track, save_track_figures
+from rankdev.studies.track import run_track
 
 QUERIES = 40
 SMALL = track_study.Protocol(12, 99, 20)
@@ -88,10 +88,6 @@ def test_references_without_grades_have_no_native_ndcg():
     assert {part.kind for part in study.parts[0].buckets} == {"reference size"}
 
 
-def test_the_same_seed_gives_the_same_facts(study):
-    assert run_track({"all": track()}, quick=True).to_polars().equals(study.to_polars())
-
-
 def test_ones_own_measures_sizes_and_grid():
     own = run_track({"all": track()}, ["P@5", "RR", "P@10"], sizes=[10], grid={"cutoff": [1, 5]}, quick=True)
     assert own.families == (["P@5", "P@10"], ["RR"])
@@ -123,11 +119,6 @@ def test_collections_with_the_same_systems_are_pooled_and_others_are_not():
         assert set(study.to_polars().filter(part="Figure 2")["collection"]) == {"x", "y"}
 
 
-def test_pictures_are_written(study, tmp_path):
-    names = {path.name for path in save_track_figures(study, tmp_path / "new")}
-    assert names == {"power.png", "figure1.png", "figure2.png", "stability.png"}
-
-
 def test_from_the_command_line(tmp_path):
     references, runs = track()
     (tmp_path / "runs").mkdir()
@@ -135,8 +126,11 @@ def test_from_the_command_line(tmp_path):
         rd.write_run(run, tmp_path / "runs" / f"{name}.run")
     rd.write_references(references, tmp_path / "refs.jsonl")
     files = [str(tmp_path / "refs.jsonl"), str(tmp_path / "runs")]
-    done = CliRunner().invoke(cli, ["study", "track", *files, "-m", "RDQ@5,AP@5", "--quick", "--format", "json"])
+    shown = ["--quick", "--format", "json", "--figures", str(tmp_path / "new")]
+    done = CliRunner().invoke(cli, ["study", "track", *files, "-m", "RDQ@5,AP@5", *shown])
     assert done.exit_code == 0, done.output
+    names = {path.name for path in (tmp_path / "new").iterdir()}
+    assert names == {"power.png", "figure1.png", "figure2.png", "stability.png"}
     found = json.loads(done.stdout)
     assert found["command"] == "study track"
     assert {row["part"] for row in found["rows"]} >= {"power", "stability", "Figure 1", "Figure 2"}

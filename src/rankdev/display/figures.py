@@ -371,9 +371,9 @@ def _explanation(found: Explanation) -> Figure:
 
 def _differences(found: QueryDifferences, measure: str | None = None) -> Figure:
     """Draw the differences under a measure, largest first, and each query's two scores as a point."""
-    chosen = measure or found.measures[0]
-    check_choice("measure", chosen, found.measures)
-    lower_is_better = chosen in found.lower_is_better
+    chosen = measure or found.scores.measures[0]
+    check_choice("measure", chosen, found.scores.measures)
+    lower_is_better = chosen in found.scores.lower_is_better
     rows = found.to_polars().filter(measure=chosen).drop_nulls("difference").cast({"query": pl.String})
     rows = rows.sort("difference", descending=True, maintain_order=True)
     height = max(3.1, 0.9 + 0.125 * rows.height) if rows.height <= LABELLED else 3.4

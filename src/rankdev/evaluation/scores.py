@@ -326,18 +326,15 @@ class Scores(Result):
     @property
     def remarks(self) -> tuple[Note, ...]:
         """What was missing on either side, and which queries ties affect: one line each, for all systems together."""
-        known = zip(self.measures, np.moveaxis(np.isfinite(self.values), 2, 0), strict=True)
-        gaps = gap_remarks(self.systems, dict(known))
+        gaps = gap_remarks(
+            self.systems, dict(zip(self.measures, np.moveaxis(np.isfinite(self.values), 2, 0), strict=True))
+        )
         empty = empty_remarks(self.coverage, self.empty, self.reference_sizes)
-        return (*self.notes, *self._on_weights, *gaps, *empty, *coverage_remarks(self.coverage))
-
-    @property
-    def _on_weights(self) -> tuple[Note, ...]:
-        """State how many queries of equal weight tell as much (Kish 1965)."""
-        if self.weights is None:
-            return ()
-        effective = self.weights.sum() ** 2 / (self.weights**2).sum()
-        return (Note("weighted", count=len(self.queries), effective=float(effective)),)
+        weighted = []
+        if self.weights is not None:  # how many queries of equal weight tell as much (Kish 1965)
+            effective = float(self.weights.sum() ** 2 / (self.weights**2).sum())
+            weighted = [Note("weighted", count=len(self.queries), effective=effective)]
+        return (*self.notes, *weighted, *gaps, *empty, *coverage_remarks(self.coverage))
 
     def of(self, measure: str) -> Floats:
         """Return the values of one measure.
@@ -417,8 +414,7 @@ class Scores(Result):
         pair = self.select(systems=names, measures=measures)
         if len(pair.systems) != 2:
             raise UsageError("not-two-systems", count=len(pair.systems))
-        made = (*pair.systems, pair.queries, pair.measures, pair.values, pair.remarks, pair.lower_is_better)
-        return QueryDifferences(*made)
+        return QueryDifferences(*pair.systems, pair)
 
     def sorted_by(self, measure: str) -> Scores:
         """Order the systems by a measure, best first.
@@ -534,17 +530,12 @@ def _values_of(frame: pl.DataFrame) -> tuple[Names, Names, Names, Floats]:
     if wrong.any():
         row = int(wrong.arg_max() or 0)
         raise DataError("not-finite", row=row, name="value", value=given[row])
+    cells = pl.DataFrame(axes)
+    if cells.is_duplicated().any():
+        raise DataError("two-scores", **cells.filter(cells.is_duplicated()).row(0, named=True))
     names = [axis.unique(maintain_order=True) for axis in axes]
-    codes = [places_in(known, axis) for axis, known in zip(axes, names, strict=True)]
-    shape = tuple(len(known) for known in names)
-    cells = np.ravel_multi_index(codes, shape)
-    if len(np.unique(cells)) < len(cells):
-        order = np.sort(cells)
-        places = np.unravel_index(order[1:][order[1:] == order[:-1]][0], shape)
-        system, query, measure = (known[int(place)] for known, place in zip(names, places, strict=True))
-        raise DataError("two-scores", system=system, query=query, measure=measure)
-    values = np.full(shape, np.nan)
-    values.ravel()[cells] = value.fill_null(np.nan).to_numpy()
+    values = np.full([len(known) for known in names], np.nan)
+    values[tuple(map(places_in, names, axes))] = value.fill_null(np.nan).to_numpy()
     systems, queries, measures = (tuple(known.to_list()) for known in names)
     return systems, queries, measures, values
 
@@ -591,14 +582,8 @@ class QueryDifferences(Result):
     ----------
     a, b : str
         Names of the systems.
-    queries, measures : tuple of str
-        What was compared.
-    values : array of float, 2 × queries × measures
-        Scores of a, then of b.
-    remarks : tuple of str
-        Notes on the scores.
-    lower_is_better : tuple of str
-        Measures for which lower is better.
+    scores : Scores
+        Those of a, then of b.
 
     See Also
     --------
@@ -613,11 +598,12 @@ class QueryDifferences(Result):
 
     a: str
     b: str
-    queries: tuple[str, ...] = field(repr=False)
-    measures: tuple[str, ...]
-    values: Floats = field(repr=False)
-    remarks: tuple[str, ...] = ()
-    lower_is_better: tuple[str, ...] = field(default=(), repr=False)
+    scores: Scores
+
+    @property
+    def remarks(self) -> tuple[Note, ...]:
+        """Notes on the scores."""
+        return self.scores.remarks
 
     def to_polars(self) -> pl.DataFrame:
         """Return the differences as a table.
@@ -629,12 +615,11 @@ class QueryDifferences(Result):
             Queries for which a system has no value come last, without a difference.
         """
         tables = []
-        for m, measure in enumerate(self.measures):
-            a, b = self.values[:, :, m]
-            order = np.argsort(b - a if measure in self.lower_is_better else a - b, kind="stable")  # NaN is sorted last
-            columns = {"a": a[order], "b": b[order], "difference": (a - b)[order]}
-            names = pl.DataFrame({"measure": measure, "query": [self.queries[i] for i in order]})
-            tables.append(names.with_columns(**{name: pl.Series(values) for name, values in columns.items()}))
+        for m, measure in enumerate(self.scores.measures):
+            a, b = self.scores.values[:, :, m]
+            order = np.argsort(b - a if measure in self.scores.lower_is_better else a - b, kind="stable")  # NaN last
+            columns = {"query": self.scores.queries, "a": a, "b": b, "difference": a - b}
+            tables.append(pl.DataFrame({"measure": measure, **columns})[order])
         return pl.concat(tables).fill_nan(None)
 
 

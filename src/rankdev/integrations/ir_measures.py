@@ -135,7 +135,7 @@ def _made(name: str) -> OurMeasure:
     known = {key: ir_measures.ParamInfo(default=default) for key, default in defaults.items()}
     if name == "Compat":
         known["normalize"] = ir_measures.ParamInfo(default=True)  # a parameter of theirs
-    about = {"__doc__": kind.__doc__, "__name__": name, "NAME": name, "PRETTY_NAME": name, "SHORT_DESC": kind.summary}
+    about = {"__doc__": kind.__doc__, "__name__": name, "NAME": name, "PRETTY_NAME": name, "SHORT_DESC": kind.meaning()}
     made: OurMeasure = type(name, (OurMeasure,), {**about, "SUPPORTED_PARAMS": known})()
     return made
 

@@ -132,7 +132,6 @@ class Measure(ABC):
     """
 
     name: ClassVar[str]
-    summary: ClassVar[str] = ""
     source: ClassVar[str] = ""
     at: ClassVar[str | None] = "cutoff"
     aggregate: ClassVar[Aggregate] = "mean"
@@ -196,8 +195,8 @@ class Measure(ABC):
 
     @classmethod
     def meaning(cls) -> str:
-        """Return a one-line definition."""
-        return cls.summary or (getdoc(cls) or "").partition("\n")[0]
+        """Return the first line of the docstring: in a few words, what is measured."""
+        return (getdoc(cls) or "").partition("\n")[0].removesuffix(".")
 
     @cached_property
     def info(self) -> MeasureInfo:

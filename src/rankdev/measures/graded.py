@@ -59,11 +59,13 @@ def exponential_gains(grades: Floats, highest: Floats) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class NDCG(JudgedOnly):
-    """nDCG@k = Σ gain(i) / log2(i + 1) ÷ the same of the best k reference items."""
+    """Normalised discounted cumulative gain.
+
+    nDCG@k = Σ gain(i) / log2(i + 1) ÷ the same of the best k reference items.
+    """
 
     name: ClassVar[str] = "nDCG"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
-    summary: ClassVar[str] = "normalised discounted cumulative gain"
     source: ClassVar[str] = "Järvelin and Kekäläinen 2002"
     averages_ties: ClassVar[bool] = True
 
@@ -129,11 +131,13 @@ class NDCG(JudgedOnly):
 
 @dataclass(frozen=True, kw_only=True)
 class DCG(NDCG):
-    """DCG@k = Σ gain(i) / log2(i + 1), not normalised."""
+    """Discounted cumulative gain, not normalised.
+
+    DCG@k = Σ gain(i) / log2(i + 1), not normalised.
+    """
 
     name: ClassVar[str] = "DCG"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
-    summary: ClassVar[str] = "discounted cumulative gain, not normalised"
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
@@ -160,11 +164,13 @@ GRADE = Number("a number above 0 and below 1000", 0, 1000, open=True)  # 2 to th
 
 @dataclass(frozen=True, kw_only=True)
 class ERR(Measure):
-    """ERR@k = Σ 1/i · P(stop at i), with P(satisfied by grade g) = (2^g − 1) ÷ 2^max_grade."""
+    """Expected reciprocal rank.
+
+    ERR@k = Σ 1/i · P(stop at i), with P(satisfied by grade g) = (2^g − 1) ÷ 2^max_grade.
+    """
 
     name: ClassVar[str] = "ERR"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
-    summary: ClassVar[str] = "expected reciprocal rank"
     source: ClassVar[str] = "Chapelle, Metzler, Zhang and Grinspan 2009"
 
     max_grade: float = parameter(4.0, MAX_GRADE, number=GRADE)
@@ -176,10 +182,12 @@ class ERR(Measure):
 
 
 class NERR(ERR):
-    """nERR@k = ERR@k ÷ the ERR@k of the best k reference items, best first."""
+    """Expected reciprocal rank ÷ that of the ideal list.
+
+    nERR@k = ERR@k ÷ the ERR@k of the best k reference items, best first.
+    """
 
     name: ClassVar[str] = "nERR"
-    summary: ClassVar[str] = "expected reciprocal rank ÷ that of the ideal list"
 
     def score(self, match: Match) -> Floats:
         """Score every query."""
@@ -203,10 +211,12 @@ def _expected(satisfied: Floats) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class RBP(JudgedRelevance):
-    """RBP(p)@k = (1 − p) Σ p^(i − 1) · gain(i), not normalised; a relevant item gains 1, or by its grade."""
+    """Rank-biased precision.
+
+    RBP(p)@k = (1 − p) Σ p^(i − 1) · gain(i), not normalised; a relevant item gains 1, or by its grade.
+    """
 
     name: ClassVar[str] = "RBP"
-    summary: ClassVar[str] = "rank-biased precision"
     source: ClassVar[str] = "Moffat and Zobel 2008"
     averages_ties: ClassVar[bool] = True
 
@@ -270,10 +280,12 @@ class WantedGain(Measure, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class BPM(WantedGain):
-    """BPM(T)@k = the mean gain of the items down to where they gain T, or of k items."""
+    """Bejeweled player model: mean gain until it is enough.
+
+    BPM(T)@k = the mean gain of the items down to where they gain T, or of k items.
+    """
 
     name: ClassVar[str] = "BPM"
-    summary: ClassVar[str] = "Bejeweled player model: mean gain until it is enough"
     bounded: ClassVar[str] = "BPM(max_rel=3)@10"
     source: ClassVar[str] = "Zhang, Liu, Li, Zhang, Xu and Ma 2017"
 
@@ -289,11 +301,13 @@ class BPM(WantedGain):
 
 @dataclass(frozen=True, kw_only=True)
 class INST(WantedGain):
-    """INST(T): users go on from position i with probability ((i + a − 1) ÷ (i + a))², a = 2T − the gain so far."""
+    """Mean gain of users who go on as long as they want more.
+
+    INST(T): users go on from position i with probability ((i + a − 1) ÷ (i + a))², a = 2T − the gain so far.
+    """
 
     name: ClassVar[str] = "INST"
     at: ClassVar[str | None] = None
-    summary: ClassVar[str] = "mean gain of users who go on as long as they want more"
     source: ClassVar[str] = "Bailey, Moffat, Scholer and Thomas 2015"
 
     def score(self, match: Match) -> Floats:

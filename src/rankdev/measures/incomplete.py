@@ -16,12 +16,14 @@ EPSILON = 1e-5  # trec_eval's, for a precision of which nothing is known
 
 
 class Judged(Measure):
-    """Judged@k = judged items in the first k ÷ items in the first k."""
+    """Fraction of the first k items that were judged.
+
+    Judged@k = judged items in the first k ÷ items in the first k.
+    """
 
     name: ClassVar[str] = "Judged"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
     higher_is_better: ClassVar[bool | None] = None
-    summary: ClassVar[str] = "fraction of the first k items that were judged"
     averages_ties: ClassVar[bool] = True
     unordered: ClassVar[bool] = True
 
@@ -44,12 +46,14 @@ class _RejectsToo(Measure, abstract=True):
 
 
 class Unjudged(_RejectsToo):
-    """Unjudged@k = unjudged items in the first k ÷ k, as in trec_eval 10: a negative grade is not a judgment."""
+    """Unjudged items in the first k ÷ k.
+
+    Unjudged@k = unjudged items in the first k ÷ k, as in trec_eval 10: a negative grade is not a judgment.
+    """
 
     name: ClassVar[str] = "Unjudged"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
     higher_is_better: ClassVar[bool | None] = None
-    summary: ClassVar[str] = "unjudged items in the first k ÷ k"
     bounded: ClassVar[str] = "Unjudged@10"
     cumulative: ClassVar[bool] = False
     unordered: ClassVar[bool] = True
@@ -57,22 +61,20 @@ class Unjudged(_RejectsToo):
     def score(self, match: Match) -> Floats:
         """Score every query."""
         assert self.cutoff is not None
-        match.ideals.check_judged()
-        depth = match.depth(self.cutoff)
-        rejected = _nonrelevant(match, match.nonrelevant_grade >= 0)[:, :depth]
-        judged = (match.hits(depth) | rejected).sum(axis=1)
-        return (np.minimum(match.lengths, depth) - judged) / self.cutoff
+        judged = match.hits(self.cutoff) | match.nonrelevant(self.cutoff, match.nonrelevant_grade >= 0)
+        return (np.minimum(match.lengths, judged.shape[1]) - judged.sum(axis=1)) / self.cutoff
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bpref(_RejectsToo, Relevance):
-    """Bpref = mean over relevant items of 1 − (nonrelevant items above it, at most R) ÷ min(R, nonrelevant items).
+    """Relevant items above those judged nonrelevant.
+
+    Bpref = mean over relevant items of 1 − (nonrelevant items above it, at most R) ÷ min(R, nonrelevant items).
 
     Items that were not judged, or pooled and not judged (a negative grade), do not count.
     """
 
     name: ClassVar[str] = "Bpref"
-    summary: ClassVar[str] = "relevant items above those judged nonrelevant"
     source: ClassVar[str] = "Buckley and Voorhees 2004"
     at: ClassVar[str | None] = None
     cumulative: ClassVar[bool] = False
@@ -88,13 +90,14 @@ class Bpref(_RejectsToo, Relevance):
 
 @dataclass(frozen=True, kw_only=True)
 class InfAP(_RejectsToo, Relevance):
-    """infAP: AP in which the precision above a relevant item is estimated from the judged ones among the pooled ones.
+    """Average precision inferred from a sample of judgments.
+
+    infAP: AP in which the precision above a relevant item is estimated from the judged ones among the pooled ones.
 
     A negative grade marks an item that was pooled and not judged.
     """
 
     name: ClassVar[str] = "infAP"
-    summary: ClassVar[str] = "average precision inferred from a sample of judgments"
     source: ClassVar[str] = "Yilmaz and Aslam 2006"
     at: ClassVar[str | None] = None
     cumulative: ClassVar[bool] = False
@@ -105,16 +108,15 @@ class InfAP(_RejectsToo, Relevance):
         above = np.arange(hits.shape[1])
         relevant: Ints = np.cumsum(hits, axis=1) - hits
         judged = relevant + np.cumsum(_rejected(match, self.rel), axis=1)
-        pooled = judged + np.cumsum(_nonrelevant(match, match.nonrelevant_grade < 0), axis=1)
+        pooled = judged + np.cumsum(match.nonrelevant(None, match.nonrelevant_grade < 0), axis=1)
         expected = pooled * (relevant + EPSILON) / (judged + 2 * EPSILON)  # relevant items among those above
         return self.fraction_of_relevant(total(np.where(hits, (1 + expected) / (above + 1), 0.0)), match)
 
 
 def _rejected(match: Match, rel: float | None) -> Bools:
     """Return, for [query, position], whether an item is there that was judged and is not relevant."""
-    match.ideals.check_judged()
     below = match.hits(None) & ~match.hits(None, rel)
-    return np.asarray(below | _nonrelevant(match, match.nonrelevant_grade >= 0))
+    return np.asarray(below | match.nonrelevant(None, match.nonrelevant_grade >= 0))
 
 
 def _rejections(match: Match, rel: float | None) -> Ints:
@@ -124,10 +126,3 @@ def _rejections(match: Match, rel: float | None) -> Ints:
     assert ideals.nonrelevant_grades is not None
     nonrelevant = np.bincount(owner[ideals.nonrelevant_grades >= 0], minlength=match.queries)
     return np.asarray(ideals.sizes - match.relevant(rel) + nonrelevant)
-
-
-def _nonrelevant(match: Match, which: Bools) -> Bools:
-    """Return, for [query, position], whether one of these nonrelevant items is there."""
-    table = np.zeros((match.queries, match.depth(None)), bool)
-    table[match.nonrelevant_query[which], match.nonrelevant_position[which]] = True
-    return table

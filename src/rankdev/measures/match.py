@@ -6,7 +6,7 @@ Where ties are not broken, a :class:`TiedMatch` has what measures need for their
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
@@ -118,22 +118,15 @@ class Match:
             return self
         hits = slice(*np.searchsorted(self.query, [begin, end]))
         poor = slice(*np.searchsorted(self.nonrelevant_query, [begin, end]))
-        return replace(
-            self,
-            ideals=self.ideals.between(begin, end),
-            query=self.query[hits] - begin,
-            position=self.position[hits],
-            place=self.place[hits] - self.ideals.offsets[begin],
-            lengths=self.lengths[begin:end],
-            nonrelevant_query=self.nonrelevant_query[poor] - begin,
-            nonrelevant_position=self.nonrelevant_position[poor],
-            nonrelevant_grade=self.nonrelevant_grade[poor],
-            **self._ties_of(hits, poor),
-        )
-
-    def _ties_of(self, hits: slice, poor: slice) -> dict[str, Ints]:
-        """Return the columns of some rows that only a match with open ties has."""
-        return {}
+        part = {
+            entry.name: getattr(self, entry.name)[poor if entry.name.startswith("nonrelevant") else hits]
+            for entry in fields(self)
+            if entry.name not in ("ideals", "lengths")
+        }
+        part["query"] = part["query"] - begin
+        part["nonrelevant_query"] = part["nonrelevant_query"] - begin
+        part["place"] = part["place"] - self.ideals.offsets[begin]
+        return replace(self, ideals=self.ideals.between(begin, end), lengths=self.lengths[begin:end], **part)
 
     @property
     def queries(self) -> int:
@@ -164,12 +157,13 @@ class Match:
         """Return, for [query, position], whether a judged item is there; where ties are not broken, the probability."""
         return np.asarray(self.hits(cutoff) | self.nonrelevant(cutoff))
 
-    def nonrelevant(self, cutoff: int | None) -> Bools:
-        """Return, for [query, position], whether an item judged nonrelevant (whatever its grade) is there."""
+    def nonrelevant(self, cutoff: int | None, which: Bools | None = None) -> Bools:
+        """Return, for [query, position], whether an item judged nonrelevant (one of these, or any) is there."""
+        self.ideals.check_judged()
         table = np.zeros((self.queries, self.depth(cutoff)), bool)
-        if self.ideals.nonrelevant_sizes.any():
-            within = self.nonrelevant_position < table.shape[1]
-            table[self.nonrelevant_query[within], self.nonrelevant_position[within]] = True
+        within = self.nonrelevant_position < table.shape[1]
+        within = within if which is None else within & which
+        table[self.nonrelevant_query[within], self.nonrelevant_position[within]] = True
         return table
 
     def above(self, depth: int) -> Match:
@@ -364,14 +358,6 @@ class TiedMatch(Match):
     def tied(self) -> TieGroups:
         """The ties of the hits."""
         return TieGroups(self.query, self.tie_begin, self.tie_size)
-
-    def _ties_of(self, hits: slice, poor: slice) -> dict[str, Ints]:
-        return {
-            "tie_begin": self.tie_begin[hits],
-            "tie_size": self.tie_size[hits],
-            "nonrelevant_tie_begin": self.nonrelevant_tie_begin[poor],
-            "nonrelevant_tie_size": self.nonrelevant_tie_size[poor],
-        }
 
     def mean(self, values: Floats | Bools, cutoff: int | None) -> Floats:
         """Return values of the hits at [query, position], averaged over all that is tied there; other items are 0."""

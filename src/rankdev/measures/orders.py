@@ -16,7 +16,9 @@ from rankdev.measures.match import Match, total
 
 @dataclass(frozen=True, kw_only=True)
 class RBO(Measure):
-    """RBO(p) = (1 − p) Σ_d p^(d − 1) · agreement(d) of the run's first k items with the whole reference, extrapolated.
+    """Rank-biased overlap, aware of ties in the reference.
+
+    RBO(p) = (1 − p) Σ_d p^(d − 1) · agreement(d) of the run's first k items with the whole reference, extrapolated.
 
     Tied reference items are there together from the first position of their tier on (``w``), or each in part as the
     tier goes by: the mean over all orders of the tied items (``a``), or that corrected for what ties hide (``b``).
@@ -24,7 +26,6 @@ class RBO(Measure):
 
     name: ClassVar[str] = "RBO"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
-    summary: ClassVar[str] = "rank-biased overlap, aware of ties in the reference"
     source: ClassVar[str] = "Webber, Moffat and Zobel 2010; Corsi and Urbano 2024"
     cumulative: ClassVar[bool] = False
 
@@ -74,14 +75,15 @@ class RBO(Measure):
 
 @dataclass(frozen=True, kw_only=True)
 class RBA(Measure):
-    """RBA(p)@k = Σ √(weight in the run · weight in the reference), over the items that both hold; not normalised.
+    """Rank-biased alignment with the reference.
+
+    RBA(p)@k = Σ √(weight in the run · weight in the reference), over the items that both hold; not normalised.
 
     The weight of position i is (1 − p) p^(i − 1); the items of a tier share the mean of theirs.
     """
 
     name: ClassVar[str] = "RBA"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
-    summary: ClassVar[str] = "rank-biased alignment with the reference"
     source: ClassVar[str] = "Moffat, Mackenzie, Mallia and Petri 2024"
 
     p: float = parameter(0.9, "persistence", number=SHARE, written=True)
@@ -101,14 +103,15 @@ DEEPEST = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Compat(Measure):
-    """Compat(p) = RBO(run, I) ÷ RBO(I, I), I the ideal order that agrees best with the run.
+    """Compatibility with the best ideal order.
+
+    Compat(p) = RBO(run, I) ÷ RBO(I, I), I the ideal order that agrees best with the run.
 
     RBO goes down to ``depth``, which is the cutoff unless given; a list past its end stops growing.
     """
 
     name: ClassVar[str] = "Compat"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
-    summary: ClassVar[str] = "compatibility with the best ideal order"
     source: ClassVar[str] = "Clarke, Vtyurina and Smucker 2020"
 
     p: float = parameter(0.95, "persistence", number=SHARE, written=True)
@@ -150,10 +153,12 @@ class Correlation(Measure, abstract=True):
 
 
 class Tau(Correlation):
-    """Kendall's τ-b between positions and reference ranks."""
+    """Kendall's τ where run and reference hold the same items.
+
+    Kendall's τ-b between positions and reference ranks.
+    """
 
     name: ClassVar[str] = "Tau"
-    summary: ClassVar[str] = "Kendall's τ where run and reference hold the same items"
     source: ClassVar[str] = "Kendall 1938"
 
     def score(self, match: Match) -> Floats:
@@ -169,14 +174,15 @@ class Tau(Correlation):
 
 @dataclass(frozen=True, kw_only=True)
 class TauAP(Correlation):
-    """τ_ap = 2/(n − 1) · Σ_{i > 1} (items above i that belong above it) ÷ (i − 1) − 1; top positions weigh most.
+    """AP correlation: Kendall's τ with more weight on the top.
+
+    τ_ap = 2/(n − 1) · Σ_{i > 1} (items above i that belong above it) ÷ (i − 1) − 1; top positions weigh most.
 
     With ``ties=b`` τ_ap,b: the mean of the sums down the run and down the tiers, each item compared with those above
     its tier; without, a reference with ties has no value.
     """
 
     name: ClassVar[str] = "TauAP"
-    summary: ClassVar[str] = "AP correlation: Kendall's τ with more weight on the top"
     source: ClassVar[str] = "Yilmaz, Aslam and Robertson 2008; ties: Urbano and Marrero 2017"
 
     ties: str = parameter("none", "references without ties only, or τ_ap,b", choices=("none", "b"))
@@ -194,10 +200,12 @@ class TauAP(Correlation):
 
 
 class Rho(Correlation):
-    """Spearman's ρ between positions and reference ranks, tied items sharing their mean rank."""
+    """Spearman's ρ where run and reference hold the same items.
+
+    Spearman's ρ between positions and reference ranks, tied items sharing their mean rank.
+    """
 
     name: ClassVar[str] = "Rho"
-    summary: ClassVar[str] = "Spearman's ρ where run and reference hold the same items"
     source: ClassVar[str] = "Spearman 1904"
 
     def score(self, match: Match) -> Floats:

@@ -67,10 +67,12 @@ class Retrieved(JudgedRelevance, abstract=True):
 
 
 class P(Retrieved):
-    """P@k = relevant items in the first k ÷ k."""
+    """Precision: fraction of the first k that is relevant.
+
+    P@k = relevant items in the first k ÷ k.
+    """
 
     name: ClassVar[str] = "P"
-    summary: ClassVar[str] = "precision: fraction of the first k that is relevant"
     bounded: ClassVar[str] = "P@10"
 
     def whole(self, relevant: Ints) -> Floats | Ints:
@@ -79,10 +81,12 @@ class P(Retrieved):
 
 
 class R(Retrieved):
-    """R@k = relevant items in the first k ÷ all relevant items."""
+    """Recall: fraction of the relevant items in the first k.
+
+    R@k = relevant items in the first k ÷ all relevant items.
+    """
 
     name: ClassVar[str] = "R"
-    summary: ClassVar[str] = "recall: fraction of the relevant items in the first k"
 
     def whole(self, relevant: Ints) -> Floats | Ints:
         """Return the number of relevant items."""
@@ -90,10 +94,12 @@ class R(Retrieved):
 
 
 class RCap(Retrieved):
-    """R_cap@k = relevant items in the first k ÷ min(k, all relevant items)."""
+    """Recall, of what the first k can hold.
+
+    R_cap@k = relevant items in the first k ÷ min(k, all relevant items).
+    """
 
     name: ClassVar[str] = "R_cap"
-    summary: ClassVar[str] = "recall, of what the first k can hold"
     source: ClassVar[str] = "as in BEIR"
     bounded: ClassVar[str] = "R_cap@10"
 
@@ -103,10 +109,12 @@ class RCap(Retrieved):
 
 
 class F1(Retrieved):
-    """F1@k = 2 · relevant items in the first k ÷ (k + all relevant items), the harmonic mean of P@k and R@k."""
+    """Harmonic mean of P@k and R@k.
+
+    F1@k = 2 · relevant items in the first k ÷ (k + all relevant items), the harmonic mean of P@k and R@k.
+    """
 
     name: ClassVar[str] = "F1"
-    summary: ClassVar[str] = "harmonic mean of P@k and R@k"
     bounded: ClassVar[str] = "F1@10"
 
     def whole(self, relevant: Ints) -> Floats | Ints:
@@ -115,10 +123,12 @@ class F1(Retrieved):
 
 
 class Rprec(JudgedRelevance):
-    """Rprec = relevant items in the first R ÷ R, R the number of relevant items."""
+    """Precision at the number of relevant items.
+
+    Rprec = relevant items in the first R ÷ R, R the number of relevant items.
+    """
 
     name: ClassVar[str] = "Rprec"
-    summary: ClassVar[str] = "precision at the number of relevant items"
     source: ClassVar[str] = "Buckley and Voorhees 2005"
     at: ClassVar[str | None] = None
     averages_ties: ClassVar[bool] = True
@@ -164,10 +174,12 @@ class InterpolatedPrecision(JudgedRelevance, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class IPrec(InterpolatedPrecision):
-    """IPrec@r = the highest precision at any position from which on the recall is at least r."""
+    """Interpolated precision at recall r: IPrec@0.1.
+
+    IPrec@r = the highest precision at any position from which on the recall is at least r.
+    """
 
     name: ClassVar[str] = "IPrec"
-    summary: ClassVar[str] = "interpolated precision at recall r: IPrec@0.1"
     at: ClassVar[str | None] = "recall"
 
     recall: float | None = parameter(None, "recall from which on precision counts", number=UNIT)
@@ -183,10 +195,12 @@ class IPrec(InterpolatedPrecision):
 
 
 class IPrec11(InterpolatedPrecision):
-    """IPrec11 = the mean of IPrec@0, IPrec@0.1, … IPrec@1."""
+    """11-point average of interpolated precision.
+
+    IPrec11 = the mean of IPrec@0, IPrec@0.1, … IPrec@1.
+    """
 
     name: ClassVar[str] = "IPrec11"
-    summary: ClassVar[str] = "11-point average of interpolated precision"
     at: ClassVar[str | None] = None
 
     def score_considered(self, match: Match) -> Floats:
@@ -208,10 +222,12 @@ class FirstHit(JudgedRelevance, abstract=True):
 
 
 class Success(FirstHit):
-    """Success@k = 1 where a relevant item is in the first k, else 0."""
+    """Whether a relevant item is in the first k.
+
+    Success@k = 1 where a relevant item is in the first k, else 0.
+    """
 
     name: ClassVar[str] = "Success"
-    summary: ClassVar[str] = "whether a relevant item is in the first k"
     bounded: ClassVar[str] = "Success@10"
     unordered: ClassVar[bool] = True
 
@@ -223,10 +239,12 @@ class Success(FirstHit):
 
 
 class RR(FirstHit):
-    """RR@k = 1 ÷ the position of the first relevant item in the first k."""
+    """Reciprocal rank of the first relevant item.
+
+    RR@k = 1 ÷ the position of the first relevant item in the first k.
+    """
 
     name: ClassVar[str] = "RR"
-    summary: ClassVar[str] = "reciprocal rank of the first relevant item"
     source: ClassVar[str] = "Kantor and Voorhees 2000"
 
     def score_considered(self, match: Match) -> Floats:
@@ -239,10 +257,12 @@ class RR(FirstHit):
 
 
 class AP(JudgedRelevance):
-    """AP@k = Σ precision at each relevant item in the first k ÷ all relevant items."""
+    """Average precision.
+
+    AP@k = Σ precision at each relevant item in the first k ÷ all relevant items.
+    """
 
     name: ClassVar[str] = "AP"
-    summary: ClassVar[str] = "average precision"
     source: ClassVar[str] = "Buckley and Voorhees 2000"
     averages_ties: ClassVar[bool] = True
 
@@ -255,15 +275,14 @@ class AP(JudgedRelevance):
         return self.fraction_of_relevant(total(np.where(hits, precision, 0.0)), match)
 
 
-class GMAP(JudgedRelevance):
-    """GMAP = the geometric mean of AP over queries, in which a query counts at least 0.00001."""
+class GMAP(AP):
+    """Average precision; geometric mean over queries.
+
+    GMAP = the geometric mean of AP over queries, in which a query counts at least 0.00001.
+    """
 
     name: ClassVar[str] = "GMAP"
-    summary: ClassVar[str] = "average precision; geometric mean over queries"
     source: ClassVar[str] = "Robertson 2006"
     at: ClassVar[str | None] = None
     aggregate: ClassVar[Aggregate] = "geometric"
-
-    def score_considered(self, match: Match) -> Floats:
-        """Score every query."""
-        return AP(rel=self.rel).score_considered(match)
+    averages_ties: ClassVar[bool] = False

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -33,7 +31,7 @@ class PositionWeights:
             raise bad_parameter("weights", (), "at least one weight")
         for i, value in enumerate(values):
             name = f"weight {i + 1}" if i < len(self.head) else "tail"
-            if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf:
+            if POSITIVE.read(value) is None:
                 raise bad_parameter(name, value, POSITIVE.text)
             if i and value > values[i - 1]:
                 raise MeasureError("rising-weights", name=name, value=value, before=values[i - 1])
@@ -82,11 +80,13 @@ LAMBDA = Number("a number from 0 to 1e100", 0, 1e100)  # beyond, its product wit
 
 @dataclass(frozen=True, kw_only=True)
 class RDQ(JudgedOnly):
-    """RDQ@k = Σ μ(i) · credit(i) ÷ Σ_{i ≤ min(k, m)} μ(i), over first occurrences of reference items."""
+    """Rank-Deviation Quality against an ordered reference.
+
+    RDQ@k = Σ μ(i) · credit(i) ÷ Σ_{i ≤ min(k, m)} μ(i), over first occurrences of reference items.
+    """
 
     name: ClassVar[str] = "RDQ"
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
-    summary: ClassVar[str] = "Rank-Deviation Quality against an ordered reference"
     source: ClassVar[str] = "Zhou, Moschitti and Class, Rank-Deviation Quality"
     averages_ties: ClassVar[bool] = True
 
@@ -148,7 +148,6 @@ class RDQ(JudgedOnly):
         rank = np.maximum(rank, 1)
         if self.penalty == "m1":
             return np.minimum(1.0, ideal / rank)
-        with np.errstate(over="ignore"):
-            tolerance = np.sqrt(size) * self.alpha * (1 + self.lam * (rank - 1))
         with np.errstate(over="ignore"):  # a distance of very many tolerances leaves no credit
+            tolerance = np.sqrt(size) * self.alpha * (1 + self.lam * (rank - 1))
             return np.asarray(np.exp(-np.abs(ideal - rank) / tolerance))

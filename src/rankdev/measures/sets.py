@@ -25,10 +25,12 @@ class _OfSet:
 
 @dataclass(frozen=True, kw_only=True)
 class SetP(_OfSet, JudgedRelevance):
-    """SetP = relevant items returned ÷ items returned; relative to what was possible, ÷ min(returned, relevant)."""
+    """Precision of all returned items.
+
+    SetP = relevant items returned ÷ items returned; relative to what was possible, ÷ min(returned, relevant).
+    """
 
     name: ClassVar[str] = "SetP"
-    summary: ClassVar[str] = "precision of all returned items"
 
     relative: bool = parameter(False, "divide by the highest value for a list of this length")
 
@@ -40,10 +42,12 @@ class SetP(_OfSet, JudgedRelevance):
 
 @dataclass(frozen=True, kw_only=True)
 class SetR(_OfSet, Relevance):
-    """SetR = relevant items returned ÷ relevant items."""
+    """Recall of all returned items.
+
+    SetR = relevant items returned ÷ relevant items.
+    """
 
     name: ClassVar[str] = "SetR"
-    summary: ClassVar[str] = "recall of all returned items"
     cumulative: ClassVar[bool] = True
 
     def score(self, match: Match) -> Floats:
@@ -53,10 +57,12 @@ class SetR(_OfSet, Relevance):
 
 @dataclass(frozen=True, kw_only=True)
 class SetF(_OfSet, JudgedRelevance):
-    """SetF = (β + 1) · SetP · SetR ÷ (SetR + β · SetP); trec_eval's β, which is not squared."""
+    """Harmonic mean of SetP and SetR.
+
+    SetF = (β + 1) · SetP · SetR ÷ (SetR + β · SetP); trec_eval's β, which is not squared.
+    """
 
     name: ClassVar[str] = "SetF"
-    summary: ClassVar[str] = "harmonic mean of SetP and SetR"
     source: ClassVar[str] = "van Rijsbergen 1979; as trec_eval weighs"
 
     beta: float = parameter(1.0, "weight of recall relative to precision", number=NON_NEGATIVE)
@@ -71,10 +77,12 @@ class SetF(_OfSet, JudgedRelevance):
 
 @dataclass(frozen=True, kw_only=True)
 class SetAP(_OfSet, JudgedRelevance):
-    """SetAP = SetP · SetR."""
+    """Average precision of all returned items, unordered.
+
+    SetAP = SetP · SetR.
+    """
 
     name: ClassVar[str] = "SetAP"
-    summary: ClassVar[str] = "average precision of all returned items, unordered"
 
     def score_considered(self, match: Match) -> Floats:
         """Score every query."""
@@ -92,10 +100,12 @@ class _Count(_OfSet):
 
 @dataclass(frozen=True, kw_only=True)
 class NumRet(_Count, Relevance):
-    """NumRet = number of items returned; with ``rel`` of those that are relevant."""
+    """Number of items returned, or of relevant ones.
+
+    NumRet = number of items returned; with ``rel`` of those that are relevant.
+    """
 
     name: ClassVar[str] = "NumRet"
-    summary: ClassVar[str] = "number of items returned, or of relevant ones"
 
     def score(self, match: Match) -> Floats:
         """Count for every query."""
@@ -105,10 +115,12 @@ class NumRet(_Count, Relevance):
 
 @dataclass(frozen=True, kw_only=True)
 class NumRel(_Count, Relevance):
-    """NumRel = number of relevant items, returned or not."""
+    """Number of relevant items.
+
+    NumRel = number of relevant items, returned or not.
+    """
 
     name: ClassVar[str] = "NumRel"
-    summary: ClassVar[str] = "number of relevant items"
 
     def score(self, match: Match) -> Floats:
         """Count for every query."""
@@ -117,10 +129,12 @@ class NumRel(_Count, Relevance):
 
 @dataclass(frozen=True, kw_only=True)
 class NumQ(_Count, Measure):
-    """NumQ = 1 for every query."""
+    """Number of queries.
+
+    NumQ = 1 for every query.
+    """
 
     name: ClassVar[str] = "NumQ"
-    summary: ClassVar[str] = "number of queries"
 
     def score(self, match: Match) -> Floats:
         """Count every query."""

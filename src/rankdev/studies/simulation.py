@@ -15,6 +15,7 @@ import polars as pl
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_choice, check_number, check_seed, check_whole
+from rankdev.data.ids import sorted_rows
 from rankdev.data.references import References
 from rankdev.data.rows import offsets_of
 from rankdev.data.run import Run
@@ -184,14 +185,13 @@ def _references(plan: Shape, pool: _Pool, rng: np.random.Generator) -> Reference
 
 def _runs(plan: Shape, pool: _Pool, seed: int) -> dict[str, Run]:
     rows = pool.found
-    offsets = np.searchsorted(pool.query[rows], np.arange(len(pool.sizes) + 1))
     difficulty = np.exp(plan.difficulty * _generator(seed, 3).standard_normal(len(pool.sizes)))[pool.query[rows]]
     runs = {}
     for i, (model, model_factor) in enumerate(plan.models.items()):
         for j, (setting, setting_factor) in enumerate(plan.settings.items()):
             error = _errors(plan, seed, i, j, len(rows))
             score = pool.worth[rows] + plan.noise * model_factor * setting_factor * difficulty * error
-            runs[f"{model}-{setting}"] = _ordered(pool, rows, offsets, score)
+            runs[f"{model}-{setting}"] = _ordered(pool, score)
     return runs
 
 
@@ -205,12 +205,10 @@ def _errors(plan: Shape, seed: int, model: int, setting: int, count: int) -> Flo
     return error
 
 
-def _ordered(pool: _Pool, rows: Ints, offsets: Ints, score: Floats) -> Run:
+def _ordered(pool: _Pool, score: Floats) -> Run:
     """Put the candidates of every query in order, as trec_eval would: in single precision, higher id first."""
     single = score.astype(np.float32).astype(np.float64)
-    counts = np.diff(offsets)
-    filled = np.arange(counts.max()) < counts[:, None]
-    table = np.full(filled.shape, np.inf)
-    table[filled] = -single
-    order = (np.argsort(table, axis=1, kind="stable") + offsets[:-1, None])[filled]
-    return Run(pool.names.to_list(), offsets, pool.items.gather(rows[order]), single[order])
+    query = pool.query[pool.found]
+    order = sorted_rows(query, single)
+    offsets = offsets_of(np.bincount(query, minlength=len(pool.sizes)))
+    return Run(pool.names.to_list(), offsets, pool.items.gather(pool.found[order]), single[order])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +34,11 @@ from rankdev.studies.poi import RED, REPORTED, grid_frame, save_figures
 FEWEST = 5  # queries of a bucket; with fewer there is nothing to draw from
 SMALL = (10, 15, 20)  # a track has few queries and systems far apart: the paper's sizes begin too late
 KINDS = ("reference size", "tier size")
-NAMES = dict.fromkeys(("collection", "part", "measure", "statistic"), pl.String)
-SCHEMA = NAMES | dict.fromkeys(("value", "low", "high"), pl.Float64)
+TEXTS, NUMBERS = ("collection", "part", "measure", "statistic"), ("value", "low", "high")
+SCHEMA = dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(NUMBERS, pl.Float64)
 PAPER = 100  # queries at which the paper reports power
 STABLE = (25, 50, 100, 200)
-Fact = tuple[str, str, str, float | None, float | None, float | None]  # without its collection
-Shown = tuple[Table, list[Fact]]
+Shown = tuple[Table, dict[str, pl.DataFrame]]  # and by part its facts: measure, statistic, value
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,7 @@ def run_track(
         parts = []
         for i, (name, members) in enumerate(pools.items()):
             whole = Scores.pooled({one: scores[one] for one in members}) if len(members) > 1 else scores[members[0]]
-            asked = [(loaded[one][0], scores[one].queries) for one in members]
+            asked = [loaded[one][0] for one in members]
             parts.append(_part(name, asked, whole, texts, plan, part_of(progress, i, i + 1, len(pools), name)))
         chosen = {name: entry.select(measures=texts) for name, entry in scores.items()}
         agreed = agreement(chosen, resamples=plan.protocol.resamples, seed=plan.seed) if len(texts) > 1 else None
@@ -186,7 +185,7 @@ def _pools(scores: Mapping[str, Scores]) -> dict[str, list[str]]:
 
 def _part(
     name: str,
-    asked: Sequence[tuple[rd.References, Sequence[str]]],
+    asked: Sequence[rd.References],
     every: Scores,
     measures: Sequence[str],
     plan: Plan,
@@ -202,7 +201,7 @@ def _part(
     drawing: dict[str, Any] = {"subsamples": plan.protocol.subsamples, "seed": plan.seed}
     testing = {**drawing, "permutations": plan.protocol.permutations}
     sizes = sorted({plan.n, *(plan.sizes or [size for size in (*SMALL, *PAPER_SIZES) if size <= count])})
-    cut = [(kind, *third) for kind, values in _kinds_of_references(asked).items() for third in _thirds(values)]
+    cut = [(kind, *third) for kind, values in _kinds_of(asked).items() for third in _thirds(values)]
     steps = iter(pairwise(np.linspace(0, 1, len(cut) + 3)))
 
     def tested(part: Scores, sizes: list[int], replacement: bool) -> Power:
@@ -223,7 +222,7 @@ def _part(
         grid = Sensitivity(measure=measures[0], axes=names, cells=cells, measures=tuple(texts), simulated=each)
     return Part(
         name=name,
-        tiers=tier_statistics(*(references for references, _ in asked)),
+        tiers=tier_statistics(*asked),
         scores=scores,
         power=whole,
         buckets=tuple(buckets),
@@ -249,16 +248,11 @@ def _tier_sizes(references: rd.References) -> Any:
     return np.diff(np.union1d(ends, last), prepend=-1)
 
 
-def _kinds_of_references(asked: Sequence[tuple[rd.References, Sequence[str]]]) -> dict[str, Floats]:
+def _kinds_of(asked: Sequence[rd.References]) -> dict[str, Floats]:
     """Return the number of items of each query's reference, and of items per tier."""
-    sizes, tiers = [], []
-    for references, queries in asked:
-        place = {name: i for i, name in enumerate(references.queries)}
-        rows = np.array([place[name] for name in queries])
-        sizes.append(references.sizes[rows].astype(np.float64))
-        tiers.append(np.maximum(references.tier_counts[rows], 1))
-    items = np.concatenate(sizes)
-    return dict(zip(KINDS, (items, items / np.concatenate(tiers)), strict=True))
+    items = np.concatenate([references.sizes for references in asked]).astype(np.float64)
+    tiers = np.concatenate([np.maximum(references.tier_counts, 1) for references in asked])
+    return dict(zip(KINDS, (items, items / tiers), strict=True))
 
 
 def _thirds(values: Floats) -> list[tuple[str, list[int]]]:
@@ -275,17 +269,19 @@ def _thirds(values: Floats) -> list[tuple[str, list[int]]]:
 def track_report(study: Track) -> Report:
     """Show power, whole and by kind of references, stability, Figure 1 and Figure 2."""
     opening, tables = list[str](), list[Table]()
-    rows: list[tuple[Any, ...]] = []
+    rows = [pl.DataFrame(schema=SCHEMA)]
     for part in study.parts:
         prefix = f"{part.name}: " if len(study.parts) > 1 else ""
         opening.append(f"{prefix}{_about(part)}")
         for table, facts in (_power(part, study.plan.n), *_by_kind(part, study.plan.n), _stability(part), *_grid(part)):
             tables.append(replace(table, title=f"{prefix}{table.title}"))
-            rows += [(part.name, *fact) for fact in facts]
+            rows += [
+                frame.with_columns(collection=pl.lit(part.name), part=pl.lit(name)) for name, frame in facts.items()
+            ]
     if study.agreement is not None:
-        for table, found in _agreement(study, study.agreement):
-            tables.append(table)
-            rows += found
+        found, cells = _agreement(study, study.agreement)
+        tables += _side_by_side(study, study.agreement, cells)
+        rows.append(found)
     plan, protocol = study.plan, study.plan.protocol
     drawn = "with" if plan.replacement else "without"
     closing = (
@@ -293,7 +289,7 @@ def track_report(study: Track) -> Report:
         f" queries are drawn {drawn} replacement, within buckets with replacement, as new ones",
     )
     return Report(
-        pl.DataFrame(rows, SCHEMA, orient="row"),
+        pl.concat(rows, how="diagonal"),
         tables,
         opening=opening,
         closing=closing,
@@ -313,41 +309,34 @@ def _about(part: Part) -> str:
     )
 
 
-def _fact(part: str, measure: str, statistic: str, value: float | None) -> Fact:
-    known = None if value is None or np.isnan(value) else float(value)
-    return part, measure, statistic, known, None, None
+def _facts(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the cells of a frame as facts on its measures."""
+    return frame.unpivot(index="measure", variable_name="statistic").cast({"value": pl.Float64}).fill_nan(None)
 
 
 def _power(part: Part, n: int) -> Shown:
     """Tables 2 and 4: percentiles of power over pairs, and N80."""
     frame = part.power.summary(n).sort("p50", descending=True, maintain_order=True)
-    names = {name: f"{name}@{n}" for name in ("p10", "p50", "p90")} | {"n80": "n80"}
-    facts = [
-        _fact("power", row["measure"], text, row[name])
-        for row in frame.iter_rows(named=True)
-        for name, text in names.items()
-    ]
     if n != PAPER and PAPER in part.power.sizes:
         more = part.power.summary(PAPER).select("measure", pl.col("p50").alias(f"p50@{PAPER}"))
-        facts += [_fact("power", measure, f"p50@{PAPER}", value) for measure, value in more.iter_rows()]
         frame = frame.join(more, on="measure", how="left", maintain_order="left")
     title = f"Tables 2 and 4: power at {n} queries over pairs"
-    return Table(frame, title, digits=3, formats={"n80": count}), facts
+    facts = _facts(frame.rename({name: f"{name}@{n}" for name in ("p10", "p50", "p90")}))
+    return Table(frame, title, digits=3, formats={"n80": count}), {"power": facts}
 
 
 def _by_kind(part: Part, n: int) -> Iterator[Shown]:
     """The right half of Table 2: median power by kind of references."""
     for kind in KINDS:
         buckets = [bucket for bucket in part.buckets if bucket.kind == kind]
-        columns: dict[str, Any] = {"measure": list(part.scores.measures)}
-        facts = []
+        frame, facts = pl.DataFrame({"measure": part.scores.measures}), {}
         for bucket in buckets:
-            medians = bucket.power.summary(n).select("measure", "p50").rows()
-            facts += [_fact(f"{kind} {bucket.label}", measure, f"p50@{n}", value) for measure, value in medians]
-            columns[f"{bucket.label}: {bucket.queries}"] = [value for _, value in medians]
+            medians = bucket.power.summary(n).select("measure", pl.col("p50").alias(f"p50@{n}"))
+            facts[f"{kind} {bucket.label}"] = _facts(medians)
+            frame = frame.with_columns(medians[f"p50@{n}"].alias(f"{bucket.label}: {bucket.queries}"))
         if buckets:
             title = f"Median power at {n} queries by {kind}; after the colon, queries"
-            yield Table(pl.DataFrame(columns), title, names=("measure",), digits=2), facts
+            yield Table(frame, title, names=("measure",), digits=2), facts
 
 
 def _stability(part: Part) -> Shown:
@@ -355,9 +344,8 @@ def _stability(part: Part) -> Shown:
     sizes = [n for n in STABLE if n in part.stability.sizes] or list(part.stability.sizes[:1])
     names = [*(f"tau_{n}" for n in sizes), "auc", "n_at_0.8"]
     frame = part.stability.summary(sizes).sort("auc", descending=True, nulls_last=True).select("measure", *names)
-    rows = frame.iter_rows(named=True)
-    facts = [_fact("stability", row["measure"], name, row[name]) for row in rows for name in names]
-    return Table(frame, "Table 3: stability of the order of systems", digits=3, formats={"n_at_0.8": count}), facts
+    table = Table(frame, "Table 3: stability of the order of systems", digits=3, formats={"n_at_0.8": count})
+    return table, {"stability": _facts(frame)}
 
 
 def _grid(part: Part) -> Iterator[Shown]:
@@ -366,37 +354,38 @@ def _grid(part: Part) -> Iterator[Shown]:
     if grid is None:
         return
     powers = list(zip(grid.measures, grid.power.tolist(), strict=True))
-    facts = [_fact("Figure 1", measure, f"p50@{grid.n}", value) for measure, value in powers]
+    facts = {"Figure 1": _facts(pl.DataFrame({"measure": grid.measures, f"p50@{grid.n}": grid.power}))}
     ends = (pick(powers, key=lambda entry: entry[1]) for pick in (max, min))
     (best, most), (worst, least) = ends
     note = f"highest {best} {number(most, 3)}, lowest {worst} {number(least, 3)}; apart by {number(most - least, 3)}"
     yield Table(grid_frame(grid), f"Figure 1: median power at {grid.n} queries by parameters", (note,), digits=3), facts
 
 
-def _agreement(study: Track, found: Agreement) -> Iterator[tuple[Table, list[tuple[Any, ...]]]]:
-    """Figure 2: τ of each measure of the first one's family with all others; several collections side by side."""
+def _agreement(study: Track, found: Agreement) -> tuple[pl.DataFrame, dict[tuple[str, str, str], str]]:
+    """Figure 2: τ and r of each measure of the first one's family with all others, and what to show of each τ."""
     own, others = study.families
-    cells: dict[tuple[str, str, str], str] = {}
-    facts = list[tuple[Any, ...]]()
-    for d, dataset in enumerate(found.datasets):
-        for a in own:
-            for b in others:
-                i, j = found.measures.index(a), found.measures.index(b)
-                assert found.tau_limits is not None
-                low, high = found.tau_limits[:, d, i, j].tolist()
-                cells[dataset, a, b] = f"{number(found.tau[d, i, j], 2)} {interval(low, high, 2)}"
-                pair, tau, r = f"{a} ~ {b}", found.tau[d, i, j], found.r[d, i, j]
-                facts += [(dataset, *_fact("Figure 2", pair, "tau", tau)[:4], low, high)]
-                facts += [(dataset, *_fact("Figure 2", pair, "r", r))]
+    facts, cells = list[tuple[Any, ...]](), dict[tuple[str, str, str], str]()
+    for (d, dataset), a, b in product(enumerate(found.datasets), own, others):
+        i, j = found.measures.index(a), found.measures.index(b)
+        assert found.tau_limits is not None
+        low, high = found.tau_limits[:, d, i, j].tolist()
+        tau, r = (float(values[d, i, j]) for values in (found.tau, found.r))
+        cells[dataset, a, b] = f"{number(tau, 2)} {interval(low, high, 2)}"
+        facts += [(dataset, "Figure 2", f"{a} ~ {b}", *one) for one in (("tau", tau, low, high), ("r", r, None, None))]
+    return pl.DataFrame(facts, SCHEMA, orient="row").with_columns(pl.col("value").fill_nan(None)), cells
+
+
+def _side_by_side(study: Track, found: Agreement, cells: Mapping[tuple[str, str, str], str]) -> Iterator[Table]:
+    """Show Figure 2 by numbers; of several collections, a table for each measure of the first one's family."""
+    own, others = study.families
     title = "Figure 2: Kendall τ between orders of systems; in brackets, 95%"
     if len(found.datasets) == 1:
         columns = {a: [cells[found.datasets[0], a, b] for b in others] for a in own}
-        yield Table(pl.DataFrame({"measure": others, **columns}), title, right=own), facts
+        yield Table(pl.DataFrame({"measure": others, **columns}), title, right=own)
         return
-    for place, a in enumerate(own):
+    for a in own:
         columns = {dataset: [cells[dataset, a, b] for b in others] for dataset in found.datasets}
-        table = Table(pl.DataFrame({a: others, **columns}), f"{title}: {a}", right=found.datasets)
-        yield table, [] if place else facts
+        yield Table(pl.DataFrame({a: others, **columns}), f"{title}: {a}", right=found.datasets)
 
 
 def save_track_figures(study: Track, folder: str | Path) -> list[Path]:
