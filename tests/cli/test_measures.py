@@ -19,4 +19,4 @@ def test_a_file_with_a_measure(rankdev, folder):
     done = rankdev("eval", "q.qrels", "a.run", "--import", "found.py", "-m", "Found@2,P@1", "--format", "csv")
     assert (done.status, done.out.split()) == (0, ["system,query,measure,value", "a,,Found@2,2.0", "a,,P@1,1.0"])
     listed = rankdev("measures", "--import", "found.py", "--format", "csv")
-    assert ",Number of reference items in the first k." in listed.out
+    assert ",Number of reference items in the first k" in listed.out
