@@ -6,7 +6,7 @@ from rankdev.data.database import read_given_grades
 from rankdev.judging.strategies import Scale
 from tests.judging.serving import ROWS
 from tests.judging.test_grading import grading
-from tests.pages.test_judge import begin, press
+from tests.pages.test_judge import begin, changed, press
 
 LABELS = Scale.parse("0=not relevant,1=partly,3=fully")
 
@@ -39,10 +39,7 @@ def test_keys_and_buttons_grade_and_the_end_is_shown(page, server):
     assert page.text_content("#first > :first-child") == shown
     assert len(given(server)) == 4
     page.fill("#comment", "3 of 4")
-    page.wait_for_function("() => wasSeen()")
-    page.evaluate("window.before = state.question")
-    page.click("[data-outcome='1']")
-    page.wait_for_function("() => state.question !== window.before && !state.busy")
+    changed(page, lambda: page.click("[data-outcome='1']"))
     assert given(server)[4][2:] == (1, "3 of 4")
     assert page.text_content("#progress") == "5 of 8 done"  # the skipped item is left for others
     press(page, "3")
@@ -52,8 +49,10 @@ def test_keys_and_buttons_grade_and_the_end_is_shown(page, server):
     assert page.troubles == []
 
 
-def test_pairs_and_grades_are_beside_each_other_and_the_owner_exports(page, server, tmp_path):
+def test_pairs_and_grades_are_beside_each_other(seen, server):
+    page, found = seen
     begin(page, server, server.tokens.owner)
+    assert found() == []
     press(page, "3")
     page.click("[data-mode=pairs]")
     page.wait_for_selector("#second", state="visible")
@@ -67,28 +66,14 @@ def test_pairs_and_grades_are_beside_each_other_and_the_owner_exports(page, serv
     page.click("#past button")
     page.wait_for_function("() => document.getElementById('saved').textContent === 'changed'")
     assert [grade for _, _, grade, _ in given(server)] == [1]
-    page.click("[data-mode=owner]")
-    page.wait_for_function("() => document.querySelector('#found li') && !state.busy")
-    with page.expect_download() as download:
-        page.select_option("#what", "grades")
-        page.click("#exports >> text=.csv")
-    download.value.save_as(tmp_path / "grades.csv")
-    assert (tmp_path / "grades.csv").read_text().splitlines()[0] == "query,item,grade,worker,comment,at"
-    assert page.troubles == []
-
-
-def test_nothing_serious_stands_between_a_person_and_grades(seen, server):
-    page, found = seen
-    begin(page, server, server.tokens.judge)
-    assert found() == []
 
 
 LONG = [{"query": "q", "item": f"d{k}", "title": f"Title {k}", "text": "A line.\n" * 80} for k in range(8)]
 WORDS = "useless,not relevant,marginally relevant,fairly relevant,relevant,highly relevant,perfectly relevant,ideal"
 
 
-@pytest.mark.parametrize(("scale", "grade"), [("0-9", "3"), (WORDS, "3")])
-def test_a_phone_grades_by_tapping_and_hides_nothing_of_an_item(scale, grade, browser, tmp_path):
+@pytest.mark.parametrize("scale", ["0-9", WORDS])
+def test_a_phone_grades_by_tapping_and_hides_nothing_of_an_item(scale, browser, tmp_path):
     context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
     with grading(tmp_path, LONG, scale=Scale.parse(scale)) as server:
         phone = begin(context.new_page(), server, server.tokens.judge)
@@ -99,9 +84,7 @@ def test_a_phone_grades_by_tapping_and_hides_nothing_of_an_item(scale, grade, br
         phone.wait_for_function(
             "() => byId('history').getBoundingClientRect().bottom <= byId('answer-bar').getBoundingClientRect().top"
         )
-        phone.evaluate("window.before = state.question")
-        phone.tap(f"[data-outcome='{grade}']")
-        phone.wait_for_function("() => state.question !== window.before && !state.busy")
+        changed(phone, lambda: phone.tap("[data-outcome='3']"))
         assert len(given(server)) == 1
         assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
     context.close()

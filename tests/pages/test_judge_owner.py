@@ -46,25 +46,6 @@ def test_the_owner_makes_a_link_and_revokes_it(browser, seen, server):
     context.close()
 
 
-def test_the_owner_reads_comments(seen, server):
-    page, found = seen
-    begin(page, server, server.tokens.owner, "eve")
-    for comment in ("first", "<img src=x onerror=alert(1)>"):
-        page.fill("#comment", comment)
-        page.wait_for_function("() => wasSeen()")
-        before = page.text_content("#progress")
-        page.click("text=Equally good")
-        page.wait_for_function("before => document.getElementById('progress').textContent !== before", arg=before)
-    page.click("text=Results")
-    page.click("summary >> text=Comments")
-    page.wait_for_selector("#comments tbody tr >> nth=1")
-    assert page.locator("#comments tbody td:last-child").all_text_contents() == [
-        "<img src=x onerror=alert(1)>",
-        "first",
-    ]
-    assert found() == []
-
-
 def test_an_earlier_answer_is_changed(seen, server):
     page, found = seen
     begin(page, server, server.tokens.judge)
@@ -91,10 +72,9 @@ def test_an_earlier_answer_is_changed(seen, server):
 MANY = [{"query": f"q{q}", "item": f"d{k}"} for q in range(4) for k in range(8)]
 
 
-@pytest.mark.parametrize("judges", [2, pytest.param(4, marks=pytest.mark.slow)])
-def test_the_owner_sees_what_answers_say_about_judges(judges, browser, seen, tmp_path):
+def test_the_owner_sees_what_answers_say_about_judges(browser, seen, tmp_path):
     owner, found = seen
-    names = ["ann", "bob", "=cy()", "dee"][:judges]
+    names = ["ann", "=cy()"]
     with serving(tmp_path, MANY, repeats=2) as server:
         server.change(lambda tokens: tokens.with_links(names))
         for k in range(30):
@@ -111,7 +91,7 @@ def test_the_owner_sees_what_answers_say_about_judges(judges, browser, seen, tmp
                 press(tab, key)
         begin(owner, server, server.tokens.owner, "eve")
         owner.click("text=Results")
-        owner.wait_for_function("n => document.querySelectorAll('#judges tbody tr').length === n", arg=judges + 1)
+        owner.wait_for_function("() => document.querySelectorAll('#judges tbody tr').length === 3")
         rows = [row.locator("> *").all_text_contents() for row in owner.locator("#judges tbody tr").all()]
         assert sorted(row[0] for row in rows) == sorted([*names, "always left"])
         noticed = {row[0]: row[1] for row in rows}
@@ -120,13 +100,5 @@ def test_the_owner_sees_what_answers_say_about_judges(judges, browser, seen, tmp
         assert noticed["ann"] == "too few answers to tell (3 answers)"
         assert [row[2:4] for row in rows if row[0] == "ann"] == [["3", "1"]]
         assert found() == []
-        owner.select_option("#what", "answers")
-        owner.check("#safe")
-        with owner.expect_download() as download:
-            owner.click("#exports >> text=.csv")
-        assert download.value.suggested_filename == "answers.csv"
-        text = download.value.path().read_text()
-        assert text.count("\n") == 1 + 30 + 3 * judges
-        assert ("'=cy()" in text) == (judges == 4)
         for tab in tabs:
             tab.context.close()

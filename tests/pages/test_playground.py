@@ -9,6 +9,7 @@ import rankdev as rd
 from rankdev.html_report.playground import playground
 from rankdev.measures.rdq import PRESETS
 from tests.common.one_ranking import rdq
+from tests.pages.scripts import PAGES, SHARED, WEB
 
 
 @pytest.fixture
@@ -67,14 +68,8 @@ def test_its_arithmetic_is_that_of_the_library(opened):
         explained = rd.explain(
             reference, case["ranking"], k, penalty=case["penalty"], weights=case["preset"], **options
         )
-        texts = (
-            *(
-                f"nDCG(gains=binary)@{k}",
-                f"nDCG(gains=inverse,dcg=exp-log2)@{k}",
-                f"nDCG(gains=linear,dcg=exp-log2)@{k}",
-            ),
-            *(f"AP@{k}", f"RBP(p={p})@{k}", f"Compat(p={p})@{k}"),
-        )
+        texts = [f"nDCG(gains={gains})@{k}" for gains in ("binary", "inverse,dcg=exp-log2", "linear,dcg=exp-log2")]
+        texts += [f"AP@{k}", f"RBP(p={p})@{k}", f"Compat(p={p})@{k}"]
         expected = [explained.score, *(rd.score(reference, case["ranking"], text) for text in texts)]
         assert found[:7] == pytest.approx(expected, abs=1e-12)
         for row, entry in zip(found[7], explained.positions, strict=True):
@@ -151,10 +146,8 @@ def test_keys_move_items(opened):
     opened.select_option("#example", label="Paper, Exp1: positional sensitivity")
     assert opened.text_content("#score-m2 strong") == "1.0000"
     opened.locator("#ranking .item").first.press("ArrowDown")
-    assert (
-        opened.text_content("#score-m2 strong")
-        == f"{rdq(['d1', 'd2', 'd3', 'd4', 'd5'], ['d2', 'd1', 'd3', 'd4', 'd5'], k=5):.4f}"
-    )
+    swapped = rdq(["d1", "d2", "d3", "d4", "d5"], ["d2", "d1", "d3", "d4", "d5"], k=5)
+    assert opened.text_content("#score-m2 strong") == f"{swapped:.4f}"
     opened.keyboard.press("ArrowUp")  # the moved item still has the focus
     assert opened.text_content("#score-m2 strong") == "1.0000"
     opened.locator("#reference .item").first.press("ArrowDown")
@@ -191,16 +184,6 @@ def test_a_pointer_drags_items(opened):
     assert opened.locator("#reference .item").all_text_contents() == ["d1", "d2"]
 
 
-def test_a_link_leads_to_a_view(opened):
-    opened.goto(opened.url.partition("#")[0] + "#reference=d1,d2;d3&ranking=d3,d1&k=3&alpha=4&weights=uniform")
-    opened.reload()
-    assert opened.text_content("#text") == "RDQ(alpha=4,weights=uniform)@3"
-    expected = rdq(
-        rd.References.from_tiers({"q": [["d1", "d2"], ["d3"]]})["q"], ["d3", "d1"], k=3, alpha=4, weights="uniform"
-    )
-    assert opened.text_content("#score-m2 strong") == f"{expected:.4f}"
-
-
 def test_nothing_serious_stands_between_a_person_and_the_page(seen, tmp_path):
     page, found = seen
     path = tmp_path / "playground.html"
@@ -223,3 +206,9 @@ def test_own_weights_are_checked(opened):
     assert "positive numbers" in opened.text_content("#problem")
     opened.fill("#own", "1,0.5")
     assert opened.text_content("#text").startswith("RDQ(weights=[1,0.5],tail=0.5)@")
+
+
+def test_every_script_belongs_to_a_page():  # and is checked by `make check`
+    every = {*SHARED.glob("*.js"), *WEB.glob("*.js")}
+    assert {path for scripts in PAGES.values() for path in scripts} == every
+    assert all(path.read_text(encoding="utf-8").startswith("// @ts-check\n") for path in every)

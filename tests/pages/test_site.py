@@ -9,6 +9,8 @@ from urllib.parse import unquote, urldefrag
 
 import pytest
 
+from tests.pages.conftest import serious
+
 ROOT = Path(__file__).parents[2]
 FEW = ("index", "files", "measures", "api/evaluation", "commands/everyday", "notebooks/recommendation")
 OWN_TESTS = ("playground.html", "gallery/")  # pages of one file, which have tests of their own
@@ -49,27 +51,16 @@ def build(folder):
     return folder
 
 
-def serious(page, rules=()):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core checks accessibility")
-    options = {"preload": False, "resultTypes": ["violations"], "rules": {rule: {"enabled": False} for rule in rules}}
-    found = axe.Axe().run(page, options=options).response["violations"]
-    grave = [entry for entry in found if entry["impact"] in ("serious", "critical")]
-    return [(entry["id"], node["html"]) for entry in grave for node in entry["nodes"]]
-
-
 def walk(site, page, paths):
     """Open pages as on a desk and on a phone, and return all that is wrong."""
     wrong, links, ids = [], {}, {}
     for path in paths:
         name = path.relative_to(site).as_posix()
-        page.set_viewport_size({"width": 1280, "height": 900})
         page.goto(path.as_uri())
         links[name], ids[path.as_uri()] = page.evaluate(LINKS), page.evaluate(IDS)
-        if page.evaluate(TOO_WIDE) != [False]:
-            wrong.append((name, 1280, page.evaluate(TOO_WIDE)))
-        page.set_viewport_size({"width": 390, "height": 844})
-        if page.evaluate(TOO_WIDE) != [False]:
-            wrong.append((name, 390, page.evaluate(TOO_WIDE)))
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 844})
+            wrong += [(name, width, wide) for wide in [page.evaluate(TOO_WIDE)] if wide != [False]]
         if not name.startswith(OWN_TESTS):
             page.wait_for_function(REACHABLE)
             wrong += [(name, *finding) for finding in serious(page, SLOW_RULES)]
@@ -97,13 +88,10 @@ def test_every_page(site, page):
     assert walk(site, page, every) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colours_have_contrast(site, browser, scheme):
-    context = browser.new_context(color_scheme=scheme)
-    page = context.new_page()
+def test_colours_have_contrast(site, seen):
+    page, found = seen
     page.goto((site / "measures.html").as_uri())
-    assert serious(page) == []
-    context.close()
+    assert found() == []
 
 
 def test_search_works_from_a_folder(site, page):
