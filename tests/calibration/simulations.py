@@ -63,7 +63,7 @@ def pairs(trials: int) -> Iterator[Finding]:
     for kind, draw in KINDS.items():
         for n in (6, 10, 25, 50):
             one = samples(draw(np.random.default_rng([n, len(kind)]), (trials, n)))
-            for name, tested in (("t", student(one, ALPHA)), ("randomization", randomization(one, 1999, 0))):
+            for name, tested in (("t", student(one, ALPHA)), ("randomization", randomization(one, ALPHA, 1999, 0))):
                 low, high = tested.interval(one, np.full(trials, ALPHA))
                 held = float(((low <= 0) & (high >= 0)).mean())
                 goal = 0.85 if kind == "exponential" else 0.95

@@ -57,9 +57,11 @@ def test_drawn_flips_approach_the_exact_answer(make_scores, rng):
         sums = np.concatenate([sums + one, sums - one])
     exact = (np.abs(sums) >= abs(apart.sum()) - 1e-9).mean()
     assert abs(drawn - exact) < 5 * np.sqrt(exact / 100_000)
-    certain = significance(make_scores([np.zeros(60), rng.normal(3, 1, 60)]), test="randomization", permutations=100)
-    assert certain.to_polars()["p"][0] == 1 / 101  # the observed flip counts among the drawn
-    assert noted(certain.remarks, "finest-p", permutations=100)
+    certain = make_scores([np.zeros(60), rng.normal(3, 1, 60)])
+    for permutations in (10, 100):
+        found = significance(certain, test="randomization", permutations=permutations)
+        assert found.to_polars()["p"][0] == 1 / (permutations + 1)  # the observed flip counts among the drawn
+        assert ("finest-p" in kinds_of(found.remarks)) == (permutations == 10)  # 1/11 is above .05
 
 
 def plain_p(apart, signs, delta):
@@ -422,6 +424,7 @@ def test_data_with_a_problem_decide_nothing(kind):
     scores = rd.evaluate(references, runs, ["nDCG@10", "P@5"])
     found = significance(scores)
     assert set(found.to_polars()["verdict"]) == {"cannot tell"}
+    assert not {"few-differ", "skewed", "one-query-decides"} & set(kinds_of(found.remarks))
     for result in (
         found,
         rd.leaderboard(scores),

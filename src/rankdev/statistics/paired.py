@@ -77,8 +77,10 @@ def student(family: Family, finest: float) -> Tested:
     return Tested(p, limits)
 
 
-def randomization(family: Family, permutations: int, seed: int) -> Tested:
+def randomization(family: Family, finest: float, permutations: int, seed: int) -> Tested:
     """Test by flips of the signs of differences: all of them where at most 20 queries differ, else drawn ones.
+
+    A note says where these are too few for the smallest level that the correction may ask for.
 
     The interval is that of the mean differences δ that the same flips do not reject: a flip S with Σ S d = A and Σ S =
     C is at least as extreme under δ where |A − δC| ≥ |T − δn|, which is between (T − A)/(n − C) and (T + A)/(n + C). A
@@ -101,8 +103,9 @@ def randomization(family: Family, permutations: int, seed: int) -> Tested:
         return tuple(ends * (rows.unit * sizes.mean()))
 
     drawn = permutations if bool((family.moved > ENUMERATED).any()) else 0
-    finest = 1 / (permutations + 1)
-    return Tested(p, limits, drawn, (Note("finest-p", permutations=permutations, p=finest),) if drawn else ())
+    least = 1 / (permutations + 1)
+    coarse = drawn and least > finest
+    return Tested(p, limits, drawn, (Note("finest-p", permutations=permutations, p=least),) if coarse else ())
 
 
 def _flips(

@@ -465,7 +465,7 @@ def significance(
         check_reach("margin", margin, design.scores)
 
     def perform(one: Family, finest: float) -> Tested:
-        return student(one, finest) if test == "t" else randomization(one, permutations, seed)
+        return student(one, finest) if test == "t" else randomization(one, finest, permutations, seed)
 
     made: dict[str, Any] = {
         **{"test": test, "correction": correction, "family": family, "alpha": alpha, "seed": seed, "margin": margin},
@@ -475,6 +475,7 @@ def significance(
     families = design.families(baselines)
     whole = _tested(design, {ALL: families}, perform, made)[ALL]
     notes = [*design.on_clusters("compared" if test == "t" else "flipped")]
+    notes += [] if design.problems else remarks_on(design, families, whole)
     parts: dict[str, Significance] = {}
     if segments is not None:
         within, left_out = design.within(families)
@@ -483,7 +484,7 @@ def significance(
     return replace(
         whole,
         segments=parts,
-        remarks=(*whole.remarks, *notes, *remarks_on(design, families, whole), *design.notes),
+        remarks=(*whole.remarks, *notes, *design.notes),
         losses=losses_of(design, families),
         unjudged=unjudged_share(design.single),
     )
