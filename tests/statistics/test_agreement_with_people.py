@@ -8,13 +8,12 @@ from scipy import stats
 import rankdev as rd
 from rankdev.statistics.agreement_with_people import fraction_limits
 from tests.raising import noted, raises
+from tests.statistics.conftest import scored
 
 
 def scores_of(apart):
     """Two systems x and y whose differences x − y are ``apart[query, measure]``."""
-    values = np.stack([0.5 + apart / 2, 0.5 - apart / 2])
-    names = tuple(f"M{m}" for m in range(apart.shape[1]))
-    return rd.Scores(("x", "y"), tuple(f"q{i}" for i in range(len(apart))), names, values)
+    return scored(np.stack([0.5 + apart / 2, 0.5 - apart / 2]), "xy")
 
 
 def said(winners, **more):
@@ -32,7 +31,7 @@ def test_agreement_by_hand():
     assert found.ties == 1
     assert found.to_polars().columns == ["measure", "agreement", "low", "high", "verdicts"]
     assert found.to_polars()["verdicts"].to_list() == [3, 3]
-    assert found.between().row(0)[:3] == ("M0", "M1", pytest.approx(0.5))
+    assert found.between().row(0)[:3] == ("m0", "m1", pytest.approx(0.5))
 
 
 def test_sides_may_be_named_in_either_order_and_by_letter():

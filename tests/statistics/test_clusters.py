@@ -11,16 +11,9 @@ from scipy import stats
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from tests.raising import noted, raises, warns
+from tests.statistics.conftest import scored
 
 QUERIES = tuple(f"q{i}" for i in range(24))
-
-
-def scored(values):
-    values = np.asarray(values, dtype=float)
-    values = values.reshape(*values.shape[:2], -1)
-    systems, queries, measures = values.shape
-    names = tuple(f"s{i}" for i in range(systems)), tuple(f"q{i}" for i in range(queries))
-    return rd.Scores(*names, ("P@5", "AP@5")[:measures], values)
 
 
 def by_hand(apart, members, alpha):
@@ -72,7 +65,7 @@ def test_measures_with_gaps_have_the_clusters_of_their_own_queries():
     clusters = {query: i // 4 for i, query in enumerate(QUERIES)}
     with warns("gaps"):
         both = rd.significance(scored(values), clusters=clusters, correction="none").to_polars()
-    rest = scored(values).select(queries=QUERIES[4:], measures=["AP@5"])
+    rest = scored(values).select(queries=QUERIES[4:], measures=["m1"])
     alone = rd.significance(rest, clusters=clusters, correction="none").to_polars()
     assert both["p"][1] == alone["p"][0]
 
@@ -121,7 +114,7 @@ def collections(scores, **given):
 ANALYSES = {
     "power": lambda scores, **given: rd.power(scores, sizes=[5, 9], subsamples=20, **given),
     "stability": lambda scores, **given: rd.stability(scores, sizes=[4, 8], subsamples=20, **given),
-    "plan": lambda scores, **given: rd.plan(scores, "s0", "s2", "P@5", difference=0.1, **given),
+    "plan": lambda scores, **given: rd.plan(scores, "s0", "s2", "m0", difference=0.1, **given),
     "agreement": lambda scores, **given: rd.agreement(scores, resamples=40, **given),
     "people": lambda scores, **given: rd.agreement_with_people(scores, said(scores), **given),
     "gate": lambda scores, **given: rd.gate(scores, baseline="s0", candidate="s2", margin=0.1, **given),
@@ -189,6 +182,6 @@ def test_designs_that_cannot_be_combined_are_refused():
     with raises("not-needed", UsageError, name="clusters"):
         rd.plan(scores, difference=0.1, clusters=clusters)
     with raises("too-few", DataError, least=10, unit="cluster"):
-        rd.plan(scores, "s0", "s2", "P@5", difference=0.1, clusters=clusters)
+        rd.plan(scores, "s0", "s2", "m0", difference=0.1, clusters=clusters)
     with raises("too-few", DataError, unit="cluster", count=2):
         rd.stability(scores, sizes=[4], clusters=clusters)

@@ -175,12 +175,6 @@ def test_junit_has_a_case_per_measure():
     assert ET.fromstring(junit_of(gate(scores(0.0), 0.001))).attrib["skipped"] == "1"
 
 
-def test_the_page_has_the_sentence_as_its_title():
-    found = gate(scores(0.05))
-    page = FORMATS["html"].encode(report_of(found)).decode()
-    assert f"<title>{found.conclusion}</title>" in page
-
-
 def test_means_are_of_the_queries_that_are_compared():
     values = np.random.default_rng(0).random((2, 12, 1))
     values[1, 3] = np.nan

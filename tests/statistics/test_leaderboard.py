@@ -7,18 +7,12 @@ import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.statistics.design import Design
 from tests.raising import noted, raises
-
-SYSTEMS = tuple("abcdef")
-
-
-def scored(values, measures=("P@5",), systems=SYSTEMS):
-    values = np.asarray(values, dtype=float).reshape(len(values), -1, len(measures))
-    return rd.Scores(systems[: len(values)], tuple(f"q{i}" for i in range(values.shape[1])), measures, values)
+from tests.statistics.conftest import scored
 
 
 @pytest.fixture
 def scores(rng):
-    return scored(rng.normal(0, 0.3, (6, 40)) + rng.normal(0, 0.3, 40) + np.arange(6)[:, None] / 8)
+    return scored(rng.normal(0, 0.3, (6, 40)) + rng.normal(0, 0.3, 40) + np.arange(6)[:, None] / 8, "abcdef", ["P@5"])
 
 
 def test_intervals_of_means_are_those_of_each_system_by_itself(scores):
@@ -26,13 +20,13 @@ def test_intervals_of_means_are_those_of_each_system_by_itself(scores):
     low, high = Design.of(scores, least=1).mean_limits()
     assert board["low"].to_numpy() == pytest.approx(low[:, 0])
     assert board["high"].to_numpy() == pytest.approx(high[:, 0])
-    narrow = rd.leaderboard(scored([[1, 1, 1, 1, 1, 0.5], [0, 0, 0, 0, 0, 0.5]])).to_polars()
+    narrow = rd.leaderboard(scored([[1, 1, 1, 1, 1, 0.5], [0, 0, 0, 0, 0, 0.5]], measures=["P@5"])).to_polars()
     assert (narrow["low"].min(), narrow["high"].max()) == (0, 1)
 
 
 def test_equal_systems_share_a_rank(rng):
     row = rng.random(20)
-    found = rd.leaderboard(scored([row, row, row - 0.2]))
+    found = rd.leaderboard(scored([row, row, row - 0.2], "abc"))
     assert found.to_polars()["rank"].to_list() == [1, 1, 3]
     assert found.not_told_from() == {"a": ["b"], "b": ["a"], "c": []}
 
@@ -42,7 +36,7 @@ def tasks(rng, count=4, systems=4, gap=0.1):
         f"task {i}": rng.normal(0, 0.3, (systems, 20 + 10 * i)) + gap * np.arange(systems)[:, None]
         for i in range(count)
     }
-    return {name: scored(each) for name, each in values.items()}
+    return {name: scored(each, measures=["P@5"]) for name, each in values.items()}
 
 
 def test_collections_weigh_the_same_whatever_their_size(rng):

@@ -17,21 +17,6 @@ TAILS = (0.975, 0.025)
 OPTIONS = {"subsamples": 300, "permutations": 1000, "alpha": 0.05, "p_value": "plus-one", "seed": 0, "complete": True}
 
 
-@pytest.fixture
-def hand_made():
-    """Power of two measures for the 6 pairs of 4 systems at two sizes."""
-    curves = np.array(
-        [
-            [[0.1, 0.8], [0.2, 0.9], [0.3, 0.7], [0.8, 1.0], [0.0, 0.1], [0.5, 0.9]],
-            [[0.0, 0.9], [0.0, 0.9], [0.0, 0.9], *[[0.0, 0.1]] * 3],
-        ]
-    )
-    rejected = np.array([[True, True, True, False, False, True], [True, True, False, False, False, False]])
-    names = {"systems": tuple("abcd"), "measures": ("m", "l"), "sizes": (25, 100)}
-    more = {"limits": np.stack([curves, curves]), "replaced": curves}
-    return Power(**names, power=curves, rejected=rejected, queries=(200, 200), **more, **OPTIONS)
-
-
 def test_power_is_the_share_of_rejections_counted_one_by_one(make_scores, rng):
     values = [[Fraction(int(x), 5) for x in rng.integers(0, 6, 40) + shift] for shift in (0, 1, 2)]
     found = power(make_scores(np.array(values, dtype=float)), sizes=[10, 25], subsamples=6, permutations=99, seed=4)
@@ -51,7 +36,18 @@ def test_the_most_extremes_that_reject():
         most_extremes(10, 0.05, "x")
 
 
-def test_percentiles_n80_and_verdicts_by_hand(hand_made):
+def test_percentiles_n80_and_verdicts_by_hand():
+    """Power of two measures for the 6 pairs of 4 systems at two sizes."""
+    curves = np.array(
+        [
+            [[0.1, 0.8], [0.2, 0.9], [0.3, 0.7], [0.8, 1.0], [0.0, 0.1], [0.5, 0.9]],
+            [[0.0, 0.9], [0.0, 0.9], [0.0, 0.9], *[[0.0, 0.1]] * 3],
+        ]
+    )
+    rejected = np.array([[True, True, True, False, False, True], [True, True, False, False, False, False]])
+    names = {"systems": tuple("abcd"), "measures": ("m", "l"), "sizes": (25, 100)}
+    more = {"limits": np.stack([curves, curves]), "replaced": curves}
+    hand_made = Power(**names, power=curves, rejected=rejected, queries=(200, 200), **more, **OPTIONS)
     first, second = hand_made.summary(n=100).rows()
     # at n = 100: .1 .7 .8 .9 .9 1.0, so p50 = (.8 + .9)/2 and p10 lies halfway between the first two
     assert first[:4] == ("m", pytest.approx(0.4), pytest.approx(0.85), pytest.approx(0.95))

@@ -63,10 +63,6 @@ def test_queries_are_matched_by_name():
     some = rd.Scores(people.systems, (*people.queries[:39], "elsewhere"), people.measures, people.values)
     with warns("unjudged", count=1):
         assert rd.prediction_powered(some, model).both == 39
-
-
-def test_both_sides_need_the_same_systems():
-    people, model, _ = made()
     with raises("unlike-collection", rd.DataError, collection="model"):
         rd.prediction_powered(people, model.select(systems=["a", "b"]))
 

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankdev.errors import DataError, UsageError
+from rankdev.errors import UsageError
 from rankdev.statistics.flips import draw, stream_keys
 from rankdev.statistics.stability import Stability, stability
 from tests.common.memory import peak
-from tests.raising import kinds, raises, warns
+from tests.raising import raises
 
 
 def test_stability_agrees_with_a_plain_loop(make_scores, rng):
@@ -42,15 +42,6 @@ def test_subsamples_in_which_all_systems_tie_count_as_no_agreement(make_scores):
     assert stability(make_scores(values), sizes=[2], subsamples=2000).tau[0, 0] == pytest.approx(0.5, abs=0.05)
     equal = stability(make_scores(np.full((3, 20), 0.1)), sizes=[5], subsamples=4)  # they have no order at all
     assert equal.to_polars()["tau"][0] is None
-
-
-def test_the_whole_pool_keeps_the_order_and_larger_sizes_are_left_out(make_scores, rng):
-    with warns("sizes-left-out", count=12, sizes=(25,)):
-        found = stability(make_scores(rng.random((4, 12))), sizes=[12.0, 25], subsamples=3.0, seed=1.0)
-    assert found.tau[0, 0] == 1.0
-    assert kinds(found.remarks) == ["sizes-left-out", "size-of-all"]
-    with raises("too-few", DataError, least=25, count=12):
-        stability(make_scores(rng.random((4, 12))), sizes=[25])
 
 
 def test_split_halves_agree_with_a_plain_loop(make_scores, rng):

@@ -11,6 +11,7 @@ from rankdev.errors import DataError, UsageError
 from rankdev.statistics.student import queries_for
 from rankdev.statistics.topic_set_size import queries_for_width, queries_to_detect
 from tests.raising import raises
+from tests.statistics.conftest import scored
 
 
 def test_textbook_sizes():
@@ -70,13 +71,6 @@ def test_the_mean_width_of_simulated_intervals(same):
     assert widths[0] > 0.3 >= widths[1]
 
 
-def scores_of(values, measure="M"):
-    systems, queries = values.shape
-    return rd.Scores(
-        tuple(f"s{i}" for i in range(systems)), tuple(map(str, range(queries))), (measure,), values[:, :, None]
-    )
-
-
 def pilot(queries=60, systems=3, seed=0):
     rng = np.random.default_rng(seed)
     return rng.normal(0, 0.2, (1, queries)) + rng.normal(0, 0.1, (systems, queries)) + np.arange(systems)[:, None]
@@ -84,7 +78,7 @@ def pilot(queries=60, systems=3, seed=0):
 
 def test_the_variance_of_scores_is_that_within_systems():
     values = pilot()
-    found = rd.plan(scores_of(values), difference=0.1)
+    found = rd.plan(scored(values), difference=0.1)
     row = found.summary().row(0, named=True)
     assert row["variance"] == pytest.approx(values.var(axis=1, ddof=1).mean())
     pairs = [np.var(values[i] - values[j], ddof=1) for i, j in ((0, 1), (0, 2), (1, 2))]
@@ -99,7 +93,7 @@ def test_the_variance_of_scores_is_that_within_systems():
 
 def test_collections_are_pooled_whatever_their_systems():
     one, other = pilot(20, 3, 1), pilot(50, 5, 2)
-    found = rd.plan({"one": scores_of(one), "other": scores_of(other)}, width=0.1).summary().row(0, named=True)
+    found = rd.plan({"one": scored(one), "other": scored(other)}, width=0.1).summary().row(0, named=True)
     parts = [(len(part[0]) - 1, part.var(axis=1, ddof=1).mean()) for part in (one, other)]
     assert found["variance"] == pytest.approx(sum(n * v for n, v in parts) / sum(n for n, _ in parts))
     assert found["pilot"] == 70
@@ -109,9 +103,9 @@ def test_what_cannot_be_answered_is_refused():
     with raises("needed", UsageError, name="difference or width"):
         rd.plan(variance=0.05)
     with raises("too-few", DataError, least=10, count=9):
-        rd.plan(scores_of(pilot(9)), difference=0.1)
+        rd.plan(scored(pilot(9)), difference=0.1)
     with raises("no-variance", DataError):
-        rd.plan(scores_of(np.ones((2, 20))), difference=0.1)
+        rd.plan(scored(np.ones((2, 20))), difference=0.1)
     with raises("not-whole", UsageError, name="systems", low=2):
         rd.plan(variance=0.05, difference=0.1, systems=1)
 
@@ -120,5 +114,5 @@ def test_the_ends_of_what_can_be_asked():
     assert rd.plan(variance=1e8, difference=1e-8).to_polars()["same"].to_list() == [np.inf]
     assert rd.plan(variance=5e-324, difference=1e8).to_polars()["same"].to_list() == [2.0]
     level = pilot(30)[0]
-    table = rd.plan(scores_of(np.stack([level, level + 1])), difference=0.5).to_polars()
+    table = rd.plan(scored(np.stack([level, level + 1])), difference=0.5).to_polars()
     assert table["same"].to_list() == [2.0]  # nothing but the difference tells the two apart

@@ -6,6 +6,7 @@ from scipy import stats
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from tests.raising import noted, raises
+from tests.statistics.conftest import scored
 
 N = 40
 QUERIES = tuple(f"q{i}" for i in range(N))
@@ -24,7 +25,7 @@ FUNCTIONS = {
 
 @pytest.fixture
 def scores(rng):
-    return rd.Scores(("a", "b"), QUERIES, ("RR", "P@5"), rng.random((2, N, 2)))
+    return scored(rng.random((2, N, 2)), "ab", ("RR", "P@5"))
 
 
 @pytest.fixture
