@@ -83,13 +83,6 @@ def test_wrong_clusters_are_refused():
     assert set(few.to_polars()["verdict"]) == {"cannot tell"}
 
 
-def test_clusters_of_queries_that_all_tie():
-    scores = rd.Scores(("a", "b"), tuple(f"q{i}" for i in range(20)), ("P@1",), np.zeros((2, 20, 1)))
-    found = rd.significance(scores, clusters={f"q{i}": i // 4 for i in range(20)})
-    assert found.columns["p"].tolist() == [1.0]
-    assert found.columns["low"][0] < 0 < found.columns["high"][0]
-
-
 # Everything that draws or flips queries takes clusters: repeated queries count once, single ones change nothing
 
 N = 16

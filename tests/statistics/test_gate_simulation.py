@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from benchmarks.gate.__main__ import ALPHA, CHANGES, FOUND, decided, drawn, pairs, simulate, table, wrong_passes
+from benchmarks.gate.__main__ import ALPHA, CHANGES, FOUND, decided, drawn, pairs, table, wrong_passes
 
 import rankdev as rd
 from rankdev.measures.base import MeasureInfo
@@ -44,11 +44,3 @@ def test_what_is_simulated_is_what_the_gate_decides():
             known = rd.Scores(("old", "new"), tuple(f"q{i}" for i in range(50)), ("nDCG@10",), both, kinds=kinds)
             verdict = rd.gate(known, baseline="old", margin=float(margin[trial])).verdict
             assert (verdict == "pass", verdict == "fail") == (found["gate passes"][trial], found["gate fails"][trial])
-
-
-def test_a_threshold_is_worse_than_the_gate_on_other_scores_too():
-    for row in simulate(scores(), trials=300):
-        if row["change"] == 0:
-            assert row["gate fails"] <= row["raw fails"]
-        if row["change"] == -0.04:
-            assert row["gate passes"] <= 1 - row["raw fails"]

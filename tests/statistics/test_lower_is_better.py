@@ -21,17 +21,6 @@ def scores():
     )
 
 
-def test_significance(scores):
-    found = rd.significance(scores, margin=0.01)
-    rows = found.to_polars().filter(a="many", b="few")
-    assert rows["difference"].sign().to_list() == [1, -1]
-    assert rows.select("wins", "ties", "losses").rows() == [(0, 0, 40)] * 2
-    assert rows["verdict"].to_list() == ["worse", "worse"]
-    assert found.conclusion == "\n".join(
-        f"few is best in {name}: it is better than both others." for name in scores.measures
-    )
-
-
 def test_agreement_between_measures_and_with_people(scores):
     assert rd.agreement(scores).to_polars().row(0)[3:] == pytest.approx((1.0, 1.0))
     preferred = [{"query": f"q{i}", "a": "few", "b": "many", "winner": "few"} for i in range(40)]

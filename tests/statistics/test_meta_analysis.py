@@ -160,16 +160,3 @@ def test_constant_collections_have_no_test_of_their_differences():
     assert (row["q"], row["q_p"], row["i2"]) == (None, None, None)
     assert row["p"] == pytest.approx(stats.ttest_1samp([0.1, 0.12, 0.11, 0.1, 0.13], 0).pvalue)
     assert "I²" not in str(found)  # a column without values is left out
-
-
-def test_collections_with_a_problem_are_refused() -> None:
-    references = {f"q{i}": [f"d{i}"] for i in range(6)}
-    right = {query: [*items, "x"] for query, items in references.items()}
-    strange = {query: [f"kb::{items[0]}"] for query, items in references.items()}
-    fine = rd.evaluate(references, {"old": right, "new": right}, "RR")
-    with warns("no-shared-item"):
-        broken = rd.evaluate(references, {"old": right, "new": strange}, "RR")
-    with warns("few-collections"):
-        found = rd.meta_analysis({"fine": fine, "broken": broken})
-    assert noted(found.problems, "no-relevant-item", system="new", collection="broken")
-    assert found.conclusion.startswith("No decision")

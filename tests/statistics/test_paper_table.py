@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import rankdev as rd
-from rankdev.cli import cli
 from rankdev.display.encodings import FORMATS
 from rankdev.display.view import report_of
 from rankdev.errors import UsageError
@@ -135,17 +133,6 @@ def test_seeds_have_means_and_deviations():
     assert "over runs: 3 of each system" in both.caption
     with raises("not-together", UsageError, name="intervals", other="replicates"):
         rd.table(known, intervals=True, replicates={"bert": list(names[1:])})
-
-
-def test_the_command_writes_what_python_does(tmp_path):
-    scores().to_polars().write_csv(tmp_path / "s.csv")
-    call = ["table", "--scores", str(tmp_path / "s.csv"), "--baseline", "bm25", "--digits", "2"]
-    done = CliRunner().invoke(cli, [*call, "--intervals"])
-    assert done.stdout == str(rd.table(scores(), baselines="bm25", digits=2, intervals=True)) + "\n"
-    done = CliRunner().invoke(cli, [*call, "--test", "randomization", "--correction", "none"])
-    assert "Paired randomization tests (100,000 sign flips), uncorrected, α = 0.05." in " ".join(done.stdout.split())
-    done = CliRunner().invoke(cli, [*call, "--intervals", "--format", "latex"])
-    assert "\\textbf{" in done.stdout
 
 
 def test_collections_stand_below_their_names_in_latex_and_labels_name_what_is_shown():

@@ -1,17 +1,16 @@
 from fractions import Fraction
-from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy import optimize, stats
 
 from rankdev.errors import DataError, UsageError
-from rankdev.statistics.flips import draw, most_extremes, stream_keys
+from rankdev.statistics.flips import most_extremes
 from rankdev.statistics.planning import plan
 from rankdev.statistics.power import Power, power
 from rankdev.statistics.student import effect_limits, t_power
 from tests.raising import kinds, noted, raises, warns
-from tests.statistics.plain import all_extremes, exact_p
+from tests.statistics.plain import all_extremes
 
 TAILS = (0.975, 0.025)
 OPTIONS = {"subsamples": 300, "permutations": 1000, "alpha": 0.05, "p_value": "plus-one", "seed": 0, "complete": True}
@@ -58,16 +57,6 @@ def test_percentiles_n80_and_verdicts_by_hand():
     assert hand_made.error[0, 0, 0] == pytest.approx(np.sqrt(0.1 * 0.9 / 300))
     with raises("not-a-choice", UsageError, name="size", value=50, known=(25, 100)):
         hand_made.summary(n=50)
-
-
-def test_the_table_has_a_row_a_measure_pair_and_size(make_scores, rng):
-    found = power(make_scores(rng.random((3, 30, 2))), sizes=[5, 10], subsamples=4, permutations=19)
-    frame = found.to_polars()
-    assert frame.columns == ["measure", "a", "b", "n", "power"]
-    assert frame.row(3) == ("m0", "s0", "s2", 10, found.power[0, 1, 1])
-    assert frame.height == found.to_pandas().shape[0] == 2 * 3 * 2
-    assert found.to_polars(intervals=True).columns[5:] == ["low", "high", "error", "replaced"]
-    assert found.to_polars(intervals=True)["error"].max() <= 0.5 / np.sqrt(4)
 
 
 def test_sizes_above_the_pool_are_left_out_with_a_remark(make_scores, rng):
@@ -123,15 +112,6 @@ def test_an_interrupt_keeps_the_sizes_that_are_done(make_scores, rng):
     assert np.array_equal(found.power, whole.power[:, :, :2])
     with pytest.raises(KeyboardInterrupt):
         power(scores, sizes=[10, 20], subsamples=5, progress=stop_at(10))
-
-
-def test_enumerated_power_agrees_with_exact_p(make_scores, rng):
-    rows = [[Fraction(int(x), 5) for x in rng.integers(0, 6, 30) + shift] for shift in (0, 1, 2)]
-    found = power(make_scores(np.array(rows, dtype=float)), sizes=[8], subsamples=20, permutations=128, seed=2)
-    picks = draw(stream_keys(2, 8, 20)[:, 0], 30, 8)
-    for pair, (a, b) in enumerate(combinations(rows, 2)):
-        rejected = [exact_p([a[q] - b[q] for q in pick]) <= Fraction(1, 20) for pick in picks]
-        assert found.power[0, pair, 0] == np.mean(rejected)
 
 
 def test_new_queries_repeat_and_may_be_more_than_the_pool(make_scores):

@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 import rankdev as rd
-from rankdev.display.view import report_of
 from rankdev.errors import UsageError
 from tests.raising import noted, raises
 from tests.statistics.conftest import scored
@@ -38,21 +37,6 @@ def test_p_and_interval_follow_from_the_variance_of_queries_and_runs(effect):
     assert rows.select("a", "b").rows() == [("b", "a"), ("c", "a"), ("c", "b")] * 2
     assert found.replicates == {"a": 3, "b": 3, "c": 1}
     noted(found.remarks, "single-run", count=1)
-
-
-def test_runs_that_do_not_vary_leave_the_paired_t_test():
-    values = np.random.default_rng(4).normal(0, 1, (2, 25, 1)).repeat(3, axis=0)
-    names = ("a-1", "a-2", "a-3", "b-1", "b-2", "b-3")
-    runs = {"a": names[:3], "b": names[3:]}
-    row = rd.significance(scored(values, names), replicates=runs).to_polars().row(0, named=True)
-    plain = rd.significance(scored(values[[0, 3]], ("a", "b")), test="t").to_polars().row(0, named=True)
-    assert {k: row[k] for k in ("p", "low", "high")} == pytest.approx({k: plain[k] for k in ("p", "low", "high")})
-
-
-def test_the_report_says_how_many_runs_each_system_has():
-    found = rd.significance(scored(np.random.default_rng(6).normal(0, 1, (7, 30)), NAMES), replicates=RUNS)
-    assert "means over runs: a 3, b 3, c 1" in str(found)
-    assert "a 3, b 3, c 1" in report_of(found, pairs=True).text()
 
 
 def test_wrong_replicates_are_refused():

@@ -5,7 +5,6 @@ import polars as pl
 import pytest
 
 import rankdev as rd
-from rankdev.display.view import report_of
 from rankdev.errors import DataError, UsageError
 from rankdev.statistics.inputs import named_segments
 from rankdev.statistics.paired import holm
@@ -75,20 +74,10 @@ def test_wrong_segments_are_refused(segments, fields):
 
 def test_segments_may_overlap_and_miss_queries():
     assert named_segments({"x": {"q1", "q2"}, "y": ("q2",)}) == {"x": {"q1", "q2"}, "y": {"q2"}}
+    assert named_segments({1: 0, 2: 1}) == named_segments({"1": "0", "2": "1"}) == named_segments({0: [1], 1: [2]})
     scores, _ = made((20, 20), (0.0, 0.3))
-    found = rd.significance(scores, segments={"x": ["q1", "q2", "q3"], "none": ["nowhere"]})
+    found = rd.significance(scores, segments={"x": ["q1", "q2", "q3"], "none": ["nowhere"], "one": ["q1"]})
+    noted(found.remarks, "small-segment", segment="one")
     noted(found.remarks, "unscored-segment", segment="none")
     noted(found.remarks, "no-segment", count=37, queries=40)
     assert found.conclusion == rd.significance(scores).conclusion
-
-
-def test_the_report_shows_every_segment():
-    scores, segments = made((20, 20), (0.0, 0.3), systems=3)
-    report = report_of(rd.significance(scores, segments=segments, baselines="s0"))
-    assert [table.title.partition(":")[0] for table in report.tables[:3]] == ["all", "part0", "part1"]
-    assert "Segments: Holm over 4 pairs." in report.text()
-    assert "part1: s1 is better than s0 on average in nDCG@10" in report.text()
-
-
-def test_segments_are_named_by_whole_numbers_too():
-    assert named_segments({1: 0, 2: 1}) == named_segments({"1": "0", "2": "1"}) == named_segments({0: [1], 1: [2]})

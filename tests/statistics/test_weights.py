@@ -62,15 +62,6 @@ def test_equal_weights_change_nothing(scores):
     assert noted(equal.remarks, "weighted").fields["effective"] == pytest.approx(N)
 
 
-def test_a_query_of_weight_two_tells_as_much_as_a_cluster_of_two_equal_ones(scores):
-    twice = rd.Scores(scores.systems, (*QUERIES, "q0 again"), scores.measures, scores.values[:, [*range(N), 0]])
-    clusters = {query: query.removesuffix(" again") for query in twice.queries}
-    weights = {query: 1 + (query == "q0") for query in QUERIES}
-    one = rd.significance(scores, weights=weights).to_polars().select("difference", "low", "high", "p")
-    other = rd.significance(twice, clusters=clusters).to_polars().select("difference", "low", "high", "p")
-    assert one.to_numpy() == pytest.approx(other.to_numpy())
-
-
 def test_the_test_by_hand(scores, traffic):
     found = rd.significance(scores, weights=traffic, correction="none").to_polars().row(0, named=True)
     share = np.array(list(traffic.values())) / sum(traffic.values())

@@ -64,6 +64,7 @@ class MetaAnalysis(PairTests):
             )
         ],
         "compare",
+        opening=["{conclusion}"],
         closing=["Random effects (REML, weights that allow for its error); correction of p: {correction}."],
         more={"collections": "by_collection"},
         figure=Dots(
@@ -273,8 +274,8 @@ def _corrected(found: Combined, joined: Family, correction: str, alpha: float) -
         "difference": found.mean,
         "low": low,
         "high": high,
-        "new_low": np.minimum(new_low, low),
-        "new_high": np.maximum(new_high, high),
+        "new_low": np.maximum(np.minimum(new_low, low), -joined.span),
+        "new_high": np.minimum(np.maximum(new_high, high), joined.span),
         "tau": np.sqrt(found.tau2),
         "i2": found.i2,
         "q": found.q,
