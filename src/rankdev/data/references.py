@@ -561,14 +561,13 @@ class References(ByQuery[Reference]):
             read.note("hidden-characters", name=name)
         graded, value = rows.what == "grade", rows.value
         order = order[ids.sorted_rows(rows.codes[order], value[order] if graded else -value[order])]
-        if graded:
-            good = value[order] > 0
-            ranks = _tiers_of(rows.codes[order[good]], value[order[good]])
-        else:
-            good = np.ones(len(order), bool) if marked is None else ~marked[order]
-            value = _checked_ranks(rows, marked, order[good], read)
-            ranks = value[order[good]].astype(np.int64)
-        relevant, others = order[good], order[~good]
+        good = value > 0
+        if not graded:
+            good = np.ones(len(value), bool) if marked is None else ~marked
+            if (value[~good] != 0).any():
+                raise DataError("ranked-and-nonrelevant", **rows.at(int(np.argmax(~good & (value != 0)))))
+        relevant, others = order[good[order]], order[~good[order]]
+        ranks = _tiers_of(rows.codes[relevant], value[relevant]) if graded else _checked_ranks(rows, relevant, read)
 
         def offsets(kept: Ints) -> Ints:
             return offsets_of(np.bincount(rows.codes[kept], minlength=len(rows.queries)))
@@ -828,45 +827,29 @@ def _tiers_of(codes: Ints, values: Floats) -> Ints:
     return np.asarray(tier - np.maximum.accumulate(np.where(new_query, tier, 0)) + 1 if len(tier) else tier)
 
 
-def _checked_ranks(rows: Rows, marked: Bools | None, order: Ints, read: ReadOptions) -> Floats:
-    """Return ranks that are whole and consecutive; refuse others. ``order`` sorts those of relevant items."""
-    rank = rows.value
+def _checked_ranks(rows: Rows, order: Ints, read: ReadOptions) -> Ints:
+    """Return the tiers of rows whose ranks are consecutive, or skip as many as are tied; refuse others.
+
+    ``order`` sorts the rows by query and rank.
+    """
+    codes, given = rows.codes[order], rows.value[order]
+    tiers = expected = _tiers_of(codes, given)
+    if read.ranks == "competition":  # 1, 2, 2, 4
+        number = np.arange(len(order))
+        new_query = np.diff(codes, prepend=-1) != 0
+        new_tier = new_query | (np.diff(tiers, prepend=0) != 0)
+        place = number - np.maximum.accumulate(np.where(new_query, number, 0)) + 1
+        expected = place[np.maximum.accumulate(np.where(new_tier, number, 0))]
+    wrong = np.flatnonzero(given != expected)
+    if not len(wrong):
+        return tiers
+    row, rank, right = int(order[wrong[0]]), given[wrong[0]], expected[wrong[0]]
+    if rank < 1 or rank != np.floor(rank):
+        raise DataError("not-a-rank", **rows.at(row), rank=rank)
     if read.ranks == "competition":
-        rank = _dense(rows, order)
-    if marked is not None and (marked & (rank != 0)).any():
-        raise DataError("ranked-and-nonrelevant", **rows.at(int(np.argmax(marked & (rank != 0)))))
-    whole = rank == np.floor(rank)
-    if not whole.all():
-        row = int(np.argmin(whole))
-        raise DataError("not-a-rank", **rows.at(row), rank=rank[row])
-    codes, ordered = rows.codes[order], rank[order]
-    first = np.diff(codes, prepend=-1) != 0
-    low = np.flatnonzero(first & (ordered != 1))
-    if len(low):
-        row = int(order[low[0]])
-        if ordered[low[0]] < 1:
-            raise DataError("not-a-rank", **rows.at(row), rank=ordered[low[0]])
-        raise DataError("rank-missing", **rows.near(row), rank=1)
-    gaps = np.flatnonzero(~first & (np.diff(ordered, prepend=0) > 1))
-    if len(gaps):
-        kind = "rank-skipped" if (np.diff(ordered) == 0).any() else "rank-missing"
-        raise DataError(kind, **rows.near(int(order[gaps[0]])), rank=ordered[gaps[0] - 1] + 1)
-    return rank
-
-
-def _dense(rows: Rows, order: Ints) -> Floats:
-    """Make 1, 2, 2, 3 of 1, 2, 2, 4; ``order`` sorts them by query and rank. Refuse ranks that count otherwise."""
-    codes, ordered = rows.codes[order], rows.value[order]
-    first = np.diff(codes, prepend=-1) != 0
-    new = first | (np.diff(ordered, prepend=0) != 0)
-    place = np.arange(len(order)) - np.maximum.accumulate(np.where(first, np.arange(len(order)), 0)) + 1
-    wrong = np.flatnonzero(new & (ordered != place))
-    if len(wrong):
-        rank, expected = ordered[wrong[0]], place[wrong[0]]
-        raise DataError("not-competition", **rows.near(int(order[wrong[0]])), rank=rank, expected=expected)
-    dense = rows.value.copy()
-    dense[order] = _tiers_of(codes, ordered)
-    return dense
+        raise DataError("not-competition", **rows.near(row), rank=rank, expected=right)
+    skipped = right > 1 and (np.diff(given) == 0).any()
+    raise DataError("rank-skipped" if skipped else "rank-missing", **rows.near(row), rank=right)
 
 
 def _check_agreement(graded: pl.DataFrame, frame: pl.DataFrame) -> None:

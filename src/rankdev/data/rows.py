@@ -15,19 +15,9 @@ from rankdev._common.arrays import Bools, Floats, Ints, Keys
 from rankdev._common.checks import is_list
 from rankdev._common.lazy import pl
 from rankdev._common.result import Tabular
-from rankdev.data import ids
+from rankdev.data import ids, tables
 from rankdev.data.ids import Ids, is_integer
 from rankdev.data.options import ReadOptions, tell
-from rankdev.data.tables import (
-    INVISIBLE,
-    POSITIONS,
-    check_columns,
-    check_mapping,
-    check_one_system,
-    is_word,
-    number_column,
-    text_column,
-)
 from rankdev.errors import DataError, Note, UsageError, errors_at
 
 LONGEST_TIE = 10_000  # rows of a query that are kept past the depth because they are tied with the last within it
@@ -202,7 +192,9 @@ def of_numbers(value: Mapping[Any, Any], what: What, expected: str, words: Mappi
     """Return the rows of ``{query: {item: number}}``; ``words`` may stand for numbers."""
     if (rows := plain_numbers(value, what)) is not None:
         return rows
-    value = {query: check_mapping(plain_series(entry), None, expected, query=query) for query, entry in value.items()}
+    value = {
+        query: tables.check_mapping(plain_series(entry), None, expected, query=query) for query, entry in value.items()
+    }
     if what == "score":
         value = {query: entry for query, entry in value.items() if entry}
     entries = list(value.values())
@@ -213,7 +205,7 @@ def of_numbers(value: Mapping[Any, Any], what: What, expected: str, words: Mappi
     for row, number in enumerate(numbers):
         if not _is_finite(number):
             fields = {"query": rows.queries[int(rows.codes[row])], "item": rows.item[row], "value": number}
-            if what == "grade" and is_word(number):
+            if what == "grade" and tables.is_word(number):
                 raise DataError("word-for-grade", **fields)
             raise DataError("not-finite", name=what, **fields)
         rows.value[row] = float(number)
@@ -278,18 +270,18 @@ def of_frame(frame: pl.DataFrame, read: ReadOptions) -> Rows:
     known = frame.columns
     frame = read.named(frame)
     if "distance" in frame.columns and "score" not in frame.columns:  # the nearest is the best
-        frame = frame.with_columns(score=-number_column(frame, "distance", "a run"))
+        frame = frame.with_columns(score=-tables.number_column(frame, "distance", "a run"))
     if not {"rank", "score"} & {*frame.columns}:  # positions are ranks where nothing else orders a run
-        frame = frame.rename(dict.fromkeys([n for n in POSITIONS if n in frame.columns][:1], "rank"))
-    check_one_system(frame)
+        frame = frame.rename(dict.fromkeys([n for n in tables.POSITIONS if n in frame.columns][:1], "rank"))
+    tables.check_one_system(frame)
     names = {*frame.columns}
     if not names & {"score", "rank"} and names & {"tiers", "grade", "items"}:
         raise DataError("looks-like-references")
     by_rank = read.order == "rank" or ("score" not in names and "rank" in names)
     what: What = "rank" if by_rank else "score"
-    check_columns(frame, ("query", "item", what), "a run", known)
-    query, item = (text_column(frame, name, "a run") for name in ("query", "item"))
-    value = number_column(frame, what, "a run").to_numpy()
+    tables.check_columns(frame, ("query", "item", what), "a run", known)
+    query, item = (tables.text_column(frame, name, "a run") for name in ("query", "item"))
+    value = tables.number_column(frame, what, "a run").to_numpy()
     queries, codes = ids.numbered(query)
     rises = opposed(codes, read.keys(value), frame["rank"]) if not by_rank and "rank" in names else None
     return Rows(queries, codes, item, value, what, rises=rises).numbered()
@@ -308,11 +300,11 @@ def hidden(rows: Rows) -> str | None:
     """Return a name that holds characters which cannot be seen."""
     for names in (rows.queries, rows.item):
         if not isinstance(names, list):
-            found = names.filter(names.str.contains(f"[{INVISIBLE}]")).head(1).to_list()
+            found = names.filter(names.str.contains(f"[{tables.INVISIBLE}]")).head(1).to_list()
         elif "".join(names).isascii():
             continue
         else:
-            found = [name for name in names if any(mark in name for mark in INVISIBLE)][:1]
+            found = [name for name in names if any(mark in name for mark in tables.INVISIBLE)][:1]
         if found:
             return str(found[0])
     return None
