@@ -296,8 +296,7 @@ def check_columns(frame: pl.DataFrame, names: Iterable[str], what: str, known: l
 
 def column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     """Return column ``name``, or raise an error that lists the columns there are."""
-    if name not in frame.columns:
-        raise DataError("no-column", role=what, name=name, known=frame.columns)
+    check_columns(frame, (name,), what, frame.columns)
     return frame[name]
 
 

@@ -55,29 +55,19 @@ def read_trec(
     if comments:
         read.note("comment-lines", name=comments[0])
     if layout is RUN:
-        last = list(tags[-2:])
-        if not text.endswith(b"\n") and len(last) == 2 and _is_cut(*last):
-            raise DataError("cut-short", tag=last[0], line=_lines(text)[-1])
-        if not several:
-            _check_one_system(tags)
+        before, last = [*tags[-2:]] if len(tags) > 1 else (None, None)
+        if not text.endswith(b"\n") and before is not None and before != last and before.startswith(last or ""):
+            raise DataError("cut-short", tag=before, line=_lines(text)[-1])  # the tag lacks its end, or all of it
+        names = dict.fromkeys(tags if isinstance(tags, list) else tags.unique(maintain_order=True))
+        names.pop(None, None)
+        if len(names) > 1 and not several:
+            raise DataError("several-systems", column="tag", names=list(names))
     return rows.numbered(), tags, lambda row: _lines(text)[row]
 
 
 def _lines(text: bytes) -> list[int]:
     """Number the lines that are not empty."""
     return [at for at, line in enumerate(text.split(b"\n"), 1) if line.strip(b" \t\r")]
-
-
-def _check_one_system(tags: Tags) -> None:
-    names = dict.fromkeys(tags if isinstance(tags, list) else tags.unique(maintain_order=True))
-    names.pop(None, None)
-    if len(names) > 1:
-        raise DataError("several-systems", column="tag", names=list(names))
-
-
-def _is_cut(before: str | None, last: str | None) -> bool:
-    """Tell whether a line without an end of its own lacks its tag, or part of it, that the line before has."""
-    return before is not None and before != last and before.startswith(last or "")
 
 
 def carefully(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tags]:
@@ -121,17 +111,16 @@ def _regular(plain: str, most: int) -> list[list[str]] | None:
 
 def _irregular(plain: str, layout: Layout) -> tuple[list[list[Any]], tuple[int, int] | None]:
     """Return the columns of all lines, and the first that has too few or too many: its number and how many."""
-    found: list[list[str]] = []
+    found: list[list[Any]] = []
     most, wrong = len(layout.columns), None
     for at, line in enumerate(plain.split("\n"), 1):
         fields = [field for field in line.split(" ") if field]
-        if not fields:
-            continue
-        if not layout.least <= len(fields) <= most:
+        if fields and not layout.least <= len(fields) <= most:
             wrong = at, len(fields)
             break
-        found.append(fields)
-    return [[fields[at] if at < len(fields) else None for fields in found] for at in range(most)], wrong
+        if fields:
+            found.append([*fields, *[None] * (most - len(fields))])
+    return [*map(list, zip(*found, strict=True))] or [[] for _ in range(most)], wrong
 
 
 def _number(layout: Layout, read: ReadOptions) -> Any:
