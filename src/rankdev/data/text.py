@@ -8,7 +8,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -37,7 +37,7 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 class Source:
-    """A file or standard input (``-``), opened and decompressed, or a folder; knows its kind, and how to read it.
+    """A file or standard input (``-``), taken in and decompressed, or a folder; knows its kind, and how to read it.
 
     An error inside that is about a row gets the file and the line.
     """
@@ -48,40 +48,37 @@ class Source:
         self.line_of: LineOf = NO_LINES
         self.options = read or ReadOptions(**options)
         self._tells = read is None  # else whoever reads tells what may be wrong
-        self._raw: Any = None
-        self._state: tuple[int, int] | None = None
         refuse_lost_threads()
         if self._path != "-" and os.path.isdir(self._path):
-            self.kind = "folder"
+            self.kind, self.content = "folder", b""
         else:
-            self._open()
+            with errors_at(path=self.name):
+                self._take()
 
-    def _open(self) -> None:
+    def _take(self) -> None:
+        """Read everything, without a byte-order mark at its beginning."""
         self._raw = _opened(self._path)
         self._state = _state(self._raw)
-        with suppress(OSError, AttributeError):  # what stands in for standard input may have no descriptor
-            note_reading("/dev/stdin" if self._path == "-" else self._path, self._raw.fileno())
         try:
-            with errors_at(path=self.name):
-                self._pieces = self._decompressed()
-                self.head = next(self._pieces, b"").removeprefix(BYTE_ORDER_MARK)
-                while len(self.head) < HEAD_BYTES and (piece := next(self._pieces, None)) is not None:
-                    self.head += piece
-                self.kind = kind_of(self.head, plain_suffix(self._path), self.options.columns or {})
-        except BaseException:
-            self.close()
-            raise
-
-    @cached_property
-    def content(self) -> bytes:
-        """Everything, without a byte-order mark at its beginning."""
-        pieces, begin = [self.head], 0  # of the line that the last piece is in
-        for piece in self._pieces:
-            pieces.append(piece)
-            begin = 0 if b"\n" in piece else begin + len(piece)
-            if begin > LINE_BYTES and self.kind in ("csv", "tsv", "jsonl", "trec"):
-                raise DataError("long-line", most=LINE_BYTES >> 20)
-        return b"".join(pieces)
+            with suppress(OSError, AttributeError):  # what stands in for standard input may have no descriptor
+                note_reading("/dev/stdin" if self._path == "-" else self._path, self._raw.fileno())
+            pieces = self._decompressed()
+            head = next(pieces, b"").removeprefix(BYTE_ORDER_MARK)
+            while len(head) < HEAD_BYTES and (piece := next(pieces, None)) is not None:
+                head += piece
+            self.kind = kind_of(head, plain_suffix(self._path), self.options.columns or {})
+            taken, begin = [head], 0  # of the line that the last piece is in
+            for piece in pieces:
+                taken.append(piece)
+                begin = 0 if b"\n" in piece else begin + len(piece)
+                if begin > LINE_BYTES and self.kind in ("csv", "tsv", "jsonl", "trec"):
+                    raise DataError("long-line", most=LINE_BYTES >> 20)
+            self.content = b"".join(taken)
+        except MemoryError:
+            raise DataError("too-big") from None
+        finally:
+            if self._path != "-":  # standard input stays open
+                self._raw.close()
 
     def value(self, layout: Layout = RUN) -> Any:
         """Return what it holds: a table, a list of records, a JSON document, or rows of TREC text."""
@@ -162,35 +159,21 @@ class Source:
             piece: bytes = self._raw.read(size)
         except OSError as error:
             raise DataError("damaged", why=str(error)) from None
-        self._check_unchanged()
-        return piece
-
-    def _check_unchanged(self) -> None:
         if self._state is not None and _state(self._raw) != self._state:
             raise DataError("changed")
+        return piece
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        with errors_at(path=self.name):
-            try:
-                if kind is None or isinstance(error, DataError):
-                    self._check_unchanged()
-            finally:
-                self.close()
-            if kind is MemoryError:
-                raise DataError("too-big") from None
+        if kind is MemoryError:
+            raise DataError("too-big", path=self.name) from None
         if isinstance(error, DataError):
             self._locate(error)
         elif kind is None and self._tells:
             self.options.check_met()
             tell(note.at(path=self.name) for note in self.options.notes)
-
-    def close(self) -> None:
-        """Close the file; standard input stays open."""
-        if self._raw is not None and self._path != "-":
-            self._raw.close()
 
 
 def _opened(path: str) -> Any:
@@ -202,8 +185,6 @@ def _opened(path: str) -> Any:
         return open(path, "rb")
     except FileNotFoundError:
         raise UsageError("no-file", path=path) from None
-    except IsADirectoryError:
-        raise UsageError("is-folder", path=path) from None
     except OSError as error:
         raise UsageError("cannot-open", path=path, why=error.strerror) from None
 
@@ -221,33 +202,25 @@ def read_folder(folder: Path) -> pl.DataFrame:
     """Read the Parquet files of a folder as one table, in the order of their names.
 
     Names that begin with a dot or an underscore are not data: Spark keeps what is unfinished there. Columns may be in
-    the names of folders, as in ``query=q1/part-0.parquet``.
+    the names of folders, as in ``query=q1/part-0.parquet``. What would be left out or counted twice is refused.
     """
-    tables = []
-    for file in _files(folder):
-        parts = [part.partition("=") for part in file.relative_to(folder).parent.parts if "=" in part]
-        places = {name: None if value == _NO_VALUE else unquote(value) for name, _, value in parts}
-        with Source(file) as source:
-            if source.kind != "parquet":
-                raise UsageError("not-parquet", path=file)
-            frame, _ = READERS["parquet"](source.content, source.options)
-        tables.append(frame.with_columns(**{n: pl.lit(v) for n, v in places.items() if n not in frame.columns}))
-    return pl.concat(tables, how="diagonal_relaxed", rechunk=True)
-
-
-def _files(folder: Path) -> list[Path]:
-    """Find the files that are one table; refuse what would silently be left out or counted twice."""
     if any((folder / name).exists() for name in _VERSIONED):
         raise UsageError("versioned-folder", path=folder)
-    entries = [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
-    ]
-    files = [entry for entry in entries if plain_suffix(entry) in _PARQUET or not entry.suffix]  # Hive: 000000_0
-    if not files:
+    files = {path.relative_to(folder): plain_suffix(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+    files = {path: suffix for path, suffix in files.items() if not any(part[0] in "._" for part in path.parts)}
+    if not any(suffix in _PARQUET or not path.suffix for path, suffix in files.items()):  # Hive: 000000_0
         raise UsageError("is-folder", path=folder)
-    for entry in entries:
-        if plain_suffix(entry) in _DATA:
-            raise UsageError("not-parquet", path=entry)
-    return files
+    tables = []
+    for path, suffix in files.items():
+        if suffix in _DATA:
+            raise UsageError("not-parquet", path=folder / path)
+        if suffix not in _PARQUET and path.suffix:
+            continue
+        with Source(folder / path) as source:
+            if source.kind != "parquet":
+                raise UsageError("not-parquet", path=folder / path)
+            frame, _ = READERS["parquet"](source.content, source.options)
+        parts = [part.partition("=") for part in path.parent.parts if "=" in part]
+        places = {name: None if value == _NO_VALUE else unquote(value) for name, _, value in parts}
+        tables.append(frame.with_columns(**{n: pl.lit(v) for n, v in places.items() if n not in frame.columns}))
+    return pl.concat(tables, how="diagonal_relaxed", rechunk=True)
