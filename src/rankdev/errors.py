@@ -244,7 +244,9 @@ def nearest(word: object, known: Iterable[str]) -> str | None:
     slips |= {
         name: min(slips[name], 1)
         for name in names
-        if name.startswith(begun) or (len(name) > 3 and word.lower().startswith(name))
+        if name.startswith(begun)
+        or (len(name) > 3 and word.lower().startswith(name))
+        or (len(word) > 3 and word.lower() in name)
     }
     found = min(slips, key=slips.__getitem__, default="")
     allowed = min(1 + len(word) // 4, len(word) - 1) if word else -1

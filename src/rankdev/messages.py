@@ -93,7 +93,7 @@ SENTENCES = {
     " tied, and {one:query is of {several}} one tier",
     "missing": "{runs:runs} {count:query is of {queries}} not in the run; {count:it scores|they score} 0",
     "pooled": "queries are pooled, so large collections dominate: {counts:counts}",
-    "tied": "{runs:runs} {count:query is of {queries}} affected by tied scores; ties are broken by {rules:list}",
+    "tied": "{runs:systems}: tied scores affect {runs:most}{count:query of {queries}} (see `ties`)",
     "tied-means": "{runs:runs} {count:query has of {queries}} tied items; {count:its value is the mean|their values are"
     " means} over all orders",
     "unavailable": "{runs:runs} {count:query has of {queries}} no value of {measure}",
@@ -285,7 +285,7 @@ SENTENCES = {
     "unvalued": "{count:preference is} left out, because a measure has no value there",
     "whole-clusters": "whole clusters are {how}: {count:,} of up to {most:query}",
     # statistics: power and plans
-    "beyond-sizes": "n80 of {measures:list} is beyond the largest size tried, {size:{unit}}; try larger `sizes`",
+    "beyond-sizes": "n80 of {measures:measures} is beyond the largest size tried, {size:{unit}}; try larger `sizes`",
     "cannot-reject": "no test of {size:{unit}} or fewer can reject at level {alpha:g}: power is 0 there",
     "equal-pilot": "the pilot cannot tell how much is needed: {a} and {b} differ on {count:{unit} of {all}}; a pilot"
     " with at least {least} such ones can",
@@ -298,7 +298,7 @@ SENTENCES = {
     "no-variance": "the scores do not vary over queries, so the number needed cannot be estimated",
     "size-of-all": "there are {count:{unit}}: a subsample of {count} is all of them, and only the flips of a test vary",
     "sizes-left-out": "there are {count:{unit}}; larger sizes are left out: {sizes:list}",
-    "smallest-size": "{name} of {measures:list} is the smallest size simulated: read {size} as at most {size}",
+    "smallest-size": "{name} of {measures:measures} is the smallest size tried: {size} means at most {size}",
     # preferences
     "across-queries": "an item is compared with an item of another query",
     "ambiguous-columns": "the {what} may be in {names:list}; choose with `columns={{'{part}': …}}`",
@@ -662,6 +662,10 @@ def _counts(counts: Sequence[tuple[str, int]]) -> str:
     return named + (f" and {len(counts) - 5} more" if len(counts) > 5 else "")
 
 
+def _few(names: Sequence[str], noun: str) -> str:
+    return listed(names) if len(names) <= 3 else counted(len(names), noun)
+
+
 _SEVERAL: dict[str, Callable[[Sequence[Any]], str]] = {
     "list": lambda names: ", ".join(map(str, names)),
     "some": lambda names: (
@@ -669,6 +673,9 @@ _SEVERAL: dict[str, Callable[[Sequence[Any]], str]] = {
     ),
     "and": lambda names: listed([str(name) for name in names]),
     "counts": _counts,
+    "measures": lambda names: _few(names, "measure"),
+    "systems": lambda counts: _few([name for name, _ in counts], "system"),
+    "most": lambda counts: "up to " if len(counts) > 1 else "",
     "runs": lambda counts: f"{_counts(counts)}: up to" if len(counts) > 1 else f"{counts[0][0]}:",
 }
 _FORMAT = _Sentence()

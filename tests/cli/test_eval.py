@@ -33,9 +33,9 @@ def test_q_adds_each_query(rankdev):
 
 def test_latex_can_go_into_a_paper(rankdev):
     text = rankdev(
-        "eval", "places.jsonl", *RUNS, "--name", "a_1", "--name", "b&c", "--name", "d", "--format", "latex"
+        "eval", "places.jsonl", *RUNS, "--name", "d", "--name", "b&c", "--name", "a_1", "--format", "latex"
     ).out
-    assert text.startswith("\\begin{tabular}{lr}\n\\toprule\nsystem & RDQ@10 \\\\\n\\midrule\na\\_1 & 0.")
+    assert text.startswith("\\begin{tabular}{lr}\n\\toprule\nsystem & RDQ@10 \\\\\n\\midrule\na\\_1 & \\textbf{0.")
     assert "b\\&c" in text
     assert text.count("\\textbf{") == 1
     assert text.rstrip().endswith("\\bottomrule\n\\end{tabular}")

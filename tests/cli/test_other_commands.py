@@ -129,8 +129,8 @@ def test_plan_takes_the_other_of_two_systems_beside_the_one_that_is_named(rankde
 def test_no_value_is_best_alone(rankdev, folder):
     out = rankdev("eval", "places.jsonl", "nearest.run", "blended.run", "-m", "RDQ@5,NumRet,Tau@5").out
     assert [line.split() for line in out.splitlines()[2:4]] == [
-        ["nearest", "0.4393", "39", "–"],
         ["blended", "0.8322*", "40", "0.7333"],
+        ["nearest", "0.4393", "39", "–"],
     ]
 
 

@@ -152,7 +152,8 @@ def test_pairs_are_filled_where_they_are_told_apart():
     found = significance(Scores(tuple("abc"), tuple(f"q{i}" for i in range(40)), ("RDQ@5",), values), margin=0.05)
     drawn = found.plot(measure="RDQ@5")
     dots = [line for line in drawn.axes[0].lines if line.get_marker() == "o"]
-    for dot, row in zip(dots, found.to_polars().iter_rows(named=True), strict=True):
+    best_first = found.to_polars().sort("difference", descending=True)
+    for dot, row in zip(dots, best_first.iter_rows(named=True), strict=True):
         assert dot.get_xdata()[0] == pytest.approx(row["difference"])
         assert (dot.get_markerfacecolor() == "white") == (row["verdict"] not in ("better", "worse"))
     assert drawn.get_suptitle() == "a leads in RDQ@5. b cannot be told from it; both are better than c."

@@ -144,7 +144,7 @@ def test_collections_stand_below_their_names_in_latex_and_labels_name_what_is_sh
     assert lines[head + 1] == r" & \multicolumn{2}{c}{DL 2019} & \multicolumn{2}{c}{y} \\"
     assert lines[head + 2] == r"\cmidrule(lr){2-3} \cmidrule(lr){4-5}"
     assert lines[head + 3] == r"system & P@5 & RR & P@5 & RR \\"
-    assert r"\label{tab:results}" in text
+    assert r"\label{tab:dl-2019-y}" in text
     assert r"from BM\_25." in text
     assert table.to_polars()["system"][0] == "bm25"
     assert all(note.fields["collection"] in both for note in table.remarks)

@@ -26,17 +26,36 @@ if TYPE_CHECKING:
     from rankdev.measures import Measure
 
 
+EVERYDAY = ("RDQ", "nDCG", "AP", "RR", "P", "R")  # come first
+
+
 @command("measures", import_option, OUTPUT, example="rankdev measures --format csv")
 def measures_command(output: Output) -> None:
     """List every measure with its parameters, their defaults and their possible values."""
     import polars as pl
 
-    from rankdev.display.report import Report
+    from rankdev.display.report import Report, Table
     from rankdev.measures import REGISTRY, load_installed
 
     load_installed()
-    table = pl.DataFrame([row for kind in REGISTRY.values() for row in _rows(kind)])
-    output.deliver(Report.of_table(table, prose=("meaning",)))
+    parts = [_rows(REGISTRY[name]) for name in dict.fromkeys([*EVERYDAY, *REGISTRY])]
+    measures = [
+        {
+            **first,
+            "parameter": ", ".join(
+                f"{row['parameter']}={row['default']}".removesuffix("False").rstrip("=") for row in rows
+            ),
+        }
+        for first, *rows in parts
+    ]
+    named = pl.DataFrame(measures).select("measure", pl.col("parameter").alias("parameters"), "meaning")
+    every = pl.DataFrame([row for rows in parts for row in rows])
+    known = every.filter(pl.col("parameter") != "").unique(["parameter", "meaning"], maintain_order=True)
+    tables = [
+        Table(named, prose=("parameters", "meaning")),
+        Table(known.select("parameter", "meaning"), "Parameters", prose=("meaning",)),
+    ]
+    output.deliver(Report(every, tables))
 
 
 def _rows(kind: type[Measure]) -> list[dict[str, str]]:
@@ -46,13 +65,11 @@ def _rows(kind: type[Measure]) -> list[dict[str, str]]:
 
 
 def _row(entry: Any) -> dict[str, str]:
-    default = (
-        "" if entry.default is None else f"{entry.default:g}" if isinstance(entry.default, float) else entry.default
-    )
+    usual = entry.default
+    default = "" if usual is None else f"{usual:g}" if isinstance(usual, float) else str(usual)
     rule = {"help": "", "number": None, "choices": (), **entry.metadata}
     allowed = ", ".join(rule["choices"]) or (rule["number"].text if rule["number"] else "")
-    meaning = f"{rule['help']} ({allowed})" if allowed else rule["help"]
-    return {"parameter": entry.name, "default": str(default), "meaning": meaning}
+    return {"parameter": entry.name, "default": default, "meaning": rule["help"] + (f" ({allowed})" if allowed else "")}
 
 
 @command(

@@ -241,7 +241,7 @@ _LATEX = {
 }
 
 
-WIDE = 55  # characters that fit into a column of a paper with two
+WIDE = 42  # characters that fit into a column of a paper with two
 MARKS = 3  # that fit between two columns of a table
 
 
@@ -259,16 +259,24 @@ def _tabular(table: Table) -> str:
     columns = table.columns
     lines = [f"\\begin{{tabular}}{{{''.join('r' if column.right else 'l' for column in columns)}}}", "\\toprule"]
     lines += [*_latex_head(table), "\\midrule"]
-    beside = [column.right and all(len(cell.raised) <= MARKS for cell in column.cells) for column in columns]
+    longest = [max((cell.raised for cell in column.cells), key=len, default="") for column in columns]
     for row in zip(*(column.cells for column in columns), strict=True):
-        cells = [_latex_cell(*one) for one in zip(row, (column.right for column in columns), beside, strict=True)]
+        cells = [
+            _latex_cell(cell, column.right, most) for cell, column, most in zip(row, columns, longest, strict=True)
+        ]
         lines.append(_protected(" & ".join(cells)) + " \\\\")
     lines += ["\\bottomrule", "\\end{tabular}"]
     if table.caption:
-        wide = sum(max(len(cell.bare) for cell in column.cells) + 2 for column in columns) > WIDE
+        heads = [table.groups.get(name, ("", name))[1] for name in table.shown.columns]
+        widths = [
+            max([len(head), *(len(cell.bare) for cell in column.cells)])
+            for head, column in zip(heads, columns, strict=True)
+        ]
+        wide = sum(widths) + sum(len(marks) for marks in longest if len(marks) > MARKS) + 2 * len(columns) > WIDE
         place = "table*" if wide else "table"
         caption = f"\\caption{{{_in_latex(printable(table.caption))}}}"
-        about = [caption, "\\label{tab:results}"]
+        known = [*dict.fromkeys(group for group, _ in table.groups.values())] or heads[1:]
+        about = [caption, f"\\label{{tab:{re.sub('[^a-z0-9]+', '-', ' '.join(known).lower()).strip('-')[:40]}}}"]
         lines = [f"\\begin{{{place}}}", "\\centering", *about, *lines, f"\\end{{{place}}}"]
     return "\n".join([*lines, ""])
 
@@ -291,13 +299,15 @@ def _latex_head(table: Table) -> list[str]:
     return [" & ".join(above) + " \\\\", " ".join(rules), *below]
 
 
-def _latex_cell(cell: Cell, right: bool, beside: bool) -> str:
-    """Write a value; its marks stand in the space ``beside`` the column, so that numbers stay below each other."""
+def _latex_cell(cell: Cell, right: bool, longest: str) -> str:
+    """Write a value; marks of numbers stand beside the column, or in the space of its longest: digits stay aligned."""
     text = _in_latex(re.sub(r"(?<![\w.])-(?=[\d.])", "−", cell.bare) if right else cell.bare)
     raised = f"\\textsuperscript{{{_in_latex(cell.raised)}}}" if cell.raised else ""
-    return (f"\\textbf{{{text}}}" if cell.style == "best" else text) + (
-        f"\\rlap{{{raised}}}" if beside and raised else raised
-    )
+    if right and raised:
+        raised = f"\\rlap{{{raised}}}"
+    if right and len(longest) > MARKS:
+        raised += f"\\hphantom{{\\textsuperscript{{{_in_latex(longest)}}}}}"
+    return (f"\\textbf{{{text}}}" if cell.style == "best" else text) + raised
 
 
 def _protected(row: str) -> str:

@@ -12,6 +12,7 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice
 from rankdev._common.result import Result
 from rankdev._common.view import Curves, Dots, Heat, Panel
+from rankdev.display.special import score_and_losses
 from rankdev.display.style import (
     COLOURS,
     COLUMN,
@@ -29,7 +30,7 @@ from rankdev.display.style import (
     titled,
 )
 from rankdev.display.view import Words, frame_of
-from rankdev.errors import UsageError, printable
+from rankdev.errors import UsageError, listed, printable
 from rankdev.statistics.inputs import ALL
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _dots(found: Any, kind: Dots, measure: str | None = None) -> Figure:
         check_choice("measure", measure, measures)
     chosen = [measure] if measure is not None else measures if kind.facets else measures[:1]
     parts = [rows.filter(measure=name) if name else rows for name in chosen]
-    if len(parts) > 1:
+    if (len(parts) > 1 or kind.zero) and not kind.group:
         parts[0] = parts[0].sort(kind.panels[0].value, descending=True, nulls_last=True, maintain_order=True)
     names = list(parts[0].select(kind.names).head(SHOWN).iter_rows())
     panels = [(part, panel) for part in parts for panel in kind.panels]
@@ -95,8 +96,8 @@ def _dots(found: Any, kind: Dots, measure: str | None = None) -> Figure:
     axes[0, 0].set_yticks(range(len(names)), _row_labels(names, kind.names, 30 if len(panels) > 1 else 44))
     axes[0, 0].set_ylim(len(names) - 0.5, -0.5)
     words = Words(found, {**rows.row(0, named=True), **_extremes(parts[0], kind)})
-    title = found.concluded(chosen[0]) if hasattr(found, "concluded") else words(kind.title)
-    return titled(drawn, title.partition("\n")[0])
+    said = [found.concluded(name) for name in chosen[:3]] if hasattr(found, "concluded") else [words(kind.title)]
+    return titled(drawn, " ".join(text.partition("\n")[0] for text in said))
 
 
 def _extremes(rows: pl.DataFrame, kind: Dots) -> dict[str, str]:
@@ -149,7 +150,8 @@ def _curves(found: Any, kind: Curves) -> Figure:
         if {"low", "high"} <= {*part.columns}:
             axis.fill_between(x, part["low"], part["high"], color=colour, alpha=0.12, linewidth=0)
         if kind.again and part[kind.again].count():
-            axis.plot(x, part[kind.again], color=colour, linewidth=0.8, linestyle=":")
+            alone = "." if part[kind.again].count() == 1 else ""
+            axis.plot(x, part[kind.again], color=colour, linewidth=0.8, linestyle=":", marker=alone, markersize=3)
     level = kind.goal if kind.goal is not None else getattr(found, kind.line) if kind.line else None
     if level is not None:
         axis.axhline(level, color=GREY, linewidth=0.8)
@@ -204,9 +206,8 @@ def _first(found: Any, kind: Curves, rows: pl.DataFrame, names: Sequence[str]) -
         return f"None reaches {what} with up to {max(rows[kind.x]):,} {found.unit}"
     at = there[kind.x][0]
     first = [name for name in names if name in there.filter(pl.col(kind.x) == at)[kind.by].to_list()]
-    others = f" and {len(first) - 1} more" if len(first) > 1 else ""
-    reach = "reach" if others else "reaches"
-    return f"{first[0]}{others} {reach} {what} first, with {at:,} {found.unit}"
+    names = first if len(first) <= 2 else [first[0], f"{len(first) - 1} more"]
+    return f"{listed(names)} reach{'' if len(names) > 1 else 'es'} {what} first, with {at:,} {found.unit}"
 
 
 def _heat(
@@ -239,7 +240,7 @@ def _heat(
     lowest, highest = float(np.nanmin(cells, initial=1.0)), float(np.nanmax(cells, initial=0.0))
     look: dict[str, Any] = {"cmap": "RdBu", "vmin": -1, "vmax": 1}
     if lowest >= 0:
-        look = {"cmap": "viridis", "vmin": lowest, "vmax": max(highest, lowest + 1e-9)}
+        look = {"cmap": "viridis", "vmin": min(lowest, highest - 0.05), "vmax": highest}
     for i, (value, label) in enumerate(kind.values.items()):
         for j, part in enumerate(panels):
             axis = axes[i, j]
@@ -249,15 +250,16 @@ def _heat(
             )
             axis.tick_params("x", labelbottom=i == len(kind.values) - 1)
             axis.tick_params("y", labelleft=j == 0)
-    if across in SYMBOLS:
-        axes[-1, 0].set(
-            xlabel=SYMBOLS[across] + (f"\nred: {note}" if chosen and note else ""), ylabel=SYMBOLS.get(down, down)
-        )
+    if hasattr(found, "axes"):
+        explained = f"\nred frames: {note}" if chosen and note else ""
+        axes[-1, 0].set(xlabel=SYMBOLS.get(across, across) + explained, ylabel=SYMBOLS.get(down, down))
     _frames(axes[0, 0], found, table, (down, across), chosen)
     drawn.colorbar(image, ax=axes, pad=0.02, aspect=40)
     first = table[next(iter(kind.values))]
-    limits = {"lowest": f"{first.min():.2f}", "highest": f"{first.max():.2f}"}
-    return titled(drawn, Words(found, limits)(kind.title))
+    low, high = (f"{value:.2f}" for value in (first.min(), first.max()))
+    return titled(
+        drawn, Words(found, {"spread": f"{low} to {high}" if low != high else f"{low} throughout"})(kind.title)
+    )
 
 
 def _grid(axis: Any, table: pl.DataFrame, names: tuple[str, str, str], look: Mapping[str, Any]) -> Any:
@@ -364,9 +366,7 @@ def _explanation(found: Explanation) -> Figure:
     axis.invert_yaxis()
     axis.grid(visible=False, axis="y")
     axis.set(xlabel="weight of the position; filled: credit")
-    lost = f"{found.retrieval_loss:.4f} lost by retrieval, {found.cutoff_loss:.4f} by the cutoff"
-    lost += f", {found.ordering_loss:.4f} by order"
-    return titled(drawn, f"{found.measure} = {found.score:.4f}: {lost}")
+    return titled(drawn, score_and_losses(found))
 
 
 def _differences(found: QueryDifferences, measure: str | None = None) -> Figure:

@@ -7,7 +7,7 @@ enough, it is split into blocks of columns, each of which repeats the names.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
@@ -17,7 +17,7 @@ from rich.cells import cell_len, chop_cells
 from rankdev.display.cells import Cell
 
 GAP = 2
-SHORTEST = 12  # what a name keeps before columns are split into blocks
+SHORTEST = 10  # what a name keeps before columns are split into blocks
 NARROWEST = 24  # what running text in a column keeps
 COLOURS = {"best": "1;32", "bad": "31", "dim": "2", "title": "1"}
 Paint = Callable[[str, str], str]
@@ -105,22 +105,38 @@ def squeezed(columns: Sequence[Column], width: int, each: int = 0) -> list[Colum
         if not able:
             break
         widths[max(able, key=lambda i: widths[i])] -= 1
+    found = [_folded(column, wanted, {}) for column, wanted in zip(columns, widths, strict=True)]
+    spare = max(0, width - _total(column.width if column.prose else w for column, w in zip(found, widths, strict=True)))
+    spare //= max(1, sum(column.name for column in columns))
+    cut: dict[str, str] = {}
+    for i, column in enumerate(columns):
+        if column.name:
+            found[i] = _shortened(column, widths[i] + spare)
+            cut |= {cell.text: short.text for cell, short in zip(column.cells, found[i].cells, strict=True)}
     return [
-        column if column.width <= wanted else _folded(column, wanted) if column.prose else _shortened(column, wanted)
-        for column, wanted in zip(columns, widths, strict=True)
+        _folded(column, wanted, cut) if column.prose else made
+        for column, wanted, made in zip(columns, widths, found, strict=True)
     ]
 
 
-def _folded(column: Column, width: int) -> Column:
-    return replace(
-        column, cells=[Cell("\n".join(paragraph(cell.text, width, anywhere=True)), cell.style) for cell in column.cells]
-    )
+def _folded(column: Column, width: int, cut: Mapping[str, str]) -> Column:
+    """Break prose into lines; names that are longer than a line are ``cut`` as in their own column."""
+    if not column.prose or column.width <= width:
+        return column
+    longer = {name: short for name, short in cut.items() if len(name) >= width}
+    cells = []
+    for cell in column.cells:
+        text = cell.text
+        for name, short in longer.items():
+            text = text.replace(name, short)
+        cells.append(Cell("\n".join(paragraph(text, width, anywhere=True)), cell.style))
+    return replace(column, cells=cells)
 
 
 def _shortened(column: Column, width: int) -> Column:
     """Shorten to ``width``, or to the first width above at which all names still differ."""
     texts = {cell.text for cell in column.cells}
-    for wanted in range(width, column.width):
+    for wanted in range(max(width, SHORTEST), column.width):
         for cut in (_middle, _start, _end):
             short = {text: text if cell_len(text) <= wanted else cut(text, wanted) for text in texts}
             if len(set(short.values())) == len(texts):

@@ -14,7 +14,7 @@ from rankdev._common.view import View
 from rankdev.display.cells import Cell, count, interval, number
 from rankdev.display.report import Report, Table, best_cells, report_by_segment
 from rankdev.display.view import declared
-from rankdev.errors import counted, printable, some_of
+from rankdev.errors import counted, listed, printable, some_of
 from rankdev.evaluation.coverage import unjudged_share
 from rankdev.evaluation.files import provenance_of
 from rankdev.evaluation.scores import Scores
@@ -41,8 +41,9 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
         return found.select("system", pl.lit(None, pl.String).alias("query"), "measure", "value")
 
     if not per_query:
-        values = [[None if math.isnan(value) else value for value in column] for column in scores.means.T.tolist()]
-        means = {"system": scores.systems, **dict(zip(scores.measures, values, strict=True))}
+        best_first = scores if scores.kinds[0].higher_is_better is None else scores.sorted_by(scores.measures[0])
+        values = [[None if math.isnan(value) else value for value in column] for column in best_first.means.T.tolist()]
+        means = {"system": best_first.systems, **dict(zip(scores.measures, values, strict=True))}
         directed = {kind.label: kind.higher_is_better for kind in scores.kinds if kind.higher_is_better is not None}
         best = best_cells(means, list(directed), lowest=[name for name, higher in directed.items() if not higher])
         parts = [f"{over.capitalize()} over {counted(len(scores.queries), 'query')}", "* best" if best else ""]
@@ -60,10 +61,26 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
     return Report(both, [Table(wide, **look)], remarks=scores.remarks, provenance=provenance_of(scores))
 
 
+def score_and_losses(found: Explanation) -> str:
+    """State a score, and to what the rest was lost."""
+    from rankdev.evaluation.losses import ROUNDING
+
+    causes = {
+        "missing items": found.retrieval_loss,
+        "items below the cutoff": found.cutoff_loss,
+        "the order": found.ordering_loss,
+    }
+    lost = {cause: number(share) for cause, share in causes.items() if round(share, 4)}
+    each = [f"all to {cause}" if len(lost) == 1 else f"{share} to {cause}" for cause, share in lost.items()]
+    whole = number(found.ideal_score - found.score)
+    of = f" of an ideal {number(found.ideal_score)}" if found.ideal_score < 1 - ROUNDING else ""
+    said = f"lost {whole}{of}{', ' if len(each) == 1 else ': '}{listed(each)}" if each else "nothing is lost"
+    return f"{found.measure} = {number(found.score)}, {said}"
+
+
 def explanation_report(found: Explanation, *, query: str = "") -> Report:
     """Show position by position what was gained and lost, what was not returned and what would be the best order."""
     from rankdev.evaluation.explain import DISPLACED
-    from rankdev.evaluation.losses import ROUNDING
 
     rows = found.to_polars()
     top = max(max(entry.weight, entry.gained) for entry in found.positions) or 1.0
@@ -81,18 +98,10 @@ def explanation_report(found: Explanation, *, query: str = "") -> Report:
         "gained ▇ of ░": lambda position: bars[position],
         "why": lambda why: Cell(why, "" if why == DISPLACED else "bad"),
     }
-    lost = number(found.ideal_score - found.score)
-    of = f" of an ideal {number(found.ideal_score)}" if found.ideal_score < 1 - ROUNDING else ""
-    opening = (
-        f"{query}{'  ' if query else ''}{found.measure} = {number(found.score)}   lost {lost}{of}:"
-        f" {number(found.retrieval_loss)} because relevant items are not returned,"
-        f" {number(found.cutoff_loss)} because they are below the cutoff,"
-        f" {number(found.ordering_loss)} because of the order"
-    )
     return Report(
         rows,
         [Table(frame, formats=formats, left=("gained ▇ of ░",), names=("pos", "item"))],
-        opening=[opening],
+        opening=[f"{query}{'  ' if query else ''}{score_and_losses(found)}"],
         closing=_closing(found),
         remarks=found.remarks,
         command="explain",

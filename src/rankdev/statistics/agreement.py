@@ -65,7 +65,7 @@ class Agreement(Result):
             "b",
             "a",
             {"tau": "τ", "r": "r"},
-            "Kendall's τ between the measures' orders of systems is {lowest} to {highest}",
+            "Kendall's τ between the measures' orders of systems is {spread}",
         ),
     )
 

@@ -59,7 +59,7 @@ class Sensitivity(Result):
             "{down}",
             "{across}",
             {"power": "median power at n = {n}"},
-            "With its parameters, the power of {measure} goes from {lowest} to {highest}",
+            "With its parameters, the median power of {measure} is {spread}",
         ),
     )
 

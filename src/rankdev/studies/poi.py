@@ -135,7 +135,7 @@ def _by_size(scores: Scores, progress: Progress | None, **testing: Any) -> Itera
     for i, name in enumerate(names):
         rows = np.flatnonzero(place == i)
         if len(rows) < LEAST:
-            yield name, Note("sizes-left-out", count=len(rows), unit="queries", sizes=[LEAST])
+            yield name, Note("sizes-left-out", count=len(rows), unit="query", sizes=[LEAST])
         else:
             part = part_of(progress, i, i + 1, len(names))
             yield name, power(scores.select(queries=rows), sizes=[LEAST], progress=part, **testing)

@@ -395,7 +395,8 @@ def save_track_figures(study: Track, folder: str | Path) -> list[Path]:
         prefix = f"{part.name}-" if len(study.parts) > 1 else ""
         figures |= {f"{prefix}power.png": part.power.plot(), f"{prefix}stability.png": part.stability.plot()}
         if part.grid is not None:
-            reported = [one for one in REPORTED if one in part.grid.cells]
+            of_paper = part.grid.measure.startswith("RDQ") and part.grid.axes == ("alpha", "lam")
+            reported = [one for one in REPORTED if of_paper and one in part.grid.cells]
             figures[f"{prefix}figure1.png"] = part.grid.plot(chosen=reported, note=RED)
     if study.agreement is not None:
         columns, rows = study.families

@@ -85,7 +85,7 @@ def test_closed_streams_do_not_matter_where_they_are_not_used(shell, folder):
 
 def test_a_closed_standard_input_is_a_line(shell):
     done = shell("rankdev eval places.jsonl - <&-")
-    assert (done.status, done.err) == (2, "rankdev: standard input is closed; give a file, or pipe something in\n")
+    assert (done.status, "standard input is closed; give a file, or pipe something in\n" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize(
