@@ -475,12 +475,12 @@ def significance(
     families = design.families(baselines)
     whole = _tested(design, {ALL: families}, perform, made)[ALL]
     notes = [*design.on_clusters("compared" if test == "t" else "flipped")]
-    notes += [] if design.problems else remarks_on(design, families, whole)
     parts: dict[str, Significance] = {}
     if segments is not None:
         within, left_out = design.within(families)
         parts = _tested(design, within, perform, made)
         notes += left_out
+    notes += [] if design.problems else remarks_on(design, families, whole)
     return replace(
         whole,
         segments=parts,
