@@ -8,52 +8,39 @@ maximise another likelihood of the same matched counts.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import special
 from scipy.optimize import isotonic_regression
 from scipy.sparse.csgraph import connected_components
 
-from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev._common.arrays import Bools, Floats
 from rankdev.errors import DataError
 from rankdev.learning._log import ClickLog, sums
 
 
-class MatchedClicks:
-    """All pairs of positions at which the same item was shown."""
+def matched_clicks(log: ClickLog) -> Callable[[Floats | None], Floats]:
+    """Return a function from weights of bags to the matched clicks ``[a, b]``: those at position a, against position b.
 
-    def __init__(self, log: ClickLog) -> None:
-        self._log = log
-        self._positions = len(log.positions)
+    They are those of all pairs of positions at which the same item was shown.
+    """
+    unit, place, _ = log.cells
+    size = len(log.positions)
+    longest = int(np.bincount(unit).max())
+    pairs = [np.flatnonzero(unit[lag:] == unit[:-lag]) + np.array([[0], [lag]]) for lag in range(1, longest)]
+    a, b = np.concatenate([np.zeros((2, 0), np.int64), *pairs], axis=1)  # cells of one unit, the earlier position first
 
-    @cached_property
-    def _pairs(self) -> tuple[Ints, Ints]:
-        """Cells of one unit in pairs, the earlier position first."""
-        unit = self._log.cells[0]
-        starts = np.flatnonzero(np.diff(unit, prepend=-1))
-        sizes = np.diff(np.append(starts, len(unit)))
-        first, second = [], []
-        for lag in range(1, int(sizes.max(initial=1))):
-            place = np.flatnonzero(unit[lag:] == unit[:-lag])
-            first.append(place)
-            second.append(place + lag)
-        nothing = np.zeros(0, np.int64)
-        return np.concatenate([nothing, *first]), np.concatenate([nothing, *second])
-
-    def won(self, weights: Floats | None = None) -> Floats:
-        """Matched clicks ``[a, b]``: those at position a, against position b."""
-        shown, clicked = self._log.counts(weights)
-        a, b = self._pairs
-        place, size = self._log.cells[1], self._positions
+    def won(weights: Floats | None) -> Floats:
+        shown, clicked = log.counts(weights)
         both = shown[a] + shown[b]
         with np.errstate(invalid="ignore", divide="ignore"):
             of_a = np.where(both > 0, shown[b] * clicked[a] / both, 0.0)
             of_b = np.where(both > 0, shown[a] * clicked[b] / both, 0.0)
-        won = sums(place[a] * size + place[b], of_a, size * size)
-        won += sums(place[b] * size + place[a], of_b, size * size)
-        return won.reshape(size, size)
+        found = sums(place[a] * size + place[b], of_a, size * size)
+        return (found + sums(place[b] * size + place[a], of_b, size * size)).reshape(size, size)
+
+    return won
 
 
 def relative_weights(won: Floats, connected: Bools) -> Floats:
@@ -105,6 +92,10 @@ def examination_by_em(log: ClickLog, weights: Floats | None = None, start: Float
         new = examined / np.maximum(exposure, FLOOR)
         return new / new.max(), np.minimum(attracted / np.maximum(seen, FLOOR) * new.max(), 1.0)
 
+    def likelihood(theta: Floats, gamma: Floats) -> float:
+        chance = np.clip(theta[place] * gamma[unit], FLOOR, 1 - FLOOR)
+        return float(clicked @ np.log(chance) + (shown - clicked) @ np.log1p(-chance))
+
     gamma = np.clip(attraction, FLOOR, 1.0)
     for _ in range(2000):
         one = step(theta, gamma)
@@ -115,19 +106,12 @@ def examination_by_em(log: ClickLog, weights: Floats | None = None, start: Float
         jump = np.exp(np.minimum(logs[0] + 2 * size * r + size**2 * v, 0.0)) if size > 1 else np.exp(logs[2])
         far, near = jump[: len(theta)], jump[len(theta) :]
         new = step(far / far.max(), near)
-        if _fit(new, place, unit, shown, clicked) < _fit(two, place, unit, shown, clicked):
-            new = two
+        new = two if likelihood(*new) < likelihood(*two) else new
         moved = np.abs(new[0] - theta).max()
         theta, gamma = new
         if moved < 1e-7:
             break
     return theta
-
-
-def _fit(pair: tuple[Floats, Floats], place: Ints, unit: Ints, shown: Floats, clicked: Floats) -> float:
-    """Log-likelihood."""
-    chance = np.clip(pair[0][place] * pair[1][unit], FLOOR, 1 - FLOOR)
-    return float(clicked @ np.log(chance) + (shown - clicked) @ np.log1p(-chance))
 
 
 def never_increasing(values: Floats, weights: Floats) -> Floats:
@@ -156,9 +140,8 @@ def model_fits(log: ClickLog, examination: Floats, seed: int) -> float:
     def lack_of_fit(clicks: Floats) -> tuple[float, Floats]:
         rate = sums(unit, clicks) / exposure
         chance = np.clip(rate[unit] * examination[place], 1e-12, 1 - 1e-12)
-        return float(
-            (((clicks - trials * chance) ** 2) / (trials * chance * (1 - chance)))[rate[unit] > 0].sum()
-        ), chance
+        misfit = (clicks - trials * chance) ** 2 / (trials * chance * (1 - chance))
+        return float(misfit[rate[unit] > 0].sum()), chance
 
     observed, chance = lack_of_fit(clicked)
     drawn = [lack_of_fit(rng.binomial(trials, chance).astype(np.float64))[0] for _ in range(DRAWS)]

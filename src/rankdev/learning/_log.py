@@ -19,15 +19,9 @@ BAGS = 400  # sessions are resampled in so many bags at most: enough for an inte
 MOST = 2**53  # larger floats may not be exact counts
 ROLE = "a click log"
 NAMES = {
-    "click": "clicked",
-    "clicks": "clicked",
-    "viewed": "clicked",
-    "views": "clicked",
-    "item_id": "item",
-    "session_id": "session",
-    "pos": "position",
-    "propensity_score": "propensity",
-    "impressions": "shown",
+    **dict.fromkeys(("click", "clicks", "viewed", "views"), "clicked"),
+    **{"item_id": "item", "session_id": "session", "pos": "position"},
+    **{"propensity_score": "propensity", "impressions": "shown"},
 }
 
 
@@ -76,23 +70,17 @@ class ClickLog:
         for name in keys:
             _without_gaps(frame, name)
         weighted = rates and "propensity" in frame.columns
-        positions, place = np.unique(_whole(frame, "position"), return_inverse=True)
+        position = _numbers(frame, "position")
+        _refuse((position != np.floor(position)) | (position < 1), "position", position, "a whole number from 1")
+        positions, place = np.unique(position.astype(np.int64), return_inverse=True)
         row, bag, shown, clicked = _divided(frame, seed) if counts else _impressions(frame, weighted, seed)
-        rows = (
-            frame[row]
-            .select(keys)
-            .with_columns(
-                place=pl.Series(place[row]), bag=pl.Series(bag), shown=pl.Series(shown), clicked=pl.Series(clicked)
-            )
-        )
+        parts = {"place": place[row], "bag": bag, "shown": shown, "clicked": clicked}
+        rows = frame[row].select(keys).hstack(pl.DataFrame(parts))
         found = rows.group_by(*keys, "place", "bag").agg(pl.col("shown", "clicked").sum()).sort(*keys, "place", "bag")
         return cls(
             positions=tuple(positions.tolist()),
             unit=found.select(pl.struct(keys).rle_id()).to_series().to_numpy().astype(np.int64),
-            place=found["place"].to_numpy(),
-            bag=found["bag"].to_numpy(),
-            shown=found["shown"].to_numpy(),
-            clicked=found["clicked"].to_numpy(),
+            **{name: found[name].to_numpy() for name in parts},
             clicks=int(number_column(frame, "clicked", ROLE).sum()),
             weighted=weighted,
             has_queries="query" in keys,
@@ -133,6 +121,11 @@ class ClickLog:
         place, size = self.cells[1], len(self.positions)
         shown, clicked = self.counts(weights)
         return sums(place, shown, size), sums(place, clicked, size)
+
+    def rates(self, weights: Floats | None = None) -> Floats:
+        """Click rate of each position, of half a click more."""
+        shown, clicked = self.totals(weights)
+        return (clicked + 0.5) / (shown + 1)
 
     def resamples(self, count: int, seed: int) -> Floats:
         """Resample bags with replacement: ``[resample, bag]``, how often each is drawn."""
@@ -201,12 +194,6 @@ def _without_gaps(frame: pl.DataFrame, name: str) -> pl.Series:
 
 def _numbers(frame: pl.DataFrame, name: str) -> Floats:
     return number_column(frame, name, ROLE).to_numpy()
-
-
-def _whole(frame: pl.DataFrame, name: str) -> Ints:
-    values = _numbers(frame, name)
-    _refuse((values != np.floor(values)) | (values < 1), name, values, "a whole number from 1")
-    return values.astype(np.int64)
 
 
 def _refuse(wrong: Bools, name: str, values: Floats, expected: str) -> None:

@@ -15,9 +15,9 @@ from rankdev._common.result import Result
 from rankdev._common.view import Curves, Tab, View
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.learning._examination import (
-    MatchedClicks,
     check_connected,
     examination_by_em,
+    matched_clicks,
     model_fits,
     never_increasing,
     relative_weights,
@@ -26,11 +26,7 @@ from rankdev.learning._examination import (
 from rankdev.learning._log import ClickLog, sums
 from rankdev.measures.rdq import PRESETS, PositionWeights
 
-METHODS = {
-    "harvesting": "items shown at several positions compare the positions (the default)",
-    "em": "the position-based model, fitted by EM",
-    "rates": "click or view rates as they are: for randomised positions, eye-tracking or fractions of impressions",
-}
+METHODS = ("harvesting", "em", "rates")
 SMALLEST = 1e-4  # RDQ's weights are positive
 
 
@@ -58,8 +54,8 @@ class ClickWeights(Result):
         Level of the intervals. Their confidence is 1 − alpha.
     seed : int
         Seed of the bootstrap.
-    notes : tuple of str
-        Notes; also called ``remarks``.
+    remarks : tuple of str
+        Notes to read before using the weights.
 
     See Also
     --------
@@ -71,15 +67,7 @@ class ClickWeights(Result):
         [Tab("How much each position is examined, by {method}; {level} intervals", digits=3)],
         closing=["{use}", "fit of the position-based model: p = {fit:.3f} (small: a poor fit)"],
         figure=Curves(
-            "position",
-            "weight",
-            "weight",
-            by="weights",
-            frame="_curves",
-            along="position",
-            title="{examined}",
-            log=False,
-            top=None,
+            "position", "weight", "weight", "weights", "_curves", "position", title="{examined}", log=False, top=None
         ),
     )
 
@@ -95,12 +83,7 @@ class ClickWeights(Result):
     resamples: int
     alpha: float
     seed: int
-    notes: tuple[str, ...] = ()
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """Notes to read before using the weights."""
-        return self.notes
+    remarks: tuple[str, ...] = ()
 
     def to_polars(self) -> pl.DataFrame:
         """Tabulate the weights.
@@ -230,8 +213,9 @@ def weights_from_clicks(
     drawn = counted.resamples(resamples, seed)
     usable = drawn @ sums(counted.bag, counted.clicked, counted.bags) > 0  # a resample without clicks has no weights
     low, high = _interval([estimate(again) for again in drawn[usable]] or [raw], weight, alpha)
-    fit = None if method == "rates" else model_fits(counted, raw, seed)
-    trust = 1.0 if method == "rates" else trust_in_the_top(counted, raw, seed)
+    checked = method != "rates"
+    fit = model_fits(counted, raw, seed) if checked else None
+    trust = trust_in_the_top(counted, raw, seed) if checked else 1.0
     return ClickWeights(
         positions=counted.positions,
         weight=weight,
@@ -245,26 +229,22 @@ def weights_from_clicks(
         resamples=resamples,
         alpha=alpha,
         seed=seed,
-        notes=tuple(remarks_on_log(counted, _relative(raw), low, high, fit, trust, method)),
+        remarks=tuple(_remarks(counted, _relative(raw), low, high, fit, trust, method)),
     )
 
 
 def _estimator(counted: ClickLog, method: str) -> Callable[[Floats | None], Floats]:
     """Return a function from weights of bags (None: all once) to the examination of each position."""
     if method == "rates":
-        return lambda weights: _rates(*counted.totals(weights))
-    matched = MatchedClicks(counted)
-    whole = matched.won()
+        return counted.rates
+    won = matched_clicks(counted)
+    whole = won(None)
     check_connected(whole, counted.positions)
     if method == "em":
         fitted = examination_by_em(counted)
         return lambda again: fitted if again is None else examination_by_em(counted, again, fitted)
     connected = whole + whole.T > 0
-    return lambda weights: relative_weights(matched.won(weights), connected)
-
-
-def _rates(shown: Floats, clicked: Floats) -> Floats:
-    return (clicked + 0.5) / (shown + 1)
+    return lambda weights: relative_weights(won(weights), connected)
 
 
 def _interval(draws: list[Floats], weight: Floats, alpha: float) -> tuple[Floats, Floats]:
@@ -284,7 +264,7 @@ def _relative(weight: Floats) -> Floats:
     return least / least[0]
 
 
-def remarks_on_log(
+def _remarks(
     counted: ClickLog, raw: Floats, low: Floats, high: Floats, fit: float | None, trust: float, method: str
 ) -> Iterator[Note]:
     """Note what the weights cannot tell, and why."""

@@ -84,7 +84,10 @@ class PositionGains:
         if references is None:
             ranks, ideals = _by_labels(grades, owner, len(offsets) - 1)
         else:
-            ideals = _of_references(references, len(offsets) - 1)
+            if len(references) != len(offsets) - 1:
+                counts = (len(offsets) - 1, len(references))
+                raise DataError("unequal", names=("groups", "references"), counts=counts)
+            ideals = Ideals(references.offsets, references.ranks)
             ranks = _within(grades, owner, ideals)
         return cls(offsets, ranks, _table(measure, ideals, ranks, owner))
 
@@ -220,12 +223,6 @@ def _by_labels(grades: Floats, owner: Ints, queries: int) -> tuple[Ints, Ideals]
     ranks = np.full(len(grades), OUTSIDE)
     ranks[order] = sorted_ranks
     return ranks, Ideals(offsets, sorted_ranks)
-
-
-def _of_references(references: References, queries: int) -> Ideals:
-    if len(references) != queries:
-        raise DataError("unequal", names=("groups", "references"), counts=(queries, len(references)))
-    return Ideals(references.offsets, references.ranks)
 
 
 def _within(grades: Floats, owner: Ints, ideals: Ideals) -> Ints:
