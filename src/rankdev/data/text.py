@@ -179,7 +179,7 @@ class Source:
 def _opened(path: str) -> Any:
     if path == "-":
         if sys.stdin is None or sys.stdin.closed:
-            raise UsageError("closed-input")
+            raise UsageError("closed-input", path="standard input")
         return sys.stdin.buffer
     try:
         return open(path, "rb")
