@@ -56,6 +56,7 @@ def walk(site, page, paths):
     wrong, links, ids = [], {}, {}
     for path in paths:
         name = path.relative_to(site).as_posix()
+        page.set_viewport_size({"width": 1280, "height": 844})
         page.goto(path.as_uri())
         links[name], ids[path.as_uri()] = page.evaluate(LINKS), page.evaluate(IDS)
         for width in (1280, 390):
