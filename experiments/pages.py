@@ -13,27 +13,11 @@ from pathlib import Path
 import polars as pl
 
 from experiments.city import RDQ
-from rankdev.studies.poi import published
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "research.md"
 SHORT = {"nDCG(gains=inverse,dcg=exp-log2)@5": "nDCG inverse", "nDCG(gains=linear,dcg=exp-log2)@5": "nDCG linear"}
 SHORT |= {"nDCG(gains=binary)@5": "nDCG binary"}
-
-
-def powers() -> Iterator[Sequence[str]]:
-    """Median power at 100 queries: the paper's, and each world's."""
-    paper = published()
-    at = paper["power_columns"].index("p50")
-    columns = {"paper": {measure: row[at] for measure, row in paper["power"].items()}}
-    facts = _read("poi-worlds.csv").filter(part="Table 2", statistic="p50")
-    for world in facts["world"].unique(maintain_order=True):
-        columns[world] = dict(facts.filter(world=world).group_by("measure").agg(pl.col("value").mean()).iter_rows())
-    yield "measure", *columns
-    for measure in paper["power"]:
-        cells = [(column[measure], max(column.values())) for column in columns.values()]
-        marked = [f"**{_number(a)}**" if round(a, 3) == round(most, 3) else _number(a) for a, most in cells]
-        yield SHORT.get(measure, measure), *marked
 
 
 def leads() -> Iterator[Sequence[str]]:
@@ -67,7 +51,6 @@ def statements() -> Iterator[Sequence[str]]:
 
 
 TABLES: dict[str, Callable[[], Iterator[Sequence[str]]]] = {
-    "powers": powers,
     "leads": leads,
     "statements": statements,
 }
