@@ -132,12 +132,6 @@ def test_a_server_says_when_to_come_back():
             judge("q", "x", "y")
 
 
-@pytest.mark.parametrize("pause", ["soon", "", "nan", "-3", "Tue, 17 Nov 2026 10:00:00 GMT"])
-def test_a_pause_that_is_no_number_is_none(pause):
-    with chatting(script=[(503, {"Retry-After": pause}), "A"]) as chat:
-        assert judge_of(chat)("q", "x", "y") == "x"
-
-
 @pytest.mark.parametrize(
     ("failure", "expected"),
     [

@@ -9,12 +9,6 @@ from tests.judging.serving import Client, serving
 PUBLIC = "https://judge.example.org/team"
 
 
-@pytest.fixture
-def server(tmp_path):
-    with serving(tmp_path) as made:
-        yield made
-
-
 def sent(server, request):
     """Send bytes as they are; return the status of the reply."""
     with socket.create_connection(server.server_address[:2], timeout=10) as connection:

@@ -89,38 +89,6 @@ def test_judges_share_the_items_and_repeats_ask_several(tmp_path):
         assert given.select("query", "item", "worker").is_unique().all()
 
 
-def test_a_grade_is_kept_once_and_undone_once(tmp_path):
-    with grading(tmp_path) as server:
-        ann, bob = Client(server), Client(server, "bob")
-        asked = ask(ann)
-        for _ in range(2):
-            assert grade(ann, asked, 3, request="r")[1]["saved"] is True
-        status, reply = grade(ann, asked, 1, request="r")
-        assert (status, reply["kind"]) == (400, "other-answer")
-        assert grade(ann, asked, 1)[1]["saved"] is False  # from another tab
-        grade(bob, ask(bob), None)
-        assert grades(server)["grade"].to_list() == [3, None]
-        status, reply = ann.post("undo", mode="grades")
-        assert (reply["undone"], reply["question"]) == (True, asked)
-        assert ann.post("undo", mode="grades")[1]["undone"] is False
-        assert grades(server)["worker"].to_list() == ["bob"]
-        grade(ann, asked, 0)
-        assert grades(server)["grade"].to_list() == [None, 0]
-
-
-def test_a_skipped_item_goes_to_others(tmp_path):
-    with grading(tmp_path) as server:
-        ann, bob = Client(server), Client(server, "bob")
-        while asked := ask(ann):
-            grade(ann, asked, None)
-        assert ann.post("next", mode="grades")[1]["progress"]["left"] == 7
-        count = 0
-        while asked := ask(bob):
-            grade(bob, asked)
-            count += 1
-        assert count == 7
-
-
 def test_a_closed_page_gives_back_what_it_showed_in_either_mode(tmp_path):
     with grading(tmp_path, quick=True) as server:
         ann, bob = Client(server), Client(server, "bob")

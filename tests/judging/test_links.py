@@ -10,17 +10,6 @@ from rankdev.judging.store import Answer, Store
 from tests.judging.serving import Client, serving, written
 
 
-@pytest.fixture
-def server(tmp_path):
-    with serving(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def owner(server):
-    return Client(server, "eve", server.tokens.owner)
-
-
 def linked(server, owner, name, judge=None):
     """A client with the link of a judge, who says to be another."""
     _, reply = owner.post("links", make=name)
@@ -100,14 +89,6 @@ def test_a_revoked_link_ends_at_once_and_answers_stay(server, owner):
     again = linked(server, owner, "ann")
     assert again.token != ann.token
     assert again.post("next")[1]["progress"]["mine"] == 1
-
-
-def test_the_common_link_can_be_switched_off_and_on(server, owner):
-    assert owner.post("links", common=False)[1]["common"] is False
-    assert Client(server).post("next")[0] == 401
-    assert owner.post("next")[0] == 200
-    assert owner.post("links", common=True)[1]["common"] is True
-    assert Client(server).post("next")[0] == 200
 
 
 def test_links_survive_a_restart(tmp_path):

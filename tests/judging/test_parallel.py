@@ -1,21 +1,15 @@
 """Several questions at once: the same answers however long each takes, nothing lost, nothing asked twice."""
 
-import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from threading import Lock
 
-import polars as pl
 import pytest
 
 import rankdev as rd
-from rankdev.data.database import read_answers
-from rankdev.judging import ChatJudge, JudgeError, NoAnswerError
+from rankdev.judging import JudgeError, NoAnswerError
 from rankdev.judging.store import Store, StoreError
-from tests.judging.chat_server import Chat, chatting
 from tests.raising import noted, raises
 
 ITEMS = {"q": list("hcafbgde"), "r": list("stuv")}
@@ -125,40 +119,3 @@ def test_judges_share_a_database_and_each_goes_on_from_its_own(tmp_path):
     assert dict(judged["worker"].value_counts().rows()) == {"alphabetical": 9, "slow": 7}
     other = rd.collect(alphabetical, {"q": list("ha")}, file=path)
     noted(other.remarks, "other-items", path=str(path))
-
-
-KILLED = """
-import os, sys
-import rankdev as rd
-from rankdev.judging import ChatJudge
-judge = ChatJudge(sys.argv[1], model="small")
-rd.collect(judge, {"q": list("hcafbgde"), "r": list("stuv")}, file=sys.argv[2], parallel=4, budget=24, repeats=1)
-"""
-
-
-@posix
-def test_killed_while_asking_and_resumed(tmp_path):
-    path = tmp_path / "answers.sqlite"
-
-    def better(query, a, b):
-        if len(chat.asked) == 14:
-            os.kill(process.pid, signal.SIGKILL)
-        return float(a < b)
-
-    with chatting(Chat(better, busy=0.2)) as chat:
-        process = subprocess.Popen([sys.executable, "-c", KILLED, chat.url, str(path)])
-        assert process.wait(60) == -signal.SIGKILL
-        kept = read_answers(path)
-        before = [tuple(row) for row in kept.select("query", "first", "second").rows()]
-        assert len(chat.asked) - 4 <= len(before) < len(chat.asked)  # those under way had no answer yet
-        assert set(before) < set(chat.asked)
-        chat.asked.clear()
-        chat.better = lambda query, a, b: float(a < b)
-        judge = ChatJudge(chat.url, model="small")
-        found = rd.collect(judge, ITEMS, file=path, parallel=4, budget=24, repeats=1)
-    assert not set(before) & set(chat.asked)
-    pairs = [(answer.query, frozenset((answer.first, answer.second))) for answer in found.answers]
-    assert len(pairs) == len(set(pairs)) == 24 == len(before) + len(chat.asked)
-    stored = pl.DataFrame(read_answers(path))
-    assert stored["worker"].unique().to_list() == ["small"]
-    assert stored.height == 24

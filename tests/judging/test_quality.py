@@ -12,14 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaln
 
+import rankdev as rd
 from rankdev.data.database import COLUMNS
 from rankdev.errors import DataError
-from rankdev.judging.quality import ALPHA, CHECKS, judge_quality, limits, noticed
+from rankdev.judging.items import Pool
+from rankdev.judging.quality import ALPHA, CHECKS, judge_quality, limits, noticed, read_gold
 from rankdev.judging.store import Answer
 from rankdev.messages import SENTENCES
 from tests.common.examples import examples
 from tests.judging.serving import Client, serving
-from tests.raising import kinds
+from tests.raising import kinds, noted
 
 SCORE = {"first": 1.0, "tie": 0.5, "second": 0.0}
 
@@ -260,3 +262,75 @@ def test_a_model_is_checked_on_the_owners_page(tmp_path):
         reply = owner(server).post("overview")[1]
         assert reply["models"]["small"][0].startswith("small agrees with people on 100% of 12 answers about 12 queries")
         assert [row["judge"] for row in reply["judges"]] == ["ann"]
+
+
+GOLD_ROWS = [{"query": f"q{q}", "item": f"d{k}"} for q in range(6) for k in range(7)]
+KNOWN = {(f"q{q}", "d0", f"d{k}"): "d0" for q in range(6) for k in (5, 6)}
+
+
+@pytest.fixture
+def random_draws(monkeypatch):
+    """Questions that are the same at every run."""
+    monkeypatch.setattr("rankdev.judging.session.random.SystemRandom", lambda: random.Random(3))
+
+
+def said(question):
+    """The items in their order, which is their number."""
+    first, second = (side["item"] for side in question["sides"])
+    return "first" if first < second else "second"
+
+
+def judge(server, name, answers, outcome=said):
+    client, asked = Client(server, name), []
+    for _ in range(answers):
+        question = client.next()
+        if question is None:
+            break
+        asked.append(question)
+        assert client.answer(question, outcome(question))[1]["saved"]
+    return asked
+
+
+def kinds_of(server):
+    return server.session.store.answers()["kind"].to_list()
+
+
+def test_gold_pairs_are_mixed_in_and_are_no_judgments(random_draws, tmp_path):
+    with serving(tmp_path, GOLD_ROWS, gold=KNOWN) as server:
+        asked = judge(server, "ann", 60)
+        found = kinds_of(server)
+        assert 2 <= found.count("gold") <= 12
+        assert found.count("") == 60 - found.count("gold")
+        pairs = [(q["query"]["id"], *sorted(side["item"] for side in q["sides"])) for q in asked]
+        assert [pair in KNOWN for pair in pairs] == [kind == "gold" for kind in found]
+        assert len(set(pairs)) == 60
+        assert len({str(sorted(question)) + str([sorted(s) for s in question["sides"]]) for question in asked}) == 1
+        judged = rd.read_preferences(tmp_path / "judgments.sqlite")
+        assert len(judged) == found.count("")
+        noted(judged.remarks, "gold-left-out", count=found.count("gold"))
+        total = sum(state.count for state in server.session.strategy.queries.values())
+        assert total == found.count("")
+
+
+def test_a_restart_goes_on_and_keeps_what_was_asked_for(random_draws, tmp_path):
+    with serving(tmp_path, GOLD_ROWS, quick=True, gold=KNOWN) as server:
+        judge(server, "ann", 30)
+        before = kinds_of(server)
+    with serving(tmp_path, GOLD_ROWS, quick=True, gold=KNOWN) as server:
+        judge(server, "ann", 30)
+        assert kinds_of(server)[:30] == before
+        assert Client(server).post("next")[1]["progress"]["mine"] == 60
+        pairs = server.session.store.answers().select("query", "first", "second", "kind").rows()
+        assert len({(q, *sorted((a, b)), kind) for q, a, b, kind in pairs}) == 60
+    with serving(tmp_path, GOLD_ROWS, quick=True) as server:  # without gold, answers to gold pairs are still none
+        judge(server, "ann", 1)
+        assert len(rd.read_preferences(tmp_path / "judgments.sqlite")) == kinds_of(server).count("")
+
+
+POOL = Pool.of({"q": ["a", "b", "c"]})
+
+
+def test_gold_is_read_from_csv(tmp_path):
+    path = tmp_path / "gold.csv"
+    path.write_text("query,first,second,outcome\nq,b,a,first\nq,b,c,tie\nq,c,a,second\n")
+    assert read_gold(path, POOL) == {("q", "a", "b"): "b", ("q", "b", "c"): None, ("q", "a", "c"): "a"}

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -18,16 +19,9 @@ from click.testing import CliRunner
 import rankdev as rd
 from rankdev.cli import cli
 from rankdev.data.formats import ENDINGS
-from rankdev.judging.items import read_items
 from rankdev.judging.session import LEAST, LOOKING
 from tests.judging.serving import Client, serving, written
 from tests.raising import noted, raises
-
-
-@pytest.fixture
-def server(tmp_path):
-    with serving(tmp_path) as made:
-        yield made
 
 
 def test_every_answer_is_kept_once(server):
@@ -39,14 +33,6 @@ def test_every_answer_is_kept_once(server):
     assert ann.answer(question, "first", request="r1")[0] == 400  # something else under the same number
     row = server.session.store.answers().row(0, named=True)
     assert (row["outcome"], row["worker"], row["comment"]) == ("second", "ann", "close")
-
-
-def test_all_pairs_are_asked_once_and_then_no_more(server):
-    ann, seen = Client(server), set()
-    while question := ann.next():
-        seen.add((question["query"]["id"], frozenset(side["item"] for side in question["sides"])))
-        ann.answer(question)
-    assert len(seen) == 6 + 3 == len(server.session.store.answers())
 
 
 def asked_of(client, say):
@@ -241,12 +227,6 @@ def test_images_need_the_token(tmp_path):
         assert client.connection.getresponse().status == 404
 
 
-def test_grades_are_a_start(tmp_path):
-    rows = [{"query": "q", "item": item, "grade": grade} for item, grade in (("a", 2), ("b", 2), ("c", 0))]
-    items = read_items(written(tmp_path / "items.jsonl", rows))
-    assert items.pool.grades == {"q": {"a": 2.0, "b": 2.0, "c": 0.0}}
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 @pytest.mark.parametrize(
     ("end", "status", "says"),
@@ -324,3 +304,68 @@ def test_names_that_look_around_reserve_nothing_for_good(server, monkeypatch):
     assert asked == 9
     assert server.session.answered() == {"ann": 9}
     assert Client(server, "visitor 1").next() is None  # what was on the screen was answered meanwhile
+
+
+def outcomes(server):
+    return server.session.store.answers().select("worker", "outcome", "comment").rows()
+
+
+def history(client):
+    return client.post("history")[1]["history"]
+
+
+def changed(client, entry, outcome="second", comment="", request="c1"):
+    return client.post("change", request=request, answer=entry["answer"], outcome=outcome, comment=comment)
+
+
+def test_an_answer_is_changed_and_what_it_was_is_kept(server, tmp_path):
+    ann = Client(server)
+    for _ in range(2):
+        ann.answer(ann.next(), "first", "a")
+    old = history(ann)[1]
+    assert (old["outcome"], old["comment"], len(old["sides"])) == ("first", "a", 2)
+    status, reply = changed(ann, old, "second", "b")
+    assert (status, reply["saved"], reply["progress"]["mine"]) == (200, True, 2)
+    assert [(e["outcome"], e["comment"]) for e in reply["history"]] == [("second", "b"), ("first", "a")]
+    assert outcomes(server) == [("ann", "first", "a"), ("ann", "second", "b")]
+    assert changed(ann, old, "second", "b")[0] == 200  # sent again
+    assert len(outcomes(server)) == 2
+    everything = server.session.store.answers(ended=True)
+    assert everything["undone"].to_list() == [1, 0, 0]
+    assert everything["ended"].to_list()[0] == everything["at"].to_list()[2]
+    assert everything["outcome"].to_list() == ["first", "first", "second"]
+    kept = sqlite3.connect(tmp_path / "judgments.sqlite").execute("SELECT id, replaced_by FROM answers").fetchall()
+    assert kept == [(1, 3), (2, None), (3, None)]
+    assert len(rd.read_preferences(tmp_path / "judgments.sqlite")) == 2
+
+
+def test_undo_of_a_change_brings_back_the_answer(server):
+    ann = Client(server)
+    ann.answer(ann.next(), "first")
+    ann.answer(ann.next(), "tie")
+    changed(ann, history(ann)[1], "second")
+    status, reply = ann.post("undo")
+    assert (status, reply["undone"], reply["progress"]["mine"]) == (200, True, 2)
+    assert [row[1] for row in outcomes(server)] == ["first", "tie"]
+    assert ann.post("undo")[1]["progress"]["mine"] == 1
+    assert [row[1] for row in outcomes(server)] == ["first"]
+
+
+def test_history_is_ones_own(server):
+    ann, bob = Client(server), Client(server, "bob")
+    ann.answer(ann.next())
+    mine = history(ann)
+    assert history(bob) == []
+    status, reply = changed(bob, mine[0])
+    assert (status, reply["kind"]) == (400, "answer-gone")
+    assert outcomes(server) == [("ann", "first", "")]
+
+
+def test_a_change_is_made_once(server):
+    ann = Client(server)
+    ann.answer(ann.next())
+    old = history(ann)[0]
+    assert changed(ann, old, request="c1")[0] == 200
+    assert changed(ann, old, request="c2")[0] == 400  # on another page, which shows what it was
+    assert changed(ann, old, "tie", request="c1")[0] == 400  # the same request, another answer
+    assert [row[1] for row in outcomes(server)] == ["second"]
