@@ -1,4 +1,4 @@
-"""Time the whole protocol of the paper's Table 2 against what the same machine needs for matrix products.
+"""Time the whole protocol of the paper's Table 2, in CPU seconds, against matrix products on the same machine.
 
 python -m benchmarks.power [--engine numba|numpy] [--quick] [--keep]
 """
@@ -20,7 +20,7 @@ from rankdev.statistics.student import PAPER_SIZES
 
 SYSTEMS, MEASURES, QUERIES, SUBSAMPLES, PERMUTATIONS = 12, 13, 5000, 300, 1000
 PAIRS = SYSTEMS * (SYSTEMS - 1) // 2
-GOALS = {"numba": 1.5, "numpy": 12.0}
+GOALS = {"numba": 6.0, "numpy": 12.0}
 
 
 def main() -> None:
@@ -116,13 +116,13 @@ def per_test(test: Callable[[np.ndarray, np.random.Generator], float]) -> float:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     work()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def row(engine: str, taken: float, unit: float, goal: float | None = None) -> Row:
-    return {"engine": engine, "seconds": taken, "matrix products": unit, "ratio": taken / unit, "goal": goal}
+    return {"engine": engine, "CPU seconds": taken, "matrix products": unit, "ratio": taken / unit, "goal": goal}
 
 
 if __name__ == "__main__":

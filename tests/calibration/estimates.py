@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -196,70 +195,6 @@ def few_judgments(trials: int) -> Iterator[Finding]:
                 yield Finding("`agreement_with_people`", setting, held, trials, 0.92)
 
 
-JUDGED = ((1, None), (3, None), (3, 5))  # how often each pair is judged, and by how many judges, if that is known
-
-
-def uncertain_judgments(trials: int) -> Iterator[Finding]:
-    """Scores of two systems, and their difference, against the true order, estimated from judgments of eight items.
-
-    Ten queries; every pair is judged equally often, by unnamed judges or by five.
-    """
-    for times, judges in JUDGED:
-        held = np.zeros(2)
-        for seed in range(trials):
-            rows, runs, true = _judged(np.random.default_rng([seed, times, judges or 0, 11]), times, judges)
-            held += covered(rows, runs, true, "RDQ@8", seed, rule="strict")
-        setting = f"{times} judgment{'s' * (times > 1)} of each pair{', five judges' if judges else ''}"
-        for what, share in zip(("the score", "a difference"), held / trials, strict=True):
-            yield Finding(f"`evaluate_with_uncertainty`, {what}", setting, share, trials, 0.9)
-
-
-def judgments_and_queries(trials: int) -> Iterator[Finding]:
-    """The same for mean scores over all such queries (3,000 here), from judgments on ten of them."""
-    truth = np.mean([_judged(np.random.default_rng([seed, 77]), 1, None)[2] for seed in range(300)], axis=0)
-    for times in (1, 3):
-        held = np.zeros(2)
-        for seed in range(trials):
-            rows, runs, _ = _judged(np.random.default_rng([seed, times, 0, 12]), times, None)
-            held += covered(rows, runs, truth, "RDQ@8", seed, "", rule="strict")
-        setting = f"ten queries, {times} judgment{'s' * (times > 1)} of each pair"
-        for what, share in zip(("the mean score", "a difference of means"), held / trials, strict=True):
-            yield Finding(f"`evaluate_with_uncertainty`, {what}", setting, share, trials, 0.95)
-
-
-def covered(
-    judged: object, runs: object, true: np.ndarray, measure: str, seed: int, of: str = "judgments_", **options: object
-) -> tuple[float, float]:
-    """Return how many of two systems' intervals hold the true score, and whether that of their difference does."""
-    with warnings.catch_warnings(action="ignore", category=rd.RankdevWarning):
-        found = rd.evaluate_with_uncertainty(judged, runs, measure, seed=seed, **options)
-    single, apart = found.to_polars(), found.differences().row(0, named=True)
-    inside = (single[f"{of}low"].to_numpy() <= true) & (true <= single[f"{of}high"].to_numpy())
-    return inside.mean(), apart[f"{of}low"] <= true[0] - true[1] <= apart[f"{of}high"]
-
-
-def _judged(
-    rng: np.random.Generator, times: int, judges: int | None
-) -> tuple[list[tuple[str, ...]], dict[str, dict[str, list[str]]], np.ndarray]:
-    """Draw judgments, two systems that see the strengths through noise, and their true scores."""
-    names, (a, b) = [f"d{i}" for i in range(8)], np.triu_indices(8, 1)
-    rows: list[tuple[str, ...]] = []
-    runs: dict[str, dict[str, list[str]]] = {"s": {}, "t": {}}
-    orders: dict[str, list[str]] = {}
-    for query in map(str, range(10)):
-        strength = rng.normal(0, 1, 8)
-        won = rng.binomial(times, 1 / (1 + np.exp(strength[b] - strength[a])))
-        for i, j, wins in zip(a, b, won, strict=True):
-            pairs = [(names[i], names[j])] * wins + [(names[j], names[i])] * (times - wins)
-            rows += [(query, *pair, *([f"w{rng.integers(judges)}"] if judges else [])) for pair in pairs]
-        shared = rng.normal(0, 0.5, 8)
-        for name, skill in (("s", 0.7), ("t", 0.45)):
-            seen = skill * strength + shared + np.sqrt(0.5) * rng.normal(0, 1, 8)
-            runs[name][query] = [names[i] for i in np.argsort(-seen)]
-        orders[query] = [names[i] for i in np.argsort(-strength)]
-    return rows, runs, rd.evaluate(orders, runs, ["RDQ@8"]).means[:, 0]
-
-
 def click_weights(trials: int) -> Iterator[Finding]:
     """Weights of six positions that fall as position^−0.7, from sessions of users who examine positions independently.
 
@@ -283,7 +218,5 @@ CLAIMS = {
     "collections": (collections, 4000, 500),
     "humans and a model": (humans_and_model, 2000, 300),
     "few judgments": (few_judgments, 1000, 20),
-    "uncertain judgments": (uncertain_judgments, 1000, 2),
-    "judgments and queries": (judgments_and_queries, 1000, 2),
     "position weights": (click_weights, 1000, 5),
 }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, pairwise
 
 import numpy as np
 import polars as pl
 
+import rankdev as rd
+from rankdev.judging.collect import Collected
 from rankdev.preferences import Preferences, position_bias, strengths, tiers, tiers_from_preferences
 from tests.calibration.simulations import Finding
 
@@ -204,6 +207,139 @@ POSITIONS = (
 )
 
 
+JUDGED = ((1, None), (3, None), (3, 5))  # how often each pair is judged, and by how many judges, if that is known
+Case = tuple[object, dict[str, dict[str, list[str]]], np.ndarray]  # judgments, two systems, and their true scores
+
+
+def uncertain_judgments(trials: int) -> Iterator[Finding]:
+    """Scores of two systems, and their difference, against the true order, estimated from judgments of eight items.
+
+    Ten queries; every pair is judged equally often, by unnamed judges or by five.
+    """
+    for times, judges in JUDGED:
+        setting = f"{times} judgment{'s' * (times > 1)} of each pair{', five judges' if judges else ''}"
+        cases = (_case([seed, times, judges or 0, 11], times, judges) for seed in range(trials))
+        yield from _covered(cases, trials, setting, "RDQ@8", rule="strict")
+
+
+def judgments_and_queries(trials: int) -> Iterator[Finding]:
+    """The same for mean scores over all such queries (3,000 here), from judgments on ten of them."""
+    truth = np.mean([_case([seed, 77], 1, None)[2] for seed in range(300)], axis=0)
+    for times in (1, 3):
+        setting = f"ten queries, {times} judgment{'s' * (times > 1)} of each pair"
+        cases = ((*_case([seed, times, 0, 12], times, None)[:2], truth) for seed in range(trials))
+        yield from _covered(cases, trials, setting, "RDQ@8", means=True, rule="strict")
+
+
+def chosen_pairs(trials: int) -> Iterator[Finding]:
+    """Scores of two systems, and their difference, against the true order: pairs that `collect` chose.
+
+    Six queries of 12 items.
+    """
+    for kind, each in (("consistent", 16), ("Bradley–Terry, sd 1.5", 32)):
+        setting = f"{kind}, {each} judgments a query chosen by `collect`"
+        cases = (_chosen(seed, kind, each) for seed in range(trials))
+        yield from _covered(cases, trials, setting, "RDQ@5", disconnected="largest")
+
+
+def _covered(
+    cases: Iterable[Case], trials: int, setting: str, measure: str, means: bool = False, **options: object
+) -> Iterator[Finding]:
+    """Report how often two systems' intervals hold the true score, and that of their difference the true one."""
+    held, of = np.zeros(2), "" if means else "judgments_"
+    for seed, (judged, runs, true) in enumerate(cases):
+        with warnings.catch_warnings(action="ignore", category=rd.RankdevWarning):
+            found = rd.evaluate_with_uncertainty(judged, runs, measure, seed=seed, **options)
+        single, apart = found.to_polars(), found.differences().row(0, named=True)
+        inside = (single[f"{of}low"].to_numpy() <= true) & (true <= single[f"{of}high"].to_numpy())
+        held += inside.mean(), apart[f"{of}low"] <= true[0] - true[1] <= apart[f"{of}high"]
+    names, goal = (("the mean score", "a difference of means"), 0.95) if means else (("the score", "a difference"), 0.9)
+    for name, share in zip(names, held / trials, strict=True):
+        yield Finding(f"`evaluate_with_uncertainty`, {name}", setting, share, trials, goal)
+
+
+def _case(seed: list[int], times: int, judges: int | None) -> Case:
+    """Draw judgments, two systems that see the strengths through noise, and their true scores."""
+    rng = np.random.default_rng(seed)
+    names, (a, b) = [f"d{i}" for i in range(8)], np.triu_indices(8, 1)
+    rows: list[tuple[str, ...]] = []
+    runs: dict[str, dict[str, list[str]]] = {"s": {}, "t": {}}
+    orders: dict[str, list[str]] = {}
+    for query in map(str, range(10)):
+        strength = rng.normal(0, 1, 8)
+        won = rng.binomial(times, 1 / (1 + np.exp(strength[b] - strength[a])))
+        for i, j, wins in zip(a, b, won, strict=True):
+            pairs = [(names[i], names[j])] * wins + [(names[j], names[i])] * (times - wins)
+            rows += [(query, *pair, *([f"w{rng.integers(judges)}"] if judges else [])) for pair in pairs]
+        shared = rng.normal(0, 0.5, 8)
+        for name, skill in (("s", 0.7), ("t", 0.45)):
+            seen = skill * strength + shared + np.sqrt(0.5) * rng.normal(0, 1, 8)
+            runs[name][query] = [names[i] for i in np.argsort(-seen)]
+        orders[query] = [names[i] for i in np.argsort(-strength)]
+    return rows, runs, rd.evaluate(orders, runs, ["RDQ@8"]).means[:, 0]
+
+
+Truth = dict[str, dict[str, float]]
+# spread of the strengths of items; infinite: the judge is consistent
+JUDGES = {"consistent": np.inf, "Bradley–Terry, sd 1.5": 1.5}
+
+
+def _truth(rng: np.random.Generator, queries: int, items: int, spread: float) -> Truth:
+    strength = rng.normal(size=(queries, items)) * (spread if np.isfinite(spread) else 1.0)
+    return {f"q{q}": {f"d{k:02d}": float(x) for k, x in enumerate(row)} for q, row in enumerate(strength)}
+
+
+def _judge(rng: np.random.Generator, truth: Truth, kind: str) -> Callable[[str, str, str], str]:
+    def judge(query: str, a: str, b: str) -> str:
+        apart = truth[query][a] - truth[query][b]
+        if np.isinf(JUDGES[kind]):
+            return a if apart > 0 else b
+        return a if rng.random() < 1 / (1 + np.exp(-apart)) else b
+
+    return judge
+
+
+def _collected(seed: int, kind: str, queries: int, items: int, **options: object) -> tuple[Truth, Collected]:
+    rng = np.random.default_rng([seed, items, len(kind)])
+    truth = _truth(rng, queries, items, JUDGES[kind])
+    pool = {query: list(entries) for query, entries in truth.items()}
+    return truth, rd.collect(_judge(rng, truth, kind), pool, seed=seed, **options)
+
+
+def perfect(trials: int) -> Iterator[Finding]:
+    """A perfect judge of 20 items: what it is asked, and how many pairs a strict order of its answers has right."""
+    for error in (0.05, 0.1):
+        asked, right, tiers = [], [], []
+        for seed in range(trials):
+            truth, found = _collected(seed, "consistent", 1, 20, error=error)
+            place, entries = rd.References.from_preferences(found.preferences, rule="strict")["q0"], truth["q0"]
+            pairs = [(a, b) for a in entries for b in entries if entries[a] > entries[b]]
+            right.append(np.mean([place[a] < place[b] for a, b in pairs]))
+            asked.append(found.asked)
+            tiers.append(len(found.references["q0"].tiers))
+        setting = f"error {error}: {min(asked)} to {max(asked)} questions, {min(tiers)} to {max(tiers)} tiers"
+        claim = "`collect`, a perfect judge of 20 items: "
+        more, fewer = float(np.mean(np.array(asked) > 115)), float(np.mean(np.array(right) < 0.95))
+        yield Finding(f"{claim}more than 115 questions", setting, more, trials, 0.005, at_most=True)
+        setting = f"error {error}: {min(right):.3f} right at least, {np.mean(right):.4f} on average"
+        yield Finding(f"{claim}fewer than .95 of the pairs right", setting, fewer, trials, 0.005, at_most=True)
+
+
+def _chosen(seed: int, kind: str, each: int) -> Case:
+    """Rank items by their strengths with some noise, for two systems; score both by the true order."""
+    truth, found = _collected(seed, kind, 6, 12, budget=6 * each)
+    rng = np.random.default_rng([seed, each])
+    runs = {
+        name: {
+            query: sorted(entries, key=lambda item, e=entries, s=noise: -(e[item] + rng.normal() * s))
+            for query, entries in truth.items()
+        }
+        for name, noise in zip("ab", (0.8, 1.6), strict=True)
+    }
+    orders = {query: sorted(entries, key=entries.__getitem__, reverse=True) for query, entries in truth.items()}
+    return found.preferences, runs, rd.evaluate(orders, runs, "RDQ@5").means[:, 0]
+
+
 CLAIMS: dict[str, tuple[Callable[[int], Iterator[Finding]], int]] = {
     "tastes": (tastes, 1000, 20),
     "coin flips": (coin_flips, 1000, 10),
@@ -211,4 +347,8 @@ CLAIMS: dict[str, tuple[Callable[[int], Iterator[Finding]], int]] = {
     "borders": (borders, 3000, 100),
     "crowds": (crowds, 1000, 4),
     "position bias": (position, 1000, 3),
+    "uncertain judgments": (uncertain_judgments, 1000, 2),
+    "judgments and queries": (judgments_and_queries, 1000, 2),
+    "chosen pairs": (chosen_pairs, 1000, 2),
+    "perfect judge": (perfect, 1000, 2),
 }

@@ -37,7 +37,7 @@ class Agreement(Result):
         Pearson's r, in the same layout.
     remarks : tuple of str
         Notes on the scores, such as queries that were left out.
-    tau_ap : ndarray, optional
+    tau_ap : ndarray
         τ_ap, in the same layout: the mean of both directions.
     tau_limits : ndarray, optional
         Limits of 95% intervals of τ, ``[limit, dataset, a, b]``.
@@ -73,8 +73,8 @@ class Agreement(Result):
     measures: tuple[str, ...]
     tau: Floats = field(repr=False)
     r: Floats = field(repr=False)
+    tau_ap: Floats = field(repr=False)
     remarks: tuple[str, ...] = ()
-    tau_ap: Floats | None = field(default=None, repr=False)
     tau_limits: Floats | None = field(default=None, repr=False)
     resamples: int = 0
     seed: int = 0
@@ -134,10 +134,7 @@ class Agreement(Result):
         [0.5]
         """
         upper = (slice(None), *np.triu_indices(len(self.measures), 1))
-        frame = self.to_polars()
-        if self.tau_ap is not None:
-            frame = frame.with_columns(tau_ap=pl.Series(self.tau_ap[upper].ravel()))
-        return frame.fill_nan(None)
+        return self.to_polars().with_columns(tau_ap=pl.Series(self.tau_ap[upper].ravel())).fill_nan(None)
 
 
 def agreement(

@@ -8,6 +8,7 @@ how probable they make the judgments.
 
 from __future__ import annotations
 
+import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -95,7 +96,7 @@ class UncertainScores(Result):
     @property
     def means(self) -> Floats:
         """Estimated scores against the true order, ``[system, measure]``: means over the draws."""
-        return _mean_of(self.judgments)
+        return _over_draws(np.nanmean, self.judgments)
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure and system.
@@ -146,7 +147,7 @@ class UncertainScores(Result):
         """Compute the ends of both intervals; where nearly all draws are equal, they reach to the mean of all."""
         tails = [self.alpha / 2, 1 - self.alpha / 2]
         found = []
-        for low, high in (_quantiles(both, tails), _quantiles(judgments, tails)):
+        for low, high in (_over_draws(np.nanquantile, drawn, tails) for drawn in (both, judgments)):
             found += [np.minimum(low, mean), np.maximum(high, mean)]
         names = ("low", "high", "judgments_low", "judgments_high")
         return {name: limit.T.ravel() for name, limit in zip(names, found, strict=True)}
@@ -349,19 +350,10 @@ def _mean(values: Floats, weight: Floats) -> Floats:
     return np.divide(summed, total, out=np.full(total.shape, np.nan), where=total > 0)
 
 
-def _mean_of(drawn: Floats) -> Floats:
-    """Mean over the resamples that have a score."""
-    known = np.isfinite(drawn)
-    total = known.sum(axis=0)
-    return np.divide(np.where(known, drawn, 0.0).sum(axis=0), total, out=np.full(total.shape, np.nan), where=total > 0)
-
-
-def _quantiles(drawn: Floats, tails: list[float]) -> Floats:
-    """Quantiles over the resamples that have a score; NaN where none has."""
-    known = np.isfinite(drawn).any(axis=0)
-    limits = np.full((len(tails), *known.shape), np.nan)
-    limits[:, known] = np.nanquantile(drawn[:, known], tails, axis=0)
-    return limits
+def _over_draws(function: Callable[..., Any], drawn: Floats, *options: Any) -> Floats:
+    """Take a mean or quantiles over the resamples that have a score; NaN where none has."""
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
+        return np.asarray(function(drawn, *options, axis=0))
 
 
 @dataclass(frozen=True, eq=False)

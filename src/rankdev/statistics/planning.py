@@ -19,7 +19,6 @@ from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.decision import fewest_differing, losing
 from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries
 from rankdev.statistics.inputs import as_scores, check_reach
-from rankdev.statistics.pairs import Family
 from rankdev.statistics.student import (
     LIMIT,
     detectable_effect,
@@ -336,7 +335,9 @@ def _of_pair(
     pair = as_scores(scores, [measure]).select(systems=[a, b])
     design = Design.of(pair, clusters=clusters)
     rows = design.families(b)[0].rows
-    apart = pilot_differences(rows)
+    if len(rows.values) < SMALLEST:
+        raise DataError("too-few", what="a pilot", least=SMALLEST, unit=design.unit, count=len(rows.values))
+    apart: Floats = rows.values[:, 0] - rows.values[:, 1]
     observed, deviation, pilot = float(apart.mean()), float(apart.std(ddof=1)), len(apart)
     if difference is not None:
         difference = check_number("difference", difference, 0, 1e9)
@@ -382,15 +383,6 @@ def _of_pair(
         remarks=(*remarks, *design.on_clusters(COUNTED), *design.notes),
         clusters=None if clusters is None else pilot,
     )
-
-
-def pilot_differences(rows: Family) -> Floats:
-    """Return the differences of a pilot's queries, or of its clusters."""
-    if len(rows.values) < SMALLEST:
-        unit = "query" if rows.sizes is None else "cluster"
-        raise DataError("too-few", what="a pilot", least=SMALLEST, unit=unit, count=len(rows.values))
-    apart: Floats = rows.values[:, 0] - rows.values[:, 1]
-    return apart
 
 
 def bounded_effect(apart: Floats, difference: float | None, level: float = 0.05) -> tuple[float, float]:

@@ -26,6 +26,7 @@ from rankdev.statistics.pairs import Family, gains
 
 TESTS = ("t", "randomization")
 FAMILIES = ("measure", "all")
+DETAILS = ("level", "queries", "deviation", "moved", "equal")  # of each row, beside the columns of the table
 NAMES = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
 SENTENCES = 6  # pairs and measures that have a sentence each
 LISTED = 3  # systems that a cell names; where there are more they are counted: their ranks say which
@@ -481,22 +482,17 @@ def significance(
         parts = _tested(design, within, perform, made)
         notes += left_out
     notes += [] if design.problems else remarks_on(design, families, whole)
+    losses, measure = "", design.scores.measures[0]
+    if families[0].pairs == 1:
+        gained = gains(families[0], measure in design.scores.lower_is_better)
+        losses = of_losses(gained, families[0].reach, measure if len(families) > 1 else "")
     return replace(
         whole,
         segments=parts,
         remarks=(*whole.remarks, *notes, *design.notes),
-        losses=losses_of(design, families),
+        losses=losses,
         unjudged=unjudged_share(design.single),
     )
-
-
-def losses_of(design: Design, families: Sequence[Family]) -> str:
-    """State for a single pair how many queries lost much under the first measure."""
-    measure, family = design.scores.measures[0], families[0]
-    if family.pairs > 1:
-        return ""
-    named = measure if len(families) > 1 else ""
-    return of_losses(gains(family, measure in design.scores.lower_is_better), family.reach, named)
 
 
 def _tested(
@@ -551,13 +547,8 @@ def _columns(
         **{"difference": family.mean, "low": low, "high": high, "effect": statistics["effect"]},
         **{"wins": wins, "ties": statistics["ties"].astype(np.int64), "losses": losses},
         **{"p": tested.p, "p_adjusted": adjusted, "verdict": decided},
-        "details": {
-            "level": level,
-            "queries": np.full(family.pairs, len(family.rows.values)),
-            "deviation": family.deviation,
-            "moved": family.moved,
-            "equal": statistics["moved"] == 0,
-        },
+        **{"level": level, "queries": np.full(family.pairs, len(family.rows.values)), "deviation": family.deviation},
+        **{"moved": family.moved, "equal": statistics["moved"] == 0},
     }
 
 
@@ -568,16 +559,15 @@ def _result(
     columns: Sequence[dict[str, Any]],
     made: Mapping[str, Any],
 ) -> Significance:
-    details = [one.pop("details") for one in columns]
-    scores = design.scores
+    joined = {name: _joined([one[name] for one in columns]) for name in columns[0]}
     return Significance(
-        columns={name: _joined([one[name] for one in columns]) for name in columns[0]},
-        details={name: np.concatenate([one[name] for one in details]) for name in details[0]},
-        systems=scores.systems,
+        details={name: joined.pop(name) for name in DETAILS},
+        columns=joined,
+        systems=design.scores.systems,
         means=np.stack([one.means for one in families], axis=1),
         permutations=max(one.drawn for one in tested),
         clusters=None if design.clusters is None else len(families[0].rows.values),
-        lower_is_better=scores.lower_is_better,
+        lower_is_better=design.scores.lower_is_better,
         remarks=tuple(dict.fromkeys(note for one in tested for note in one.notes)),
         **made,
     )
