@@ -103,8 +103,6 @@ SENTENCES = {
     "bad-ending": "expected a name that ends in {endings:list}",
     "many-axes": "a heatmap shows one or two parameters; got {axes:list}",
     "no-figure": "there is no figure of {result}; its table is in to_polars()",
-    "no-glyphs": "characters that no installed font has are written as escapes ({characters:list}); install one that"
-    " has them, such as Noto Sans CJK or Noto Emoji",
     "not-a-cell": "{cell} is not a cell of the grid over {axes:and}",
     # html report
     "first-items": "of longer references, the first {items} items are shown",

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from rankdev.display import style
 from rankdev.display.style import FAMILIES, MEASURES, VARIANTS, looks
-from rankdev.errors import RankdevWarning
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import REGISTRY
 from rankdev.measures.syntax import parse_all
@@ -81,35 +81,6 @@ def test_any_fourteen_measures_have_their_own_colours_markers_and_dashes():
     assert len(set(VARIANTS)) == 40
 
 
-@pytest.fixture
-def drawn_with(monkeypatch, tmp_path):
-    """A figure of names in a script that needs a font, with and without one."""
-    from matplotlib import font_manager
-
-    from rankdev.display import style
-
-    def clear():
-        for known in (style._fonts, style._has_glyph):
-            known.cache_clear()
-
-    def draw(font):
-        if font:
-            font_manager.fontManager.addfont(str(_font(tmp_path / "font.ttf")))
-        clear()
-        values = np.random.default_rng(0).random((2, 3, 1))
-        drawn = Scores(("検索", "🍣"), ("東京", "q2", "q3"), ("RDQ@5",), values).plot()
-        for _ in range(2):
-            drawn.draw_without_rendering()
-        return drawn
-
-    before = list(font_manager.fontManager.ttflist)
-    font_manager.fontManager.ttflist[:] = [entry for entry in before if entry.name != "Noto Sans CJK JP"]
-    monkeypatch.setattr(style, "FALLBACKS", ("Noto Sans CJK JP",))
-    yield draw
-    font_manager.fontManager.ttflist[:] = before
-    clear()
-
-
 def _font(path):
     """A font that draws three characters as a bar each."""
     from fontTools.fontBuilder import FontBuilder
@@ -133,9 +104,18 @@ def _font(path):
     return path
 
 
-def test_characters_come_from_a_font_that_has_them(drawn_with):
+def test_characters_come_from_a_font_that_has_them(monkeypatch, tmp_path):
     pytest.importorskip("fontTools")
+    from matplotlib import font_manager
+
+    others = [entry for entry in font_manager.fontManager.ttflist if entry.name != "Noto Sans CJK JP"]
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", others)
+    font_manager.fontManager.addfont(str(_font(tmp_path / "font.ttf")))
+    style._fonts.cache_clear()
+    values = np.random.default_rng(0).random((2, 3, 1))
+    drawn = Scores(("検索", "🍣"), ("東京", "q2", "q3"), ("RDQ@5",), values).plot()
     with warnings.catch_warnings():
-        warnings.simplefilter("error", RankdevWarning)
         warnings.filterwarnings("error", "Glyph")  # matplotlib's
-        drawn_with(True)
+        for _ in range(2):
+            drawn.draw_without_rendering()
+    style._fonts.cache_clear()

@@ -11,7 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from rankdev.data.formats import spreadsheet_safe
-from rankdev.display.encodings import FORMATS
+from rankdev.display.encodings import FORMATS, fragment
 from rankdev.display.report import Report, Table
 from rankdev.errors import printable
 
@@ -56,7 +56,7 @@ SHOWN = [printable(name) for name in HOSTILE]
 
 
 def test_html() -> None:
-    assert cells_of_page(rendered("html")) == SHOWN
+    assert cells_of_page(fragment(REPORT)) == SHOWN
 
 
 def test_markdown() -> None:

@@ -17,7 +17,8 @@ import click
 from rankdev._common.work import Progress
 from rankdev.cli import Part, option, shared
 from rankdev.cli.terminal import for_command, not_yet_written, write_notes
-from rankdev.data.write import announce_output, refusal
+from rankdev.data.write import announce_output, refusal, writing
+from rankdev.display.encodings import FORMATS, choose_format
 from rankdev.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -38,9 +39,6 @@ class Output:
 
     def deliver(self, report: Report) -> None:
         """Print a report or write it to the file, in the format asked for."""
-        from rankdev.data.write import writing
-        from rankdev.display.encodings import choose_format
-
         chosen = choose_format(self.form, self.output)
         command = click.get_current_context().command
         closing, remarks = (
@@ -104,8 +102,6 @@ def file_option(
 
 def _check_output(path: str) -> None:
     """Refuse a name whose extension is no format's."""
-    from rankdev.display.encodings import choose_format
-
     choose_format(click.get_current_context().params.get("form"), path)
 
 
@@ -120,27 +116,12 @@ def _check_figure(path: str) -> None:
 TABLE, PAGE, REFERENCES = (f"rankdev.data.formats:check_{kind}_name" for kind in ("table", "page", "trec"))
 
 
-def _check_format(ctx: click.Context, param: click.Parameter, form: str | None) -> str | None:
-    if form is not None and not ctx.resilient_parsing:
-        from rankdev.display.encodings import choose_format
-
-        choose_format(form, None)
-    return form
-
-
-def _complete_format(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
-    from rankdev.display.encodings import FORMATS
-
-    return [name for name in FORMATS if name.startswith(begun)]
-
-
 format_option = shared(
     "--format",
     "form",
+    type=click.Choice([*FORMATS]),
     metavar="NAME",
     is_eager=True,  # -o is checked against it
-    callback=_check_format,
-    shell_complete=_complete_format,
     help="Default: the format of FILE's extension, else a table.",
 )
 output_option = file_option(
@@ -169,8 +150,6 @@ def encoded_table(rows: Any, path: str) -> bytes:
 
 def write_files(contents: Mapping[str | None, bytes]) -> None:
     """Write the files that were asked for; none appears unless all can be written."""
-    from rankdev.data.write import writing
-
     with ExitStack() as stack:
         named = [
             (stack.enter_context(writing(path)), content) for path, content in contents.items() if path is not None

@@ -1,4 +1,4 @@
-"""Formats of reports: text, the rows for machines, and HTML, LaTeX and Markdown."""
+"""Formats of reports: text, the rows for machines, LaTeX and Markdown; and the HTML of notebooks."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from rankdev import __version__
-from rankdev._common.checks import check_choice
 from rankdev._common.lazy import pl
+from rankdev.data.write import is_stream, plain_suffix
 from rankdev.display.cells import NOT_AVAILABLE, Cell
 from rankdev.errors import UsageError, printable
 
@@ -60,13 +60,7 @@ def as_text(report: Report) -> bytes:
 
 def choose_format(form: str | None, output: str | None) -> Format:
     """Choose the format that was asked for, or that of the output's extension; a table by default."""
-    from rankdev.data.write import (
-        is_stream,
-        plain_suffix,  # loads polars, and --help needs only the names of formats
-    )
-
     if form is not None:
-        check_choice("format", form, FORMATS)
         return FORMATS[form]
     if output is None or is_stream(output):
         return FORMATS["table"]
@@ -152,28 +146,8 @@ def _json_number(value: float) -> float | str | None:
     return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-_PAGE = """
-:root { color-scheme: light dark; }
-body { margin: 0 auto; max-width: 70rem; padding: 1rem; font: 1rem/1.5 system-ui, sans-serif; }
-table { border-collapse: collapse; margin: 1.5rem 0 .5rem; font-variant-numeric: tabular-nums; }
-caption { padding-bottom: .3rem; font-weight: 600; white-space: nowrap; }
-th, td { padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #8886; white-space: nowrap; }
-p { margin: .4rem 0; overflow-wrap: anywhere; }
-"""
-_FIRST = ".rankdev > p:first-child { font-size: 1.25rem; font-weight: 600; }\n"
-
-
-@report_format("html", ".html", holds_remarks=True)
-def as_html(report: Report) -> bytes:
-    """Return a page with the fragment, and with a style, which a notebook has of its own."""
-    title = escape(printable(report.conclusion.partition("\n")[0] or " ".join(["rankdev", report.command]).strip()))
-    head = f'<meta charset="utf-8">\n<meta name="viewport" content="width=device-width">\n<title>{title}</title>'
-    first = _FIRST if report.conclusion else ""
-    return f'<!doctype html>\n<html lang="en">\n{head}\n<style>{_PAGE}{first}</style>\n{fragment(report)}'.encode()
-
-
 def fragment(report: Report) -> str:
-    """Return a report as a fragment of a page."""
+    """Return a report as HTML, for a notebook."""
     parts = [_html_paragraph(text) for text in report.opening]
     for table in report.tables:
         parts += [_html_table(table), *map(_html_paragraph, _below(table))]
@@ -201,15 +175,16 @@ def _html_table(table: Table) -> str:
         f'<th style="text-align:{side}">{escape(column.header)}</th>'
         for side, column in zip(sides, table.columns, strict=True)
     ]
-    lines = [f"<tr>{''.join(heads)}</tr>"]
-    for row in zip(*(column.cells for column in table.columns), strict=True):
-        cells = [
+    lines = [
+        "".join(
             f'<td style="text-align:{side}{_bar(cell)}">{_html_cell(cell, table)}</td>'
             for side, cell in zip(sides, row, strict=True)
-        ]
-        lines.append(f"<tr>{''.join(cells)}</tr>")
+        )
+        for row in table.rows
+    ]
     caption = f'<caption style="text-align:left">{escape(printable(table.title))}</caption>' if table.title else ""
-    return f"<table>{caption}<thead>{lines[0]}</thead><tbody>{''.join(lines[1:])}</tbody></table>"
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table>{caption}<thead><tr>{''.join(heads)}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _bar(cell: Cell) -> str:
@@ -260,7 +235,7 @@ def _tabular(table: Table) -> str:
     lines = [f"\\begin{{tabular}}{{{''.join('r' if column.right else 'l' for column in columns)}}}", "\\toprule"]
     lines += [*_latex_head(table), "\\midrule"]
     longest = [max((cell.raised for cell in column.cells), key=len, default="") for column in columns]
-    for row in zip(*(column.cells for column in columns), strict=True):
+    for row in table.rows:
         cells = [
             _latex_cell(cell, column.right, most) for cell, column, most in zip(row, columns, longest, strict=True)
         ]
@@ -333,8 +308,7 @@ def as_markdown(report: Report) -> bytes:
 def _pipe_table(table: Table) -> str:
     rows = [[_in_markdown(column.header) for column in table.columns]]
     rows.append(["---:" if column.right else "---" for column in table.columns])
-    for row in zip(*(column.cells for column in table.columns), strict=True):
-        rows.append([_markdown_cell(cell, table) for cell in row])
+    rows += [[_markdown_cell(cell, table) for cell in row] for row in table.rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

@@ -12,23 +12,8 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice
 from rankdev._common.result import Result
 from rankdev._common.view import Curves, Dots, Heat, Panel
+from rankdev.display import style
 from rankdev.display.special import score_and_losses
-from rankdev.display.style import (
-    COLOURS,
-    COLUMN,
-    GREY,
-    HATCHES,
-    MARKERS,
-    PAGE,
-    apart,
-    figure,
-    looks,
-    over_queries,
-    shortened,
-    side_by_side,
-    styled,
-    titled,
-)
 from rankdev.display.view import Words, frame_of
 from rankdev.errors import UsageError, listed, printable
 from rankdev.statistics.inputs import ALL
@@ -46,7 +31,7 @@ EXTREMES = 3  # best and worst queries that are named where there are more
 SYMBOLS = {"alpha": "α", "lam": "λ"}
 
 
-@styled
+@style.styled
 def figure_of(found: Result, **options: Any) -> Figure:
     """Draw a result; ``options`` are those of its kind of figure."""
     own, kind = OWN.get(type(found).__name__), found.view.figure
@@ -79,14 +64,14 @@ def _dots(found: Any, kind: Dots, measure: str | None = None) -> Figure:
     names = list(parts[0].select(kind.names).head(SHOWN).iter_rows())
     panels = [(part, panel) for part in parts for panel in kind.panels]
     height = 1.1 + (0.2 if len(names) <= 30 else 0.17) * len(names)
-    drawn, axes = figure(PAGE, height, columns=len(panels), sharey=True)
+    drawn, axes = style.figure(style.PAGE, height, columns=len(panels), sharey=True)
     left_out = f"\n{parts[0].height - len(names):,} more in the table" if parts[0].height > len(names) else ""
     for i, (axis, (part, panel)) in enumerate(zip(axes[0], panels, strict=True)):
         if kind.zero:
-            axis.axvline(0, color=GREY, linewidth=0.8)
+            axis.axvline(0, color=style.GREY, linewidth=0.8)
         margin = getattr(found, "margin", None)
         if margin is not None:
-            axis.axvspan(-margin, margin, color=COLOURS[2], alpha=0.15, linewidth=0)
+            axis.axvspan(-margin, margin, color=style.COLOURS[2], alpha=0.15, linewidth=0)
         by_name = {tuple(row[name] for name in kind.names): row for row in part.iter_rows(named=True)}
         for at, name in enumerate(names):
             _dot(axis, at, by_name[name], panel, kind)
@@ -97,7 +82,7 @@ def _dots(found: Any, kind: Dots, measure: str | None = None) -> Figure:
     axes[0, 0].set_ylim(len(names) - 0.5, -0.5)
     words = Words(found, {**rows.row(0, named=True), **_extremes(parts[0], kind)})
     said = [found.concluded(name) for name in chosen[:3]] if hasattr(found, "concluded") else [words(kind.title)]
-    return titled(drawn, " ".join(text.partition("\n")[0] for text in said))
+    return style.titled(drawn, " ".join(text.partition("\n")[0] for text in said))
 
 
 def _extremes(rows: pl.DataFrame, kind: Dots) -> dict[str, str]:
@@ -115,7 +100,7 @@ def _extremes(rows: pl.DataFrame, kind: Dots) -> dict[str, str]:
 
 def _dot(axis: Any, at: int, row: Mapping[str, Any], panel: Panel, kind: Dots) -> None:
     group = row[kind.group] - 1 if kind.group else 0
-    colour, sign = COLOURS[group % len(COLOURS)], MARKERS[group % len(MARKERS)]
+    colour, sign = style.COLOURS[group % len(style.COLOURS)], style.MARKERS[group % len(style.MARKERS)]
     value, low, high = (np.nan if row[name] is None else row[name] for name in (panel.value, panel.low, panel.high))
     if np.isfinite(low) and np.isfinite(high):
         axis.plot([low, high], [at, at], color=colour, linewidth=1.4)
@@ -127,7 +112,10 @@ def _row_labels(names: Sequence[tuple[Any, ...]], columns: Sequence[str], longes
     """Write names so that each part of them stays recognisable; what else tells rows apart follows a colon."""
     between = " − " if "b" in columns else "  "
     parts = [[printable(str(part)) for part in name if part is not None] for name in names]
-    return [": ".join([between.join(side_by_side(part[:2], longest)), *map(shortened, part[2:])]) for part in parts]
+    return [
+        ": ".join([between.join(style.side_by_side(part[:2], longest)), *map(style.shortened, part[2:])])
+        for part in parts
+    ]
 
 
 def _narrow(label: str, panels: int) -> str:
@@ -140,8 +128,8 @@ def _curves(found: Any, kind: Curves) -> Figure:
     means = rows.group_by(kind.by, maintain_order=True).agg(pl.col(kind.y).mean()).sort(kind.y, descending=True)
     names = means[kind.by].to_list()
     columns = 2 if max(map(len, names), default=0) <= 20 else 1
-    drawn, axes = figure(COLUMN, 2.6 + 0.125 * np.ceil(len(names) / columns))
-    axis, look = axes[0, 0], looks(names)
+    drawn, axes = style.figure(style.COLUMN, 2.6 + 0.125 * np.ceil(len(names) / columns))
+    axis, look = axes[0, 0], style.looks(names)
     for name in names:
         part = rows.filter(pl.col(kind.by) == name)
         every = max(1, part.height // 20)
@@ -154,14 +142,14 @@ def _curves(found: Any, kind: Curves) -> Figure:
             axis.plot(x, part[kind.again], color=colour, linewidth=0.8, linestyle=":", marker=alone, markersize=3)
     level = kind.goal if kind.goal is not None else getattr(found, kind.line) if kind.line else None
     if level is not None:
-        axis.axhline(level, color=GREY, linewidth=0.8)
+        axis.axhline(level, color=style.GREY, linewidth=0.8)
         place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "xytext": (2, -2)}
-        axis.annotate(f"{level:g}", (1, level), fontsize=6.5, color=GREY, **place)
+        axis.annotate(f"{level:g}", (1, level), fontsize=6.5, color=style.GREY, **place)
     words = Words(found)
     along = words(kind.along)
     sizes = rows[kind.x].unique().sort().to_list()
     if kind.pool and sizes and sizes[-1] > getattr(found, kind.pool) / 2:
-        axis.axvspan(max(sizes[0], getattr(found, kind.pool) / 2), sizes[-1], color=GREY, alpha=0.2, linewidth=0)
+        axis.axvspan(max(sizes[0], getattr(found, kind.pool) / 2), sizes[-1], color=style.GREY, alpha=0.2, linewidth=0)
         along += "; grey: over half of the pool"
     if kind.again and rows[kind.again].count():
         along += "\nthin dots: drawn with replacement"
@@ -171,12 +159,12 @@ def _curves(found: Any, kind: Curves) -> Figure:
     if len(names) > 1:
         drawn.legend(loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2, labelspacing=0.25)
     title = Words(found, _below(kind, rows, level))(kind.title) if kind.title else _first(found, kind, rows, names)
-    return titled(drawn, title.partition("\n")[0])
+    return style.titled(drawn, title.partition("\n")[0])
 
 
 def _scale(axis: Any, kind: Curves, sizes: Sequence[Any], rows: pl.DataFrame) -> None:
     if kind.log and kind.x == "n":
-        over_queries(axis, sizes)
+        style.over_queries(axis, sizes)
     elif kind.log:
         ticks = [sizes[0], sizes[len(sizes) // 2], sizes[-1]]
         axis.set(xscale="log", yscale="log")
@@ -235,7 +223,7 @@ def _heat(
     panels = table.partition_by("dataset", maintain_order=True) if "dataset" in table.columns else [table]
     height = 1.4 + len(kind.values) * 0.34 * table[down].n_unique() + 0.05 * max(map(len, map(str, table[across])))
     wide = len(panels) > 1 or table[across].n_unique() > 4
-    drawn, axes = figure(PAGE if wide else COLUMN, height, len(kind.values), len(panels))
+    drawn, axes = style.figure(style.PAGE if wide else style.COLUMN, height, len(kind.values), len(panels))
     cells = table.select(*kind.values).to_numpy()
     lowest, highest = float(np.nanmin(cells, initial=1.0)), float(np.nanmax(cells, initial=0.0))
     look: dict[str, Any] = {"cmap": "RdBu", "vmin": -1, "vmax": 1}
@@ -257,7 +245,7 @@ def _heat(
     drawn.colorbar(image, ax=axes, pad=0.02, aspect=40)
     first = table[next(iter(kind.values))]
     low, high = (f"{value:.2f}" for value in (first.min(), first.max()))
-    return titled(
+    return style.titled(
         drawn, Words(found, {"spread": f"{low} to {high}" if low != high else f"{low} throughout"})(kind.title)
     )
 
@@ -280,8 +268,8 @@ def _grid(axis: Any, table: pl.DataFrame, names: tuple[str, str, str], look: Map
         light = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
         size = (7 if cells.shape[1] <= 6 else 5) - ("\n" in text)
         axis.text(j, i, text, ha="center", va="center", fontsize=size, color="black" if light else "white")
-    axis.set_xticks(range(len(labels[1])), apart([printable(str(name)) for name in labels[1]]))
-    axis.set_yticks(range(len(labels[0])), apart([printable(str(name)) for name in labels[0]]))
+    axis.set_xticks(range(len(labels[1])), style.apart([printable(str(name)) for name in labels[1]]))
+    axis.set_yticks(range(len(labels[0])), style.apart([printable(str(name)) for name in labels[0]]))
     axis.tick_params("x", rotation=90 if max(map(len, map(str, labels[1]))) > 6 else 0)
     axis.tick_params(length=0)
     axis.grid(visible=False)
@@ -313,9 +301,9 @@ def _scores(scores: Scores) -> Figure:
         from rankdev.statistics.design import Design  # eval need not load what tests
 
         low, high = Design.of(means, least=1).mean_limits()
-        axis.hlines(at, low[:, 0], high[:, 0], color=COLOURS[0], linewidth=1.2)
+        axis.hlines(at, low[:, 0], high[:, 0], color=style.COLOURS[0], linewidth=1.2)
         label = "mean, 95% interval over queries"
-    look = looks(scores.measures) if several else {scores.measures[0]: {"color": COLOURS[0], "marker": "o"}}
+    look = style.looks(scores.measures) if several else {scores.measures[0]: {"color": style.COLOURS[0], "marker": "o"}}
     for m, measure in enumerate(scores.measures):
         axis.plot(means.means[:, m], at, label=measure, markersize=5, **{**look[measure], "linestyle": "none"})
     axis.set_xlabel(f"{label} (sum of {', '.join(scores.sums)})" if scores.sums else label)
@@ -323,8 +311,10 @@ def _scores(scores: Scores) -> Figure:
         drawn.legend(loc="outside lower center", ncols=3, frameon=False)
     first = means.means[0, 0]
     extreme = "lowest" if means.kinds[0].higher_is_better is False else "highest"
-    best = f"{shortened(means.systems[0])} has the {extreme} {means.measures[0]}, {first:.4f}"
-    return titled(drawn, best if len(means.systems) > 1 else f"{means.systems[0]}: {means.measures[0]} {first:.4f}")
+    best = f"{style.shortened(means.systems[0])} has the {extreme} {means.measures[0]}, {first:.4f}"
+    return style.titled(
+        drawn, best if len(means.systems) > 1 else f"{means.systems[0]}: {means.measures[0]} {first:.4f}"
+    )
 
 
 def _losses(found: Losses) -> Figure:
@@ -333,7 +323,7 @@ def _losses(found: Losses) -> Figure:
     drawn, axis = _rows(tuple(rows["system"]), 1)
     start = np.zeros(rows.height)
     causes = ("score", "lost_by_order", "lost_by_cutoff", "lost_by_retrieval")
-    for name, colour, hatch in zip(causes, COLOURS, HATCHES, strict=False):
+    for name, colour, hatch in zip(causes, style.COLOURS, style.HATCHES, strict=False):
         share, label = rows[name].to_numpy(), name.replace("_", " ")
         axis.barh(range(rows.height), share, left=start, color=colour, hatch=hatch, edgecolor="white", label=label)
         start += share
@@ -341,14 +331,16 @@ def _losses(found: Losses) -> Figure:
     drawn.legend(loc="outside lower center", ncols=4, frameon=False)
     total = {name: float(np.nansum(rows[name].to_numpy())) for name in causes[1:]}
     most = max(total, key=total.__getitem__).removeprefix("lost_by_")
-    return titled(drawn, f"Most of what keeps the systems from 1 in {found.measure} is lost by {most}")
+    return style.titled(drawn, f"Most of what keeps the systems from 1 in {found.measure} is lost by {most}")
 
 
 def _rows(systems: Sequence[str], keys: int) -> tuple[Figure, Any]:
     """Return an axis with a line for each system, and space for a legend of some keys."""
-    drawn, axes = figure(PAGE, 1.0 + (0.22 if len(systems) <= 30 else 0.17) * len(systems) + 0.14 * -(-keys // 3))
+    drawn, axes = style.figure(
+        style.PAGE, 1.0 + (0.22 if len(systems) <= 30 else 0.17) * len(systems) + 0.14 * -(-keys // 3)
+    )
     axis: Any = axes[0, 0]
-    axis.set_yticks(range(len(systems)), apart([printable(name) for name in systems]))
+    axis.set_yticks(range(len(systems)), style.apart([printable(name) for name in systems]))
     axis.set_ylim(len(systems) - 0.5, -0.5)
     axis.grid(visible=False, axis="y")
     return drawn, axis
@@ -356,17 +348,17 @@ def _rows(systems: Sequence[str], keys: int) -> tuple[Figure, Any]:
 
 def _explanation(found: Explanation) -> Figure:
     """Draw each position: a bar as long as its weight, filled in proportion to its credit."""
-    drawn, axes = figure(PAGE, 0.9 + 0.28 * len(found.positions))
+    drawn, axes = style.figure(style.PAGE, 0.9 + 0.28 * len(found.positions))
     axis: Any = axes[0, 0]
     at = [entry.position for entry in found.positions]
     axis.barh(at, [entry.weight for entry in found.positions], color="white", edgecolor="#555555", linewidth=0.8)
-    axis.barh(at, [entry.weight * entry.credit for entry in found.positions], color=COLOURS[0])
+    axis.barh(at, [entry.weight * entry.credit for entry in found.positions], color=style.COLOURS[0])
     names = ["(empty)" if entry.item is None else entry.item for entry in found.positions]
-    axis.set_yticks(at, [f"{shortened(printable(name))}  {i}" for i, name in zip(at, names, strict=True)])
+    axis.set_yticks(at, [f"{style.shortened(printable(name))}  {i}" for i, name in zip(at, names, strict=True)])
     axis.invert_yaxis()
     axis.grid(visible=False, axis="y")
     axis.set(xlabel="weight of the position; filled: credit")
-    return titled(drawn, score_and_losses(found))
+    return style.titled(drawn, score_and_losses(found))
 
 
 def _differences(found: QueryDifferences, measure: str | None = None) -> Figure:
@@ -377,16 +369,16 @@ def _differences(found: QueryDifferences, measure: str | None = None) -> Figure:
     rows = found.to_polars().filter(measure=chosen).drop_nulls("difference").cast({"query": pl.String})
     rows = rows.sort("difference", descending=True, maintain_order=True)
     height = max(3.1, 0.9 + 0.125 * rows.height) if rows.height <= LABELLED else 3.4
-    drawn, axes = figure(PAGE, height, columns=2, width_ratios=[1.5, 1])
+    drawn, axes = style.figure(style.PAGE, height, columns=2, width_ratios=[1.5, 1])
     _bars(axes[0, 0], rows, f"difference in {chosen}", lower_is_better)
     a, b, apart = (rows[name].to_numpy() for name in ("a", "b", "difference"))
     _points(axes[0, 1], a, b, lower_is_better)
-    one, other = (shortened(printable(name)) for name in (found.a, found.b))
+    one, other = (style.shortened(printable(name)) for name in (found.a, found.b))
     axes[0, 1].set(xlabel=other, ylabel=one)
     ties = int(np.isclose(apart, 0, atol=1e-9).sum())
     won = int(((apart < -1e-9) if lower_is_better else (apart > 1e-9)).sum())
     counts = f"beats {other} on {won}, ties on {ties} and loses on {rows.height - won - ties}"
-    return titled(drawn, f"{one} {counts} of {rows.height} queries")
+    return style.titled(drawn, f"{one} {counts} of {rows.height} queries")
 
 
 def _bars(axis: Any, rows: pl.DataFrame, label: str, lower_is_better: bool) -> None:
@@ -394,8 +386,8 @@ def _bars(axis: Any, rows: pl.DataFrame, label: str, lower_is_better: bool) -> N
     first, last = ("worst", "best") if lower_is_better else ("best", "worst")
     apart = rows["difference"].to_numpy()
     mean = float(apart.mean())
-    colours = np.where(apart <= 0 if lower_is_better else apart >= 0, COLOURS[0], COLOURS[1])
-    names = [shortened(printable(name), 22) for name in rows["query"]]
+    colours = np.where(apart <= 0 if lower_is_better else apart >= 0, style.COLOURS[0], style.COLOURS[1])
+    names = [style.shortened(printable(name), 22) for name in rows["query"]]
     at = range(len(apart))
     dashed: Any = {"color": "#555555", "linewidth": 0.8, "linestyle": (0, (4, 2))}
     axis.set_title(f"by difference; dashed: mean {mean:+.3f}".replace("-", "−"), loc="left")
@@ -420,9 +412,9 @@ def _bars(axis: Any, rows: pl.DataFrame, label: str, lower_is_better: bool) -> N
 def _points(axis: Any, first: Floats, second: Floats, lower_is_better: bool) -> None:
     """Draw a point per query: the first system's score over the second's; on the line they are equal."""
     low, high = float(min(first.min(), second.min())), float(max(first.max(), second.max()))
-    axis.plot([low, high], [low, high], color=GREY, linewidth=0.8)
+    axis.plot([low, high], [low, high], color=style.GREY, linewidth=0.8)
     won = first <= second if lower_is_better else first >= second
-    for side, sign, colour in ((won, "o", COLOURS[0]), (~won, "x", COLOURS[1])):
+    for side, sign, colour in ((won, "o", style.COLOURS[0]), (~won, "x", style.COLOURS[1])):
         axis.plot(second[side], first[side], sign, color=colour, markersize=4, alpha=0.6 if len(first) > 60 else 0.9)
     axis.set_title(f"{'above' if lower_is_better else 'below'} the line: lost", loc="left")
     margin = 0.04 * (high - low) or 0.1

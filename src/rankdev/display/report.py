@@ -89,6 +89,11 @@ class Table:
             found.append(Column(printable(name), cells, right, name in names, name in self.prose))
         return found
 
+    @property
+    def rows(self) -> Iterator[tuple[Cell, ...]]:
+        """The cells as text, row by row."""
+        return zip(*(column.cells for column in self.columns), strict=True)
+
     def _with_raised(self, name: str, cells: Sequence[Cell]) -> list[Cell]:
         """Add the marks of a column, padded so that numbers stay below each other."""
         marks = [self.raised.get((i, name), "") for i in range(len(cells))]
@@ -147,16 +152,6 @@ class Report:
     def tables_or_rows(self) -> Sequence[Table]:
         """Its tables; where it has none, its rows as one."""
         return self.tables or [Table(self.rows)]
-
-    @classmethod
-    def of_table(cls, frame: pl.DataFrame, title: str = "", **look: Any) -> Report:
-        """Show a frame as it is."""
-        return cls(frame, [Table(frame, title, **look)])
-
-    @classmethod
-    def joined(cls, rows: pl.DataFrame, parts: Sequence[Report], closing: Sequence[str] = ()) -> Report:
-        """Put reports one after the other, with rows of their own for programs."""
-        return cls(rows, [table for part in parts for table in part.tables], closing=closing)
 
     def text(self, width: int = WIDTH, paint: Paint = uncoloured) -> str:
         """Return everything as text for a terminal of some width."""

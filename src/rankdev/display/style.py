@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 from rankdev.data.write import writing
-from rankdev.errors import MissingExtraError, UsageError, printable, warn
+from rankdev.errors import MissingExtraError, UsageError, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,46 +110,6 @@ def _fonts() -> list[str]:
     return ["DejaVu Sans", *(name for name in FALLBACKS if name in installed)]
 
 
-@cache
-def _has_glyph(character: str) -> bool:
-    """Tell whether one of the fonts has a character; what has no width, such as a line end, needs none."""
-    from matplotlib.font_manager import FontProperties, findfont, get_font
-
-    files = [findfont(FontProperties(family=name)) for name in _fonts()]
-    return character.isspace() or any(get_font(file).get_char_index(ord(character)) for file in files)
-
-
-def drawable(text: str) -> str:
-    """Write characters that no font has as escapes: boxes would look the same for all of them."""
-    if text.isascii():
-        return text
-    return "".join(char if _has_glyph(char) else char.encode("ascii", "backslashreplace").decode() for char in text)
-
-
-def _make_drawable(figure: Figure, reported: set[str]) -> None:
-    """Write all texts of a figure as they can be drawn, and warn once of what no font has."""
-    from matplotlib.text import Text
-
-    ticks = [label for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for label in axis.get_ticklabels()]
-    for made in (*ticks, *figure.findobj(Text)):
-        if not made.get_text().isascii():
-            made.set_fontfamily(_fonts())
-    texts: list[str] = []
-    for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            labels = [label.get_text() for label in axis.get_ticklabels()]
-            texts += labels
-            if any(drawable(label) != label for label in labels):  # ticks write their labels anew whenever drawn
-                axis.set_ticklabels([drawable(label) for label in labels])
-    for made in figure.findobj(Text):
-        texts.append(made.get_text())
-        made.set_text(drawable(made.get_text()))
-    missing = {char for text in texts for char in text if not char.isascii() and not _has_glyph(char)} - reported
-    if missing:
-        reported |= missing
-        warn("no-glyphs", characters=sorted(missing)[:10])
-
-
 def figure(
     width: float,
     height: float,
@@ -172,15 +132,6 @@ def _notebook_figure() -> type[Figure]:
     class NotebookFigure(Figure):
         """A figure without a window manager that displays itself in a notebook."""
 
-        def __init__(self, **options: Any) -> None:
-            super().__init__(**options)
-            self.without_font: set[str] = set()
-
-        def draw(self, renderer: Any) -> None:
-            """Draw the figure, with one warning of characters that no font has."""
-            _make_drawable(self, self.without_font)
-            super().draw(renderer)
-
         def _repr_png_(self) -> tuple[bytes, dict[str, Any]]:
             content = io.BytesIO()
             self.savefig(content, format="png", dpi=2 * NOTEBOOK)
@@ -191,7 +142,7 @@ def _notebook_figure() -> type[Figure]:
 
 def titled(drawn: Figure, text: str) -> Figure:
     """Put a title on top of a figure, in as many lines as it takes."""
-    written = drawable(printable(text))
+    written = printable(text)
     title = drawn.suptitle("", x=0.01, ha="left", fontsize=9, fontweight="bold", fontfamily=_fonts())
     letters = int(14 * drawn.get_figwidth())
     while letters > 10 and (not title.get_text() or title.get_window_extent().x1 > 0.99 * drawn.bbox.width):
