@@ -6,6 +6,7 @@ Both are read from the source, so that ``--help`` imports nothing that computes.
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -71,24 +72,16 @@ def _flag(param: click.Parameter) -> str:
     return max(param.opts, key=len)
 
 
-def _numbers_or_texts(text: str) -> list[Any]:
-    return [_number_or_text(part.strip()) for part in some_text(text).split(",")]
-
-
-def _number_or_text(text: str) -> Any:
-    for kind in (int, float):
+def json_or_text(text: str) -> Any:
+    """Read a number, or anything else that JSON can say; all else is text."""
+    for read in (json.loads, float):
         try:
-            return kind(text)
+            return read(text)
         except ValueError:
             continue
-    return text
+    return some_text(text)
 
 
-GRID: dict[str, Any] = {
-    "metavar": "NAME=V,V,...",
-    "multiple": True,
-    "callback": named_values(_numbers_or_texts, "a parameter and its values, such as alpha=0.5,1,2"),
-}
 _KINDS: dict[str, dict[str, Any]] = {
     "int": {"type": int},
     "float": {"type": float},
@@ -97,7 +90,14 @@ _KINDS: dict[str, dict[str, Any]] = {
     "Sequence[int]": {"metavar": "N,N,...", "callback": whole_numbers},
     "float | Sequence[float]": {"type": float, "multiple": True},
     "int | Sequence[int]": {"type": int, "multiple": True},
-    "Mapping[str, Sequence[Any]]": GRID,
+    "Mapping[str, Sequence[Any]]": {
+        "metavar": "NAME=V,V,...",
+        "multiple": True,
+        "callback": named_values(
+            lambda text: [json_or_text(part.strip()) for part in text.split(",")],
+            "a parameter and its values, such as alpha=0.5,1,2",
+        ),
+    },
     "Mapping[str, str]": {
         "metavar": "NAME=TEXT",
         "multiple": True,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import sys
 import webbrowser
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli import Part, argument, command, option, refuse_unused, shared
-from rankdev.cli.from_function import named_values
+from rankdev.cli.from_function import json_or_text, named_values
 from rankdev.cli.inputs import READING, chosen
 from rankdev.cli.outputs import TABLE, encoded_table, file_option, working_progress, write_files
 from rankdev.cli.terminal import write_line, write_notes
@@ -29,14 +28,6 @@ if TYPE_CHECKING:
 
 
 MODEL_OPTIONS = ("parallel", "budget", "both_orders", "temperature", "max_tokens", "fields")
-
-
-def json_or_text(text: str) -> Any:
-    """Read a value of the fields of a request."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 @command(

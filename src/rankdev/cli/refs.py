@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli import Group, Part, argument, command, option, refuse_unused
-from rankdev.cli.from_function import OWN, named_values, options_of, some_text
+from rankdev.cli.from_function import OWN, json_or_text, named_values, options_of
 from rankdev.cli.inputs import GRADES, READING, chosen, import_option, measure_option, named
 from rankdev.cli.outputs import OUTPUT, REFERENCES, TABLE, Output, encoded_table, file_option, write_files
 from rankdev.cli.terminal import for_command, write_line, write_notes
@@ -96,18 +96,11 @@ def merge_command(files: tuple[str, ...], output: str, read: dict[str, Any]) -> 
     write(merge_rankings([read_lists(file, **read) for file in files]).references, output)
 
 
-def _values(ctx: click.Context, param: click.Parameter, text: str | None) -> str | dict[str, str | float] | None:
+def _values(ctx: click.Context, param: click.Parameter, text: str | None) -> str | dict[str, Any] | None:
     return text if text is None or "=" not in text else _MEANINGS(ctx, param, text)
 
 
-def _number_or_text(text: str) -> str | float:
-    try:
-        return float(text)
-    except ValueError:
-        return some_text(text)
-
-
-_MEANINGS = named_values(_number_or_text, "OUTCOME=MEANING, and more with commas", commas=True)
+_MEANINGS = named_values(json_or_text, "OUTCOME=MEANING, and more with commas", commas=True)
 # what the columns of a file of judgments mean
 JUDGMENTS = Part(
     "described",

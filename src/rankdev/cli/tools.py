@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankdev.cli import Group, argument, cli, command, option, topics
-from rankdev.cli.from_function import GRID, OWN, whole_numbers
+from rankdev.cli.from_function import options_of
 from rankdev.cli.inputs import by_name, chosen, import_option, measure_option
 from rankdev.cli.outputs import OUTPUT, PAGE, Output, figures_option, file_option, working_progress, write_files
 from rankdev.commands import COMMANDS
@@ -194,7 +194,6 @@ study_command = Group(
     help="Rerun the paper's experiments and show its published numbers next to the new ones.",
     epilog="Example: rankdev study poi --quick",
 )
-quick_option = option("--quick", is_flag=True, help="Smaller simulations: seconds, not minutes.")
 
 
 @command("controlled", OUTPUT, group=study_command, example="rankdev study controlled")
@@ -209,8 +208,7 @@ def controlled_command(output: Output) -> None:
     "poi",
     option("--references", metavar="FILE", help="Your references, in any format; see help files."),
     option("--runs", metavar="DIR", help="Your runs, one file per system."),
-    quick_option,
-    OWN["seed"],
+    *options_of("rankdev.studies.poi:run_poi", "quick", "seed"),
     figures_option("figure1.png (sensitivity), power.png and stability.png"),
     OUTPUT,
     group=study_command,
@@ -239,17 +237,7 @@ def poi_command(
     argument("files", metavar="REFERENCES RUNS [REFERENCES RUNS]...", nargs=-1, required=True),
     measure_option("For example RDQ@5; repeat, or use commas. Default: paper@10."),
     import_option,
-    option("-n", type=click.IntRange(min=6), default=25, show_default=True, help="Queries of a comparison."),
-    option(
-        "--sizes",
-        metavar="N,N,...",
-        callback=whole_numbers,
-        help="Numbers of queries of the curves. Default: the paper's, from 10.",
-    ),
-    option("--grid", help="Figure 1 varies this of the first measure; repeat.", **GRID),
-    option("--replacement", is_flag=True, help="Draw queries with replacement, as new ones."),
-    quick_option,
-    OWN["seed"],
+    *options_of("rankdev.studies.track:run_track", "n", "sizes", "grid", "replacement", "quick", "seed"),
     figures_option("figure1.png (sensitivity), figure2.png (agreement), power.png and stability.png"),
     OUTPUT,
     group=study_command,

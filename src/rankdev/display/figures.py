@@ -13,6 +13,7 @@ from rankdev._common.checks import check_choice
 from rankdev._common.result import Result
 from rankdev._common.view import Curves, Dots, Heat, Panel
 from rankdev.display import style
+from rankdev.display.layout import apart
 from rankdev.display.special import score_and_losses
 from rankdev.display.view import Words, frame_of
 from rankdev.errors import UsageError, listed, printable
@@ -112,10 +113,8 @@ def _row_labels(names: Sequence[tuple[Any, ...]], columns: Sequence[str], longes
     """Write names so that each part of them stays recognisable; what else tells rows apart follows a colon."""
     between = " − " if "b" in columns else "  "
     parts = [[printable(str(part)) for part in name if part is not None] for name in names]
-    return [
-        ": ".join([between.join(style.side_by_side(part[:2], longest)), *map(style.shortened, part[2:])])
-        for part in parts
-    ]
+    cut = apart([part for each in parts for part in each], longest // min(2, len(columns)))
+    return [": ".join([between.join(cut[one] for one in part[:2]), *(cut[one] for one in part[2:])]) for part in parts]
 
 
 def _narrow(label: str, panels: int) -> str:
@@ -268,8 +267,8 @@ def _grid(axis: Any, table: pl.DataFrame, names: tuple[str, str, str], look: Map
         light = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
         size = (7 if cells.shape[1] <= 6 else 5) - ("\n" in text)
         axis.text(j, i, text, ha="center", va="center", fontsize=size, color="black" if light else "white")
-    axis.set_xticks(range(len(labels[1])), style.apart([printable(str(name)) for name in labels[1]]))
-    axis.set_yticks(range(len(labels[0])), style.apart([printable(str(name)) for name in labels[0]]))
+    axis.set_xticks(range(len(labels[1])), style.labels(labels[1]))
+    axis.set_yticks(range(len(labels[0])), style.labels(labels[0]))
     axis.tick_params("x", rotation=90 if max(map(len, map(str, labels[1]))) > 6 else 0)
     axis.tick_params(length=0)
     axis.grid(visible=False)
@@ -311,7 +310,7 @@ def _scores(scores: Scores) -> Figure:
         drawn.legend(loc="outside lower center", ncols=3, frameon=False)
     first = means.means[0, 0]
     extreme = "lowest" if means.kinds[0].higher_is_better is False else "highest"
-    best = f"{style.shortened(means.systems[0])} has the {extreme} {means.measures[0]}, {first:.4f}"
+    best = f"{style.labels(means.systems)[0]} has the {extreme} {means.measures[0]}, {first:.4f}"
     return style.titled(
         drawn, best if len(means.systems) > 1 else f"{means.systems[0]}: {means.measures[0]} {first:.4f}"
     )
@@ -340,7 +339,7 @@ def _rows(systems: Sequence[str], keys: int) -> tuple[Figure, Any]:
         style.PAGE, 1.0 + (0.22 if len(systems) <= 30 else 0.17) * len(systems) + 0.14 * -(-keys // 3)
     )
     axis: Any = axes[0, 0]
-    axis.set_yticks(range(len(systems)), style.apart([printable(name) for name in systems]))
+    axis.set_yticks(range(len(systems)), style.labels(systems))
     axis.set_ylim(len(systems) - 0.5, -0.5)
     axis.grid(visible=False, axis="y")
     return drawn, axis
@@ -354,7 +353,7 @@ def _explanation(found: Explanation) -> Figure:
     axis.barh(at, [entry.weight for entry in found.positions], color="white", edgecolor="#555555", linewidth=0.8)
     axis.barh(at, [entry.weight * entry.credit for entry in found.positions], color=style.COLOURS[0])
     names = ["(empty)" if entry.item is None else entry.item for entry in found.positions]
-    axis.set_yticks(at, [f"{style.shortened(printable(name))}  {i}" for i, name in zip(at, names, strict=True)])
+    axis.set_yticks(at, [f"{name}  {i}" for i, name in zip(at, style.labels(names), strict=True)])
     axis.invert_yaxis()
     axis.grid(visible=False, axis="y")
     axis.set(xlabel="weight of the position; filled: credit")
@@ -373,7 +372,7 @@ def _differences(found: QueryDifferences, measure: str | None = None) -> Figure:
     _bars(axes[0, 0], rows, f"difference in {chosen}", lower_is_better)
     a, b, apart = (rows[name].to_numpy() for name in ("a", "b", "difference"))
     _points(axes[0, 1], a, b, lower_is_better)
-    one, other = (style.shortened(printable(name)) for name in (found.a, found.b))
+    one, other = style.labels([found.a, found.b])
     axes[0, 1].set(xlabel=other, ylabel=one)
     ties = int(np.isclose(apart, 0, atol=1e-9).sum())
     won = int(((apart < -1e-9) if lower_is_better else (apart > 1e-9)).sum())
@@ -387,7 +386,7 @@ def _bars(axis: Any, rows: pl.DataFrame, label: str, lower_is_better: bool) -> N
     apart = rows["difference"].to_numpy()
     mean = float(apart.mean())
     colours = np.where(apart <= 0 if lower_is_better else apart >= 0, style.COLOURS[0], style.COLOURS[1])
-    names = [style.shortened(printable(name), 22) for name in rows["query"]]
+    names = style.labels(rows["query"], 22)
     at = range(len(apart))
     dashed: Any = {"color": "#555555", "linewidth": 0.8, "linestyle": (0, (4, 2))}
     axis.set_title(f"by difference; dashed: mean {mean:+.3f}".replace("-", "−"), loc="left")

@@ -134,14 +134,25 @@ def _folded(column: Column, width: int, cut: Mapping[str, str]) -> Column:
 
 
 def _shortened(column: Column, width: int) -> Column:
-    """Shorten to ``width``, or to the first width above at which all names still differ."""
-    texts = {cell.text for cell in column.cells}
-    for wanted in range(max(width, SHORTEST), column.width):
+    short = apart([cell.text for cell in column.cells], width)
+    return replace(column, cells=[Cell(short[cell.text], cell.style) for cell in column.cells])
+
+
+def apart(names: Sequence[str], width: int) -> dict[str, str]:
+    """Cut names to a width, or to the first above at which all of them still differ.
+
+    >>> apart(["a-long-name-one-x", "a-long-name-two-x"], 11)
+    {'a-long-name-one-x': 'a-lon…one-x', 'a-long-name-two-x': 'a-lon…two-x'}
+    >>> list(apart(["same-begin-1-same-end", "same-begin-2-same-end"], 11).values())
+    ['…1-same-end', '…2-same-end']
+    """
+    texts = dict.fromkeys(names)
+    for wanted in range(max(width, SHORTEST), max(map(cell_len, texts), default=0)):
         for cut in (_middle, _start, _end):
             short = {text: text if cell_len(text) <= wanted else cut(text, wanted) for text in texts}
-            if len(set(short.values())) == len(texts):
-                return replace(column, cells=[Cell(short[cell.text], cell.style) for cell in column.cells])
-    return column
+            if len({*short.values()}) == len(texts):
+                return short
+    return {text: text for text in texts}
 
 
 def _middle(text: str, width: int) -> str:

@@ -6,12 +6,13 @@ import io
 import re
 import textwrap
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 from rankdev.data.write import writing
+from rankdev.display.layout import apart
 from rankdev.errors import MissingExtraError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -169,41 +170,11 @@ def over_queries(axis: Any, sizes: Sequence[int]) -> None:
     axis.minorticks_off()
 
 
-def shortened(name: str, longest: int = 40) -> str:
-    """Cut a name in the middle, so that it leaves space for what it names.
-
-    >>> shortened("a-name-that-is-very-very-long", 11)
-    'a-nam…-long'
-    """
-    half = (longest - 1) // 2
-    return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"
-
-
-def apart(names: Sequence[str], longest: int = 40) -> list[str]:
-    """Cut names in the middle, as far as they stay different.
-
-    >>> apart(["a-long-name-one-x", "a-long-name-two-x"], 11)
-    ['a-lon…one-x', 'a-lon…two-x']
-    >>> apart(["same-begin-1-same-end", "same-begin-2-same-end"], 11)
-    ['same-begin-1-same-end', 'same-begin-2-same-end']
-    """
-    for limit in range(longest, max(map(len, names), default=0)):
-        cut = [shortened(name, limit) for name in names]
-        if len({*cut}) == len({*names}):
-            return cut
-    return list(names)
-
-
-def side_by_side(names: Sequence[str], longest: int = 44) -> list[str]:
-    """Cut the longest of some names until all of them fit side by side.
-
-    >>> side_by_side(["q1", "a-name-that-is-long", "another-name-so-long"], 24)
-    ['q1', 'a-nam…-long', 'anoth…-long']
-    """
-    limit = max(map(len, names))
-    while limit > 7 and sum(min(len(name), limit) for name in names) > longest:
-        limit -= 1
-    return [shortened(name, limit) for name in names]
+def labels(names: Iterable[object], longest: int = 40) -> list[str]:
+    """Write names so that they leave space for what they name, as far as they stay different."""
+    texts = [printable(str(name)) for name in names]
+    cut = apart(texts, longest)
+    return [cut[text] for text in texts]
 
 
 def colour_of(measure: str) -> str:

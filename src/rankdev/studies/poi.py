@@ -92,7 +92,28 @@ def run_poi(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Poi:
-    """Run the experiment on references and runs, or without them on the built-in simulation."""
+    """Run the experiment on references and runs, or without them on the built-in simulation.
+
+    Parameters
+    ----------
+    references : References, path, table or dict, optional
+        Your references, in any format. See help files.
+    runs : dict of str to Run, path, table or dict, optional
+        Each system's ranking.
+    quick : bool, default False
+        Smaller simulations: seconds, not minutes.
+    protocol : Protocol, optional
+        Sizes of the simulation. Default: the paper's, or smaller ones where it is ``quick``.
+    seed : int, default 0
+        Seed of random choices.
+    progress : callable, optional
+        Called as ``progress(done, total, note)``.
+
+    Returns
+    -------
+    Poi
+        The tables and curves.
+    """
     if (references is None) != (runs is None):
         name, use = ("runs", "references") if runs is None else ("references", "runs")
         raise rd.UsageError("needed", name=name, use=use)

@@ -136,9 +136,35 @@ def run_track(
 ) -> Track:
     """Compare measures on all pairs of some runs, on all queries and by kind of references.
 
-    ``collections`` holds references and runs by name. Collections with the same systems are pooled, as in the paper;
-    others are studied one by one. Default of ``measures``: the paper's, and nDCG of native grades. ``grid`` holds the
-    parameters of the first measure that Figure 1 varies; default: the paper's where that is RDQ.
+    Collections with the same systems are pooled, as in the paper; others are studied one by one.
+
+    Parameters
+    ----------
+    collections : dict of str to tuple
+        References and runs of each collection.
+    measures : list of str or Measure, optional
+        Default: the paper's, and nDCG of native grades.
+    cutoff : int, default 10
+        That of the usual measures.
+    n : int, default 25
+        Queries of a comparison.
+    sizes : list of int, optional
+        Numbers of queries of the curves. Default: the paper's, from 10.
+    grid : dict of str to list, optional
+        Figure 1 varies this of the first measure. The paper's where that is RDQ.
+    replacement : bool, default False
+        Draw queries with replacement, as new ones.
+    quick : bool, default False
+        Smaller simulations: seconds, not minutes.
+    seed : int, default 0
+        Seed of random choices.
+    progress : callable, optional
+        Called as ``progress(done, total, note)``.
+
+    Returns
+    -------
+    Track
+        The tables and curves of each part.
     """
     cutoff = check_whole("cutoff", cutoff, 1)
     loaded = {name: load_inputs(*each) for name, each in collections.items()}
