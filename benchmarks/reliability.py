@@ -59,7 +59,7 @@ def memory(folder: Path) -> list[Row]:
         }
     ).unique(["query", "item"], maintain_order=True)
     (folder / "qrels").write_text("".join(f"q{i} 0 {items[i * ITEMS]} 1\n" for i in range(QUERIES)), encoding="utf-8")
-    run = rd.Run.from_table(table)
+    run = rd.Run.of(table)
     found: dict[str, str | float] = {}
     for kind, name in {"TREC": "a.run", "CSV": "a.csv", "JSONL": "a.jsonl", "JSON": "a.json"}.items():
         if kind in ("CSV", "JSONL"):

@@ -108,7 +108,7 @@ def rerank(
         for setting in SETTINGS:
             found = score(test, setting).astype(np.float32).astype(np.float64)  # trec_eval's order in single precision
             table = {**_names(test.candidates.shape[1], test.candidates), "score": found.ravel()}
-            yield f"{model}-{setting}", rd.Run.from_table(pl.DataFrame(table))
+            yield f"{model}-{setting}", rd.Run.of(pl.DataFrame(table))
 
 
 def references_of(part: Part) -> rd.References:

@@ -103,7 +103,7 @@ def test_repeats_come_back_or_are_refused(tmp_path: Path, name: str) -> None:
     frame = Run.from_scores({"q1": {"a": 2.0, "b": 1.0}}).to_polars().select("query", "item", "score")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankdevWarning)
-        runs = [Run.from_lists({"q1": ["a", "b", "a"]}), Run.from_table(frame.vstack(frame[1:]))]
+        runs = [Run.from_lists({"q1": ["a", "b", "a"]}), Run.of(frame.vstack(frame[1:]))]
         for run in runs:
             try:
                 write_run(run, tmp_path / name)

@@ -69,7 +69,7 @@ def test_order_is_that_of_a_plain_sort(read: ReadOptions, data: st.DataObject) -
     given_rows = data.draw(rows())
     if read.order == "rank":
         given_rows = ranked(given_rows)
-    run = Run.from_table(table(given_rows, read.order), order=read.order, ties=read.ties)
+    run = Run.of(table(given_rows, read.order), order=read.order, ties=read.ties)
     assert dict(run) == twin(given_rows, read)
     assert list(run) == list(twin(given_rows, read))
     if read.order == "score":

@@ -41,7 +41,7 @@ def flipped(content: bytes, bit: int) -> bytes:
 
 def test_packed_text_is_whole_or_refused(tmp_path: Path) -> None:
     whole = {suffix: read(tmp_path / f"whole.{suffix}", content) for suffix, content in PACKED.items()}
-    assert all(run == Run.from_table(FRAME) for run in whole.values())
+    assert all(run == Run.of(FRAME) for run in whole.values())
     for seed, chance in enumerate(seeds()):
         suffix, content = chance.choice(list(PACKED.items()))
         damaged = flipped(content, chance.randrange(8 * len(content)))

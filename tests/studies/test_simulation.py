@@ -45,7 +45,7 @@ def test_what_is_made_passes_the_checks_for_data_from_outside(queries, seed, rec
     for run in made.runs.values():
         rows = run.to_polars()
         if len(rows):
-            shuffled = rd.Run.from_table(rows.sample(fraction=1.0, shuffle=True, seed=seed))
+            shuffled = rd.Run.of(rows.sample(fraction=1.0, shuffle=True, seed=seed))
             assert all(shuffled[query] == run[query] for query in shuffled)
 
 

@@ -122,37 +122,8 @@ class Run(ByQuery[list[str]]):
         >>> Run.from_scores({"q1": {"d1": 0.2, "d2": 0.7}})["q1"]
         ['d2', 'd1']
         """
-        return cls.of_scores(scores, ReadOptions(ties=ties)).told()
-
-    @classmethod
-    def from_table(
-        cls, table: Any, *, order: Order = "score", ties: Ties = "trec_eval", duplicates: Duplicates | None = None
-    ) -> Run:
-        """Make a run from a table.
-
-        Parameters
-        ----------
-        table : table
-            Columns query, item and score or rank.
-        order : {"score", "rank"}, default "score"
-            What orders the run. A table without scores is ordered by rank.
-        ties : {"trec_eval", "descending", "ascending", "given", "expected"}, default "trec_eval"
-            How ties are broken; see docs/files.md#ties.
-        duplicates : {"first", "last", "best"}, optional
-            Which row of an item counts where a query has several. Default: two scores of an item are refused.
-
-        Returns
-        -------
-        Run
-            Ordered as asked.
-
-        Examples
-        --------
-        >>> import polars as pl
-        >>> Run.from_table(pl.DataFrame({"query": ["q", "q"], "item": ["d1", "d2"], "rank": [2, 1]}))["q"]
-        ['d2', 'd1']
-        """
-        return cls._tabled(table, ReadOptions(order=order, ties=ties, duplicates=duplicates)).told()
+        read = ReadOptions(ties=ties)
+        return cls.of_rows(_scored(scores, read), read).told()
 
     @classmethod
     def of(
@@ -206,51 +177,19 @@ class Run(ByQuery[list[str]]):
     @classmethod
     def of_value(cls, value: Any, read: ReadOptions) -> Run:
         """Make a run of anything but a path; what may be wrong with it is in its notes."""
-        if type(value) is dict and value:
-            if read.order != "rank" and (rows := plain_numbers(value, "score")) is not None:
-                return cls.of_rows(rows, read)
-            if are_lists(value.values()):
-                return cls.of_rows(of_lists(value), read)
         if isinstance(value, Run):
             return value.read_as(read)
-        if isinstance(value, Rows):
-            return cls.of_rows(value, read)
-        if is_answer(value):
-            return cls.of_lists(lists_of(value, read), read)
-        value = tabled(value)
-        return cls._tabled(as_polars(value), read) if is_table(value) else cls._of_mapping(value, read)
-
-    @classmethod
-    def _of_mapping(cls, value: Any, read: ReadOptions) -> Run:
-        if hasattr(value, "run") and hasattr(value, "to_dict"):  # of ranx
-            value = value.to_dict()
-        if isinstance(value, Mapping):
-            value = {query: plain_series(entry) for query, entry in value.items()}
-        value = check_mapping(value, "a run", "a path, a Run, a table, {query: [item, …]} or {query: {item: score}}")
-        if any(isinstance(entry, Mapping) for entry in value.values()):
-            return cls.of_scores(value, read)
-        return cls.of_lists(value, read)
-
-    @classmethod
-    def of_scores(cls, scores: Any, read: ReadOptions) -> Run:
-        """Make a run of ``{query: {item: score}}``."""
-        scores = check_mapping(scores, "a run", "{query: {item: score}}")
-        if read.order == "rank":
-            raise DataError("no-ranks")
-        return cls.of_rows(of_numbers(scores, "score", "{item: score}"), read)
+        rows = None
+        if type(value) is dict and value:
+            rows = None if read.order == "rank" else plain_numbers(value, "score")
+            if rows is None and are_lists(value.values()):
+                rows = of_lists(value)
+        return cls.of_rows(_rows_of(value, read) if rows is None else rows, read)
 
     @classmethod
     def of_lists(cls, lists: Any, read: ReadOptions) -> Run:
         """Make a run of ``{query: [item, …]}``, where items may be records."""
         return cls.of_rows(of_listed(check_mapping(lists, "a run", "{query: [item, …]}"), read), read)
-
-    @classmethod
-    def _tabled(cls, table: Any, read: ReadOptions) -> Run:
-        frame = as_polars(tabled(table))
-        records = records_in(frame, RETRIEVED)
-        if records is not None:
-            return cls.of_lists(lists_of(records, read), read)
-        return cls.of_rows(of_frame(frame, read), read)
 
     @classmethod
     def of_rows(cls, rows: Rows, read: ReadOptions) -> Run:
@@ -356,6 +295,33 @@ class Run(ByQuery[list[str]]):
 
     def __repr__(self) -> str:
         return f"Run({counted(len(self), 'query')}, {counted(len(self.item_ids), 'item')})"
+
+
+def _rows_of(value: Any, read: ReadOptions) -> Rows:
+    """Return the rows of whatever may be a run, except a path and a Run."""
+    if isinstance(value, Rows):
+        return value
+    if is_answer(value):
+        return of_listed(lists_of(value, read), read)
+    value = tabled(value)
+    if is_table(value):
+        frame = as_polars(value)
+        records = records_in(frame, RETRIEVED)
+        return of_frame(frame, read) if records is None else of_listed(lists_of(records, read), read)
+    if hasattr(value, "run") and hasattr(value, "to_dict"):  # of ranx
+        value = value.to_dict()
+    expected = "a path, a Run, a table, {query: [item, …]} or {query: {item: score}}"
+    value = {query: plain_series(entry) for query, entry in check_mapping(value, "a run", expected).items()}
+    if any(isinstance(entry, Mapping) for entry in value.values()):
+        return _scored(value, read)
+    return of_listed(value, read)
+
+
+def _scored(scores: Any, read: ReadOptions) -> Rows:
+    """Return the rows of ``{query: {item: score}}``."""
+    if read.order == "rank":
+        raise DataError("no-ranks")
+    return of_numbers(check_mapping(scores, "a run", "{query: {item: score}}"), "score", "{item: score}")
 
 
 def _kept(read: ReadOptions, order: Any) -> ReadOptions:

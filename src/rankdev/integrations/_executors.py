@@ -76,7 +76,7 @@ class Task:
         highest = self.highest_grade or 1.0
         values = {"rank": (1.0, 2.0), "grade": (highest, highest / 2), "nonrelevant": (False, False)}
         reference = pl.DataFrame({"query": "q", "item": ["d", "e"], **{name: values[name] for name in columns}})
-        run = Run.from_table(pl.DataFrame({"query": "q", "item": "d", "score": [1.0]}), ties=self.ties)
+        run = Run.of(pl.DataFrame({"query": "q", "item": "d", "score": [1.0]}), ties=self.ties)
         known = Known.of(References.from_table(reference))
         score_match(join(known, run, self.measures)[0], self.measures)
 
@@ -131,11 +131,11 @@ class Task:
         rows = rows.select(number, "system", "query", "item", "score").sort("number", maintain_order=True)
         query = pl.concat_str(pl.col("number").cast(pl.String), "query", separator=" ")
         try:
-            together = Run.from_table(rows.select(query.alias("query"), "item", "score"), ties=self.ties)
+            together = Run.of(rows.select(query.alias("query"), "item", "score"), ties=self.ties)
         except DataError:
             for (system,), part in rows.partition_by("system", as_dict=True).items():
                 with located(system=str(system)):
-                    Run.from_table(part, ties=self.ties)
+                    Run.of(part, ties=self.ties)
             raise
         names = [query.partition(" ")[::2] for query in together.queries]
         owners = np.array([int(number) for number, _ in names], np.int64)
