@@ -395,7 +395,7 @@ SENTENCES = {
     "binary-file": "this is a binary file; expected text, Parquet or an Excel workbook",
     "cannot-hold": "such a file cannot hold {what}; write {instead} instead",
     "changed": "the file changed while it was read; try again once it is complete",
-    "closed-input": "it is closed; give a file, or pipe something in",
+    "closed-input": "{path} is closed; give a file, or pipe something in",
     "column-count": "{count:column}; expected {expected}: {names:some}",
     "contexts-in-table": "lists of contexts are read from JSON and JSONL, not from tables",
     "cut-short": "the last line is cut short: the one before it ends in the tag {tag!r}",

@@ -551,7 +551,7 @@ RUNS = {
 }
 REPLICATES = {"x": ["x-1", "x-2", "x-3"], "y": ["y-1", "y-2", "y-3"]}
 CLUSTERS = {query: int(query[1:]) // 3 for query in REFERENCES}
-USUAL = dict.fromkeys(("margin", "segments", "progress", "clusters", "replicates"))
+USUAL = dict.fromkeys(("margin", "segments", "progress", "clusters", "replicates", "weights"))
 
 
 def compared(**given):
@@ -609,3 +609,23 @@ def test_the_page_states_what_its_tests_could_find():
     size = float(re.search(r"a difference of ([\d.]+)", text)[1])
     assert (name, value) == ("Number of queries", "24")
     assert 0.6 * (high - low).min() < size < 0.75 * (high - low).max()  # 1.96 + 0.84 of 1.96, and more where Holm asks
+
+
+def test_weights_of_queries_count_in_means_intervals_tests_and_losses(inputs):
+    references, runs = inputs
+    weights = {query: place + 1 for place, query in enumerate(references)}
+    found = compare(
+        references, runs, MEASURES, **{**USUAL, "weights": weights, "empty": "zero", "alpha": 0.05, "seed": 0}
+    )
+    scores = rd.evaluate(references, runs, MEASURES, weights=weights)
+    board = rd.leaderboard(scores).to_polars().sort("measure", "system")
+    np.testing.assert_array_equal(found.scores.averages, scores.averages)
+    np.testing.assert_allclose(
+        found.losses.to_polars()["score"], scores.of("RDQ@5") @ found.scores.weights / len(weights)
+    )
+    assert found.significance.to_polars().equals(rd.significance(scores).to_polars())
+    for low, mine in zip(found.mean_intervals[0].T, MEASURES, strict=True):
+        known = board.filter(measure=mine).sort("system")
+        np.testing.assert_allclose(sorted(low), sorted(known["low"]))
+    with raises("not-together", rd.UsageError, name="judgments", other="weights"):
+        rd.report(references, runs, weights=weights, judgments=[("q", "a", "b")])

@@ -127,7 +127,7 @@ REPORT = "rankdev.html_report.page:report"
 
 @command(
     "report",
-    source("by_tag", "empty"),
+    source("by_tag", "empty", "weights"),
     file_option("-o", "--output", check=PAGE, default="report.html", show_default=True, help="Write the page here."),
     option("--query-texts", help="A table with query and text.", **FILE),
     option("--item-texts", help="A table with item and text.", **FILE),
@@ -153,6 +153,7 @@ def report_command(source: Source, output: str, query_texts: str | None, item_te
             known,
             systems,
             source.measures or USUAL,
+            weights=source.weights_of_queries(),
             query_texts=None if query_texts is None else read_texts(query_texts, "query", known.keys()),
             item_texts=None if item_texts is None else partial(read_texts, item_texts, "item"),
             date=datetime.date.today().isoformat(),

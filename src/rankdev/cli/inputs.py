@@ -15,7 +15,7 @@ from rankdev.cli.from_function import FILE, options_of
 from rankdev.cli.outputs import reading_progress
 from rankdev.cli.terminal import write_notes
 from rankdev.data.options import ReadOptions
-from rankdev.errors import DataError, Note, UsageError
+from rankdev.errors import DataError, Note, UsageError, errors_at
 
 if TYPE_CHECKING:
     from rankdev._common.result import Result
@@ -168,14 +168,21 @@ class Source:
         write_notes(found.remarks)
         return found.select(measures=_labels(self.measures, found.measures)) if self.measures else found
 
-    def _weighted(self, scores: Scores) -> Scores:
-        """Weight queries, where a file of weights was given."""
+    def weights_of_queries(self) -> Any:
+        """Read the table of weights, where one was given."""
         if not self.weights:
-            return scores
+            return None
         from rankdev.data.text import Source as Opened
 
         with Opened(self.weights, columns=self.columns) as opened:
-            return scores.weighted(opened.named("query", "weight"))
+            return opened.named("query", "weight")
+
+    def _weighted(self, scores: Scores) -> Scores:
+        weights = self.weights_of_queries()
+        if weights is None:
+            return scores
+        with errors_at(path=self.weights):
+            return scores.weighted(weights)
 
     def design(self, asked: Mapping[str, Any], systems: Sequence[str] = ()) -> dict[str, Any]:
         """Return options with what the files of clusters and segments hold, and with the runs that patterns match."""

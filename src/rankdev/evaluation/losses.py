@@ -129,7 +129,9 @@ class Losses(Result):
         """Means over the queries where the measure is available: ``[system, (score, first, returned, ideal)]``."""
         values = self._values
         known: Bools = np.isfinite(values.sum(axis=2))
-        means = np.where(known[:, :, None], values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)[:, None]
+        share = known * (1.0 if self.scores.weights is None else self.scores.weights)
+        total = np.where(known.any(axis=1), share.sum(axis=1), 1.0)
+        means = (np.where(known[:, :, None], values, 0.0) * share[:, :, None]).sum(axis=1) / total[:, None]
         means[~known.any(axis=1)] = np.nan
         return means
 

@@ -21,7 +21,7 @@ from rankdev.evaluation.coverage import Check, health, problems
 from rankdev.evaluation.evaluate import Empty, evaluate
 from rankdev.evaluation.explain import Lists, first_positions
 from rankdev.evaluation.losses import Losses, losses
-from rankdev.evaluation.scores import Scores
+from rankdev.evaluation.scores import Scores, WeightsLike
 from rankdev.measures import parse_all
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.rdq import RDQ
@@ -66,8 +66,8 @@ class Comparison:
     @cached_property
     def mean_intervals(self) -> tuple[Floats, Floats]:
         """Limits of the intervals of the means, ``[system, measure]``."""
-        design = Design.of(self.single or self.scores, clusters=self.clusters, replicates=self.replicates, least=1)
-        return design.mean_limits(self.alpha)
+        parts: dict[str, Any] = {"clusters": self.clusters, "replicates": self.replicates}
+        return Design.of(self.single or self.scores, **parts, weighted=True, least=1).mean_limits(self.alpha)
 
     @cached_property
     def standings(self) -> list[pl.DataFrame]:
@@ -93,6 +93,7 @@ def compare(
     segments: Mapping[str, Any] | None,
     clusters: Mapping[str, Any] | None,
     replicates: Mapping[str, Sequence[str]] | None,
+    weights: WeightsLike | None,
     alpha: float,
     seed: int,
     progress: Progress | None,
@@ -117,7 +118,10 @@ def compare(
     checks = health(known, loaded, scores, wanted)
     averaged = any(run.read.rule.open for run in loaded.values())
     loaded = {name: _in_one_order(run) for name, run in loaded.items()}
-    single, lost = scores, losses(known, loaded, explained, empty=empty)
+    lost = losses(known, loaded, explained, empty=empty)
+    if weights is not None:
+        scores, lost = scores.weighted(weights), replace(lost, scores=lost.scores.weighted(weights))
+    single = scores
     if replicates is not None:
         repeated = replicated(scores, replicates)
         scores, lost = repeated.averaged, replace(lost, scores=replicated(lost.scores, replicates).averaged)
@@ -138,7 +142,7 @@ def compare(
         all_references=known,
         checks=checks,
         significance=_tested(test, named) if several else None,
-        agreement=agreement(scores) if len(scores.systems) > 2 and len(wanted) > 1 else None,
+        agreement=agreement(scores) if len(scores.systems) > 2 and len(wanted) > 1 and weights is None else None,
         segments=_segments(scores, named),
         clusters=clusters,
         single=None if replicates is None else single,

@@ -20,6 +20,7 @@ from rankdev.data.tables import check_mapping
 from rankdev.data.write import writing
 from rankdev.errors import RankdevWarning, UsageError
 from rankdev.evaluation.evaluate import Empty
+from rankdev.evaluation.scores import WeightsLike
 from rankdev.html_report._arrays import arrays_of, pools_of, positions
 from rankdev.html_report._findings import Comparison, compare
 from rankdev.html_report._html import Assets, packed, self_contained
@@ -96,6 +97,7 @@ def report(
     segments: Mapping[str, Any] | None = None,
     clusters: Mapping[str, Any] | None = None,
     replicates: Mapping[str, Sequence[str]] | None = None,
+    weights: WeightsLike | None = None,
     query_texts: Mapping[str, str] | None = None,
     item_texts: Mapping[str, str] | Callable[[set[str]], Mapping[str, str]] | None = None,
     title: str = "",
@@ -134,6 +136,9 @@ def report(
     replicates : dict of str to list of str, optional
         Systems with several runs, as in :func:`significance`: the page is about means over runs, and its lists are
         those of each system's first run. Not with ``judgments``.
+    weights : dict of str to float, or table, optional
+        Weight of each query, as in :func:`rankdev.evaluate`: means, losses and tests count each query by it. Not with
+        ``judgments``.
     query_texts : dict of str to str, optional
         Text of each query.
     item_texts : dict of str to str or callable, optional
@@ -167,8 +172,9 @@ def report(
         check_number("margin", margin, 0)  # of one system too, for which nothing is tested
     for name, text in (("title", title), ("author", author), ("date", date), ("command", command)):
         check_kind(name, text, str, "it is shown as it is")
-    if replicates is not None and judgments is not None:
-        raise UsageError("not-together", name="judgments", other="replicates")
+    for name, given in (("replicates", replicates), ("weights", weights)):
+        if given is not None and judgments is not None:
+            raise UsageError("not-together", name="judgments", other=name)
     of_queries = _texts(query_texts, "query_texts")
     of_items = item_texts if callable(item_texts) else _texts(item_texts, "item_texts")
     read |= {"order": order, "ties": ties}
@@ -181,6 +187,7 @@ def report(
         segments=segments,
         clusters=clusters,
         replicates=replicates,
+        weights=weights,
         alpha=alpha,
         seed=seed,
         progress=progress,
