@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import rankdev as rd
-import rankdev.measures
 from rankdev.data.files import load_references, load_runs
 from rankdev.errors import MeasureError
 from rankdev.evaluation.conventions import CONVENTIONS
@@ -67,19 +66,17 @@ class Row:
                     self.why[reason] += 1
 
 
-def measure_of(like: str | None, name: str, level: int = 1) -> Measure | None:
+def measure_of(like: str, name: str, level: int = 1) -> Measure | None:
     """Return what a name of the other program is here; None where it is not computed."""
     try:
-        (measure,) = rd.measures.parse_all([name]) if like is None else CONVENTIONS[like].measures([name])
+        (measure,) = CONVENTIONS[like].measures([name])
     except (MeasureError, ValueError):
         return None
     levelled = level > 1 and hasattr(measure, "rel") and not isinstance(measure, NDCG | RBP) and name != "num_ret"
     return replace(measure, rel=float(level)) if levelled else measure
 
 
-def values_of(
-    like: str | None, names: Iterable[str], qrels: Any, run: Any, level: int = 1, *, whole: bool = True
-) -> Values:
+def values_of(like: str, names: Iterable[str], qrels: Any, run: Any, level: int = 1, *, whole: bool = True) -> Values:
     """Return our values of what the other program printed, by its names; ``all`` where the means are ``whole``."""
     known = {name: measure for name in names if (measure := measure_of(like, name, level)) is not None}
     found: Values = {}
