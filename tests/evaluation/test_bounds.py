@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from tests.common.examples import examples
-from tests.raising import raises
 
 RANKED = ["RDQ@3", "RDQ(penalty=m1)@2", "RDQ", "nDCG(gains=inverse)@3", "RBP(p=0.8)@3", "P@3", "AP", "R@2", "Compat@3"]
 GRADED = [*RANKED, "nDCG@3", "nDCG(dcg=exp-log2)", "ERR@3"]
@@ -70,8 +69,3 @@ def test_queries_without_a_relevant_item_or_a_list():
     assert found.limits[:, 0, :, 0].tolist() == [[0.0, 0.0], [1.0, 0.0]]
     ranked = rd.References.from_tiers({"q": []}, nonrelevant={"q": ["a"]})
     assert rd.bounds(ranked, {"s": {"q": ["u", "a"]}}, "RDQ@2").limits.ravel().tolist() == [0.0, 1.0]
-
-
-def test_what_was_judged_must_be_known():
-    with raises("no-nonrelevant", rd.DataError):
-        rd.bounds({"q": ["a"]}, {"s": {"q": ["a"]}}, "RDQ@5")

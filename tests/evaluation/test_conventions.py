@@ -54,22 +54,9 @@ def test_ties():
     def rr(run, like, text="RR"):
         return rd.evaluate(GRADES, {"a": run}, text, like=like, empty=None).of(text)[0, 0]
 
-    assert {like: rr(tied, like) for like in CONVENTIONS} == {
-        "trec_eval-10": 0.5,
-        "trec_eval-9": 0.5,
-        "pytrec_eval": 0.5,
-        "ir_measures": 0.5,
-        "gdeval": 0.5,
-        "ranx": 1.0,
-    }
-    assert {like: rr(single, like) for like in CONVENTIONS} == {
-        "trec_eval-10": 1.0,
-        "trec_eval-9": 1.0,
-        "pytrec_eval": 0.5,
-        "ir_measures": 0.5,
-        "gdeval": 1.0,
-        "ranx": 1.0,
-    }
+    assert {like: rr(tied, like) for like in CONVENTIONS} == {**dict.fromkeys(CONVENTIONS, 0.5), "ranx": 1.0}
+    in_single = dict.fromkeys(("pytrec_eval", "ir_measures"), 0.5)
+    assert {like: rr(single, like) for like in CONVENTIONS} == {**dict.fromkeys(CONVENTIONS, 1.0), **in_single}
     assert rr(tied, "ir_measures", "RR@10") == 1.0
 
 
@@ -85,20 +72,6 @@ def test_measures_with_different_orders_in_one_call(tmp_path, source):
         alone = rd.evaluate(GRADES, {"a": run}, text, like="ir_measures")
         np.testing.assert_array_equal(scores.of(text), alone.of(text))
         assert scores.coverage[0].tied_by[text] == alone.coverage[0].tied
-
-
-@pytest.mark.parametrize(
-    "option", [{"ties": "ascending"}, {"order": "rank"}, {"empty": "skip"}, {"ties": "expected"}], ids=str
-)
-def test_contradictions_are_refused(option):
-    ((name, value),) = option.items()
-    with raises("contradicts-like", UsageError, name=name, value=value, like="trec_eval-10"):
-        rd.evaluate(GRADES, {"a": RUN}, "AP", like="trec_eval-10", **option)
-
-
-def test_an_unknown_program():
-    with raises("not-a-choice", UsageError, name="like", near="trec_eval-10"):
-        rd.evaluate(GRADES, {"a": RUN}, "AP", like="trec_eval")
 
 
 def test_fractional_grades_are_refused():

@@ -13,7 +13,6 @@ from rankdev.data.options import ReadOptions
 from rankdev.data.rows import of_numbers
 from rankdev.data.run import Run
 from rankdev.evaluation import join
-from rankdev.measures import REGISTRY
 from rankdev.measures import match as tied
 from tests.common import draws, plain
 from tests.common.claims import EVERY
@@ -133,24 +132,6 @@ def test_what_is_cut_keeps_whole_ties(world, depth):
     np.testing.assert_array_equal(cut.values, whole.values)
 
 
-def test_files_are_cut_below_whole_ties(tmp_path):
-    """Ten items of one score, one of them right: it is in the first two in a fifth of the orders."""
-    path = tmp_path / "a.run"
-    path.write_text("".join(f"q Q0 d{i} {i} 1.0 a\n" for i in range(10)))
-    scores = rd.evaluate({"q": ["d3"]}, {"a": path}, ["Success@2", "RR@2"], ties="expected")
-    assert scores.values.ravel() == pytest.approx([2 / 10, (1 + 1 / 2) / 10])
-
-
-def test_closed_forms_by_hand():
-    """Three tied items, two of them right; the first right one is at 1 with chance 2/3, else at 2."""
-    run = {"q": {"a": 1.0, "b": 1.0, "x": 1.0}}
-    texts = ["RR", "Success@1", "P@1", "AP"]
-    scores = rd.evaluate({"q": ["a", "b"]}, {"s": run}, texts, ties="expected")
-    orders = [(1 / 1 + 2 / 2) / 2, (1 / 1 + 2 / 3) / 2, (1 / 2 + 2 / 3) / 2]  # x at the end, in the middle, first
-    assert scores.values.ravel() == pytest.approx([2 / 3 + 1 / 3 / 2, 2 / 3, 2 / 3, sum(orders) / 3])
-    assert kinds(scores.remarks) == ["tied-means"]
-
-
 def test_a_run_keeps_the_rule():
     run = rd.Run.from_scores({"q": {"a": 1.0, "b": 1.0}}, ties="expected")
     assert run["q"] == ["b", "a"]  # as shown: the higher id first
@@ -158,10 +139,3 @@ def test_a_run_keeps_the_rule():
     assert rd.evaluate({"q": ["a"]}, {"s": run}, "P@1", ties="ascending").values.item() == 1.0
     with raises("no-mean-of-ties", MeasureError, measure="ERR@5"):
         rd.evaluate({"q": ["a"]}, {"s": run}, "ERR@5")
-
-
-@pytest.mark.parametrize("name", [name for name, kind in REGISTRY.items() if not kind.averages_ties])
-def test_measures_without_a_closed_form_are_refused(name):
-    text = next(text for text in EVERY if rd.parse(text).name == name)
-    with raises("no-mean-of-ties", MeasureError):
-        rd.evaluate({"q": ["d1"]}, {"a": "there is no such file"}, text, ties="expected")
