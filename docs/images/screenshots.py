@@ -35,6 +35,6 @@ with sync_playwright() as driver:
     save("report.png", view.screenshot())
     view.goto(page.as_uri() + "#query=museums&a=blended&b=nearest")
     view.wait_for_selector("#query:not([hidden])")
-    view.set_viewport_size({"width": 1160, "height": 420})
+    view.set_viewport_size({"width": 1160, "height": 452})
     save("report-query.png", view.locator("#query").screenshot())
     browser.close()

@@ -200,7 +200,7 @@ def _html_cell(cell: Cell, table: Table) -> str:
     if cell.style == "bar":
         full = cell.text.count("▇")
         empty = len(cell.text) - full
-        return f'<span style="color:#009E73">{"▇" * full}</span><span style="color:#D55E00">{"░" * empty}</span>'
+        return f'<span style="color:#0072B2">{"▇" * full}</span><span style="color:#B84A00">{"░" * empty}</span>'
     looks = {"best": "font-weight:bold", "bad": "color:#b03000", "dim": "opacity:.6"}
     return f'<span style="{looks[cell.style]}">{text}</span>' if cell.style in looks else text
 
