@@ -24,6 +24,7 @@ function fillTable(id, caption, heads, rows) {
   table.tBodies[0].replaceChildren(...rows);
 }
 
+const LONG_WORD = 20; // letters that fit on every screen
 const WORDS_OF_NAMES = /(?<=[_/:]|\.(?=\p{L}))(?=\S)/u; // where a long name breaks
 /** A measure's text, which may break after a bracket or a comma. @param {string} text @param {RegExp} [after] */
 const broken = (text, after = /(?<=[(,)])/) => text.split(after).flatMap((part, i) => (i ? [element("wbr"), part] : [part]));
@@ -141,7 +142,8 @@ function showVerdict() {
   byId("card").className = `card ${found.level}`;
   const winner = found.level === "winner" ? `: ${systemName(ordered(state.measure)[0], 48)}` : "";
   byId("level").replaceChildren(...sign(found.level, LEVELS[found.level][1] + winner));
-  byId("conclusion").replaceChildren(...broken(withShortNames(found.sentence), WORDS_OF_NAMES));
+  const words = withShortNames(found.sentence).split(/(?<= )/);
+  byId("conclusion").replaceChildren(...words.flatMap((word) => (word.length > LONG_WORD ? broken(word, WORDS_OF_NAMES) : [word])));
   byId("by").textContent = withShortNames(found.by);
   byId("tests").textContent = withShortNames(report.tests);
   byId("health").replaceChildren(...report.checks[state.measure].map((/** @type {string[]} */ [name, level, value, text]) =>

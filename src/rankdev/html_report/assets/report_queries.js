@@ -388,6 +388,7 @@ function listenToQueries() {
   byId("before").addEventListener("click", () => choose({ page: state.page - 1 }));
   byId("after").addEventListener("click", () => choose({ page: state.page + 1 }));
   byId("query-close").addEventListener("click", closeQuery);
+  byId("query-title").addEventListener("click", () => byId("query-title").classList.toggle("open"));
   byId("query-before").addEventListener("click", () => otherQuery(-1));
   byId("query-after").addEventListener("click", () => otherQuery(1));
 }
