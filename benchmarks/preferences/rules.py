@@ -1,7 +1,8 @@
-"""The rule of tiers beside a strict order: python -m benchmarks.preferences.rules [TRIALS] [--keep]
+"""The rule of tiers beside a strict order: python -m benchmarks.preferences.rules [TRIALS] [--borders] [--keep]
 
 Truths are normal strengths, answers follow Bradley and Terry's model. Each row of the table has TRIALS trials: coin
-flips (16 designs: 4, 6, 10 or 20 items), random files judged again, 12 items, and ten systems on 20 queries.
+flips (16 designs: 4, 6, 10 or 20 items), random files judged again, 12 items, and ten systems on 20 queries. With
+--borders: what borders state beside what is true, for other strengths too.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from typing import Any
 import numpy as np
 from benchmarks.history import report
 from scipy.stats import kendalltau
-from tests.calibration.judgments import DESIGNS, answers
+from tests.calibration.judgments import DESIGNS, STATED, answers
 
 import rankdev as rd
-from rankdev.preferences import strengths, tiers
+from rankdev.preferences import strengths, tiers, tiers_from_preferences
 from rankdev.preferences.tiers import as_preferences
 
 QUERIES, ITEMS, SPREAD, MEASURE = 20, 12, 1.5, "RDQ@10"
@@ -158,10 +159,39 @@ def table(trials: int) -> Iterator[dict[str, Any]]:
         yield row(f"τ of ten systems, {design}", measured(systems(design), trials, 5, number))
 
 
+WORLDS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "normal": lambda rng, n: rng.normal(size=n) * rng.choice([0.5, 1.0, 2.0, 4.0]),
+    "skewed": lambda rng, n: rng.exponential(size=n) ** 1.5 * rng.choice([0.5, 1.0, 2.0]),
+    "three groups of equal items": lambda rng, n: rng.integers(3, size=n) * rng.choice([0.75, 1.5, 3.0]),
+}
+
+
+def borders(trials: int) -> Iterator[dict[str, str]]:
+    """What borders state, and the fraction of their pairs in the true order; equal items are half right."""
+    for world, drawn in WORLDS.items():
+        found = []
+        for number in range(trials):
+            rng = np.random.default_rng([77, 6, number])
+            truth = drawn(rng, int(rng.integers(3, 13)))
+            made = tiers_from_preferences(answers(str(rng.choice(list(DESIGNS))), truth, rng))
+            cut = [truth[[int(item[1:]) for item in tier]] for tier in made.tiers["q"]]
+            for stated, upper, lower in zip(made.separated["q"], cut, cut[1:], strict=False):
+                lead = upper[:, None] - lower
+                found.append((stated, ((lead > 0) + (lead == 0) / 2).mean()))
+        stated, true = np.array(found).T
+        inside = {f"{low:.2f} to {high:.2f}": (stated >= low) & (stated <= high) for low, high in STATED}
+        shares = {name: f"{stated[mine].mean():.2f} → {true[mine].mean():.2f}" for name, mine in inside.items()}
+        yield {"strengths": world, **shares}
+
+
 def main() -> None:
     """Measure and report."""
-    words = [word for word in sys.argv[1:] if word != "--keep"]
-    report("The rule and a strict order", list(table(int(words[0]) if words else 1000)), keep="--keep" in sys.argv)
+    words, keep = [word for word in sys.argv[1:] if not word.startswith("--")], "--keep" in sys.argv
+    trials = int(words[0]) if words else 1000
+    if "--borders" in sys.argv:
+        report("What borders state", list(borders(trials)), keep=keep)
+    else:
+        report("The rule and a strict order", list(table(trials)), keep=keep)
 
 
 if __name__ == "__main__":

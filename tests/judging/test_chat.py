@@ -54,6 +54,8 @@ def test_the_model_sees_texts_and_says_which_is_better():
         ('```json\n{"reason": "B is off topic", "answer": "Item A"}\n```', "A"),
         ('{"answer": "A"} {"answer": "C"}', ""),
         ('{"answer": 1}', ""),
+        ('{"Answer": "B", "why": {"A": "x {y} z"}}', "B"),
+        ("{" * 100_000, ""),
         ("Item A is better.", "A"),
         ("B is better than A", "B"),
         ("Item B is about bread.\n**Item A is better than item B**", "A"),

@@ -177,7 +177,8 @@ def preferences_command(
     write_files(files)
     called, width = click.get_current_context().command, screen_width(sys.stderr)
     notes = [note for note in found.remarks if strengths_file is not None or getattr(note, "kind", "") != "few-workers"]
-    for text in (found.conclusion, *(for_command(note, called) for note in notes)):
+    conclusion = found.conclusion if output == "-" else f"{output}: {found.conclusion}"
+    for text in (conclusion, *(for_command(note, called) for note in notes)):
         click.echo("\n".join(paragraph(text, width)), err=True)
 
 

@@ -39,7 +39,7 @@ _LAST_LINE = re.compile(rf"[\s*]*(?:final\s+)?answer\s*:{_START}(?:item\s+)?(a|b
 _SENTENCE = re.compile(
     rf"{_START}(?:item\s+)?(a|b)\s+is\s+better(?:\s+than\s+(?:item\s+)?(?!\1)[ab])?{_END}", re.IGNORECASE
 )
-_OBJECT = re.compile(r"\{[^{}]*\}")
+_OBJECT = json.JSONDecoder()
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +100,14 @@ def parsed(content: str) -> tuple[str, str]:
 
 def _in_object(text: str) -> str:
     """Return the answer in the last JSON object of a text, "" where there is none."""
-    try:
-        found = json.loads((_OBJECT.findall(text) or ["{}"])[-1])
-    except ValueError:
-        return ""
-    return str(found.get("answer", ""))
+    found, at = dict[str, Any](), text.find("{")
+    while at >= 0:
+        try:
+            found, at = _OBJECT.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at += 1
+        at = text.find("{", at)
+    return str({name.lower(): value for name, value in found.items()}.get("answer", ""))
 
 
 def content_of(found: Mapping[str, Any]) -> tuple[str, str]:
