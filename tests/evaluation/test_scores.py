@@ -7,7 +7,7 @@ import pytest
 
 import rankdev as rd
 from rankdev import DataError, UsageError
-from tests.raising import raises
+from tests.raising import noted, raises
 
 REFS = {"q1": ["d1", "d2"], "q2": ["d3", "d4"]}
 RUNS = {"a": {"q1": ["d1", "d2"], "q2": ["d4", "x"]}, "b": {"q1": ["x"], "q2": ["d3", "d4"]}}
@@ -102,6 +102,30 @@ def test_unknown_names_get_a_suggestion(scores):
 def test_a_shape_that_does_not_fit():
     with raises("bad-shape", DataError, expected=(1, 1, 1), shapes=((1, 2, 1),)):
         rd.Scores(("a",), ("q",), ("P@1",), np.zeros((1, 2, 1)))
+    with raises("not-scores", DataError):
+        rd.Scores(["a"], ["q"], ["P@1"], [[["x"]]])
+
+
+@pytest.mark.parametrize(
+    ("axes", "kind", "fields"),
+    [
+        ((("a", "a"), ("q",), ("P@1",)), "appears-twice", {"what": "system", "value": "a"}),
+        ((("a",), ("q", "q"), ("P@1",)), "appears-twice", {"what": "query", "value": "q"}),
+        ((("a",), ("q",), ("P@1", "P@1")), "appears-twice", {"what": "measure", "value": "P@1"}),
+        (("ab", ("q",), ("P@1",)), "not-names", {"name": "systems"}),
+        ((("a",), ("q",), "P@1"), "not-names", {"name": "measures"}),
+    ],
+)
+def test_names_of_scores_are_different(axes, kind, fields):
+    with raises(kind, **fields):
+        rd.Scores(*axes, np.zeros([len(axis) for axis in axes]))
+
+
+def test_a_selection_of_queries_does_not_count_the_others():
+    scores = rd.evaluate({"q1": ["x"], "q2": ["x"]}, {"a": {"q1": ["x"]}}, "P@1")
+    noted(scores.remarks, "missing", count=1, queries=2)
+    assert scores.select(queries=["q1"]).remarks == ()
+    noted(rd.Scores.pooled({"x": scores, "y": scores}).remarks, "missing", collection="x")
 
 
 def test_scores_record_how_they_were_made(scores):

@@ -7,15 +7,12 @@ import pytest
 from rankdev.evaluation.scores import Scores
 
 
-def scored(
-    values: object, systems: Sequence[str] = (), measures: Sequence[str] = (), reference_sizes: Any = None, **more: Any
-) -> Scores:
+def scored(values: object, systems: Sequence[str] = (), measures: Sequence[str] = (), **more: Any) -> Scores:
     """Return scores of ``values[system, query, measure]``; their names are s0…, q0… and m0… where none are given."""
     array = np.asarray(values, float)
     array = array[:, :, None] if array.ndim == 2 else array
     names = [[f"{letter}{i}" for i in range(size)] for letter, size in zip("sqm", array.shape, strict=True)]
-    sizes = None if reference_sizes is None else np.asarray(reference_sizes, np.int64)
-    return Scores(tuple(systems or names[0]), tuple(names[1]), tuple(measures or names[2]), array, sizes, **more)
+    return Scores(tuple(systems or names[0]), tuple(names[1]), tuple(measures or names[2]), array, **more)
 
 
 @pytest.fixture

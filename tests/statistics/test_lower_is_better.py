@@ -5,7 +5,8 @@ import pytest
 
 import rankdev as rd
 from rankdev.measures.base import MeasureInfo
-from tests.raising import noted, raises
+from tests.raising import raises
+from tests.statistics.conftest import scored
 
 KINDS = (MeasureInfo("misses", "sum", False, (0.0, np.inf)), MeasureInfo("RDQ@5", "mean", True, (0.0, 1.0)))
 
@@ -16,9 +17,7 @@ def scores():
     rng = np.random.default_rng(0)
     good = rng.random((3, 40)) / 10 + np.array([0.8, 0.5, 0.2])[:, None]
     values = np.stack([10 * (1 - good), good], axis=2)
-    return rd.Scores(
-        ("few", "some", "many"), tuple(f"q{i}" for i in range(40)), ("misses", "RDQ@5"), values, kinds=KINDS
-    )
+    return scored(values, ("few", "some", "many"), ("misses", "RDQ@5"), kinds=KINDS)
 
 
 def test_agreement_between_measures_and_with_people(scores):
@@ -33,33 +32,6 @@ def test_differences_begin_with_the_worst(scores):
     assert one["query"].to_list() == other["query"].to_list()
     assert one["difference"].is_sorted(descending=True)
     assert scores.differences("few", "some").plot(measure="misses") is not None
-
-
-@pytest.mark.parametrize(
-    ("axes", "kind", "fields"),
-    [
-        ((("a", "a"), ("q",), ("P@1",)), "appears-twice", {"what": "system", "value": "a"}),
-        ((("a",), ("q", "q"), ("P@1",)), "appears-twice", {"what": "query", "value": "q"}),
-        ((("a",), ("q",), ("P@1", "P@1")), "appears-twice", {"what": "measure", "value": "P@1"}),
-        (("ab", ("q",), ("P@1",)), "not-names", {"name": "systems"}),
-        ((("a",), ("q",), "P@1"), "not-names", {"name": "measures"}),
-    ],
-)
-def test_names_of_scores_are_different(axes, kind, fields):
-    with raises(kind, **fields):
-        rd.Scores(*axes, np.zeros([len(axis) for axis in axes]))
-
-
-def test_scores_are_numbers():
-    with raises("not-scores", rd.DataError):
-        rd.Scores(["a"], ["q"], ["P@1"], [[["x"]]])
-
-
-def test_a_selection_of_queries_does_not_count_the_others():
-    scores = rd.evaluate({"q1": ["x"], "q2": ["x"]}, {"a": {"q1": ["x"]}}, "P@1")
-    noted(scores.remarks, "missing", count=1, queries=2)
-    assert scores.select(queries=["q1"]).remarks == ()
-    noted(rd.Scores.pooled({"x": scores, "y": scores}).remarks, "missing", collection="x")
 
 
 @pytest.mark.parametrize("combine", [rd.leaderboard, rd.meta_analysis, rd.table])
