@@ -1,4 +1,4 @@
-"""Claims about judgments: coin flips are one tier, more judgments never join tiers, borders are as sure as stated."""
+"""Claims about judgments: borders are as sure as stated, scores by them, what a perfect judge is asked."""
 
 from __future__ import annotations
 
@@ -90,40 +90,6 @@ def answers(design: str, truth: np.ndarray, rng: np.random.Generator) -> list[tu
 
     DESIGNS[design](len(truth), rng, ask)
     return rows
-
-
-def coin_flips(trials: int) -> Iterator[Finding]:
-    """How often coin flips make one tier, in sixteen designs; the rule's price for finding orders in few judgments."""
-    for items in (4, 6, 10, 20):
-        for number, design in enumerate(DESIGNS):
-            one = 0
-            for seed in range(trials):
-                rng = np.random.default_rng([19, items, number, seed])
-                one += len(tiers_from_preferences(answers(design, np.zeros(items), rng)).tiers["q"]) == 1
-            yield Finding("tiers, coin flips are one tier", f"{items} items, {design}", one / trials, trials, 0.6)
-
-
-def _places(rows: list[tuple[str, str, str]]) -> dict[str, int]:
-    return {item: k for k, tier in enumerate(tiers_from_preferences(rows).tiers["q"]) for item in tier}
-
-
-def repeated(trials: int) -> Iterator[Finding]:
-    """Every judgment twice, or one more in favour of an item of the next higher tier: how often that joins or turns."""
-    joined = again = borders = 0
-    for seed in range(trials):
-        rng = np.random.default_rng([20, seed])
-        truth = rng.normal(size=int(rng.integers(3, 13))) * rng.choice([0.0, 0.5, 1.0, 2.0, 4.0])
-        rows = answers(str(rng.choice(list(DESIGNS))), truth, rng)
-        before, twice = _places(rows), _places(rows * 2)
-        above = [(x, y) for x in before for y in before if before[x] < before[y]]
-        joined += any(twice[x] >= twice[y] for x, y in above)
-        near = [(x, y) for x, y in above if before[y] == before[x] + 1]
-        if near:
-            x, y = near[rng.integers(len(near))]
-            after = _places([*rows, ("q", x, y)])
-            borders, again = borders + 1, again + (after[x] >= after[y])
-    yield Finding("tiers joined or turned", "every judgment twice", joined / trials, trials, 0.02, at_most=True)
-    yield Finding("tiers joined or turned", "one more agreeing judgment", again / borders, borders, 0.02, at_most=True)
 
 
 STATED = ((0.8, 0.85), (0.85, 0.9), (0.9, 0.95), (0.95, 1.0))
@@ -284,26 +250,17 @@ Truth = dict[str, dict[str, float]]
 JUDGES = {"consistent": np.inf, "Bradley–Terry, sd 1.5": 1.5}
 
 
-def _truth(rng: np.random.Generator, queries: int, items: int, spread: float) -> Truth:
+def _collected(seed: int, kind: str, queries: int, items: int, **options: object) -> tuple[Truth, Collected]:
+    """Return the strengths of items, and what `collect` found of them by asking a judge."""
+    rng, spread = np.random.default_rng([seed, items, len(kind)]), JUDGES[kind]
     strength = rng.normal(size=(queries, items)) * (spread if np.isfinite(spread) else 1.0)
-    return {f"q{q}": {f"d{k:02d}": float(x) for k, x in enumerate(row)} for q, row in enumerate(strength)}
+    truth = {f"q{q}": {f"d{k:02d}": float(x) for k, x in enumerate(row)} for q, row in enumerate(strength)}
 
-
-def _judge(rng: np.random.Generator, truth: Truth, kind: str) -> Callable[[str, str, str], str]:
     def judge(query: str, a: str, b: str) -> str:
         apart = truth[query][a] - truth[query][b]
-        if np.isinf(JUDGES[kind]):
-            return a if apart > 0 else b
-        return a if rng.random() < 1 / (1 + np.exp(-apart)) else b
+        return a if rng.random() < (apart > 0 if np.isinf(spread) else 1 / (1 + np.exp(-apart))) else b
 
-    return judge
-
-
-def _collected(seed: int, kind: str, queries: int, items: int, **options: object) -> tuple[Truth, Collected]:
-    rng = np.random.default_rng([seed, items, len(kind)])
-    truth = _truth(rng, queries, items, JUDGES[kind])
-    pool = {query: list(entries) for query, entries in truth.items()}
-    return truth, rd.collect(_judge(rng, truth, kind), pool, seed=seed, **options)
+    return truth, rd.collect(judge, {query: list(entries) for query, entries in truth.items()}, seed=seed, **options)
 
 
 def perfect(trials: int) -> Iterator[Finding]:
@@ -342,8 +299,6 @@ def _chosen(seed: int, kind: str, each: int) -> Case:
 
 CLAIMS: dict[str, tuple[Callable[[int], Iterator[Finding]], int]] = {
     "tastes": (tastes, 1000, 20),
-    "coin flips": (coin_flips, 1000, 10),
-    "repeated judgments": (repeated, 2000, 40),
     "borders": (borders, 3000, 100),
     "crowds": (crowds, 1000, 4),
     "position bias": (position, 1000, 3),
