@@ -90,9 +90,9 @@ def test_unanimous_workers_are_no_more_certain_than_as_many_judgments():
 
 def test_where_the_likelihood_has_no_maximum_the_interval_has_one_end():
     rows = [("q", "a", "b"), ("q", "b", "c"), ("q", "c", "b"), ("q", "c", "d")]
-    limits = {
-        item: (low, high) for item, low, high in strengths(Preferences.from_rows(rows)).to_polars()[:, [1, 3, 4]].rows()
-    }
+    fit = strengths(Preferences.from_rows(rows))
+    limits = {item: (low, high) for item, low, high in fit.to_polars()[:, [1, 3, 4]].rows()}
+    assert f"[–, {limits['d'][1]:.3f}]" in str(fit)
     assert [tuple(end is not None for end in limits[item]) for item in "abcd"] == [
         (True, False),
         (False, False),

@@ -103,8 +103,8 @@ def _dot(axis: Any, at: int, row: Mapping[str, Any], panel: Panel, kind: Dots) -
     group = row[kind.group] - 1 if kind.group else 0
     colour, sign = style.COLOURS[group % len(style.COLOURS)], style.MARKERS[group % len(style.MARKERS)]
     value, low, high = (np.nan if row[name] is None else row[name] for name in (panel.value, panel.low, panel.high))
-    if np.isfinite(low) and np.isfinite(high):
-        axis.plot([low, high], [at, at], color=colour, linewidth=1.4)
+    ends = [end if np.isfinite(end) else value for end in (low, high)]  # an interval may have one end, or none
+    axis.plot(ends, [at, at], color=colour, linewidth=1.4)
     face = colour if row.get("verdict", "better") in ("better", "worse", "good") else "white"
     axis.plot(value, at, sign, color=colour, markerfacecolor=face, markersize=5)
 

@@ -166,7 +166,8 @@ def _laid_out(frame: pl.DataFrame, tab: Tab, title: str, words: Words) -> tuple[
         sources, form = _sources(column), FORMS.get(column.form)
         values = frame[sources[0]]
         if form and len(sources) > 1:
-            texts = [None if row[0] is None else form(*row) for row in frame.select(sources).rows()]
+            rows = frame.select(sources).rows()  # an interval may have one end
+            texts = [form(*row) if any(part is not None for part in row) else None for row in rows]
             values = pl.Series(texts, dtype=pl.String)
             look["left" if column.form in NAMES else "right"].append(label)
         elif form:
@@ -190,8 +191,10 @@ def _says_something(column: Col, frame: pl.DataFrame) -> bool:
     """Return whether the frame has a column, with any values, and not just one part of the data, which is all."""
     if not {*_sources(column)} <= {*frame.columns}:
         return False
-    values = frame[_sources(column)[0]]
-    return frame.is_empty() or not (values.is_null() | (values == ALL if values.dtype == pl.String else False)).all()
+    parts = [frame[name] for name in _sources(column)]
+    return frame.is_empty() or not all(
+        (values.is_null() | (values == ALL if values.dtype == pl.String else False)).all() for values in parts
+    )
 
 
 def _of_one(frame: pl.DataFrame, columns: Sequence[Col]) -> bool:

@@ -212,10 +212,11 @@ def _remarks(fit: Strengths, flat: list[str]) -> Iterator[str]:
     if len(judged.workers) == 1:
         yield Note("one-worker", worker=judged.workers[0])
     yield from fit.remarks
-    found = judged.diagnostics().table
-    for kind, column in (("repeated-judgments", "duplicates"), ("contradictions", "contradictions")):
-        if (count := int(found[column].sum())) and len(judged.workers) > 1:
-            yield Note(kind, count=count)
+    if len(judged.workers) > 1:
+        found = judged.diagnostics().table
+        for kind, column in (("repeated-judgments", "duplicates"), ("contradictions", "contradictions")):
+            if count := found[column].sum():
+                yield Note(kind, count=count)
     suspects = {} if fit.workers is None else fit.workers.suspects()
     for kind, behaviour in (("random-workers", "spammer"), ("inverted-workers", "inverted")):
         if names := suspects.get(behaviour):
