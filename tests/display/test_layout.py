@@ -1,14 +1,9 @@
-import re
-
-import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from rankdev.display.cells import Cell
-from rankdev.display.encodings import fragment
 from rankdev.display.layout import Column, blocks, table_lines
-from rankdev.display.report import Report, Table
 
 NAMES = st.lists(st.text(st.characters(codec="utf-8", categories=["L", "Nd"]), min_size=1, max_size=60), unique=True)
 
@@ -25,17 +20,3 @@ def test_tables_fit_and_names_stay_different(names, numbers, width):
     ]
     if max(map(cell_len, shown), default=0) <= width // 2:  # names that need more are shown whole
         assert all(cell_len(line) <= width for line in table_lines(columns, width))
-
-
-def test_bars_reach_to_one_or_to_the_largest_and_are_left_out_where_there_is_no_length():
-    frame = pl.DataFrame({"system": list("abcd"), "score": [0.5, None, 1.0, -0.5], "count": [30, 60, 15, 0]})
-    html = fragment(Report(frame, [Table(frame, bars=("score", "count"))]))
-    assert re.findall(r"linear-gradient\(to right,rgba\([^)]*\) ([\d.]+)%", html) == [
-        "50",
-        "50",
-        "100",
-        "100",
-        "25",
-        "0",
-    ]
-    assert "gradient" not in fragment(Report(frame, [Table(frame)]))

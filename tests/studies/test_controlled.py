@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from rankdev.display.style import colour_of
+from rankdev.display.style import looks
 from rankdev.measures import parse_all
 from rankdev.studies.controlled import agree, controlled_report, run_controlled
 
@@ -21,5 +21,4 @@ def test_not_available_agrees_only_with_not_available(value, published, same):
 
 def test_every_measure_of_the_studies_has_a_colour_of_its_own():
     texts = [str(measure) for measure in parse_all(["paper@5", "Tau@5", "Rho@5", "nDCG(dcg=exp-log2)@5"])]
-    assert len({colour_of(text) for text in texts}) == len(texts)
-    assert colour_of("RDQ@10") == colour_of("RDQ@5")
+    assert len({look["color"] for look in looks(texts).values()}) == len(texts)

@@ -46,7 +46,7 @@ class Tab:
     """A table: some columns of what the method ``frame`` returns, or all; or one for each value of the column ``by``.
 
     ``display`` knows how columns of many results look: "low" is the interval from low to high. ``pivot`` names the
-    columns down, across and within instead. ``sort`` puts the highest first. ``bars`` and ``best`` mark numbers.
+    columns down, across and within instead. ``sort`` puts the highest first. ``best`` marks the highest numbers.
     """
 
     title: str = ""
@@ -56,7 +56,6 @@ class Tab:
     pivot: tuple[str, str, str] | None = None
     sort: str = ""
     digits: int = 4
-    bars: Sequence[str] = ()
     best: Sequence[str] = ()
 
 

@@ -15,15 +15,13 @@ NOT_AVAILABLE = "–"
 
 @dataclass(frozen=True)
 class Cell:
-    """The text of a cell, safe to show, and a ``style``: best, bad, dim, or bar for ▇▇░░.
+    """The text of a cell, safe to show, and a ``style``: best, bad, or bar for ▇▇░░.
 
-    ``fraction`` is the length of a bar behind a number, 0 to 1, where pages and notebooks draw one. The text ends in
-    what is ``raised``, for formats without superscripts.
+    The text ends in what is ``raised``, for formats without superscripts.
     """
 
     text: str
     style: str = ""
-    fraction: float | None = None
     raised: str = ""
 
     @property

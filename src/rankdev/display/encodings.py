@@ -177,7 +177,7 @@ def _html_table(table: Table) -> str:
     ]
     lines = [
         "".join(
-            f'<td style="text-align:{side}{_bar(cell)}">{_html_cell(cell, table)}</td>'
+            f'<td style="text-align:{side}">{_html_cell(cell, table)}</td>'
             for side, cell in zip(sides, row, strict=True)
         )
         for row in table.rows
@@ -187,21 +187,13 @@ def _html_table(table: Table) -> str:
     return f"<table>{caption}<thead><tr>{''.join(heads)}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _bar(cell: Cell) -> str:
-    """Draw a bar behind a number: see-through, so that it serves light and dark notebooks."""
-    if cell.fraction is None:
-        return ""
-    end = f"{100 * cell.fraction:.3g}%"
-    return f";background:linear-gradient(to right,rgba(0,114,178,.3) {end},transparent {end});min-width:6em"
-
-
 def _html_cell(cell: Cell, table: Table) -> str:
     text = escape(_starred(cell, table)) + (f"<sup>{escape(cell.raised)}</sup>" if cell.raised else "")
     if cell.style == "bar":
         full = cell.text.count("▇")
         empty = len(cell.text) - full
         return f'<span style="color:#0072B2">{"▇" * full}</span><span style="color:#B84A00">{"░" * empty}</span>'
-    looks = {"best": "font-weight:bold", "bad": "color:#b03000", "dim": "opacity:.6"}
+    looks = {"best": "font-weight:bold", "bad": "color:#b03000"}
     return f'<span style="{looks[cell.style]}">{text}</span>' if cell.style in looks else text
 
 

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from rankdev.evaluation.scores import QueryDifferences, Scores
 
 SHOWN = 80  # lines in a figure; the others are left to the table
-LABELLED = 60  # queries up to which each bar carries its query's name
-EXTREMES = 3  # best and worst queries that are named where there are more
+NAMED = 60  # queries with a bar each; of more, those at both ends
 SYMBOLS = {"alpha": "α", "lam": "λ"}
 
 
@@ -367,8 +366,9 @@ def _differences(found: QueryDifferences, measure: str | None = None) -> Figure:
     lower_is_better = chosen in found.scores.lower_is_better
     rows = found.to_polars().filter(measure=chosen).drop_nulls("difference").cast({"query": pl.String})
     rows = rows.sort("difference", descending=True, maintain_order=True)
-    height = max(3.1, 0.9 + 0.125 * rows.height) if rows.height <= LABELLED else 3.4
-    drawn, axes = style.figure(style.PAGE, height, columns=2, width_ratios=[1.5, 1])
+    drawn, axes = style.figure(
+        style.PAGE, max(3.1, 0.9 + 0.125 * min(rows.height, NAMED)), columns=2, width_ratios=[1.5, 1]
+    )
     _bars(axes[0, 0], rows, f"difference in {chosen}", lower_is_better)
     a, b, apart = (rows[name].to_numpy() for name in ("a", "b", "difference"))
     _points(axes[0, 1], a, b, lower_is_better)
@@ -381,31 +381,21 @@ def _differences(found: QueryDifferences, measure: str | None = None) -> Figure:
 
 
 def _bars(axis: Any, rows: pl.DataFrame, label: str, lower_is_better: bool) -> None:
-    """Draw the differences, largest first, with their mean as a line; each named, or the best and worst of many."""
-    first, last = ("worst", "best") if lower_is_better else ("best", "worst")
-    apart = rows["difference"].to_numpy()
-    mean = float(apart.mean())
-    colours = np.where(apart <= 0 if lower_is_better else apart >= 0, style.COLOURS[0], style.COLOURS[1])
-    names = style.labels(rows["query"], 22)
-    at = range(len(apart))
-    dashed: Any = {"color": "#555555", "linewidth": 0.8, "linestyle": (0, (4, 2))}
+    """Draw the differences, largest first, with their mean as a line; of many, those at both ends."""
+    mean = float(rows["difference"].mean())  # type: ignore[arg-type]
     axis.set_title(f"by difference; dashed: mean {mean:+.3f}".replace("-", "−"), loc="left")
-    if len(apart) <= LABELLED:
-        axis.barh(at, apart, height=0.8, color=colours)
-        axis.axvline(0, color="black", linewidth=0.6)
-        axis.axvline(mean, **dashed)
-        axis.set_yticks(at, names, fontsize=6)
-        axis.set(xlabel=label, ylim=(len(apart) - 0.4, -0.6))
-        axis.grid(visible=False, axis="y")
-        return
-    axis.bar(at, apart, width=1.0, color=colours)
-    axis.axhline(0, color="black", linewidth=0.6)
-    axis.axhline(mean, **dashed)
-    axis.set(xlabel=f"{len(apart):,} queries", ylabel=label, xlim=(-0.6, len(apart) - 0.4))
-    axis.grid(visible=False, axis="x")
-    named: Any = {"transform": axis.transAxes, "fontsize": 6}  # where descending bars leave space
-    axis.text(0.98, 0.98, "\n".join([f"{first}:", *names[:EXTREMES]]), ha="right", va="top", **named)
-    axis.text(0.02, 0.02, "\n".join([f"{last}:", *names[: -EXTREMES - 1 : -1]]), ha="left", va="bottom", **named)
+    shown = rows if rows.height <= NAMED else pl.concat([rows.head(NAMED // 2), rows.tail(NAMED // 2)])
+    apart, at = shown["difference"].to_numpy(), np.arange(shown.height)
+    if shown.height < rows.height:
+        at[NAMED // 2 :] += 1  # a gap
+        label += f"\n{rows.height - NAMED:,} queries between these are left out"
+    colours = np.where(apart <= 0 if lower_is_better else apart >= 0, style.COLOURS[0], style.COLOURS[1])
+    axis.barh(at, apart, height=0.8, color=colours)
+    axis.axvline(0, color="black", linewidth=0.6)
+    axis.axvline(mean, color="#555555", linewidth=0.8, linestyle=(0, (4, 2)))
+    axis.set_yticks(at, style.labels(shown["query"], 22), fontsize=6)
+    axis.set(xlabel=label, ylim=(at[-1] + 0.6, -0.6))
+    axis.grid(visible=False, axis="y")
 
 
 def _points(axis: Any, first: Floats, second: Floats, lower_is_better: bool) -> None:

@@ -19,7 +19,7 @@ from rankdev.display.cells import Cell
 GAP = 2
 SHORTEST = 10  # what a name keeps before columns are split into blocks
 NARROWEST = 24  # what running text in a column keeps
-COLOURS = {"best": "1;32", "bad": "31", "dim": "2", "title": "1"}
+COLOURS = {"best": "1;32", "bad": "31", "title": "1"}
 Paint = Callable[[str, str], str]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -33,10 +32,9 @@ class Table:
     of some columns differently. Leading columns of text are names: they may be shortened, and are repeated where
     the columns do not fit side by side; ``names`` lists them where they are other columns. Columns of ``prose``
     are broken into lines. Numbers are set right and text left, but for the columns named in ``right`` and ``left``.
-    Pages and notebooks draw a bar behind the numbers of ``bars``, from 0 to 1 or to the largest. ``raised`` has marks
-    that follow cells, as superscripts where there are any. ``notes`` follow the table, and so does its ``caption``,
-    which stays with it in LaTeX too. ``groups`` has the group of a column and its name there, for LaTeX: a head of two
-    rows.
+    ``raised`` has marks that follow cells, as superscripts where there are any. ``notes`` follow the table, and so
+    does its ``caption``, which stays with it in LaTeX too. ``groups`` has the group of a column and its name there, for
+    LaTeX: a head of two rows.
     """
 
     frame: pl.DataFrame | Mapping[str, Sequence[Any]] | Callable[[], pl.DataFrame]
@@ -50,7 +48,6 @@ class Table:
     left: Collection[str] = ()
     prose: Collection[str] = ()
     names: Collection[str] = ()
-    bars: Collection[str] = ()
     raised: Mapping[tuple[int, str], str] = field(default_factory=dict)
     caption: str = ""
     groups: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -81,9 +78,6 @@ class Table:
         for name, values in columns.items():
             right = name in self.right or name not in (*texts, *self.left)
             cells = [self._cell(i, name, value, name in marked) for i, value in enumerate(values)]
-            if name in self.bars:
-                most = max([1.0, *(value for value in values if value is not None and math.isfinite(value))])
-                cells = [replace(cell, fraction=_bar(value, most)) for cell, value in zip(cells, values, strict=True)]
             if any(name == marked for _, marked in self.raised):
                 cells = self._with_raised(name, cells)
             found.append(Column(printable(name), cells, right, name in names, name in self.prose))
@@ -111,11 +105,6 @@ class Table:
         if not marked:
             return cell
         return Cell(cell.text + "*", "best") if (row, name) in self.best else Cell(cell.text + " ", cell.style)
-
-
-def _bar(value: float | None, most: float) -> float | None:
-    """Return the length of a number's bar; missing and negative numbers have none."""
-    return None if value is None or not 0 <= value <= most else value / most
 
 
 @dataclass(frozen=True)

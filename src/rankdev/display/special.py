@@ -34,7 +34,7 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
     over = "sum" if scores.sums == scores.measures else "mean"
     notes = [f"{', '.join(scores.sums)}: sum over the queries"] if scores.sums and over == "mean" else []
     notes += [f"{name}: geometric mean over the queries" for name in scores.geometric]
-    look: dict[str, Any] = {"notes": notes, "formats": dict.fromkeys(scores.sums, count), "bars": scores.measures}
+    look: dict[str, Any] = {"notes": notes, "formats": dict.fromkeys(scores.sums, count)}
 
     def rows() -> pl.DataFrame:
         found = scores.mean().unpivot(index="system", variable_name="measure", value_name="value")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import textwrap
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, wraps
 from pathlib import Path
@@ -177,40 +176,26 @@ def labels(names: Iterable[object], longest: int = 40) -> list[str]:
     return [cut[text] for text in texts]
 
 
-def colour_of(measure: str) -> str:
-    """Return the colour of a measure at any cutoff, the same in every figure.
-
-    >>> colour_of("RDQ@5") == colour_of("RDQ@10")
-    True
-    """
-    name, family = _named(measure)
-    own = FAMILIES[zlib.crc32(family.encode()) % len(FAMILIES)]
-    return MEASURES.get(name) or MEASURES.get(family) or MEASURES[own]
-
-
-def _named(measure: str) -> tuple[str, str]:
-    """Return a measure without its cutoff, and without its parameters."""
-    return measure.rpartition("@")[0] or measure, re.split(r"[(@]", measure)[0]
-
-
 def looks(measures: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return the style of each measure: its colour, and a marker and a dash that distinguish it without colour.
 
-    A measure whose colour another one of the figure has takes one that is left.
+    Those of :data:`MEASURES` look the same in every figure, at any cutoff; others have the colour of their family, or
+    one that is left.
+
+    >>> looks(["RDQ@5"])["RDQ@5"] == looks(["AP@10", "RDQ@10"])["RDQ@10"]
+    True
     """
-    found: dict[str, dict[str, Any]] = {}
     known = list(MEASURES)
-    taken = {colour_of(measure) for measure in measures}
-    free = [MEASURES[family] for family in FAMILIES if MEASURES[family] not in taken]
+    names = {measure: measure.rpartition("@")[0] or measure for measure in measures}
+    found: dict[str, dict[str, Any]] = {}
     colours: set[str] = set()
     variants: set[int] = set()
-    for measure in sorted(measures, key=lambda text: _named(text)[0] not in known):
-        name, colour = _named(measure)[0], colour_of(measure)
-        if colour in colours and free:
-            colour = free.pop(0)
-        variant = known.index(name) if name in known else zlib.crc32(measure.encode()) % len(VARIANTS)
-        while variant in variants and len(variants) < len(VARIANTS):
-            variant = (variant + 1) % len(VARIANTS)
+    for measure in sorted(measures, key=lambda text: names[text] not in known):
+        wanted = (names[measure], re.split(r"[(@]", measure)[0], *FAMILIES)
+        possible = [MEASURES[name] for name in wanted if name in MEASURES]
+        colour = next((one for one in possible if one not in colours), possible[0])
+        own = [known.index(names[measure])] if names[measure] in known else []
+        variant = next((i for i in (*own, *reversed(range(len(VARIANTS)))) if i not in variants), 0)
         colours.add(colour)
         variants.add(variant)
         marker, dash = VARIANTS[variant]

@@ -179,7 +179,7 @@ def _laid_out(frame: pl.DataFrame, tab: Tab, title: str, words: Words) -> tuple[
             look["names"].append(label)
         shown[label] = values
     laid = pl.DataFrame(shown)
-    table = Table(laid, title, digits=tab.digits, bars=tab.bars, best=best_cells(laid, tab.best), **look)
+    table = Table(laid, title, digits=tab.digits, best=best_cells(laid, tab.best), **look)
     return table, [words(column.help) for column in columns if column.help]
 
 

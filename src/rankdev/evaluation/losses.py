@@ -66,7 +66,7 @@ class Losses(Result):
     """
 
     view: ClassVar = View(
-        [Tab("{measure}, mean over {scores.queries:query}, and what was lost", bars=("score", *CAUSES))],
+        [Tab("{measure}, mean over {scores.queries:query}, and what was lost")],
         closing=["{advice}"],
     )
 

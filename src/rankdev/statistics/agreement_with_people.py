@@ -71,7 +71,6 @@ class AgreementWithPeople(Result):
                 ("measure", "agreement", "low"),
                 digits=3,
                 sort="agreement",
-                bars=("agreement",),
             ),
             Tab(
                 "Differences between measures; their intervals hold for all pairs together",

@@ -38,7 +38,7 @@ class DiscriminativePower(Result):
     """
 
     view: ClassVar = View(
-        [Tab("Pairs with p ≤ {alpha:g}", frame="summary", best=("fraction",), bars=("fraction",))],
+        [Tab("Pairs with p ≤ {alpha:g}", frame="summary", best=("fraction",))],
         closing=[
             "needed: the difference that would just be significant, median over pairs; needed_by_all: largest",
             "the fractions are those of these queries",

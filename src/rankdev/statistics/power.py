@@ -78,7 +78,6 @@ class Power(OfDrawnQueries):
                 ("measure", "power", "low", "p10", "p50", "p90", "replaced", "n80"),
                 frame="_at_usual",
                 digits=3,
-                bars=("power", "p50"),
             ),
         ],
         "power",
