@@ -28,13 +28,6 @@ def test_a_bad_run_is_one_line_and_status_1(rankdev, folder, content, place):
     assert not (folder / "out.json").exists()
 
 
-def test_repeated_items_are_a_warning(rankdev, folder):
-    (folder / "twice.json").write_text('{"museums": ["art-hall", "art-hall"]}')
-    done = rankdev("eval", "places.jsonl", "twice.json")
-    assert done.status == 0
-    assert done.err.startswith("rankdev: warning: ")
-
-
 @pytest.mark.parametrize("name", ["page.txt", "page", "page.json.gz"])
 @pytest.mark.parametrize("command", [("report", "places.jsonl", "blended.run"), ("playground",)])
 def test_a_page_is_not_written_under_the_name_of_something_else(rankdev, folder, command, name):
@@ -86,11 +79,6 @@ def test_wrong_clusters_are_one_line_that_names_the_file(rankdev, folder, name):
     done = rankdev("compare", "places.jsonl", "nearest.run", "popular.run", "--clusters", name)
     assert (done.status, done.err.count("\n")) == (1, 1)
     assert done.err.startswith(f"rankdev: {name}: ")
-
-
-def test_weights_are_refused_beside_losses(rankdev):
-    done = rankdev("eval", "places.jsonl", "nearest.run", "--losses", "--weights", "traffic.csv")
-    assert (done.status, "--weights" in done.err) == (2, True)
 
 
 def test_columns_of_the_files_of_several_systems_are_met(rankdev, folder):

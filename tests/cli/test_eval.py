@@ -1,12 +1,9 @@
 import json
 
 import pytest
-from tests.raising import raises
 
 import rankdev as rd
-from rankdev.cli.inputs import named
 from rankdev.data.files import system_name
-from rankdev.errors import UsageError
 
 RUNS = ("nearest.run", "popular.run", "blended.run")
 
@@ -61,14 +58,6 @@ def test_a_measure_that_is_not_available_is_null_and_a_dash(rankdev):
 )
 def test_systems_are_named_after_their_files(path, name):
     assert system_name(path) == name
-
-
-def test_two_systems_need_two_names():
-    with raises("same-system", UsageError, name="a", paths=("x/a.run", "y/a.txt")):
-        named(["x/a.run", "y/a.txt"], [])
-    assert named(["x/a.run", "y/a.txt"], ["one", "two"]) == {"one": "x/a.run", "two": "y/a.txt"}
-    with raises("unequal", UsageError, counts=(1, 2)):
-        named(["x/a.run", "y/a.txt"], ["one"])
 
 
 def test_order_options_reach_the_run(rankdev, folder):

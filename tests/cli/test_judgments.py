@@ -38,14 +38,6 @@ def test_agreement_on_the_command_line(rankdev, folder):
     assert rankdev("refs", "agreement", "nobody.csv", "--workers", "w2.csv").status == 2
 
 
-def test_rankings_merged_on_the_command_line(rankdev, folder):
-    for name, order in (("a", "x y z"), ("b", "x z y")):
-        items = '", "'.join(order.split())
-        (folder / f"{name}.json").write_text(f'{{"q": ["{items}"]}}')
-    done = rankdev("refs", "merge", "a.json", "b.json")
-    assert (done.status, done.out) == (0, '{"query": "q", "tiers": [["x"], ["y", "z"]]}\n')
-
-
 def test_a_pool_takes_runs_of_one_name_from_several_folders(rankdev, folder):
     for name in ("one", "two"):
         (folder / name).mkdir()

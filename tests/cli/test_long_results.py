@@ -1,14 +1,11 @@
 """Many systems, many queries, wide tables: what a screen, a file and a prompt show of them."""
 
-import io
 import json
 
 import numpy as np
-import polars as pl
 import pytest
 
 import rankdev as rd
-from rankdev.display.report import Report
 from rankdev.display.view import report_of, text_of
 from rankdev.measures.base import MeasureInfo
 
@@ -58,14 +55,6 @@ def test_files_are_not_wrapped_and_columns_are_respected(rankdev, folder, monkey
     monkeypatch.setenv("COLUMNS", "20")
     assert (folder / "x.txt").read_text() == written
     assert rankdev(*call).out
-
-
-def test_text_of_results_has_the_width_of_the_screen(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    wide = str(rd.significance(scores(12, 40)))
-    assert max(map(len, wide.splitlines())) > 80
-    monkeypatch.setenv("COLUMNS", "nonsense")
-    assert isinstance(Report(pl.DataFrame({"a": [1]})).print_text(io.StringIO()), type(None))
 
 
 def test_a_prompt_shows_no_thousand_ids():

@@ -9,14 +9,8 @@ import pytest
 PLACES, BLENDED, NEAREST = "places.jsonl", "blended.run", "nearest.run"
 CALLS = [
     ("eval", PLACES, BLENDED),
-    ("explain", PLACES, BLENDED, "--query", "hotel-astoria"),
     ("compare", PLACES, BLENDED, NEAREST),
-    ("agreement", PLACES, BLENDED, NEAREST, "-m", "RDQ@5", "-m", "AP@5"),
-    ("power", PLACES, BLENDED, NEAREST, "--sizes", "5", "--subsamples", "2"),
-    ("stability", PLACES, BLENDED, NEAREST, "--sizes", "5", "--subsamples", "2"),
     ("sensitivity", PLACES, BLENDED, NEAREST, "-n", "5", "--subsamples", "2", "--grid", "alpha=1"),
-    ("plan", PLACES, BLENDED, NEAREST),
-    ("refs", "lists", PLACES),
     ("refs", "lists", BLENDED),
     ("refs", "preferences", "judgments.csv"),
 ]
@@ -43,15 +37,6 @@ def test_an_input_is_never_written_over(rankdev, folder, call, spelling):
         assert (folder / target).read_bytes() == before
 
 
-def test_a_picture_is_never_written_over_an_input(rankdev, folder):
-    (folder / BLENDED).rename(folder / "blended.svg")
-    before = (folder / "blended.svg").read_bytes()
-    done = rankdev("compare", PLACES, "blended.svg", NEAREST, "--figure", "./blended.svg")
-    assert done.status == 2
-    assert "rankdev: ./blended.svg: this file is being read" in done.err
-    assert (folder / "blended.svg").read_bytes() == before
-
-
 @pytest.mark.parametrize("other", ["x.csv", "./x.csv", "../{here}/x.csv"])
 @pytest.mark.parametrize("option", ["--strengths", "--workers"])
 def test_two_outputs_are_two_files(rankdev, folder, option, other):
@@ -60,12 +45,6 @@ def test_two_outputs_are_two_files(rankdev, folder, option, other):
     assert done.status == 2
     assert SEPARATE in done.err
     assert not (folder / "x.csv").exists()
-
-
-def test_a_table_and_its_picture_are_two_files(rankdev):
-    done = rankdev("compare", PLACES, BLENDED, NEAREST, "--format", "csv", "-o", "x.svg", "--figure", "./x.svg")
-    assert done.status == 2
-    assert SEPARATE in done.err
 
 
 @pytest.mark.parametrize("option", ["-o", "--figure"])

@@ -2,11 +2,9 @@
 
 import json
 
-import polars as pl
 import pytest
 
 import rankdev as rd
-from rankdev.evaluation.scores import Scores
 
 SEGMENTS = "query,segment\nmuseums,leisure\nsauna,leisure\nbookshops,shops\nmuseums,shops\nnowhere,lost\n"
 
@@ -45,24 +43,6 @@ def test_segments_that_cannot_be_read_are_refused(rankdev, folder, content):
     name = "wrong.csv" if "," in content else "wrong"
     done = rankdev("eval", "places.jsonl", "nearest.run", "--segments", name)
     assert (done.status, done.err.startswith(f"rankdev: {name}: ")) == (1, True)
-
-
-def test_a_query_without_a_value_comes_last():
-    nothing = float("nan")
-    table = [("x", "q1", "P", 0.5), ("x", "q2", "P", nothing), ("y", "q1", "P", 0.2), ("y", "q2", "P", 0.1)]
-    names = ("system", "query", "measure", "value")
-    scores = Scores.from_table(pl.DataFrame(table, schema=list(names), orient="row"))
-    found = scores.differences().to_polars()
-    assert found["query"].to_list() == ["q1", "q2"]
-    assert found["difference"].to_list() == [pytest.approx(-0.3), None]
-
-
-def test_two_runs_side_by_side(rankdev):
-    call = ("explain", "places.jsonl", "nearest.run", "blended.run", "--query", "museums", "-m", "nDCG(gains=binary)@5")
-    found = json.loads(rankdev(*call, "--format", "json").out)
-    assert {row["system"] for row in found["rows"]} == {"nearest", "blended"}
-    scores = rd.evaluate("places.jsonl", {"nearest": "nearest.run"}, "nDCG(gains=binary)@5")
-    assert found["summary"][0]["score"] == pytest.approx(scores.values[0, scores.queries.index("museums"), 0])
 
 
 def test_agreement_with_people_from_files(rankdev, folder):

@@ -30,17 +30,3 @@ def test_polars_is_imported_at_the_top():
         if "\n        import polars" in path.read_text("utf-8")
     }
     assert late == set()
-
-
-def test_help_is_shown_without_what_computes():
-    """Most of the time of a short command is what it loads."""
-    script = f"""
-import sys
-from rankdev.cli import main
-sys.argv = ["rankdev", "eval", "--help"]
-main()
-print([name for name in {["numpy", *HEAVY]} if name in sys.modules])
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "Usage: rankdev eval" in done.stdout
-    assert done.stdout.splitlines()[-1] == "['click']"

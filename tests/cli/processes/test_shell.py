@@ -85,7 +85,7 @@ def test_closed_streams_do_not_matter_where_they_are_not_used(shell, folder):
 
 def test_a_closed_standard_input_is_a_line(shell):
     done = shell("rankdev eval places.jsonl - <&-")
-    assert (done.status, "standard input is closed; give a file, or pipe something in\n" in done.err) == (2, True)
+    assert (done.status, done.err.endswith("is closed; give a file, or pipe something in\n")) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -96,26 +96,6 @@ def test_streams_by_name(shell, place):
     expected = shell("rankdev eval places.jsonl blended.run").out
     done = shell(f"rankdev eval places.jsonl blended.run --format table -o {place}; wait $!")
     assert (done.status, done.out, done.err) == (0, expected, "")
-
-
-def test_streams_are_appended_to_and_piped(shell):
-    done = shell("echo first > log; rankdev eval places.jsonl blended.run --format csv -o /dev/stdout >> log; cat log")
-    assert done.out.startswith("first\nsystem,query")
-    done = shell("rankdev eval places.jsonl blended.run --format csv -o - | cat")
-    assert done.out.startswith("system,query")
-
-
-def test_streams_need_no_ending(shell):
-    done = shell(
-        "rankdev eval places.jsonl blended.run -o /dev/stdout | cat; rankdev eval places.jsonl blended.run -o -"
-    )
-    assert done.out.count("Mean over 10 queries") == 2
-    done = shell(
-        "rankdev eval places.jsonl blended.run -o /dev/stdout > out; rankdev eval places.jsonl blended.run -o >(cat)"
-    )
-    assert "Mean over 10 queries" in done.out
-    done = shell("cat out")
-    assert "Mean over 10 queries" in done.out
 
 
 def test_standard_input_from_a_file_is_an_input(shell, folder):
