@@ -103,11 +103,8 @@ def grades_in(references: References) -> list[dict[int, float]] | None:
     """Return, for each query, the grade of each rank; None where there are only ranks."""
     if references.grades is None:
         return None
-    found = []
-    for query in references.queries:
-        rows = references.rows(query)
-        found.append(dict(zip(references.ranks[rows].tolist(), references.grades[rows].tolist(), strict=True)))
-    return found
+    parts = [references.rows(query) for query in references.queries]
+    return [dict(zip(references.ranks[p].tolist(), references.grades[p].tolist(), strict=True)) for p in parts]
 
 
 def static_in(found: Comparison, header: Mapping[str, Any]) -> dict[str, str]:

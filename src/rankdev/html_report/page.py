@@ -29,14 +29,9 @@ from rankdev.html_report.playground import PLAYGROUND, playground, playground_se
 from rankdev.measures.base import MeasureLike
 from rankdev.statistics.judgment_uncertainty import UncertainScores as Uncertain
 
-PAGE = Assets(
-    "report.html",
-    ("page.css", "report.css"),
-    (
-        *("page.js", "unpacking.js", "report_names.js", "report_tables.js", "report_figures.js", "report_queries.js"),
-        "report.js",
-    ),
-)
+PARTS = ("names", "tables", "figures", "queries")
+SCRIPTS = ("page.js", "unpacking.js", *(f"report_{part}.js" for part in PARTS), "report.js")
+PAGE = Assets("report.html", ("page.css", "report.css"), SCRIPTS)
 
 
 @dataclass(frozen=True)

@@ -32,12 +32,7 @@ def playground_settings(measure: RDQ) -> dict[str, str | float] | None:
     weights = measure.position_weights
     if not (measure.cutoff and measure.cutoff <= 20 and 0.1 <= measure.alpha <= 8 and measure.lam <= 2):
         return None
-    settings: dict[str, str | float] = {
-        "k": measure.cutoff,
-        "alpha": measure.alpha,
-        "lam": measure.lam,
-        "penalty": measure.penalty,
-    }
+    settings = {"k": measure.cutoff} | {name: getattr(measure, name) for name in ("alpha", "lam", "penalty")}
     if isinstance(measure.weights, str):
         return {**settings, "weights": measure.weights}
     own = [*weights.head, *([] if weights.tail is None else [weights.tail])]
