@@ -29,7 +29,7 @@ demo: $(if $(wildcard .venv/.done),setup,.venv/.demo)
 BY_FILE = -n auto --dist loadfile
 BY_TEST = -n auto --dist worksteal
 ROOMS = judging learning studies integrations
-ROOM_PAGES = $(addprefix docs/,judging.md research.md integrations.md)
+ROOM_PAGES = $(addprefix docs/,judging.md language-models.md research.md integrations.md)
 REST = $(ROOMS:%=tests/%) $(ROOMS:%=src/rankdev/%) $(addprefix tests/,cli/processes pages fuzz real peers calibration conformance)
 test: export POLARS_MAX_THREADS = 1
 # glibc keeps what is freed: to get large arrays from the system again and again takes a tenth of the time

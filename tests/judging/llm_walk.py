@@ -1,4 +1,4 @@
-"""The world of docs/judging.md: runs, texts, a model that errs and prefers what comes first, and a person."""
+"""The world of docs/language-models.md: runs, texts, a model that errs and prefers what comes first, and a person."""
 
 import json
 import os
