@@ -464,6 +464,7 @@ SENTENCES = {
     "query-twice": "query {query!r} appears twice; give it once, with all its items",
     "hidden-characters": "ids hold characters that cannot be seen, such as {name!a}; without them, they are others",
     "index-twice": "{value!r} appears twice in the index of a Series; keep one",
+    "comment-line": "comments are not read; leave out lines that begin with #",
     "comment-lines": "lines that begin with # are read as queries, such as {name!r}; leave comments out",
     "dates-among-ids": "column {name!r} holds dates, such as {value!r}, which a spreadsheet may have made of ids; store"
     " ids as text",

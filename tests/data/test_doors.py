@@ -72,7 +72,7 @@ def test_runs_by_rank(tmp_path: Path, rank: str) -> None:
 def test_references(tmp_path: Path) -> None:
     expected = rd.References.from_grades(by_query(GRADES))
     (tmp_path / "a.qrels").write_text("".join(f"{query} 0 {item} {grade}\n" for query, item, grade in GRADES))
-    words = {"none": 0, "some": 1, "most": 2, "all": 3}
+    words = {"E": 0, "some": 1, "most": 2, "very-good": 3}
     names = [*words]
     worded = [(query, item, names[grade]) for query, item, grade in GRADES]
     listed = {q: [{"id": item, "label": e[item]} for item in e] for q, e in by_query(GRADES).items()}
@@ -132,7 +132,7 @@ def test_two_raters(tmp_path: Path) -> None:
 
 
 def test_what_could_be_meant_otherwise_is_refused(tmp_path: Path) -> None:
-    for name in ("rerank_score", "relevance", "cosine_dist"):
+    for name in ("rerank_score", "relevance", "cosine_dist", "cosine", "certainty"):
         with raises("unknown-order", rd.DataError, name=name):
             rd.Run.of({"q": [{"id": "a", name: 1}, {"id": "b", name: 2}]})
     rows = [("q", "a", "x", 1.0)]
@@ -142,6 +142,8 @@ def test_what_could_be_meant_otherwise_is_refused(tmp_path: Path) -> None:
     for door in doors(tmp_path, [("q", 1.0)], "question", "points").values():
         with raises("no-columns", rd.DataError, names=("item", "score"), known=("question", "points")):
             read(door)
+        with raises("not-references", rd.DataError, known=("question", "points")):
+            rd.evaluate(door, {"a": {"q": ["a"]}}, "RR")
     both = {"query": "q", "tiers": [["a"]], "items": ["b"]}
     (tmp_path / "a.jsonl").write_text(json.dumps(both) + "\n")
     for attempt in (lambda: rd.read_references(tmp_path / "a.jsonl"), lambda: rd.References.of([both])):
@@ -160,7 +162,11 @@ def test_what_may_be_wrong_is_noted(tmp_path: Path) -> None:
     for door in doors(tmp_path, [("q", "d\u200b1", 1.0)], "query", "item", "score").values():
         with warns("hidden-characters", name="d\u200b1"):
             read(door)
-    (tmp_path / "a.qrels").write_text("# made by hand\n")
+    for comment in ("# made by hand\n", "# made\n", "# query Q0 item rank score tag\n", "# a line of several words\n"):
+        for read_file, line in ((rd.read_references, "q2 0 d1 1\n"), (rd.read_run, "q2 Q0 d1 1 1 t\n")):
+            (tmp_path / "a").write_text(line + comment + line)
+            with raises("comment-line", rd.DataError, line=2):
+                read_file(tmp_path / "a")
     (tmp_path / "a.qrels").write_text("#q1 0 d1 1\nq2 0 d1 1\n")
     with warns("comment-lines", name="#q1"):
         rd.read_references(tmp_path / "a.qrels")

@@ -100,7 +100,7 @@ def _may_be_set(command: str, parameter: click.Parameter) -> bool:
     """Tell whether settings may give a parameter: an option, or the references of a gate."""
     if isinstance(parameter, click.Argument):
         return (command, parameter.name) == ("gate", "references")
-    return not isinstance(parameter.type, Written) and _key(parameter) != "import"
+    return not isinstance(parameter.type, Written) and _key(parameter) not in ("import", "db", "save")
 
 
 def _value(name: str, value: Any, parameter: click.Parameter, ctx: click.Context) -> Any:

@@ -26,9 +26,20 @@ RETRIEVED = (
     *("retrieved_texts", "retrieved_chunks", "retrieved_documents", "source_documents", "source_nodes"),
 )
 UNORDERED = ("reference_context_ids", "expected_ids", "reference_contexts", "expected_texts", "ground_truth_contexts")
-RIGHT = ("gold_chunk_ids", "gold_ids", "gold_doc_ids", "gold_passage_ids", "relevant_ids", *UNORDERED)
+RIGHT = (
+    "gold",
+    "gold_chunk_ids",
+    "gold_chunks",
+    "gold_ids",
+    "gold_doc_ids",
+    "gold_passage_ids",
+    "relevant_ids",
+    *UNORDERED,
+)
 _IDS = ("_id", "id", *KNOWN_NAMES["item"], "chunk_id", "node_id", "id_")
-_ORDERS = re.compile("score|rank|relevan|simil|dist|prob|logit|confidence")  # names of what could order items
+_ORDERS = re.compile(
+    "score|rank|relevan|simil|cosine|dist|prob|logit|confidence|certainty"
+)  # names of what could order items
 _TEXTS = ("page_content", "text", "content")
 _FORMS = {
     **{"tiers": "[[item, …], …]", "items": "[item, …]", "grades": "[number, …]"},

@@ -505,7 +505,7 @@ class References(ByQuery[Reference]):
             names = {*frame.columns}
             ranked_run = "score" in names and "grade" not in names and read.chosen("rank") is None
             if ranked_run or not names & {"rank", "grade"}:
-                raise DataError(_not_references(frame), known=frame.columns)
+                raise DataError(_not_references(frame), known=table.columns)
             if "grade" not in frame.columns:
                 return cls._ranked(frame, read)
             frame = tables.graded(frame, read.grades)

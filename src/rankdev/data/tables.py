@@ -37,7 +37,7 @@ KNOWN_NAMES = {
     ),
     "score": ("score", "similarity", "relevance_score", "similarity_score", "prediction"),
     "distance": ("distance",),
-    "grade": ("grade", "relevance", "label", "rating"),
+    "grade": ("grade", "relevance", "label", "rating", "esci_label"),
     "nonrelevant": ("nonrelevant",),
     "nonrelevant_grades": ("nonrelevant_grades",),
 }

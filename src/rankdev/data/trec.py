@@ -87,11 +87,15 @@ def carefully(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tag
     values = _finite(texts)
     if values is None:
         row = next(row for row, word in enumerate(texts) if _finite([word]) is None)
+        if columns[0][row].startswith("#"):
+            raise DataError("comment-line", line=_lines(text)[row])
         if layout is QRELS and is_word(texts[row]):
             raise DataError("word-for-grade", value=texts[row], line=_lines(text)[row])
         raise DataError("not-finite", name=number, value=texts[row], line=_lines(text)[row])
     if wrong is not None:
         at, count = wrong
+        if plain.split("\n")[at - 1].lstrip().startswith("#"):
+            raise DataError("comment-line", line=at)
         if at == 1 and count in ((4,) if layout is RUN else (5, 6)):
             raise DataError(layout.mistaken, line=at)
         raise DataError("column-count", count=count, expected=most, names=layout.columns, line=at)
