@@ -108,8 +108,12 @@ def test_comments(tmp_path):
     qrels = written(tmp_path, "qrels", f"# made by hand\n{QRELS}# six columns in this one, really\n")
     run = written(tmp_path, "run", f"# a b c 1 2\n{LINES}  # the end\n")
     assert rd.evaluate(qrels, {"a": run}, "AP", like="trec_eval-10").means.item() == pytest.approx((1 + 2 / 3) / 2)
-    with pytest.raises(rd.DataError, match=r"^2 inputs are wrong:\n.*qrels:1: the grade is .*\n.*run:5: "):
+    with raises("several", DataError) as caught:
         rd.evaluate(qrels, {"a": run}, "AP", like="trec_eval-9")
+    assert [(error.kind, error.fields["line"]) for error in caught.value.fields["errors"]] == [
+        ("comment-line", 1),
+        ("comment-line", 5),
+    ]
     wrong = written(tmp_path, "wrong", f"# a comment\n{LINES}q1 Q0 d3 4 high t\n")
     with pytest.raises(DataError, match="wrong:5: the score is 'high'"):
         rd.evaluate(qrels, {"a": wrong}, "AP", like="trec_eval-10")
