@@ -424,6 +424,7 @@ def test_data_with_a_problem_decide_nothing(kind):
     scores = rd.evaluate(references, runs, ["nDCG@10", "P@5"])
     found = significance(scores)
     assert set(found.to_polars()["verdict"]) == {"cannot tell"}
+    assert found.summary()["significant"].to_list() == [0, 0]
     assert not {"few-differ", "skewed", "one-query-decides"} & set(kinds_of(found.remarks))
     for result in (
         found,

@@ -36,9 +36,10 @@ class PairTests(Result):
     """Tests of pairs of systems: a table with adjusted p-values, and the level they are compared with."""
 
     alpha: float
+    problems: tuple[Note, ...]
 
     def summary(self) -> pl.DataFrame:
-        """Count the pairs of each measure that differ significantly.
+        """Count the pairs of each measure that differ significantly: none where the data have a problem.
 
         Returns
         -------
@@ -55,8 +56,8 @@ class PairTests(Result):
         """
         table = self.to_polars()
         names = ("segment", "measure") if "segment" in table.columns else ("measure",)
-        significant = (pl.col("p_adjusted") <= self.alpha).sum().alias("significant")
-        return table.group_by(*names, maintain_order=True).agg(pl.len().alias("pairs"), significant)
+        told = ((pl.col("p_adjusted") <= self.alpha) & (not self.problems)).sum().alias("significant")
+        return table.group_by(*names, maintain_order=True).agg(pl.len().alias("pairs"), told)
 
     @property
     def significant(self) -> list[bool]:
