@@ -45,9 +45,7 @@ class ClickLog:
     shown: Floats
     clicked: Floats
     clicks: int
-    weighted: bool
-    has_queries: bool
-    has_sessions: bool
+    columns: tuple[str, ...]  # of the table
 
     @classmethod
     def from_table(
@@ -82,9 +80,7 @@ class ClickLog:
             unit=found.select(pl.struct(keys).rle_id()).to_series().to_numpy().astype(np.int64),
             **{name: found[name].to_numpy() for name in parts},
             clicks=int(number_column(frame, "clicked", ROLE).sum()),
-            weighted=weighted,
-            has_queries="query" in keys,
-            has_sessions="session" in frame.columns,
+            columns=tuple(frame.columns),
         )
 
     @property

@@ -42,8 +42,6 @@ class ClickWeights(Result):
         Examination relative to the first position, non-increasing, and its confidence interval.
     raw : array of float
         Estimate before it was made non-increasing.
-    shown, clicked : array of float
-        Impressions and clicks at each position.
     fit : float or None
         p-value of the position-based model: small where click rates do not factor into a position's and an item's.
     method : str
@@ -76,8 +74,6 @@ class ClickWeights(Result):
     low: Floats = field(repr=False)
     high: Floats = field(repr=False)
     raw: Floats = field(repr=False)
-    shown: Floats = field(repr=False)
-    clicked: Floats = field(repr=False)
     fit: float | None
     method: str
     resamples: int
@@ -207,8 +203,7 @@ def weights_from_clicks(
         raise DataError("one-position", position=counted.positions[0])
     estimate = _estimator(counted, method)
     raw = estimate(None)
-    shown, clicked = counted.totals()
-    weight = never_increasing(raw, shown)
+    weight = never_increasing(raw, counted.totals()[0])
     weight = weight / weight[0]
     drawn = counted.resamples(resamples, seed)
     usable = drawn @ sums(counted.bag, counted.clicked, counted.bags) > 0  # a resample without clicks has no weights
@@ -222,8 +217,6 @@ def weights_from_clicks(
         low=low,
         high=high,
         raw=_relative(raw),
-        shown=shown,
-        clicked=clicked,
         fit=fit,
         method=method,
         resamples=resamples,
@@ -268,9 +261,9 @@ def _remarks(
     counted: ClickLog, raw: Floats, low: Floats, high: Floats, fit: float | None, trust: float, method: str
 ) -> Iterator[Note]:
     """Note what the weights cannot tell, and why."""
-    if not counted.has_queries:
+    if "query" not in counted.columns:
         yield Note("log-without-queries")
-    if not counted.has_sessions:
+    if "session" not in counted.columns:
         yield Note("log-without-sessions")
     wide = np.flatnonzero(high - low > 0.5)
     if len(wide):
@@ -283,5 +276,5 @@ def _remarks(
         yield Note("trust-bias", p=trust)
     if fit is not None and fit < 0.01:
         yield Note("poor-fit", p=fit)
-    if method == "rates" and not counted.weighted:
+    if method == "rates" and "propensity" not in counted.columns:
         yield Note("rates-as-weights")

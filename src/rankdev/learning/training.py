@@ -508,18 +508,14 @@ def _block(
     chance = expit(-sign * apart)
     push = weight * chance
     if normalise:
-        push *= _scale(2 * push.sum(axis=(1, 2)))[:, None, None]
+        total = 2 * push.sum(axis=(1, 2))[:, None, None]
+        push *= np.where(total > 0, np.log2(1 + total) / np.where(total > 0, total, 1), 1.0)
     curve = push * (1 - chance)
     push *= sign
     slopes, curves = push.sum(axis=1), curve.sum(axis=1)
     slopes[:, :depth] -= push.sum(axis=2)
     curves[:, :depth] += curve.sum(axis=2)
     return slopes, curves
-
-
-def _scale(total: Floats) -> Floats:
-    """Compute log2(1 + Σλ) ÷ Σλ, and 1 where all λ are 0."""
-    return np.where(total > 0, np.log2(1 + total) / np.where(total > 0, total, 1), 1.0)
 
 
 def row_weights(weights: Any, sizes: Ints) -> Floats:
