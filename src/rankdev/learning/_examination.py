@@ -183,7 +183,6 @@ def trust_in_the_top(log: ClickLog, examination: Floats, seed: int) -> float:
 def check_connected(won: Floats, positions: Sequence[int]) -> None:
     """Refuse a log whose positions fall into groups without an item that was clicked in both."""
     groups, labels = connected_components(won + won.T, directed=False)
-    if groups == 1:
-        return
-    one, other = ([positions[i] for i in np.flatnonzero(labels == label).tolist()] for label in (0, 1))
-    raise DataError("unlinked-positions", groups=groups, one=one, other=other)
+    if groups > 1:
+        one, other = ([positions[i] for i in np.flatnonzero(labels == label).tolist()] for label in (0, 1))
+        raise DataError("unlinked-positions", groups=groups, one=one, other=other)

@@ -138,7 +138,7 @@ def _named_columns(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFr
     for theirs, name in NAMES.items():
         if theirs in frame.columns and name not in {*frame.columns, *renamed.values()}:
             renamed[theirs] = name
-    taken = [name for name in renamed.values() if name in frame.columns and name not in renamed]
+    taken = {*renamed.values()} & {*frame.columns} - renamed.keys()
     return known_names(frame.drop(taken).rename(renamed))
 
 

@@ -245,9 +245,8 @@ def _interval(draws: list[Floats], weight: Floats, alpha: float) -> tuple[Floats
 
     Pooling positions that are out of order would hide how different they can be. A weight is at most 1.
     """
-    tail = alpha / 2
     relative = np.stack([_relative(draw) for draw in draws])
-    low, high = np.minimum(np.quantile(relative, [tail, 1 - tail], axis=0), 1.0)
+    low, high = np.minimum(np.quantile(relative, [alpha / 2, 1 - alpha / 2], axis=0), 1.0)
     return np.minimum(low, weight), np.maximum(high, weight)
 
 
