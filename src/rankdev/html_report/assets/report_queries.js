@@ -190,6 +190,7 @@ function showQuery(found) {
   const { query } = state;
   byId("query").hidden = query < 0;
   document.body.classList.toggle("reading", query >= 0);
+  for (const behind of document.querySelectorAll("body > header, .toolbar, main")) /** @type {HTMLElement} */ (behind).inert = query >= 0; // keys stay in front
   if (query < 0) return;
   const id = report.queries[query];
   const text = textOf(report.query_texts, id);
@@ -384,7 +385,10 @@ function listenToQueries() {
   for (const kind of ["mouseover", "focusin"]) byId("lists").addEventListener(kind, (/** @type {Event} */ event) => markItem(event.target));
   byId("lists").addEventListener("click", (/** @type {Event} */ event) => /** @type {Element} */ (event.target).closest("li")?.classList.toggle("open"));
   document.addEventListener("keydown", pressed);
-  byId("filters").addEventListener("submit", (/** @type {Event} */ event) => event.preventDefault());
+  byId("filters").addEventListener("submit", (/** @type {Event} */ event) => {
+    event.preventDefault();
+    byId("search").blur(); // so that keys lead to other queries again
+  });
   byId("before").addEventListener("click", () => choose({ page: state.page - 1 }));
   byId("after").addEventListener("click", () => choose({ page: state.page + 1 }));
   byId("query-close").addEventListener("click", closeQuery);
