@@ -95,12 +95,3 @@ def test_odd_names_in_a_trec_run(tmp_path: Path, text: str, expected: dict[str, 
 def test_kinds_are_known_without_a_name(tmp_path: Path, text: str) -> None:
     (tmp_path / "file").write_text(text)
     assert dict(read_run(tmp_path / "file")) == {"q1": ["d1"]}
-
-
-def test_numbers_as_ids(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text(
-        '{"query": 1, "item": "d1", "score": 1}\n{"query": "q2", "item": 7, "score": 2.5}\n'
-    )
-    assert dict(read_run(tmp_path / "a.jsonl")) == {"1": ["d1"], "q2": ["7"]}
-    (tmp_path / "r.jsonl").write_text('{"query": 1, "tiers": [[1, "d2"], [3]]}\n')
-    assert read_references(tmp_path / "r.jsonl") == References.from_tiers({"1": [["1", "d2"], ["3"]]})

@@ -99,15 +99,9 @@ def test_whole_numbers_are_taken_by_their_text(rated):
         references[2]
     scores = rd.evaluate(rated, {"a": pl.DataFrame(MADE), "b": {1: [7, 8], 20: [9]}}, "RR")
     assert scores.to_polars()["query"].to_list() == ["1", "20", "1", "20"]
+    assert rd.Run.of(pl.DataFrame(MADE))[1] == rd.Run.of({1: [8, 7]})["1"] == ["8", "7"]
     assert sorted(scores.differences().to_polars()["query"].to_list()) == ["1", "20"]
     assert rd.Scores.from_table(scores.to_polars()).to_polars().equals(scores.to_polars())
-
-
-@pytest.mark.parametrize("made", [pl.DataFrame(MADE), {1: [8, 7], 20: [9]}, {1: {8: 0.9, 7: 0.5}, 20: {9: 0.1}}])
-def test_whole_numbers_of_runs_are_taken_by_their_text(made):
-    run = rd.Run.of(made)
-    assert run.to_polars().select("query", "item").rows() == [("1", "8"), ("1", "7"), ("20", "9")]
-    assert run[1] == ["8", "7"]
 
 
 def test_movielens(tmp_path):
