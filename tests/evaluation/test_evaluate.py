@@ -76,10 +76,7 @@ def test_progress_is_told_after_each_file(tmp_path):
         rd.write_run(rd.Run.from_lists(REFS), path)
     told = []
     rd.evaluate(REFS, {**runs, "held": REFS}, "RDQ@5", progress=lambda *call: told.append(call))
-    size = sum(path.stat().st_size for path in runs.values())
-    assert [system for _, _, system in told] == [*runs, "held"]
-    assert [done for done, _, _ in told] == [size / 3, size / 3 * 2, size, size]
-    assert {total for _, total, _ in told} == {size}
+    assert told == [(done, 4, system) for done, system in enumerate([*runs, "held"], 1)]
 
 
 def test_a_run_that_was_cut_too_shallow(tmp_path):

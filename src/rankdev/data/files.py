@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -167,17 +166,6 @@ def _at(made: Made, **where: str) -> Made:
     return replace(made, notes=tuple(note.at(**where) for note in made.notes)) if made.notes else made
 
 
-@contextmanager
-def located(**where: Any) -> Iterator[None]:
-    """Add to errors the input that they are about."""
-    try:
-        yield
-    except MeasureError:
-        raise
-    except (DataError, UsageError) as error:
-        raise error.at(**where) from None
-
-
 class Faults:
     """What is wrong with each of several inputs, so that a user learns it all at once."""
 
@@ -187,16 +175,16 @@ class Faults:
     def __bool__(self) -> bool:
         return bool(self._found)
 
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        """Note what is wrong with an input, and continue."""
-        if not isinstance(error, DataError | UsageError) or isinstance(error, MeasureError):
-            return False
-        each = error.fields["errors"] if error.kind == "several" else [error]
-        self._found += [one for one in each if str(one) not in map(str, self._found)]
-        return True
+    @contextmanager
+    def at(self, **where: Any) -> Iterator[None]:
+        """Note what is wrong with an input, where that is known, and continue."""
+        try:
+            yield
+        except MeasureError:
+            raise
+        except (DataError, UsageError) as error:
+            each = error.fields["errors"] if error.kind == "several" else [error.at(**where)]
+            self._found += [one for one in each if str(one) not in map(str, self._found)]
 
     def check(self) -> None:
         """Raise what was noted."""
@@ -225,7 +213,7 @@ def _runs(runs: RunsLike, read: ReadOptions, progress: Progress | None = None) -
     """Return the run of each system; warn of their notes."""
     systems, loaded, faults = named_systems(runs, read), {}, Faults()
     for name, source in watched(systems, progress):
-        with faults, located(system=None if isinstance(source, str | Path) else name):
+        with faults.at(system=None if isinstance(source, str | Path) else name):
             loaded[name] = run_of(name, source, read)
     faults.check()
     return {name: run if run is systems[name] else run.told() for name, run in loaded.items()}
@@ -236,9 +224,9 @@ def load_inputs(
 ) -> tuple[References, dict[str, Run]]:
     """Return references and named runs in memory, whatever :func:`evaluate` takes for them."""
     faults, read = Faults(), ReadOptions(**options)
-    with faults:
+    with faults.at():
         known = references_of(references, read)
-    with faults:
+    with faults.at():
         loaded = _runs(runs, read, progress)
     faults.check()
     read.check_met()
@@ -247,22 +235,11 @@ def load_inputs(
 
 
 def watched(systems: Mapping[str, RunLike], progress: Progress | None) -> Iterator[tuple[str, RunLike]]:
-    """Yield systems and their sources, and tell after each how much of all files is done, in bytes."""
-    sizes = {name: _size_of(source) for name, source in systems.items()} if progress is not None else {}
-    done = 0
-    for name, source in systems.items():
+    """Yield systems and their sources, and tell after each how many are done."""
+    for done, (name, source) in enumerate(systems.items(), 1):
         yield name, source
         if progress is not None:
-            done += sizes[name]
-            progress(done, sum(sizes.values()), name)
-
-
-def _size_of(source: object) -> int:
-    """Return the size of a file in bytes, compressed or not; 0 for a pipe and for anything that is not a file."""
-    try:
-        return os.stat(source).st_size if isinstance(source, str | os.PathLike) else 0
-    except (OSError, ValueError):
-        return 0
+            progress(done, len(systems), name)
 
 
 def named_systems(runs: RunsLike, read: ReadOptions) -> Mapping[str, RunLike]:

@@ -16,7 +16,6 @@ from rankdev.data.files import (
     Faults,
     load_references,
     load_runs,
-    located,
     named_systems,
     references_of,
     run_of,
@@ -99,7 +98,7 @@ def evaluate(
         Weight of each query, such as how often it is asked, as ``{query: weight}`` or a table with the columns query
         and weight: means are weighted, and so are the tests and gates that are made from the scores.
     progress : callable, optional
-        Called as ``progress(done, total, system)`` after each system, in bytes of files.
+        Called as ``progress(done, total, system)`` after each system.
 
     Returns
     -------
@@ -169,7 +168,7 @@ def evaluate_all(
     notes: list[Note] = []
     coverage: list[Coverage] = []
     values: list[Floats] = []
-    with faults:
+    with faults.at():
         found = references_of(references, read)
         notes += found.notes if read.strict or found is not references else ()
         if like is not None:
@@ -177,7 +176,7 @@ def evaluate_all(
         known = Known.of(found, skip_empty=empty == "skip")
     for system, source in watched(systems, progress):
         where = {"path": str(source)} if isinstance(source, str | Path) else {"system": system}
-        with faults, located(**where):
+        with faults.at(**where):
             run = run_of(system, source, read)
             notes += [note.at(**where) for note in run.notes if read.strict or run is not source]
             if known is None:

@@ -164,7 +164,7 @@ def losses(
     empty : {"zero", "skip"}, default "zero"
         Score of queries without relevant items.
     progress : callable, optional
-        ``progress(done, total, system)`` after each system, in bytes of files.
+        ``progress(done, total, system)`` after each system.
     **read : Any
         How runs are read, as in :func:`evaluate`: duplicates, columns, ranks, collapse, strict.
 

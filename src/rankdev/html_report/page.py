@@ -147,7 +147,7 @@ def report(
     command : str, optional
         Command that made the page, shown under "How it was made".
     progress : callable, optional
-        ``progress(done, total, system)`` after each system, in bytes of files.
+        ``progress(done, total, system)`` after each system.
     **read : Any
         How runs are read, as in :func:`rankdev.evaluate`: duplicates, columns, ranks, collapse, strict.
 

@@ -15,11 +15,10 @@ import polars as pl
 import pyarrow as pa
 
 from rankdev._common.arrays import Floats
-from rankdev.data.files import located
 from rankdev.data.options import Ties
 from rankdev.data.references import References
 from rankdev.data.run import Run
-from rankdev.errors import DataError, RankdevWarning
+from rankdev.errors import DataError, RankdevWarning, errors_at
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.evaluate import Empty
 from rankdev.evaluation.join import Known, join, score_match
@@ -134,7 +133,7 @@ class Task:
             together = Run.of(rows.select(query.alias("query"), "item", "score"), ties=self.ties)
         except DataError:
             for (system,), part in rows.partition_by("system", as_dict=True).items():
-                with located(system=str(system)):
+                with errors_at(system=str(system)):
                     Run.of(part, ties=self.ties)
             raise
         names = [query.partition(" ")[::2] for query in together.queries]
