@@ -27,7 +27,8 @@ Paint = Callable[[str, str], str]
 class Column:
     """One column of a table as text.
 
-    A ``name`` identifies rows and may be shortened; ``prose`` may be broken into lines; all else is shown whole.
+    A ``name`` identifies rows and may be shortened, and so may a header that is a name (``titled``); ``prose`` may be
+    broken into lines; all else is shown whole.
     """
 
     header: str
@@ -35,19 +36,23 @@ class Column:
     right: bool = False
     name: bool = False
     prose: bool = False
+    titled: bool = False
 
     @cached_property
     def width(self) -> int:
         """Width of the column in characters."""
-        lines = (line for cell in self.cells for line in cell.text.split("\n"))
-        return max(cell_len(self.header), max(map(cell_len, lines), default=0))
+        return max(cell_len(self.header), self._inside)
+
+    @cached_property
+    def _inside(self) -> int:
+        return max((cell_len(line) for cell in self.cells for line in cell.text.split("\n")), default=0)
 
     @property
     def least(self) -> int:
         """Smallest width of the column."""
         if self.prose or self.name:
             return min(self.width, max(cell_len(self.header), NARROWEST if self.prose else SHORTEST))
-        return self.width
+        return min(self.width, max(self._inside, SHORTEST)) if self.titled else self.width
 
 
 def uncoloured(text: str, style: str) -> str:
@@ -99,24 +104,35 @@ def blocks(columns: Sequence[Column], width: int) -> list[list[Column]]:
 
 def squeezed(columns: Sequence[Column], width: int, each: int = 0) -> list[Column]:
     """Shorten names and fold prose, the widest first, until all columns fit together, or ``each`` by itself."""
-    widths = [max(column.least, min(column.width, each)) if each else column.width for column in columns]
-    while not each and _total(widths) > width:
+    widths = _widths(columns, width, each)
+    prose = [_folded(column, wanted, {}) for column, wanted in zip(columns, widths, strict=True)]
+    left = width - _total(one.width if one.prose else wanted for one, wanted in zip(prose, widths, strict=True))
+    spare = max(0, left) // max(1, sum(column.name for column in columns))
+    titles = {column.header: wanted for column, wanted in zip(columns, widths, strict=True) if column.titled}
+    heads = apart(list(titles), min(titles.values(), default=0))
+    cut: dict[str, str] = {}
+    found = []
+    for column, wanted in zip(columns, widths, strict=True):
+        made = column
+        if column.name:
+            made = _shortened(column, wanted + spare)
+            cut |= {cell.text: short.text for cell, short in zip(column.cells, made.cells, strict=True)}
+        elif column.titled and cell_len(column.header) > wanted:
+            made = replace(column, header=heads[column.header])
+        found.append(made)
+    return [_folded(column, wanted, cut) for column, wanted in zip(found, widths, strict=True)]
+
+
+def _widths(columns: Sequence[Column], width: int, each: int) -> list[int]:
+    if each:
+        return [max(column.least, 0 if column.titled else min(column.width, each)) for column in columns]
+    widths = [column.width for column in columns]
+    while _total(widths) > width:
         able = [i for i, column in enumerate(columns) if widths[i] > column.least]
         if not able:
             break
         widths[max(able, key=lambda i: widths[i])] -= 1
-    found = [_folded(column, wanted, {}) for column, wanted in zip(columns, widths, strict=True)]
-    spare = max(0, width - _total(column.width if column.prose else w for column, w in zip(found, widths, strict=True)))
-    spare //= max(1, sum(column.name for column in columns))
-    cut: dict[str, str] = {}
-    for i, column in enumerate(columns):
-        if column.name:
-            found[i] = _shortened(column, widths[i] + spare)
-            cut |= {cell.text: short.text for cell, short in zip(column.cells, found[i].cells, strict=True)}
-    return [
-        _folded(column, wanted, cut) if column.prose else made
-        for column, wanted, made in zip(columns, widths, found, strict=True)
-    ]
+    return widths
 
 
 def _folded(column: Column, width: int, cut: Mapping[str, str]) -> Column:

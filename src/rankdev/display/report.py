@@ -31,7 +31,8 @@ class Table:
     ``best`` marks cells, (row, column) pairs; ``digits`` is the number of decimals, and ``formats`` writes the values
     of some columns differently. Leading columns of text are names: they may be shortened, and are repeated where
     the columns do not fit side by side; ``names`` lists them where they are other columns. Columns of ``prose``
-    are broken into lines. Numbers are set right and text left, but for the columns named in ``right`` and ``left``.
+    are broken into lines; headers of those in ``titled`` are names too. Numbers are set right and text left, but for
+    the columns named in ``right`` and ``left``.
     ``raised`` has marks that follow cells, as superscripts where there are any. ``notes`` follow the table, and so
     does its ``caption``, which stays with it in LaTeX too. ``groups`` has the group of a column and its name there, for
     LaTeX: a head of two rows.
@@ -47,6 +48,7 @@ class Table:
     right: Collection[str] = ()
     left: Collection[str] = ()
     prose: Collection[str] = ()
+    titled: Collection[str] = ()
     names: Collection[str] = ()
     raised: Mapping[tuple[int, str], str] = field(default_factory=dict)
     caption: str = ""
@@ -80,7 +82,7 @@ class Table:
             cells = [self._cell(i, name, value, name in marked) for i, value in enumerate(values)]
             if any(name == marked for _, marked in self.raised):
                 cells = self._with_raised(name, cells)
-            found.append(Column(printable(name), cells, right, name in names, name in self.prose))
+            found.append(Column(printable(name), cells, right, name in names, name in self.prose, name in self.titled))
         return found
 
     @property

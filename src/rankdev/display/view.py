@@ -161,7 +161,7 @@ def _laid_out(frame: pl.DataFrame, tab: Tab, title: str, words: Words) -> tuple[
         title = title or frame["measure"][0]
         columns = [column for column in columns if column.source != "measure"]
     shown: dict[str, pl.Series] = {}
-    look: dict[str, Any] = {"formats": {}, "right": [], "left": [], "names": [], "prose": []}
+    look: dict[str, Any] = {"formats": {}, "right": [], "left": [], "names": [], "prose": [], "titled": []}
     for column, label in zip(columns, _labels(columns, words), strict=True):
         sources, form = _sources(column), FORMS.get(column.form)
         values = frame[sources[0]]
@@ -173,6 +173,8 @@ def _laid_out(frame: pl.DataFrame, tab: Tab, title: str, words: Words) -> tuple[
         elif form:
             look["formats"][label] = form
             look["left"] += [label] if column.form in ("yes", "verdict") else []
+        if column.label.startswith("{") and column.label != "{level}":
+            look["titled"].append(label)
         if column.form == "prose":
             look["prose"].append(label)
         elif values.dtype == pl.String and column.form in NAMES:

@@ -67,7 +67,7 @@ class Gate(Result):
             Tab(
                 columns=(
                     *("measure", "segment", Col("baseline", "{baseline}"), Col("candidate", "{candidate}")),
-                    *(Col("difference", "change", "signed"), "low", "wins", "verdict"),
+                    *(Col("difference", "change", "signed"), "low", "verdict", "wins"),
                 )
             ),
             Tab("Queries that lost most", ("measure", "query", "baseline", "candidate", "lost"), frame="_lost_most"),

@@ -66,7 +66,7 @@ class PairTests(Result):
 
 
 PAIRS = View(
-    [Tab(columns=("measure", "a", "b", "difference", "low", "wins", "p_adjusted", "verdict"))],
+    [Tab(columns=("measure", "a", "b", "difference", "low", "p_adjusted", "verdict", "wins"))],
     "compare",
     opening=["{conclusion}"],
     closing=[("{method}", "w/t/l: queries that a won, tied and lost", "{unjudged}"), "{losses}"],
@@ -80,7 +80,7 @@ PAIRS = View(
 CHANGE = (Col("mean_b", "{b}"), Col("mean_a", "{a}"), Col("difference", "change", "signed"))
 TWO = replace(
     PAIRS,
-    tables=[Tab(columns=("measure", *CHANGE, "low", "wins", "p_adjusted", "verdict"), frame="_with_means")],
+    tables=[Tab(columns=("measure", *CHANGE, "low", "p_adjusted", "verdict", "wins"), frame="_with_means")],
     closing=[("{method}", "w/t/l: queries won, tied and lost", "{unjudged}"), "{losses}"],
 )
 STANDING = replace(
