@@ -291,7 +291,7 @@ def remarks_on(design: Design, families: Sequence[Family], found: Significance) 
                 notes.append(Note("range-seen", measure=measure, range=family.reach))
         if len(family.rows.values) < FEWEST or design.clusters is not None:
             continue
-        notes += [*_on_skewness(measure, family, clear), *_on_dominance(design.scores, measure, family)]
+        notes += [*_on_skewness(measure, family, clear), *_on_dominance(design.scores, measure, family, clear)]
     return notes
 
 
@@ -305,10 +305,10 @@ def _on_skewness(measure: str, family: Family, clear: Bools) -> Iterator[Note]:
         yield Note("skewed", measure=measure, count=count, skewness=float(skew.max()))
 
 
-def _on_dominance(scores: Scores, measure: str, family: Family) -> Iterator[Note]:
-    """Note the pair that a single query decides most."""
+def _on_dominance(scores: Scores, measure: str, family: Family, clear: Bools) -> Iterator[Note]:
+    """Note the pair that a single query decides most: of several, one of those that differ significantly."""
     best: tuple[float, int, int] | None = None
-    for pairs, apart in family.differences():
+    for pairs, apart in family.differences(clear if family.pairs > 1 else None):
         squares = apart**2 if family.weights is None else (apart * family.weights) ** 2
         share = squares.max(axis=1) / np.maximum(squares.sum(axis=1), 1.0)
         i = int(np.argmax(share))
