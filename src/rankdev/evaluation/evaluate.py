@@ -25,7 +25,6 @@ from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, te
 from rankdev.data.references import Reference, References, ReferencesLike
 from rankdev.data.run import Run, RunsLike
 from rankdev.errors import DataError, Note
-from rankdev.evaluation.conventions import check_grades, follow
 from rankdev.evaluation.coverage import Coverage, coverage_remarks, order_notes
 from rankdev.evaluation.join import Known, Scorer, check_averages, deepest, join, score_match
 from rankdev.evaluation.scores import Scores, WeightsLike, joined
@@ -115,6 +114,8 @@ def evaluate(
     if like is None:
         scores = evaluate_all(references, runs, parse_all(measures), read, empty=empty, progress=progress)
     else:
+        from rankdev.evaluation.conventions import follow  # few calls need it
+
         rules, order, empty, dialect = follow(like, measures, order, ties, empty)
         read = read.but(order=order, dialect=dialect)
         if len({*rules.values()}) > 1:
@@ -172,6 +173,8 @@ def evaluate_all(
         found = references_of(references, read)
         notes += found.notes if read.strict or found is not references else ()
         if like is not None:
+            from rankdev.evaluation.conventions import check_grades
+
             check_grades(like, found)
         known = Known.of(found, skip_empty=empty == "skip")
     for system, source in watched(systems, progress):
