@@ -10,7 +10,7 @@ from unicodedata import normalize
 
 import numpy as np
 
-from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev._common.arrays import Bools, Ints
 from rankdev.data import ids
 from rankdev.data.ids import Ids, folded
 from rankdev.errors import Note, counted, printable
@@ -271,83 +271,78 @@ def health(
 ) -> list[list[Check]]:
     """Check the data of a comparison, for each of the measures."""
     wrong = {note.kind for note in problems(scores)}
+    strange = [note for entry in scores.coverage if (note := strange_ids(entry))]
+    unmatched = [
+        _check(
+            "Runs without a relevant item",
+            note,
+            level="problem" if "no-relevant-item" in wrong else "caution",
+            value=f"{len(strange):,} of {len(scores.coverage):,}",
+        )
+        for note in strange[:1]
+    ]
     shared = [_unjudged(scores, "mostly-unjudged" in wrong), _repeated(runs, scores)]
-    unmatched, empty = [*_unmatched(scores, "no-relevant-item" in wrong)], [*_empty(scores)]
+    without = empty_remarks(scores.coverage, "zero", scores.reference_sizes)
+    empty = [_check("Queries without a relevant item", note) for note in without]
     found = []
     for measure in measures:
         coverage = [for_measures(entry, [str(measure)]) for entry in scores.coverage]
         notes = {note.kind: note for note in coverage_remarks(coverage)}
-        missing = _in_runs("Queries missing from runs", notes.get("missing"), "Every run answers every query.")
-        if "few-answered" in wrong:
-            missing = Check(missing.name, "problem", missing.value, missing.text)
-        tied = _in_runs("Tied scores", notes.get("tied"), "No tie affects a score.")
+        level: Level = "problem" if "few-answered" in wrong else "caution"
+        lacking = notes.get("missing")
+        missing = _check("Queries missing from runs", lacking, "Every run answers every query.", level=level)
+        tied = _check("Tied scores", notes.get("tied"), "No tie affects a score.")
         if "tied" not in notes and "tied-means" in notes:
-            tied = Check(tied.name, "good", "averaged", f"{notes['tied-means']}.")
+            tied = _check("Tied scores", notes["tied-means"], level="good", value="averaged")
         found.append([missing, *unmatched, tied, *shared, _order(references, measure), *empty])
     return found
 
 
-def _in_runs(name: str, note: Note | None, none: str) -> Check:
-    """State in how many queries something is so, and in how many runs."""
+def _check(name: str, note: Note | None, none: str = "", *, level: Level = "caution", value: str = "") -> Check:
+    """State what a note says, by default in how many queries it is so, and in how many runs; or that there is none."""
     if note is None:
         return Check(name, "good", "none", none)
-    count, queries, runs = (note.fields[field] for field in ("count", "queries", "runs"))
-    several = f", {counted(len(runs), 'run')}" if len(runs) > 1 else ""
-    return Check(name, "caution", f"{count:,} of {queries:,}{several}", f"{note}.")
-
-
-def _unmatched(scores: Scores, problem: bool) -> Iterator[Check]:
-    notes = [note for entry in scores.coverage if (note := strange_ids(entry))]
-    if notes:
-        value = f"{len(notes):,} of {len(scores.coverage):,}"
-        yield Check("Runs without a relevant item", "problem" if problem else "caution", value, f"{notes[0]}.")
+    if not value:
+        runs = len(note.fields.get("runs", ()))
+        several = f", {counted(runs, 'run')}" if runs > 1 else ""
+        value = f"{note.fields['count']:,} of {note.fields['queries']:,}{several}"
+    return Check(name, level, value, f"{note}.")
 
 
 def _unjudged(scores: Scores, problem: bool) -> Check:
     name = "Unjudged items"
     known = [entry for entry in scores.coverage if entry.looked_at]
     if not known:
-        return Check(
-            name, "unknown", "unknown", "The references list relevant items only; all others count as nonrelevant."
-        )
+        text = "The references list relevant items only; all others count as nonrelevant."
+        return Check(name, "unknown", "unknown", text)
     worst = max(known, key=lambda entry: entry.unjudged / entry.looked_at)
     share = worst.unjudged / worst.looked_at
     if share < 0.0005:
         return Check(name, "good", "none", "Every item looked at was judged.")
     level: Level = "problem" if problem else "caution" if share >= MANY_UNJUDGED else "good"
-    value = f"{share:.1%}{' at most' if len(known) > 1 else ''}"
     note = Note("unjudged-items", system=worst.system, share=share, depth=worst.depth)
-    return Check(name, level, value, f"{note}.")
+    return _check(name, note, level=level, value=f"{share:.1%}{' at most' if len(known) > 1 else ''}")
 
 
 def _repeated(runs: Mapping[str, Run], scores: Scores) -> Check:
-    left = {entry.system: entry.left_out for entry in scores.coverage}
-    repeated = {
-        name: left.get(name, 0) + (0 if run.repeats is None else int(run.repeats.sum())) for name, run in runs.items()
-    }
-    having = [(printable(name), count) for name, count in repeated.items() if count]
-    if not having:
-        return Check("Repeated items", "good", "none", "No run returns an item twice for a query.")
-    note = Note("counted-once", counts=having)
-    return Check("Repeated items", "caution", f"{sum(count for _, count in having):,}", f"{note}.")
+    counts = {name: 0 if run.repeats is None else int(run.repeats.sum()) for name, run in runs.items()}
+    for entry in scores.coverage:
+        counts[entry.system] = counts.get(entry.system, 0) + entry.left_out
+    having = [(printable(name), count) for name, count in counts.items() if count]
+    note = Note("counted-once", counts=having) if having else None
+    none = "No run returns an item twice for a query."
+    return _check("Repeated items", note, none, value=f"{sum(counts.values()):,}")
 
 
 def _order(references: References, measure: Measure) -> Check:
     if references.grades is not None:
         grades = f"{references.tier_counts.max(initial=0)}"
         return Check("Grades of the references", "good", grades, "Items of the same grade are equally good.")
-    several = references.sizes > 1
-    share = float(_tied(references)[several].mean()) if several.any() else 0.0
+    share = _tied(references)
     name, value = "Ties in the references", f"{share:.0%} of pairs" if share else "none"
     for note in order_notes(references, [measure]):
-        return Check(name, "caution", value, f"{note}.")
+        return _check(name, note, value=value)
     return Check(name, "good", value, "Relevant items that are tied are equally good.")
-
-
-def _empty(scores: Scores) -> Iterator[Check]:
-    for note in empty_remarks(scores.coverage, "zero", scores.reference_sizes):
-        value = f"{note.fields['count']:,} of {note.fields['queries']:,}"
-        yield Check("Queries without a relevant item", "caution", value, f"{note}.")
 
 
 def order_notes(references: References, measures: Sequence[object]) -> tuple[Note, ...]:
@@ -359,22 +354,20 @@ def order_notes(references: References, measures: Sequence[object]) -> tuple[Not
     if references.grades is not None:
         return ()
     concerned = [measure for measure in measures if isinstance(measure, Measure) and measure.ordinal]
-    several = references.sizes > 1
-    if not concerned or not several.any():
-        return ()
-    share = float(_tied(references)[several].mean())
+    share = _tied(references) if concerned else 0.0
     if share < MANY_TIED:
         return ()
+    several = references.sizes > 1
     one = int((several & (references.tier_counts == 1)).sum())
     return (Note("little-order", measure=str(concerned[0]), share=share, one=one, several=int(several.sum())),)
 
 
-def _tied(references: References) -> Floats:
-    """Fraction of the pairs of items of each query that are tied."""
-    starts = np.diff(references.ranks, prepend=0) != 0
-    starts[references.offsets[:-1][references.sizes > 0]] = True
-    at = np.flatnonzero(starts)
-    length = np.diff(np.append(at, len(references.ranks)))
-    query = np.searchsorted(references.offsets, at, side="right") - 1
-    tied = np.bincount(query, length * (length - 1.0), len(references.sizes))
-    return np.asarray(tied / np.maximum(references.sizes * (references.sizes - 1.0), 1.0))
+def _tied(references: References) -> float:
+    """Fraction of the pairs of items of a query that are tied, on average over the queries with several."""
+    several, above = references.sizes > 1, len(references.ranks) + 1
+    if not several.any():
+        return 0.0
+    tiers, length = np.unique(references.codes * above + references.ranks, return_counts=True)
+    tied = np.bincount(tiers // above, length * (length - 1.0), len(several))[several]
+    pairs = (references.sizes * (references.sizes - 1.0))[several]
+    return float((tied / pairs).mean())
