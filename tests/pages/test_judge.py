@@ -141,26 +141,10 @@ def test_reading_is_not_answering(page, tmp_path):
         assert page.evaluate("String(getSelection())").strip()
         page.click("#second h2")
         page.keyboard.press("ArrowDown")
-        page.mouse.wheel(0, 200)
         page.wait_for_timeout(100)
         assert said(server) == []
         press(page, "e")
         assert said(server)[0][3] == "tie"
-
-
-def test_a_tap_on_a_text_is_no_answer_and_one_on_a_button_is(browser, tmp_path):
-    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
-    with serving(tmp_path, LONG) as server:
-        phone = begin(context.new_page(), server, server.tokens.judge)
-        phone.wait_for_function("() => wasSeen()")
-        for place in ("#first .text", "#second h2", "#second .text"):
-            phone.tap(place)
-        assert said(server) == []
-        phone.tap("[data-outcome=second]")
-        phone.wait_for_function("() => document.getElementById('saved').textContent === 'saved'")
-        assert [row[3] for row in said(server)] == ["second"]
-        assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    context.close()
 
 
 @contextmanager
