@@ -9,7 +9,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from queue import SimpleQueue
 from threading import Thread, current_thread, main_thread
@@ -23,6 +23,7 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_path, check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev._common.view import Tab, View
+from rankdev.data.database import COLUMNS, as_judgments
 from rankdev.data.ids import is_integer
 from rankdev.errors import DataError, Note, RankdevError, UsageError, counted
 from rankdev.judging.items import Pool
@@ -85,6 +86,8 @@ class Collected(Result):
         Items to be judged.
     answers : tuple of Answer
         Answers in the order asked, those of an earlier call with the same file included.
+    preferences : Preferences
+        The answers, with what grades imply where the loop started from grades.
     stopped : str
         Why the loop stopped.
     budget : int or None
@@ -113,6 +116,7 @@ class Collected(Result):
 
     pool: Pool = field(repr=False)
     answers: tuple[Answer, ...] = field(repr=False)
+    preferences: Preferences = field(repr=False)
     stopped: str
     budget: int | None
     repeats: int
@@ -139,16 +143,6 @@ class Collected(Result):
         return len(self.answers)
 
     @cached_property
-    def preferences(self) -> Preferences:
-        """Answers as preferences, with those that grades imply where the loop started from grades."""
-        names = ("query", "winner", "loser", "tie", "first")
-        records = [{name: getattr(answer, name) for name in names} for answer in self.answers]
-        if not records:
-            return self.pool.start()
-        judged = Preferences.from_rows(records, items=self.pool.items)
-        return judged if self.pool.grades is None else judged.with_grades(self.pool.grades)
-
-    @cached_property
     def references(self) -> References:
         """References made of the preferences; items that no answer connects with the others are left out."""
         if not len(self.preferences):
@@ -169,7 +163,7 @@ class Collected(Result):
         >>> collect(lambda query, a, b: "x", {"q": ["x", "y"]}).to_polars()["winner"].to_list()
         ['x', 'x']
         """
-        rows = [(*answer.pair, None if answer.tie else answer.winner) for answer in self.answers]
+        rows = [(*answer.pair, getattr(answer, answer.outcome, None)) for answer in self.answers]
         return pl.DataFrame(rows, schema=dict.fromkeys(("query", "first", "second", "winner"), pl.String), orient="row")
 
     def summary(self) -> pl.DataFrame:
@@ -274,9 +268,11 @@ def collect(
 
     def result(stopped: str) -> Collected:
         given_up = {} if budget is not None and stopped != OUT_OF_REACH else strategy.given_up()
+        judged = _judged(pool, loop.answers)
         return Collected(
             pool=pool,
             answers=tuple(loop.answers),
+            preferences=judged,
             stopped=stopped,
             budget=budget,
             repeats=repeats,
@@ -286,7 +282,7 @@ def collect(
             strengths=strategy.strengths(),
             errors=strategy.errors(),
             unsettled=(*strategy.unsettled(), *given_up),
-            remarks=(*_uncompared(pool, loop.answers), *_out_of_reach(given_up, pool), *loop.remarks()),
+            remarks=(*_uncompared(pool, judged), *_out_of_reach(given_up, pool), *loop.remarks()),
         )
 
     try:
@@ -310,12 +306,20 @@ def collect(
         loop.close()
 
 
-def _uncompared(pool: Pool, answers: Sequence[Answer]) -> Iterator[Note]:
+def _judged(pool: Pool, answers: Sequence[Answer]) -> Preferences:
+    """Return the answers as preferences, with what grades imply."""
+    if not answers:
+        return pool.start()
+    table = pl.DataFrame([astuple(answer) for answer in answers], COLUMNS, orient="row", infer_schema_length=None)
+    judged = Preferences.from_table(as_judgments(table).drop("worker"), items=pool.items)
+    return judged if pool.grades is None else judged.with_grades(pool.grades)
+
+
+def _uncompared(pool: Pool, judged: Preferences) -> Iterator[Note]:
     """Note items that no answer connects with the others."""
-    records = [{"query": answer.query, "winner": answer.winner, "loser": answer.loser} for answer in answers]
-    if pool.grades is None and records:
-        judged = Preferences.from_rows(records, items=pool.items)
-        kept = judged.select({answer.query for answer in answers}).largest_groups()
+    begun = {judged.queries[query] for query in judged.item_query[judged.winner]}
+    if pool.grades is None and begun:
+        kept = judged.select(begun).largest_groups()
         if lost := len(judged.items) - len(kept.items):
             yield Note("uncompared", count=lost, items=len(judged.items))
 

@@ -72,21 +72,6 @@ class Answer:
         """The two items, or the one that was graded."""
         return (self.first, self.second) if self.second else (self.first,)
 
-    @property
-    def winner(self) -> str:
-        """Item that is better; of a tie, the one shown first."""
-        return self.second if self.outcome == "second" else self.first
-
-    @property
-    def loser(self) -> str:
-        """The other item."""
-        return self.first if self.outcome == "second" else self.second
-
-    @property
-    def tie(self) -> bool:
-        """Whether both are equally good."""
-        return self.outcome == "tie"
-
 
 class Store:
     """The database of one project; one process at a time writes to it, any number may read it.
