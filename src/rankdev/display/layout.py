@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
 from rich.cells import cell_len, chop_cells
 
@@ -159,16 +159,31 @@ def apart(names: Sequence[str], width: int) -> dict[str, str]:
 
     >>> apart(["a-long-name-one-x", "a-long-name-two-x"], 11)
     {'a-long-name-one-x': 'a-lon…one-x', 'a-long-name-two-x': 'a-lon…two-x'}
-    >>> list(apart(["same-begin-1-same-end", "same-begin-2-same-end"], 11).values())
-    ['…1-same-end', '…2-same-end']
+    >>> list(apart(["same-begin-1-same-end", "same-begin-2-same-end"], 10).values())
+    ['…in-1-sam…', '…in-2-sam…']
     """
     texts = dict.fromkeys(names)
+    around = _around([text for text in texts if cell_len(text) > width])
     for wanted in range(max(width, SHORTEST), max(map(cell_len, texts), default=0)):
-        for cut in (_middle, _start, _end):
+        for cut in (_middle, _start, _end, around):
             short = {text: text if cell_len(text) <= wanted else cut(text, wanted) for text in texts}
             if len({*short.values()}) == len(texts):
                 return short
     return {text: text for text in texts}
+
+
+def _around(texts: Sequence[str]) -> Callable[[str, int], str]:
+    """Return what cuts names that differ in their middle only, at both ends."""
+    both = (texts, [text[::-1] for text in texts])
+    begin, end = (
+        sum(1 for _ in takewhile(lambda letters: len({*letters}) == 1, zip(*each, strict=False))) for each in both
+    )
+
+    def cut(text: str, width: int) -> str:
+        apart = max(0, len(text) - begin - end)
+        return f"…{_head(text[max(0, begin - max(0, width - 2 - apart) // 2) :], width - 2)}…"
+
+    return cut
 
 
 def _middle(text: str, width: int) -> str:
