@@ -149,6 +149,12 @@ def test_what_could_be_meant_otherwise_is_refused(tmp_path: Path) -> None:
     for attempt in (lambda: rd.read_references(tmp_path / "a.jsonl"), lambda: rd.References.of([both])):
         with raises("two-columns", rd.DataError, name="tiers"):
             attempt()
+    with raises("two-columns", rd.DataError, query="q", names=("id", "doc_id")):
+        rd.Run.of({"q": [{"id": "a", "doc_id": "d"}]})
+    for frame in (pd.DataFrame({"item": ["a"]}), pl.DataFrame({"item": ["a"]})):
+        for make in (rd.Run.of, rd.References.of):
+            with raises("wrong-form", rd.DataError, query="q"):
+                make({"q": frame})
     twice = pd.Series([1.0, 2.0], index=["a", "a"])
     with raises("index-twice", rd.DataError, value="a"):
         rd.Run.of({"q": twice})

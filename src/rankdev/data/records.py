@@ -132,7 +132,7 @@ def lists_of(answer: Any, read: ReadOptions) -> dict[str, list[Any]]:
     if partial:
         query, reason = next(iter(partial.items()))
         read.note("partial-answers", count=len(partial), answers=len(found), query=query, why=reason)
-    return found | _named_hits(in_order, read)
+    return found | _named_hits(in_order, read, flat=True)
 
 
 def _named_responses(answer: Any, read: ReadOptions) -> Iterator[tuple[Any, Any]]:
@@ -205,11 +205,11 @@ def _field(hit: Any, path: str) -> Any:
     return None
 
 
-def _named_hits(lists: Mapping[Any, Any], read: ReadOptions) -> dict[Any, list[str]]:
+def _named_hits(lists: Mapping[Any, Any], read: ReadOptions, *, flat: bool = False) -> dict[Any, list[str]]:
     """Name what was retrieved by the field that was chosen, where any of it has that, or by its own id or text.
 
     A text or an id names itself. Others, objects or records, are hits of an engine, Documents of LangChain or nodes of
-    LlamaIndex.
+    LlamaIndex. Two ids that differ are refused, but not in the documents of an engine, whose fields may be ``flat``.
     """
     own = read.chosen("item")
     if own is None or not any(_field(hit, own) is not None for hits in lists.values() for hit in hits):
@@ -219,6 +219,10 @@ def _named_hits(lists: Mapping[Any, Any], read: ReadOptions) -> dict[Any, list[s
     found: dict[Any, list[str]] = {}
     for query, hits in lists.items():
         with errors_at(query=query):
+            for hit in hits if own is None and not flat else ():
+                ids_of = {name: hit[name] for name in _IDS if hit.get(name)} if isinstance(hit, Mapping) else {}
+                if len({str(value) for value in ids_of.values()}) > 1:
+                    raise DataError("two-columns", name="item", names=list(ids_of))
             found[query] = [_name(hit, place, own) for place, hit in enumerate(hits, 1)]
     return found
 

@@ -805,7 +805,8 @@ def _levels(entry: Any, query: object, what: str) -> list[list[Any]]:
         raise DataError("grades-or-ranks", query=query)
     if isinstance(entry, Set) and what == "item or tier":
         return [sorted(entry, key=str)]
-    if isinstance(entry, str | Set | Mapping) or not isinstance(entry, Iterable) or getattr(entry, "ndim", 1) == 0:
+    listed = isinstance(entry, Iterable) and not isinstance(entry, str | Set | Mapping)
+    if not listed or hasattr(type(entry), "columns") or getattr(entry, "ndim", 1) == 0:
         raise DataError("wrong-form", query=query, expected=f"[best {what}, …]", value=entry)
     levels = []
     for rank, tier in enumerate(entry, 1):

@@ -249,7 +249,7 @@ def _is_finite(number: Any) -> bool:
 def check_lists(lists: Mapping[Any, Any]) -> None:
     """Refuse what has no order of its own in the place of a list."""
     for query, items in lists.items():
-        if isinstance(items, Set) or not is_list(items):
+        if isinstance(items, Set) or not is_list(items) or hasattr(type(items), "columns"):
             raise DataError("wrong-form", query=query, expected="[best item, …]", value=items)
 
 

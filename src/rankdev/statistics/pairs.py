@@ -179,7 +179,9 @@ class Family:
         found = np.empty(self.pairs)
         for pairs, apart in rows.differences():
             left = apart * (rows.unit / len(weight)) - self.mean[pairs, None] * weight
-            found[pairs] = (left**2 / (1 - weight)).sum(axis=1)
+            found[pairs] = (left**2 / np.maximum(1 - weight, np.finfo(float).tiny)).sum(
+                axis=1
+            )  # one row leaves nothing
         found[self.statistics["deviation"] == 0] = 0.0  # equal up to rounding
         return found, np.full(self.pairs, max(self.effective - 1, 1.0))
 
