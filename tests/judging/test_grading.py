@@ -4,10 +4,8 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from click.testing import CliRunner
 
 import rankdev as rd
-from rankdev.cli import cli
 from rankdev.data.database import read_given_grades
 from rankdev.data.files import read_grades
 from rankdev.errors import DataError
@@ -137,24 +135,12 @@ def test_grades_become_references(tmp_path):
         assert owner.post("export", what="grades", form=".txt")[0] == 400
         status, content = owner.post("export", what="grades", form=".csv")
         assert (status, content.splitlines()[0]) == (200, b"query,item,grade,worker,comment,at")
+    with raises("no-judged-pairs", DataError):
+        rd.read_preferences(tmp_path / "judgments.sqlite")
     with warns("graded-often", count=7):
         found = read_grades(tmp_path / "judgments.sqlite")
     assert found["q1"].grades == {f"d{k}": 1.5 for k in range(1, 5)}
     assert (found["q2"].grades, set(found["q2"].nonrelevant)) == ({"e1": 1, "e2": 2}, {"e0"})
-
-
-def test_the_command_makes_references_of_grades(tmp_path):
-    with grading(tmp_path) as server:
-        ann = Client(server)
-        while asked := ask(ann):
-            grade(ann, asked, int(asked["sides"][0]["item"][1:]) % 4)
-    done = CliRunner().invoke(
-        cli, ["refs", "grades", str(tmp_path / "judgments.sqlite"), "-o", str(tmp_path / "r.csv")]
-    )
-    assert done.exit_code == 0, done.output
-    with raises("no-judged-pairs", DataError):
-        rd.read_preferences(tmp_path / "judgments.sqlite")
-    assert rd.read_references(tmp_path / "r.csv")["q2"].grades == {"e1": 1, "e2": 2}
 
 
 def test_a_database_without_grades_says_so(tmp_path):
