@@ -1,15 +1,12 @@
 """Colours of measures differ to everybody, as far as colours go; markers and dashes differ beyond."""
 
 import random
-import warnings
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from rankdev.display import style
 from rankdev.display.style import FAMILIES, MEASURES, VARIANTS, looks
-from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import REGISTRY
 from rankdev.measures.syntax import parse_all
 
@@ -79,43 +76,3 @@ def test_any_fourteen_measures_have_their_own_colours_markers_and_dashes():
         assert len({entry["color"] for entry in look}) == 14
         assert len({(entry["marker"], entry["linestyle"]) for entry in look}) == 14
     assert len(set(VARIANTS)) == 40
-
-
-def _font(path):
-    """A font that draws three characters as a bar each."""
-    from fontTools.fontBuilder import FontBuilder
-    from fontTools.pens.ttGlyphPen import TTGlyphPen
-
-    pen = TTGlyphPen(None)
-    pen.moveTo((100, 0))
-    for corner in ((100, 700), (400, 700), (400, 0)):
-        pen.lineTo(corner)
-    pen.closePath()
-    made = FontBuilder(1000, isTTF=True)
-    made.setupGlyphOrder([".notdef", "bar"])
-    made.setupCharacterMap({ord(letter): "bar" for letter in "検索🍣"})
-    made.setupGlyf({".notdef": pen.glyph(), "bar": pen.glyph()})
-    made.setupHorizontalMetrics({".notdef": (500, 0), "bar": (500, 100)})
-    made.setupHorizontalHeader(ascent=800, descent=-200)
-    made.setupNameTable({"familyName": "Noto Sans CJK JP", "styleName": "Regular"})
-    made.setupOS2()
-    made.setupPost()
-    made.save(path)
-    return path
-
-
-def test_characters_come_from_a_font_that_has_them(monkeypatch, tmp_path):
-    pytest.importorskip("fontTools")
-    from matplotlib import font_manager
-
-    others = [entry for entry in font_manager.fontManager.ttflist if entry.name != "Noto Sans CJK JP"]
-    monkeypatch.setattr(font_manager.fontManager, "ttflist", others)
-    font_manager.fontManager.addfont(str(_font(tmp_path / "font.ttf")))
-    style._fonts.cache_clear()
-    values = np.random.default_rng(0).random((2, 3, 1))
-    drawn = Scores(("検索", "🍣"), ("東京", "q2", "q3"), ("RDQ@5",), values).plot()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", "Glyph")  # matplotlib's
-        for _ in range(2):
-            drawn.draw_without_rendering()
-    style._fonts.cache_clear()

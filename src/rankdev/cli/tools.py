@@ -117,13 +117,12 @@ def _save(folder: Path, target: Path) -> None:
         target.mkdir(parents=True, exist_ok=True)
         for source in folder.iterdir():
             there = target / source.name
-            if there.exists() and (there.is_dir() or there.read_bytes() != source.read_bytes()):
+            if there.exists() and there.read_bytes() != source.read_bytes():
                 raise UsageError("other-file", path=there)
-        for source in folder.iterdir():
-            (target / source.name).write_bytes(source.read_bytes())
-        click.echo(f"{target}: places.jsonl, nearest.run, popular.run, blended.run and others")
     except OSError as error:
         raise UsageError("cannot-write", path=target, why=error.strerror) from None
+    write_files({str(target / source.name): source.read_bytes() for source in folder.iterdir()})
+    click.echo(f"{target}: places.jsonl, nearest.run, popular.run, blended.run and others")
 
 
 @command(

@@ -219,14 +219,14 @@ def report_by_segment(parts: Mapping[str, Report], remarks: Sequence[str] = ()) 
     opening = [f"{name}: {text}" for name, part in parts.items() for text in part.opening]
     return replace(
         first,
-        facts=_with_segment({name: part.rows for name, part in parts.items()}),
+        facts=named_rows({name: part.rows for name, part in parts.items()}),
         tables=tables,
         opening=opening,
         closing=_labelled({name: part.closing for name, part in parts.items()}),
         remarks=(*_labelled({name: part.remarks for name, part in parts.items()}), *remarks),
-        summary=_with_segment(summaries) if summaries else None,
+        summary=named_rows(summaries) if summaries else None,
         more={
-            table: _with_segment({name: part.more[table] for name, part in parts.items() if table in part.more})
+            table: named_rows({name: part.more[table] for name, part in parts.items() if table in part.more})
             for table in first.more
         },
     )
@@ -238,6 +238,7 @@ def _labelled(lines: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     return (*known, *(text.at(segment=name) if isinstance(text, Note) else f"{name}: {text}" for name, text in others))
 
 
-def _with_segment(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    named = [frame.select(pl.lit(name).alias("segment"), pl.all()) for name, frame in frames.items()]
+def named_rows(frames: Mapping[str, pl.DataFrame], column: str = "segment") -> pl.DataFrame:
+    """Put tables one below the other, with their names in a first column."""
+    named = [frame.select(pl.lit(name).alias(column), pl.all()) for name, frame in frames.items()]
     return pl.concat(named, how="diagonal_relaxed")

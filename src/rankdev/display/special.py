@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rankdev._common.lazy import pl
 from rankdev._common.view import View
 from rankdev.display.cells import Cell, count, interval, number
-from rankdev.display.report import Report, Table, best_cells, report_by_segment
+from rankdev.display.report import Report, Table, best_cells, named_rows, report_by_segment
 from rankdev.display.view import declared
 from rankdev.errors import counted, listed, printable, some_of
 from rankdev.evaluation.coverage import unjudged_share
@@ -122,21 +122,15 @@ def explanations_report(both: Mapping[str, Explanation], query: str) -> Report:
             columns[f"{name} {column}" if column == "item" else f"{column} {'ab'[name == b]}"] = values
     frame = pl.DataFrame(columns, infer_schema_length=None, strict=False)
     scores = f"{a} (a) {number(one.score)}, {b} (b) {number(other.score)}, a − b {number(one.score - other.score)}"
-    rows = [found.to_polars().select(pl.lit(name).alias("system"), pl.all()) for name, found in both.items()]
-    summaries = [found.summary().select(pl.lit(name).alias("system"), pl.all()) for name, found in both.items()]
     return Report(
-        pl.concat(rows, how="vertical_relaxed"),
+        named_rows({name: found.to_polars() for name, found in both.items()}, "system"),
         [Table(frame, names=(f"{a} item", f"{b} item"))],
         opening=[f"{query}  {one.measure}: {scores}"],
         closing=[f"{name}: {line}" for name, found in both.items() for line in _closing(found)],
         command="explain",
         parameters={"query": query, "systems": [a, b], **one.parameters},
-        summary=pl.concat(summaries, how="vertical_relaxed"),
-        more={
-            "elsewhere": pl.concat(
-                _elsewhere(found).insert_column(0, pl.lit(name).alias("system")) for name, found in both.items()
-            )
-        },
+        summary=named_rows({name: found.summary() for name, found in both.items()}, "system"),
+        more={"elsewhere": named_rows({name: _elsewhere(found) for name, found in both.items()}, "system")},
     )
 
 
@@ -194,10 +188,10 @@ def paper_table_report(found: PaperTable) -> Report:
         groups=groups,
         caption=found.caption + (" ↓: lower is better." if found.lower_is_better else ""),
     )
-    pairs = [one.to_polars().select(pl.lit(name).alias("collection"), pl.all()) for name, one in found.tests.items()]
+    pairs = {name: one.to_polars() for name, one in found.tests.items()}
     report = declared(found, View([], "table", opening=["{conclusion}"]))
     tables = [] if getattr(found, "problems", ()) else [shown]
-    return replace(report, tables=tables, more={"pairs": pl.concat(pairs)} if pairs else {})
+    return replace(report, tables=tables, more={"pairs": named_rows(pairs, "collection")} if pairs else {})
 
 
 def _cells(found: PaperTable, part: pl.DataFrame) -> list[object]:
