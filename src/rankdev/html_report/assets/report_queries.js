@@ -7,7 +7,7 @@ const COLLATOR = new Intl.Collator("en", { numeric: true });
 const textOf = (texts, id) => (Object.hasOwn(texts, id) ? texts[id] : "");
 
 /** @type {Record<string, string>} */
-const SIDES = { all: "all queries", gains: "biggest gains of A", losses: "biggest losses of A", equal: "equal", unanswered: "unanswered by A or B", unjudged: "unjudged on top" };
+const SIDES = { all: "all queries", gains: "biggest gains of A", losses: "biggest losses of A", changed: "most changed lists", equal: "equal", unanswered: "unanswered by A or B", unjudged: "unjudged on top" };
 const TOP = 3; // positions that are the top
 
 /** @type {{of: string, values: (number | null)[]}} */ let known = { of: "", values: [] };
@@ -28,6 +28,7 @@ function computed(query) {
 /** @param {number} query @returns {string | number} */
 function sortKey(query) {
   if (state.sort === "query") return report.queries[query];
+  if (state.sort === "changed") return changed(query);
   if (state.sort === "size") return arrays.reference_sizes.at(query, 1) ?? 0;
   const value = state.sort === "difference" && report.systems.length > 1 ? differenceOf(query) : arrays.scores.at(state.measure, state.sort === "b" ? state.b : state.a, query);
   return value ?? (state.down ? -Infinity : Infinity);
@@ -41,9 +42,18 @@ function wordsOf(query) {
   return (WORDS[query] ??= [id, textOf(report.query_texts, id), ...report.pools[query].flatMap((/** @type {string} */ item) => [item, textOf(report.texts, item)])].join("\n").toLowerCase());
 }
 
+/** How far the lists of the two systems differ: 1 less their average overlap, whatever the items are worth. @param {number} query */
+function changed(query) {
+  const [one, other] = [state.a, state.b].map((system) => positionsOf(query, system).map(({ place }) => place).filter((place) => place >= 0));
+  const depths = Array.from({ length: Math.max(one.length, other.length) }, (_, i) => i + 1);
+  const shared = depths.map((depth) => one.slice(0, depth).filter((place) => other.slice(0, depth).includes(place)).length / depth);
+  return depths.length ? 1 - shared.reduce((sum, part) => sum + part, 0) / depths.length : 0;
+}
+
 /** Whether a query is one of those that a filter shows. @param {string} side @param {number} query */
 function isOn(side, query) {
   const systems = [state.a, state.b];
+  if (side === "changed") return changed(query) > 0;
   if (side === "unanswered") return systems.some((s) => positionsOf(query, s).every(({ rank }) => !rank));
   if (side === "unjudged") return systems.some((s) => positionsOf(query, s).slice(0, TOP).some(({ kind, place }) => place >= 0 && kind === "unjudged"));
   const ahead = lead(state.measure, differenceOf(query));
@@ -379,7 +389,10 @@ function pressed(event) {
 }
 
 function listenToQueries() {
-  fillSelect("side", Object.values(SIDES), (i) => narrow({ side: Object.keys(SIDES)[i], ...(i === 1 || i === 2 ? { sort: "difference", down: (i === 1) !== report.lower[state.measure] } : {}) }));
+  fillSelect("side", Object.values(SIDES), (i) => {
+    const side = Object.keys(SIDES)[i];
+    narrow({ side, sort: side === "changed" ? side : "difference", down: side === "changed" || (side !== "losses") !== report.lower[state.measure] });
+  });
   fillSelect("segment", ["all", ...report.segments.map((/** @type {any} */ part) => part.name)], (i) => narrow({ segment: i - 1 }));
   byId("search").addEventListener("input", () => narrow({ search: byId("search").value }));
   for (const kind of ["mouseover", "focusin"]) byId("lists").addEventListener(kind, (/** @type {Event} */ event) => markItem(event.target));
