@@ -110,8 +110,7 @@ class Metric(MeanScore):
         ('RDQ@10', 1.0, True)
         """
         _check(data, "eval_metric=Metric(…).of_ranker")
-        value = self.mean(data.get_label(), predictions, data.get_group(), data.get_weight())
-        return str(self.measure), value, True
+        return self.of_ranker(data.get_label(), predictions, data.get_weight(), data.get_group())
 
     def of_ranker(self, labels: Any, predictions: Floats, weights: Any, groups: Any) -> tuple[str, float, bool]:
         """Score the predictions of a ranker: ``ranker.fit(…, eval_metric=Metric("RDQ@10").of_ranker)``.

@@ -12,7 +12,7 @@ from rankdev.data.references import References
 from rankdev.data.run import Run
 from rankdev.data.text import Source
 from rankdev.data.write import PathLike
-from rankdev.errors import DataError, UsageError, nearest
+from rankdev.errors import DataError, UsageError, errors_at, nearest
 
 ENDING = "_predictions.json"
 META = "mteb_model_meta"
@@ -57,7 +57,18 @@ def read_run(
     ...     read_run(folder)["q1"]
     ['d2', 'd1']
     """
-    return _run(_content(path, task), path, subset, split, ignore_identical_ids)
+    content = _content(path, task)
+    predictions = _chosen({name: value for name, value in content.items() if name != META}, path, subset, split)
+    if not isinstance(predictions, dict) or not all(isinstance(found, dict) for found in predictions.values()):
+        expected = "{query: {item: score}}; some tasks rank no items"
+        raise DataError("bad-value", path=path, name="the split", value=predictions, expected=expected)
+    if ignore_identical_ids:
+        predictions = {q: {item: found[item] for item in found if item != q} for q, found in predictions.items()}
+    with errors_at(path=path):
+        run = Run.from_scores(predictions)
+    if not len(run):
+        raise DataError("empty", path=path, name="the run", expected="at least one item")
+    return run
 
 
 def references(task: Any, *, subset: str | None = None, split: str | None = None) -> References:
@@ -104,25 +115,6 @@ def _content(path: PathLike, task: str | None) -> dict[str, Any]:
     if not isinstance(content, dict) or not isinstance(content.get(META), dict):
         raise DataError("not-of-mteb", path=file, key=META)
     return content
-
-
-def _run(content: dict[str, Any], path: PathLike, subset: str | None, split: str | None, ignore: bool) -> Run:
-    predictions = _chosen({name: value for name, value in content.items() if name != META}, path, subset, split)
-    if not isinstance(predictions, dict) or not all(isinstance(found, dict) for found in predictions.values()):
-        expected = "{query: {item: score}}; some tasks rank no items"
-        raise DataError("bad-value", path=path, name="the split", value=predictions, expected=expected)
-    if ignore:
-        predictions = {
-            query: {item: score for item, score in found.items() if item != query}
-            for query, found in predictions.items()
-        }
-    try:
-        run = Run.from_scores(predictions)
-    except DataError as error:
-        raise error.at(path=path) from None
-    if not len(run):
-        raise DataError("empty", path=path, name="the run", expected="at least one item")
-    return run
 
 
 def _chosen(content: Mapping[str, Any], where: object, subset: str | None, split: str | None) -> Any:

@@ -13,7 +13,6 @@ import pytest
 if TYPE_CHECKING:
     from rankdev.data.references import ReferencesLike
     from rankdev.data.run import RunLike
-    from rankdev.evaluation.scores import Scores
     from rankdev.results import Gate
 
 
@@ -49,17 +48,20 @@ def _check_gate(
 ) -> Gate:
     """Fail the test where the candidate is worse; return the decision."""
     from rankdev._common.checks import check_choice
-    from rankdev.errors import UsageError, warn
+    from rankdev.errors import DataError, UsageError, warn
     from rankdev.evaluation.evaluate import evaluate
     from rankdev.evaluation.files import with_digest
     from rankdev.statistics.gate import gate
+    from rankdev.statistics.inputs import as_scores
 
     __tracebackhide__ = True
     check_choice("undecided", undecided, ("pass", "fail"))
     if (baseline is None) == (against is None):
         raise UsageError("one-of-two", name="baseline", other="against")
     runs = {"candidate": candidate, **({} if baseline is None else {"baseline": baseline})}
-    saved = None if against is None else _saved("against", against)
+    saved = None if against is None else as_scores(against)
+    if saved is not None and saved.digest is None:
+        raise DataError("bad-saved-scores", error=DataError("no-digest", role="against"))
     scores = evaluate(references, runs, measures)
     if saved is not None:
         scores = with_digest(scores, references)
@@ -69,13 +71,3 @@ def _check_gate(
     if found.verdict == "undecided":
         warn("undecided", text=" ".join(found.reasons))
     return found
-
-
-def _saved(name: str, file: Any) -> Scores:
-    from rankdev.errors import DataError
-    from rankdev.statistics.inputs import as_scores
-
-    scores = as_scores(file)
-    if scores.digest is None:
-        raise DataError("bad-saved-scores", error=DataError("no-digest", role=name))
-    return scores
