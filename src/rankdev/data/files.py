@@ -410,12 +410,11 @@ def write_run(run: Run, path: PathLike, *, tag: str = "rankdev") -> None:
     if run.repeats is not None and (suffix == ".json") != (run.scores is None):
         raise DataError("cannot-hold", what="an item twice", instead=".json" if run.scores is None else ".jsonl")
     if suffix == ".json":
-        scores = run.scores
-        content = json.dumps(
-            {**run}
-            if scores is None
-            else {query: dict(zip(run[query], scores[run.rows(query)].tolist(), strict=True)) for query in run}
-        ).encode()
+        entries: dict[str, Any] = {**run}
+        if run.scores is not None:
+            for query, items in run.items():
+                entries[query] = dict(zip(items, run.scores[run.rows(query)].tolist(), strict=True))
+        content = json.dumps(entries).encode()
     elif suffix in ENDINGS:
         columns = ["query", "item", "rank" if run.scores is None else "score"]
         content = encode_table(run.to_polars().select(columns), path)
