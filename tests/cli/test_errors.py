@@ -28,14 +28,6 @@ def test_a_bad_run_is_one_line_and_status_1(rankdev, folder, content, place):
     assert not (folder / "out.json").exists()
 
 
-@pytest.mark.parametrize("name", ["page.txt", "page", "page.json.gz"])
-@pytest.mark.parametrize("command", [("report", "places.jsonl", "blended.run"), ("playground",)])
-def test_a_page_is_not_written_under_the_name_of_something_else(rankdev, folder, command, name):
-    done = rankdev(*command, "-o", name)
-    assert (done.status, done.err.startswith(f"rankdev: {name}: ")) == (2, True)
-    assert not (folder / name).exists()
-
-
 @pytest.mark.parametrize("name", ["page.html", "page.htm", "page.html.gz"])
 def test_a_page_is_written_under_its_own_name(rankdev, folder, name):
     assert rankdev("playground", "-o", name).status == 0
@@ -71,14 +63,6 @@ def test_by_tag_and_strict(rankdev, folder):
     assert (strict.status, strict.out) == (1, "")
     assert "--order rank" in strict.err
     assert rankdev("eval", "places.jsonl", "far.run", "--order", "rank", "--strict").status == 1
-
-
-@pytest.mark.parametrize("name", ["twice.csv", "places.jsonl"])
-def test_wrong_clusters_are_one_line_that_names_the_file(rankdev, folder, name):
-    (folder / "twice.csv").write_text("query,cluster\nq,a\nq,b\n")
-    done = rankdev("compare", "places.jsonl", "nearest.run", "popular.run", "--clusters", name)
-    assert (done.status, done.err.count("\n")) == (1, 1)
-    assert done.err.startswith(f"rankdev: {name}: ")
 
 
 def test_columns_of_the_files_of_several_systems_are_met(rankdev, folder):

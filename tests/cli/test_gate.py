@@ -149,23 +149,3 @@ def test_references_in_another_order_are_the_same(files, rankdev, saved):
     base = saved()
     (files / "qrels.txt").write_text("\n".join(reversed(REFERENCES.splitlines())))
     assert rankdev("gate", "qrels.txt", "odd.run", "-m", "nDCG@3", "--margin", "0.01", "--against", base).status == 0
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("qrels.txt good.run bad.run --against base.parquet", "--against"),
-        ("qrels.txt good.run --against plain.csv", "plain.csv"),
-        ("qrels.txt good.run --against qrels.txt", "qrels.txt"),
-        ("qrels.txt good.run --against base.parquet --save base.parquet", "base.parquet"),
-        ("- good.run --against base.parquet", "--against"),
-        ("--scores plain.csv --against base.parquet", "--against"),
-    ],
-)
-def test_wrong_baselines_are_named(files, rankdev, saved, words, said):
-    saved()
-    rankdev("eval", "qrels.txt", "good.run", "-m", "RR", "-q", "-o", "plain.csv")
-    done = rankdev("gate", *words.split(), "-m", "RR")
-    assert done.status in (1, 2)
-    assert said in done.err
-    assert done.err.count("\n") == 1

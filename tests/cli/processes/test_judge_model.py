@@ -79,26 +79,6 @@ def test_failures_are_one_line(rankdev, items, script, said):
     assert len(done.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--model", "example.com", "m"], "example.com"),
-        (["--model", "http://127.0.0.1:1/v1", "m"], "http://127.0.0.1:1/v1"),
-        (["--model", "http://127.0.0.1:1/v1", "m", "--guidelines", "none.txt"], "none.txt"),
-        (["--model", "http://127.0.0.1:1/v1", "m", "--port", "80"], "--port"),
-        (["--model", "http://127.0.0.1:1/v1", "m", "--budget", "0"], "budget"),
-        (["--model", "http://127.0.0.1:1/v1", " m"], "name"),
-        (["--model", "http://127.0.0.1:1/v1", "m", "--option", "top_p"], "--option"),
-        (["--temperature", "0"], "--temperature"),
-    ],
-)
-def test_wrong_options_are_one_line(rankdev, items, options, said):
-    done = rankdev("judge", "items.jsonl", "--db", "judged.db", *options)
-    assert done.status in (1, 2)
-    assert said in done.err
-    assert len(done.err.splitlines()) == 1
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX")
 def test_an_interruption_keeps_everything(items, folder):
     def better(query, a, b):
