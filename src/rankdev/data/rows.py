@@ -300,6 +300,8 @@ def hidden(rows: Rows) -> str | None:
     """Return a name that holds characters which cannot be seen."""
     for names in (rows.queries, rows.item):
         if not isinstance(names, list):
+            if names.str.len_bytes().sum() == names.str.len_chars().sum():  # all ASCII, which is found out sooner
+                continue
             found = names.filter(names.str.contains(f"[{tables.INVISIBLE}]")).head(1).to_list()
         elif "".join(names).isascii():
             continue

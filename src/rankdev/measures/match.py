@@ -118,15 +118,19 @@ class Match:
             return self
         hits = slice(*np.searchsorted(self.query, [begin, end]))
         poor = slice(*np.searchsorted(self.nonrelevant_query, [begin, end]))
-        part = {
-            entry.name: getattr(self, entry.name)[poor if entry.name.startswith("nonrelevant") else hits]
-            for entry in fields(self)
-            if entry.name not in ("ideals", "lengths")
-        }
+        part = self._columns(hits, poor)
         part["query"] = part["query"] - begin
         part["nonrelevant_query"] = part["nonrelevant_query"] - begin
         part["place"] = part["place"] - self.ideals.offsets[begin]
         return replace(self, ideals=self.ideals.between(begin, end), lengths=self.lengths[begin:end], **part)
+
+    def _columns(self, hits: Any, poor: Any) -> dict[str, Any]:
+        """Return some rows of every column: of the hits, and of the items judged nonrelevant."""
+        return {
+            entry.name: getattr(self, entry.name)[poor if entry.name.startswith("nonrelevant") else hits]
+            for entry in fields(self)
+            if entry.name not in ("ideals", "lengths")
+        }
 
     @property
     def queries(self) -> int:
@@ -167,18 +171,10 @@ class Match:
         return table
 
     def above(self, depth: int) -> Match:
-        """Return the match of the first ``depth`` positions."""
-        hits, poor = self.position < depth, self.nonrelevant_position < depth
-        return Match(
-            self.ideals,
-            self.query[hits],
-            self.position[hits],
-            self.place[hits],
-            np.minimum(self.lengths, depth),
-            self.nonrelevant_query[poor],
-            self.nonrelevant_position[poor],
-            self.nonrelevant_grade[poor],
-        )
+        """Return the match of the first ``depth`` positions, in one order."""
+        kept = self._columns(self.position < depth, self.nonrelevant_position < depth)
+        columns = {entry.name: kept[entry.name] for entry in fields(Match) if entry.name in kept}
+        return Match(self.ideals, lengths=np.minimum(self.lengths, depth), **columns)
 
     @cached_property
     def judged_only(self) -> Match:
