@@ -45,7 +45,6 @@ DRAWN = {
     "judge_agreement",
     "merge_rankings",
     "position_bias",
-    "topic_set_size",
     "table",
     "gate",
 }
@@ -70,7 +69,6 @@ def made():
         "discriminative_power": rd.significance(scores, correction="none", seed=7).discriminative_power(),
         "meta_analysis": rd.meta_analysis({"x": scores, "y": scores.select(queries=slice(0, 7))}),
         "prediction_powered": rd.prediction_powered(scores.select(queries=slice(0, 10)), scores),
-        "topic_set_size": rd.plan(scores, difference=[0.1, 0.2], width=0.1, systems=[2, 10], measure="RDQ@3"),
         "agreement_with_people": rd.agreement_with_people(
             scores,
             [{"query": f"q{i}", "a": "good", "b": ODD, "winner": "good"} for i in range(6)],

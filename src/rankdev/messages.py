@@ -293,7 +293,6 @@ SENTENCES = {
     "large-share": "sizes from {size:,} on are more than a quarter of {count:{unit}}: subsamples overlap, and tell"
     " little about new ones",
     "no-difference": "the pilot shows no difference between {a} and {b}; give the one that matters: `difference`",
-    "no-variance": "the scores do not vary over queries, so the number needed cannot be estimated",
     "size-of-all": "there are {count:{unit}}: a subsample of {count} is all of them, and only the flips of a test vary",
     "sizes-left-out": "there are {count:{unit}}; larger sizes are left out: {sizes:list}",
     "smallest-size": "{name} of {measures:measures} is the smallest size tried: {size} means at most {size}",

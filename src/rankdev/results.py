@@ -34,6 +34,5 @@ __getattr__, __dir__, __all__ = names_on_use(
         "rankdev.statistics.prediction_powered": "PredictionPowered",
         "rankdev.statistics.agreement_with_people": "AgreementWithPeople",
         "rankdev.statistics.stability": "Stability",
-        "rankdev.statistics.topic_set_size": "TopicSetSize",
     },
 )  # type checkers read the same names in results.pyi

@@ -31,4 +31,3 @@ from rankdev.statistics.prediction_powered import PredictionPowered as Predictio
 from rankdev.statistics.sensitivity import Sensitivity as Sensitivity
 from rankdev.statistics.significance import Significance as Significance
 from rankdev.statistics.stability import Stability as Stability
-from rankdev.statistics.topic_set_size import TopicSetSize as TopicSetSize

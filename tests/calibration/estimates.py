@@ -90,27 +90,6 @@ def agreements(trials: int) -> Iterator[Finding]:
                 yield Finding("`agreement`, τ", setting, held / trials, trials, 0.8)
 
 
-def topic_set_sizes(trials: int) -> Iterator[Finding]:
-    """Queries for a difference of .5 between two systems, or the best and worst of five: variance from a pilot."""
-    asked = {"systems": [2, 5], "difference": 0.5}
-    for kind, draw in KINDS.items():
-        # easy and hard queries, and what only a system does on a query, of the same distribution
-        variance = float(draw(np.random.default_rng(0), (10**6,)).var())
-        truth = rd.plan(variance=2 * variance, correlation=0.5, **asked).to_polars()
-        for n in (10, 25, 50):
-            rng = np.random.default_rng([n, 12, len(kind)])
-            held = np.zeros(2)
-            for _ in range(trials):
-                values = draw(rng, (1, n)) + draw(rng, (5, n))
-                scores = rd.Scores(tuple("abcde"), tuple(map(str, range(n))), ("M",), values[:, :, None])
-                table = rd.plan(scores, **asked).to_polars()
-                for i, way in enumerate(("same", "different")):
-                    inside = (table[f"{way}_low"] <= truth[way]) & (truth[way] <= table[f"{way}_high"])
-                    held[i] += inside.mean()
-            for way, share in zip(("same", "other"), held / trials, strict=True):
-                yield Finding(f"`plan`, {way} queries", f"{kind}, 5 systems, pilot of {n}", share, trials, 0.9)
-
-
 MANY = (20, 30, 50, 100, 400, 40, 60, 80, 25, 200)  # queries of collections
 UNEQUAL = ((50, 300, 7000), (50, 50, 50, 50, 7000), (43, 50, 54, 300, 1000, 6980), (50,) * 7 + (7000,) * 3)
 
@@ -214,7 +193,6 @@ CLAIMS = {
     "plans": (plans, 2000, 150),
     "power": (powers, 10_000, 400),
     "agreement": (agreements, 1000, 5),
-    "topic set sizes": (topic_set_sizes, 1000, 25),
     "collections": (collections, 4000, 500),
     "humans and a model": (humans_and_model, 2000, 300),
     "few judgments": (few_judgments, 1000, 20),

@@ -328,10 +328,6 @@ def plan():
         found = rd.plan(random_scores(seed, 2, 40), "a", "b", "RDQ@5", difference=0.03)
         limits = {"low": found.low, "high": found.high, "assured": found.assured}
         yield f"{seed}", {**columns(found, "n analytic"), **limits}
-    names = "systems target same same_low same_high different different_low different_high"
-    yield "collection", columns(rd.plan(random_scores(3, 5, 40), difference=0.05, systems=[3, 5]), f"measure {names}")
-    yield "variance", columns(rd.plan(variance=0.04, difference=[0.05, 0.1], systems=10), "systems target same")
-    yield "width", columns(rd.plan(variance=0.04, width=0.1), "systems target same")
 
 
 @frozen()

@@ -172,8 +172,6 @@ def test_designs_that_cannot_be_combined_are_refused():
     clusters = dict.fromkeys(scores.queries[:8], 0) | dict.fromkeys(scores.queries[8:], 1)
     with raises("needed", UsageError, name="resamples", use="clusters"):
         rd.agreement(scores, clusters=clusters)
-    with raises("not-needed", UsageError, name="clusters"):
-        rd.plan(scores, difference=0.1, clusters=clusters)
     with raises("too-few", DataError, least=10, unit="cluster"):
         rd.plan(scores, "s0", "s2", "m0", difference=0.1, clusters=clusters)
     with raises("too-few", DataError, unit="cluster", count=2):

@@ -15,7 +15,6 @@ FUNCTIONS = {
     "stability": lambda scores: rd.stability(scores, sizes=[5], subsamples=2),
     "agreement": rd.agreement,
     "plan": lambda scores: rd.plan(scores, "a", "b", "RR"),
-    "topic set size": lambda scores: rd.plan(scores, difference=0.1),
     "meta_analysis": lambda scores: rd.meta_analysis({"x": scores, "y": scores}),
     "prediction_powered": lambda scores: rd.prediction_powered(scores, scores),
     "pooled": lambda scores: rd.Scores.pooled({"x": scores}),

@@ -160,9 +160,7 @@ agreement_command = of_scores(
 )
 
 
-def _of_pair(
-    plan: Any, scores: Scores, asked: dict[str, Any], difference: float | None, systems: int
-) -> tuple[Any, dict[str, Any]]:
+def _of_pair(plan: Any, scores: Scores, asked: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Plan for the two systems that are there or named; if only one of two was named, also for the other."""
     a, b, names = asked.pop("a", None), asked.pop("b", None), scores.systems
     if len(scores.measures) != 1:
@@ -172,17 +170,14 @@ def _of_pair(
     b = b or next(name for name in names if name != a)
     a = a or next(name for name in names if name != b)
     pair = {"a": a, "b": b, "measure": scores.measures[0]}
-    return plan, asked | pair | {"difference": difference, "systems": systems}
+    return plan, asked | pair
 
 
 plan_command = of_scores(
     "plan",
     "rankdev.statistics.planning:plan",
-    option("--difference", type=float, help="The difference to detect. Default: the one observed."),
-    option("--systems", type=int, default=2, show_default=True, help="Number of systems that will be compared."),
     example=f"rankdev plan {TWO} -m RDQ@5 --difference 0.1",
     more="The pilot is two runs, or -a and -b.",
-    without=("difference", "systems", "width", "variance", "correlation"),
     adjust=_of_pair,
 )
 

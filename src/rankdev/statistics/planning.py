@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -26,7 +26,6 @@ from rankdev.statistics.student import (
     queries_for,
     t_power,
 )
-from rankdev.statistics.topic_set_size import TopicSetSize, topic_set_size
 
 SUMMARY = (
     *("a", "b", "measure", "pilot", "observed", "deviation", "difference"),
@@ -196,7 +195,6 @@ def _queries(n: float) -> str:
     return "more than ten million" if math.isinf(n) else f"{n:,.0f}"
 
 
-@overload
 def plan(
     scores: ScoresLike,
     a: str,
@@ -208,83 +206,40 @@ def plan(
     power: float = 0.8,
     alpha: float = 0.05,
     clusters: Mapping[str, Any] | None = None,
-) -> Plan: ...
+) -> Plan:
+    """Estimate how many queries a comparison of two systems needs.
 
-
-@overload
-def plan(
-    scores: ScoresLike | Mapping[str, ScoresLike] | None = None,
-    *,
-    measure: str | Sequence[str] | None = None,
-    difference: float | Sequence[float] | None = None,
-    width: float | Sequence[float] | None = None,
-    variance: float | None = None,
-    systems: int | Sequence[int] = 2,
-    correlation: float | None = None,
-    power: float = 0.8,
-    alpha: float = 0.05,
-) -> TopicSetSize: ...
-
-
-def plan(
-    scores: ScoresLike | Mapping[str, ScoresLike] | None = None,
-    a: str | None = None,
-    b: str | None = None,
-    measure: str | Sequence[str] | None = None,
-    *,
-    difference: float | Sequence[float] | None = None,
-    width: float | Sequence[float] | None = None,
-    variance: float | None = None,
-    systems: int | Sequence[int] = 2,
-    correlation: float | None = None,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    clusters: Mapping[str, Any] | None = None,
-) -> Plan | TopicSetSize:
-    """Estimate how many queries a comparison of two systems, or a new collection, needs.
-
-    With systems ``a`` and ``b`` the scores are a pilot of their paired t-test, of at least 10 queries. Rely on
-    ``assured``: it allows for the pilot's own uncertainty. A pilot in which fewer queries differ than a test needs to
-    reject (six at .05) tells too little: there is then a lower limit, but no upper one. Without ``a`` and ``b`` the
-    answer is for a new collection (topic set size design), and follows from the variance of scores.
+    The scores are a pilot of their paired t-test, of at least 10 queries. Rely on ``assured``: it allows for the
+    pilot's own uncertainty. A pilot in which fewer queries differ than a test needs to reject (six at .05) tells too
+    little: there is then a lower limit, but no upper one.
 
     Parameters
     ----------
-    scores : Scores, table, path, or dict of str to these, optional
-        Scores of the pilot; or scores to estimate the variance from, of one collection or of several by name, which
-        may hold different systems.
-    a : str, optional
-        The candidate of two systems to compare. On the command line the default is the later one.
-    b : str, optional
-        The baseline of two systems.
-    measure : str or sequence of str, optional
-        One measure for a pair; for a collection those to plan for, by default all.
-    difference : float or sequence of float, optional
-        Smallest difference of means that matters. For a pair the default is the observed one, which makes the interval
-        much wider because it is itself uncertain. With more than two ``systems`` it is the one between the best and
-        the worst (analysis of variance; Student's t for two).
-    width : float or sequence of float, optional
-        How wide the 1 − alpha interval of a difference may be, on average. For a collection only.
-    variance : float, optional
-        Variance of one system's scores over queries, in place of ``scores``. For a collection only.
-    systems : int or sequence of int, default 2
-        Number of systems that will be compared: for a pair, the level of its test is alpha over the number of all
-        pairs, as in Holm's first step.
-    correlation : float, optional
-        Correlation between two systems' scores on the same queries. Default: estimated from the scores; with
-        ``variance`` 0, which is conservative.
+    scores : Scores, table or path
+        Scores of the pilot.
+    a : str
+        The candidate. On the command line the default is the later one.
+    b : str
+        The baseline.
+    measure : str
+        The measure to plan for.
+    difference : float, optional
+        Smallest difference of means that matters. Default: the observed one. It makes the interval much wider, because
+        it is itself uncertain.
+    systems : int, default 2
+        Number of systems that will be compared. The level of the test is alpha over the number of all pairs, as in
+        Holm's first step.
     power : float, default 0.8
         Power to reach.
     alpha : float, default 0.05
         Level of the test.
     clusters : dict of str to str, optional
-        The cluster of each query, as in :func:`significance`. Answers are then numbers of clusters. For two
-        systems.
+        The cluster of each query, as in :func:`significance`. Answers are then numbers of clusters.
 
     Returns
     -------
-    Plan or TopicSetSize
-        A Plan for two systems, else a TopicSetSize.
+    Plan
+        What is needed, and how sure that is.
 
     Examples
     --------
@@ -294,39 +249,9 @@ def plan(
     >>> found = rd.plan(scores, "a", "b", "P@5", difference=0.05)
     >>> found.queries, found.low < found.queries < found.high
     (63.0, True)
-    >>> rd.plan(variance=0.05, difference=0.1, systems=[2, 10]).to_polars().select("method", "same", "different").rows()
-    [('t', 81.0, 80.0), ('anova', 158.0, 158.0)]
     """
-    if a is None and b is None:
-        if clusters is not None:
-            raise UsageError("not-needed", name="clusters", use="a plan of two systems, a and b,")
-        if (scores is None) == (variance is None):
-            raise UsageError("one-of-two", name="scores", other="variance")
-        return topic_set_size(
-            scores if variance is None else variance,
-            difference=() if difference is None else difference,
-            width=() if width is None else width,
-            systems=systems,
-            correlation=correlation,
-            measures=[measure] if isinstance(measure, str) else measure,
-            power=power,
-            alpha=alpha,
-        )
-    if a is None or b is None or scores is None:
-        name = "scores" if scores is None else "a" if a is None else "b"
-        raise UsageError("needed", name=name, use="a plan of two systems")
-    for name, value in (("width", width), ("variance", variance), ("correlation", correlation)):
-        if value is not None:
-            raise UsageError("not-needed", name=name, use="a plan without a and b")
     if not isinstance(measure, str):
         raise UsageError("bad-value", name="measure", value=measure, expected="one measure")
-    asked: dict[str, Any] = {"difference": difference, "systems": systems, "power": power, "alpha": alpha}
-    return _of_pair(scores, a, b, measure, **asked, clusters=clusters)
-
-
-def _of_pair(
-    scores: Any, a: str, b: str, measure: str, *, difference: Any, systems: Any, power: Any, alpha: Any, clusters: Any
-) -> Plan:
     alpha = check_number("alpha", alpha, FINEST, 1)
     power = check_number("power", power, alpha, 1)
     systems = check_whole("systems", systems, 2)
