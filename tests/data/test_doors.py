@@ -115,6 +115,22 @@ def test_tiers(tmp_path: Path) -> None:
         assert (rd.read_references(door) if isinstance(door, Path) else rd.References.of(door)) == expected, name
 
 
+def test_a_query_may_be_called_as_a_field_is(tmp_path: Path) -> None:
+    tiers = {"gold": [["a", "b"], ["c"]], "hits": ["d"], "tiers": ["e"]}
+    (tmp_path / "a.json").write_text(json.dumps(tiers))
+    expected = rd.References.from_tiers(
+        {query: entry if query == "gold" else [entry] for query, entry in tiers.items()}
+    )
+    assert rd.References.of(tiers) == rd.read_references(tmp_path / "a.json") == expected
+    scores = {"gold": {"a": 1.0}, "hits": {"d": 2.0}, "retrieved": {"d": 2.0}}
+    (tmp_path / "a.json").write_text(json.dumps(scores))
+    assert (
+        dict(rd.Run.of(scores))
+        == dict(rd.read_run(tmp_path / "a.json"))
+        == {"gold": ["a"], "hits": ["d"], "retrieved": ["d"]}
+    )
+
+
 def test_two_raters(tmp_path: Path) -> None:
     rows = [("q", "a", 1), ("q", "b", 2), ("q", "a", 2), ("q", "c", 3)]
     expected = {"first": {"a": 1}, "last": {"a": 2}, "best": {"a": 2}, "mean": {"a": 1.5}}

@@ -301,7 +301,9 @@ def gold_of(value: Any, read: ReadOptions) -> dict[Any, Any] | None:
         for part, of_query in (("requests", "id"), ("queries", "query")):
             if (rated := _rated(value.get(part), of_query)) is not None:
                 return rated
-    records = [value] if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):  # which may have a query called gold
+        value = [value] if question_of(value, read) is not None else []
+    records = value
     if not isinstance(records, list) or not any(_list_named(record, RIGHT) for record in records):
         return None
     right: dict[Any, Any] = {}
