@@ -439,6 +439,7 @@ def test_data_with_a_problem_decide_nothing(kind):
         assert result.conclusion.startswith("No decision: ")
         assert str(result).startswith("No decision: ")
     assert not rd.gate(scores, baseline="good", margin=0.1)
+    assert found.discriminative_power().remarks[0].kind == kind
     if kind == "no-relevant-item":
         assert "'a.0'" in found.conclusion
         assert "'a'" in found.conclusion

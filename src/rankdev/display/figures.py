@@ -82,7 +82,7 @@ def _dots(found: Any, kind: Dots, measure: str | None = None) -> Figure:
     axes[0, 0].set_ylim(len(names) - 0.5, -0.5)
     words = Words(found, {**rows.row(0, named=True), **_extremes(parts[0], kind)})
     said = [found.concluded(name) for name in chosen[:3]] if hasattr(found, "concluded") else [words(kind.title)]
-    return style.titled(drawn, " ".join(text.partition("\n")[0] for text in said))
+    return style.titled(drawn, " ".join(dict.fromkeys(text.partition("\n")[0] for text in said)))
 
 
 def _extremes(rows: pl.DataFrame, kind: Dots) -> dict[str, str]:

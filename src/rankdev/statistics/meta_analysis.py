@@ -95,7 +95,9 @@ class MetaAnalysis(PairTests):
 
     @property
     def over_all(self) -> str:
-        """The mean difference of the first pair over all collections."""
+        """The mean difference of the first pair over all collections; or why nothing is decided."""
+        if self.problems:
+            return self.conclusion
         row = self.to_polars().row(0, named=True)
         apart = f"{row['a']} − {row['b']} is {row['difference']:+.4f}"
         return f"Over {len(self.collections)} collections, {apart} in {row['measure']}"

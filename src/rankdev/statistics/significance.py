@@ -374,7 +374,7 @@ class Significance(PairTests):
             pl.col("p_adjusted").alias("p"),
         )
         made = {name: getattr(self, name) for name in DiscriminativePower.made_with}
-        return DiscriminativePower(frame=frame, **made, remarks=self.remarks)
+        return DiscriminativePower(frame=frame, **made, remarks=(*self.problems, *self.remarks))
 
 
 def significance(
