@@ -16,7 +16,6 @@ from rankdev.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from rankdev.data.references import References
-    from rankdev.judging.check import ModelCheck
     from rankdev.preferences import Preferences
 
 refs_command = Group(
@@ -204,7 +203,9 @@ def agreement_command(
     seed: int,
     output: Output,
     model: str | None,
-    **asked: Any,
+    leave_out: tuple[str, ...],
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
 ) -> None:
     """Measure how far assessors agree.
 
@@ -212,11 +213,18 @@ def agreement_command(
     'refs preferences'. With --model, how far a model can be trusted: its agreement with people on the pairs that both
     judged; with --run, scores by people's judgments, estimated from both.
     """
+    from rankdev.data.database import is_database
+    from rankdev.judging.check import check_model
     from rankdev.preferences import judge_agreement
 
     if model is not None:
         refuse_unused("workers_file", "seed", beside="model")
-        output.show(_checked(file, described, model, **asked))
+        if bool(runs) != bool(measures) or len(runs) == 1:
+            raise UsageError("needs-runs")
+        whole = is_database(file) and not chosen(**described)  # it knows skipped pairs too
+        known: Any = file if whole else read_judgments(file, described)
+        scored: dict[str, Any] = {"runs": named(runs) or None, "measures": list(measures) or None}
+        output.show(check_model(known, model, leave_out=leave_out, **scored))
         return
     refuse_unused("leave_out", "runs", "measures", needs="model")
     judged = read_judgments(file, described)
@@ -226,22 +234,3 @@ def agreement_command(
     if workers_file is not None:
         write_files({workers_file: encoded_table(found.workers, workers_file)})
     output.show(found)
-
-
-def _checked(
-    file: str,
-    described: dict[str, Any],
-    model: str,
-    *,
-    leave_out: tuple[str, ...],
-    runs: tuple[str, ...],
-    measures: tuple[str, ...],
-) -> ModelCheck:
-    """Compare a model with people; a database is read by itself, since it knows skipped pairs too."""
-    from rankdev.data.database import is_database
-    from rankdev.judging.check import check_model
-
-    if bool(runs) != bool(measures) or len(runs) == 1:
-        raise UsageError("needs-runs")
-    judged = file if is_database(file) and not chosen(**described) else read_judgments(file, described)
-    return check_model(judged, model, leave_out=leave_out, runs=named(runs) or None, measures=list(measures) or None)
