@@ -49,7 +49,7 @@ def _measures(count: int) -> list[str]:
 EXPLAINED = ["--query", "q0", "-m", "RDQ@1000000"]
 GATE = ["--baseline", "s0", "--candidate", "s1", "--margin", "0.01"]
 SMALL = ["--sizes", "25,50", "--subsamples", "50", "--permutations", "200"]
-GRID = ["--grid", "alpha=1,4", "-n", "25", "--subsamples", "50", "--permutations", "200"]
+GRID = ["--grid", "alpha=1,4", "-n", "25", "--subsamples", "50"]
 
 
 def _ppi(folder: Path, queries: int) -> list[str]:
@@ -131,7 +131,7 @@ GROWTHS = (
         "refs agreement",
         "judgments",
         (1_000, 10_000, 100_000),
-        lambda d, n: [data.preferences(d, n, 10, 20), "--resamples", "50"],
+        lambda d, n: [data.preferences(d, n, 10, 20)],
     ),
     Growth("power", "queries", (100, 1_000, 10_000), lambda d, n: [*data.scores(d, 3, n, 1), *SMALL]),
     Growth("power", "pairs of systems", (5, 15, 46), lambda d, n: [*data.scores(d, n, 200, 1), *SMALL], _pairs),
@@ -150,7 +150,7 @@ GROWTHS = (
     Growth("bounds", "items of a list", (5, 50, 500), lambda d, n: [*data.collection(d, 2, 5, n), "-m", "RDQ@5"]),
     Growth("ppi", "queries", (200, 2_000, 20_000), _ppi),
     Growth("sensitivity", "queries", (100, 1_000, 10_000), lambda d, n: [*data.collection(d, 2, n, 10), *GRID]),
-    Growth("weights", "impressions", (5_000, 50_000, 500_000), lambda d, n: [data.clicks(d, n), "--resamples", "20"]),
+    Growth("weights", "impressions", (5_000, 50_000, 500_000), lambda d, n: [data.clicks(d, n)]),
 )
 
 
