@@ -23,7 +23,7 @@ TOO_WIDE = """() => {
   return [document.documentElement.scrollWidth > width, ...wide.map((element) => element.outerHTML.slice(0, 80))];
 }"""
 SCROLLING = """[...document.querySelectorAll("article pre > code, article .md-typeset__scrollwrap")].filter((box) =>
-  box.scrollWidth > box.clientWidth)"""
+  box.checkVisibility() && box.scrollWidth > box.clientWidth)"""
 REACHABLE = f"() => {SCROLLING}.every((box) => box.tabIndex === 0)"  # a moment after a page changes its width
 LINKS = "() => [...document.links].map((link) => link.href)"
 IDS = "() => [...document.querySelectorAll('[id]')].map((element) => element.id)"
