@@ -37,7 +37,6 @@ CASES = [
     *(Case(read_grades, *file, GRADED) for file in (GRADE_FILES | GRADE_JSON).items()),
     *(Case(read_references, *file, References.from_ranks(RANKS)) for file in REFERENCE_FILES.items()),
 ]
-TREC = [case for case in CASES if case.suffix in ("run", "qrels")]
 
 
 @pytest.mark.parametrize("packing", PACKED)
@@ -51,17 +50,6 @@ def test_files_and_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("sys.stdin", stdin)
     assert case.read("-") == case.expected
     assert not stdin.closed
-
-
-@pytest.mark.parametrize("between", [b"  ", b"\t", b" \t ", b"\t\t"])
-@pytest.mark.parametrize("case", TREC, ids=str)
-def test_trec_columns_may_be_apart(tmp_path: Path, case: Case, between: bytes) -> None:
-    path = tmp_path / f"file.{case.suffix}"
-    path.write_bytes(case.content.replace(b" ", between))
-    assert case.read(path) == case.expected
-    first, rest = case.content.split(b"\n", 1)  # one line that differs from the others
-    path.write_bytes(first.replace(b" ", between) + b"\n" + rest)
-    assert case.read(path) == case.expected
 
 
 @pytest.mark.parametrize(

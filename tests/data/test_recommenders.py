@@ -25,15 +25,6 @@ def test_ratings_and_interactions(tmp_path):
     assert scores.means.item() == 1  # within a tier no order is better
 
 
-def test_pairs_without_a_user_could_be_in_order(tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_text("query,item\nq,a\nq,b\n")
-    with raises("not-references", rd.DataError):
-        rd.read_references(path)
-    with raises("not-references", rd.DataError):
-        rd.References.of(pd.DataFrame({"query": ["q"], "item": ["a"]}))
-
-
 def test_whole_numbers_name_queries_and_items_elsewhere(tmp_path):
     truth, lists = {1: [10, 11], 2: [10], 3: [12]}, {1: [11, 10], 2: [10], 3: [9]}
     runs = {"a": lists, "b": {1: [10], 2: [9], 3: [12]}}

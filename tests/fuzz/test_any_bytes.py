@@ -1,22 +1,24 @@
-"""Whatever the bytes, the readers succeed or raise one of rankdev's errors, in one line."""
+"""Whatever the bytes or the document, the readers succeed or raise one of rankdev's errors, in one line."""
 
+import copy
 import gzip
 import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from rankdev import RankdevError
+from rankdev import RankdevError, References, Run
 from rankdev.data.files import read_grades, read_lists, read_references, read_run
+from tests.data.responses import ENGINES, LINES, QUEPID_JSON, RANK_EVAL_REQUEST
 from tests.data.responses import FILES as RESPONSE_FILES
-from tests.data.responses import QUEPID_JSON, RANK_EVAL_REQUEST
 from tests.data.samples import GRADE_FILES, GRADE_JSON, REFERENCE_FILES, RUN_FILES
-from tests.data.test_records import LANGCHAIN, RAGAS, WITH_IDS
+from tests.data.test_records import LANGCHAIN, LLAMA, RAGAS, WITH_IDS
 from tests.fuzz.files import SLOW
 
 RATING_FILES = {"json": json.dumps(RANK_EVAL_REQUEST).encode(), "jsonl": json.dumps(QUEPID_JSON).encode()}
@@ -51,11 +53,11 @@ def check_all(path: Path, content: bytes) -> None:
             assert len(message) < 600 + len(str(path))
 
 
-def complaint(read: Callable[[Path], object], path: Path) -> str | None:
+def complaint(read: Callable[[Any], object], value: object) -> str | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            read(path)
+            read(value)
         except RankdevError as error:
             return str(error)
     return None
@@ -96,3 +98,37 @@ def test_mutated_files(tmp_path: Path, case: tuple[str, bytes]) -> None:
 def test_files_cut_anywhere(tmp_path: Path, suffix: str, content: bytes) -> None:
     for end in range(0, len(content), 1 + len(content) // 40):
         check_all(tmp_path / f"file.{suffix}", content[:end])
+
+
+DOCUMENTS: list[Any] = [{"q1": response, "q2": response} for response in ENGINES.values()]
+DOCUMENTS += [*ENGINES.values(), LINES, {"queries": ["a"], "responses": [ENGINES["elasticsearch"]]}]
+DOCUMENTS += [QUEPID_JSON, RANK_EVAL_REQUEST]
+DOCUMENTS += [[record] for record in (LANGCHAIN, LLAMA, RAGAS, WITH_IDS)]
+ODD_VALUES = [None, True, 0, 1, -1, 2.5, 10**30, "", "x", [], [[]], [None], ["x"], [{}], [{"a": 1}]]
+ODD_VALUES += [{}, {"a": None}, {"hits": 1}]
+
+
+def replace_somewhere(draw: st.DrawFn, value: Any) -> Any:
+    """Go down, a step at a time, and put something odd where it ends."""
+    inside = list(value) if isinstance(value, dict) else list(range(len(value))) if isinstance(value, list) else []
+    if not inside or draw(st.integers(0, 6)) == 0:
+        return copy.deepcopy(draw(st.sampled_from(ODD_VALUES)))
+    place = draw(st.sampled_from(inside))
+    value[place] = replace_somewhere(draw, value[place])
+    return value
+
+
+@st.composite
+def odd_documents(draw: st.DrawFn) -> Any:
+    document = copy.deepcopy(draw(st.sampled_from(DOCUMENTS)))
+    for _ in range(draw(st.integers(1, 3))):
+        document = replace_somewhere(draw, document)
+    return document
+
+
+@fuzz
+@given(document=odd_documents(), indent=st.sampled_from([None, 1]))
+def test_odd_documents(tmp_path: Path, document: Any, indent: int | None) -> None:
+    for read in (Run.of, References.of):
+        complaint(read, document)
+    check_all(tmp_path / "a.json", json.dumps(document, indent=indent).encode())

@@ -15,27 +15,13 @@ from rankdev.judging.store import Answer, Store
 from rankdev.judging.strategies import CheckStrategy, OrderStrategy
 
 ROWS = [
-    {
-        "query": "q1",
-        "query_text": "Roman bridge",
-        "item": item,
-        "title": title,
-        "text": text,
-        "url": f"https://example.org/{item}",
-    }
-    for item, title, text in [
-        (
-            "d1",
-            "A Roman bridge in Mérida",
-            "The bridge over the Guadiana is the longest that remains from Roman times.",
-        ),
-        ("d2", "Bridges of the world", "Some bridges are old, and some are new.\nThis page lists both."),
-        (
-            "d3",
-            "<script>document.title='owned'</script>",
-            "<img src=x onerror=\"document.title='owned'\"> & <b>bold</b>",
-        ),
-        ("d4", "Bread", "How to bake bread at home."),
+    {"query": "q1", "query_text": "Roman bridge", "item": f"d{k}", "title": title, "text": text}
+    | {"url": f"https://example.org/d{k}"}
+    for k, title, text in [
+        (1, "A Roman bridge in Mérida", "The bridge over the Guadiana is the longest that remains from Roman times."),
+        (2, "Bridges of the world", "Some bridges are old, and some are new.\nThis page lists both."),
+        (3, "<script>document.title='owned'</script>", "<img src=x onerror=\"document.title='owned'\"> & <b>bold</b>"),
+        (4, "Bread", "How to bake bread at home."),
     ]
 ] + [{"query": "q2", "item": f"e{k}"} for k in range(3)]
 

@@ -1,18 +1,23 @@
-"""The loop asks few questions, keeps every answer, and stops by rule."""
+"""The loop asks few questions, one or several at once, keeps every answer, and stops by rule."""
 
+import random
+import time
 from collections import Counter
 from dataclasses import replace
+from threading import Lock
 
 import numpy as np
 import pytest
 
 import rankdev as rd
-from rankdev import judging
+from rankdev.judging import JudgeError, NoAnswerError
 from rankdev.judging.items import Pool
+from rankdev.judging.store import Store, StoreError
 from rankdev.judging.strategies import OrderStrategy
 from tests.raising import noted, raises
 
 LETTERS = list("hcafbgde")
+ITEMS = {"q": LETTERS, "r": list("stuv")}
 
 
 def alphabetical(query, a, b):
@@ -27,6 +32,10 @@ def noisy(strength, seed):
         return a if rng.random() < 1 / (1 + np.exp(strength[query][b] - strength[query][a])) else b
 
     return judge
+
+
+def perfect(truth):
+    return lambda query, a, b: max(a, b, key=truth[query].get)
 
 
 def drawn(queries, items, seed, spread=1.5):
@@ -86,10 +95,6 @@ def test_a_perfect_judge_is_asked_little_more_than_sorting_needs():
         assert len(found.references[query].tiers) >= 8
 
 
-def perfect(truth):
-    return lambda query, a, b: max(a, b, key=truth[query].get)
-
-
 def wrong_pairs(reference, strength):
     """The share of pairs that a reference has not in their true order."""
     pairs = [(a, b) for a in strength for b in strength if strength[a] > strength[b]]
@@ -114,7 +119,7 @@ def test_the_judge_sees_ids_as_text_and_may_answer_with_numbers():
 @pytest.mark.parametrize("said", ["z", 1, True, ("x", "y"), "tie", np.array(["x"]), np.array(["v"])])
 def test_anything_else_is_refused_and_the_answers_are_kept(said):
     answers = iter(["x", said])
-    with raises("not-an-answer", judging.JudgeError, query="q", answers=1) as caught:
+    with raises("not-an-answer", JudgeError, query="q", answers=1) as caught:
         rd.collect(lambda query, a, b: next(answers), {"q": ["x", "y", "v"]})
     assert caught.value.collected.asked == len(caught.value.collected.preferences) == 1
 
@@ -122,10 +127,7 @@ def test_anything_else_is_refused_and_the_answers_are_kept(said):
 def test_going_on_from_a_file_gives_what_one_call_gives(tmp_path):
     truth = drawn(4, 6, 5)
     items = {q: list(entries) for q, entries in truth.items()}
-
-    def judge(query, a, b):
-        return a if truth[query][a] > truth[query][b] else b
-
+    judge = perfect(truth)
     whole = rd.collect(judge, items, budget=20, seed=3)
     path = tmp_path / "answers.sqlite"
     for budget in (7, 20):
@@ -150,3 +152,104 @@ def test_an_answer_taken_back_leaves_the_next_question_as_it_was(seed):
     strategies[1].unsettled()
     strategies[1].tell(last, -1)
     assert strategies[0].ask() == strategies[1].ask()
+
+
+def slow(query, a, b):
+    time.sleep(random.SystemRandom().random() / 200)
+    return min(a, b)
+
+
+def test_answers_do_not_depend_on_how_long_they_take():
+    found = rd.collect(alphabetical, ITEMS, budget=21, parallel=4, repeats=1)
+    assert rd.collect(slow, ITEMS, budget=21, parallel=4, repeats=1).to_polars().equals(found.to_polars())
+    pairs = [(row[0], *sorted(row[1:3])) for row in found.to_polars().rows()]
+    assert len(set(pairs)) == len(pairs) == 21
+
+
+@pytest.mark.parametrize("file", [None, "answers.sqlite"])
+@pytest.mark.parametrize("failure", [TimeoutError("too late"), "nonsense"])
+def test_a_failure_loses_none_of_the_other_answers(failure, file, tmp_path):
+    asked, lock, path = [], Lock(), file and tmp_path / file
+
+    def judge(query, a, b):
+        with lock:
+            asked.append((query, a, b))
+            number = len(asked)
+        if number == 6:
+            time.sleep(0.05)
+            if isinstance(failure, Exception):
+                raise failure
+            return failure
+        return min(a, b)
+
+    judge.name = "alphabetical"
+    kind = "judge-failed" if isinstance(failure, Exception) else "not-an-answer"
+    with raises(kind, JudgeError, answers=7, kept=str(path or "error.collected")) as caught:
+        rd.collect(judge, ITEMS, parallel=4, file=path)
+    assert caught.value.collected.asked == 7
+    if path:
+        failed = asked[5]
+        found = rd.collect(alphabetical, ITEMS, budget=12, parallel=4, file=path)
+        assert {(a.query, a.first, a.second) for a in found.answers[:7]} == {*asked} - {failed}
+        assert found.asked == len(rd.read_preferences(path)) == 12
+
+
+@pytest.mark.parametrize("parallel", [1, 4])
+def test_pairs_without_an_answer_are_skipped_and_not_asked_again(parallel, tmp_path):
+    def judge(query, a, b):
+        asked.append(frozenset((a, b)))
+        if "c" in (a, b):
+            raise NoAnswerError("c is indecent")
+        return min(a, b)
+
+    asked = []
+    path = tmp_path / "answers.sqlite"
+    found = rd.collect(judge, ITEMS, file=path, parallel=parallel, repeats=1)
+    assert len(set(asked)) == len(asked)
+    skipped = sum("c" in pair for pair in asked)
+    assert found.asked == len(asked) - skipped
+    noted(found.remarks, "skipped-pairs", count=skipped, why="c is indecent")
+    asked.clear()
+    again = rd.collect(judge, ITEMS, file=path, parallel=parallel, repeats=1)
+    assert again.asked >= found.asked
+    assert not any("c" in pair for pair in asked)
+    assert rd.collect(judge, ITEMS, budget=3).asked + sum("c" in pair for pair in asked) <= 3
+
+
+def test_a_judge_that_never_answers_is_given_up():
+    def judge(query, a, b):
+        asked.append(a)
+        raise NoAnswerError("rubbish")
+
+    asked = []
+    with raises("silent-judge", JudgeError, count=10, why="rubbish", answers=0):
+        rd.collect(judge, ITEMS)
+    assert len(asked) == 10
+
+
+def test_a_disk_that_is_full_is_named_and_the_rest_is_kept(tmp_path, monkeypatch):
+    def full(*_):
+        if len(written) == 5:
+            raise StoreError("not-saved", why="the disk is full")
+        written.append(1)
+        return real(*_)
+
+    written, real = [], Store.add
+    monkeypatch.setattr(Store, "add", full)
+    with raises("answer-lost", JudgeError, answers=5) as caught:
+        rd.collect(alphabetical, ITEMS, parallel=3, file=tmp_path / "answers.sqlite")
+    assert caught.value.fields["why"].kind == "not-saved"
+    assert caught.value.collected.asked == 5
+
+
+def test_judges_share_a_database_and_each_goes_on_from_its_own(tmp_path):
+    path = tmp_path / "answers.sqlite"
+    rd.collect(alphabetical, ITEMS, budget=5, file=path)
+    found = rd.collect(slow, ITEMS, budget=7, file=path)
+    assert found.asked == 7
+    whole = rd.collect(alphabetical, ITEMS, budget=9, file=path)
+    assert whole.to_polars().equals(rd.collect(alphabetical, ITEMS, budget=9).to_polars())
+    judged = rd.read_preferences(path).to_polars()
+    assert dict(judged["worker"].value_counts().rows()) == {"alphabetical": 9, "slow": 7}
+    other = rd.collect(alphabetical, {"q": list("ha")}, file=path)
+    noted(other.remarks, "other-items", path=str(path))
