@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankdev import DataError, Reference, References, Run, UsageError, evaluate, read_run
+from rankdev import DataError, Reference, References, Run, UsageError, bounds, evaluate, read_run
 from rankdev.data.options import Order, ReadOptions, Ties
+from tests.common import draws
 from tests.raising import noted, raises, warns
 
 Row = tuple[str, str, float]
@@ -83,13 +83,11 @@ def test_builders_agree() -> None:
     assert dict(Run.from_lists({"q1": ["d2", "d1"], 7: (3,)})) == expected
     assert dict(Run.from_scores({"q1": {"d1": 1, "d2": 2.0}, 7: {3: 5}})) == expected
     assert Run.of({"q1": ["d2", "d1"], "7": ["3"]}) == Run.of({"q1": {"d1": 1, "d2": 2}, "7": {"3": 1}})
-    for frame in (pl.DataFrame(columns), pl.LazyFrame(columns), pd.DataFrame(columns), pa.table(columns)):
-        assert dict(Run.of(frame)) == expected
+    assert dict(Run.of(pl.LazyFrame(columns))) == expected
     run = Run.of(pl.DataFrame(columns))
     assert Run.of(run) is run
     assert Run.of(run.to_pandas()) == run
     assert dict(Run.of({})) == {}
-    assert dict(Run.of(pl.DataFrame({"qid": [1], "docno": [2], "score": [0.5]}))) == {"1": ["2"]}
 
 
 def test_equality() -> None:
@@ -204,20 +202,12 @@ def test_a_list_is_read_again_too() -> None:
     assert Run.of(Run.from_lists(lists), collapse="#").left_out == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "again"),
-    [
-        ({"order": "rank"}, {"name": "order", "value": "rank"}),
-        ({"ties": "given"}, {"name": "ties", "value": "given"}),
-        ({"collapse": "#"}, {"name": "collapse", "value": "#"}),
-        ({"ties": "ascending"}, {"name": "ties", "value": "ascending"}),
-    ],
-)
-def test_what_a_run_has_lost_is_refused(tmp_path: Path, options: dict[str, Any], again: dict[str, str]) -> None:
-    path = tmp_path / "a.run"
-    path.write_text("q Q0 a#1 1 3 t\nq Q0 b 2 2 t\n")
-    with raises("read-again", UsageError, **again):
-        Run.of(read_run(path, depth=1), **options)
+def test_what_a_run_has_lost_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("q Q0 a#1 1 3 t\nq Q0 b 2 2 t\n")
+    run = read_run(tmp_path / "a.run", depth=1)
+    for name, value in (("order", "rank"), ("ties", "given"), ("collapse", "#"), ("ties", "ascending")):
+        with raises("read-again", UsageError, name=name, value=value):
+            Run.of(run, **{name: value})  # type: ignore[arg-type]
 
 
 def test_strict_calls_refuse_what_a_run_was_warned_of() -> None:
@@ -225,3 +215,71 @@ def test_strict_calls_refuse_what_a_run_was_warned_of() -> None:
         run = Run.from_lists({"q": ["a", "a"]})
     with raises("returned-twice", DataError, system="s"):
         evaluate({"q": ["a"]}, {"s": run}, "RR", strict=True)
+
+
+# an item that a run returns twice for a query
+RUN = "q1 Q0 d1 1 0.9 t\nq1 Q0 d2 2 0.8 t\nq1 Q0 d1 3 0.4 t\nq1 Q0 d2 4 0.95 t\nq2 Q0 d1 1 1 t\nq2 Q0 d3 2 0 t\n"
+
+
+def test_an_item_twice_by_rank(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    path.write_text("q Q0 a 2 9 t\nq Q0 b 2 8 t\nq Q0 a 1 7 t\nq Q0 c 3 1 t\n")
+    assert read_run(path, order="rank", duplicates="best")["q"] == ["a", "b", "c"]
+    with raises("rank-twice", DataError, line=2, query="q", rank=2.0):  # the line of the file
+        read_run(path, order="rank", duplicates="first")
+
+
+def kept_by_hand(rows: list[Row], duplicates: str) -> dict[tuple[str, str], float]:
+    """Choose row by row."""
+    kept: dict[tuple[str, str], float] = {}
+    for query, item, score in rows:
+        if (query, item) in kept and (duplicates == "first" or (duplicates == "best" and score <= kept[query, item])):
+            continue
+        kept[query, item] = score
+    return kept
+
+
+@draws.quick
+@given(
+    st.lists(st.tuples(st.sampled_from("pqr"), st.sampled_from("abcd"), st.integers(0, 5)), min_size=1, max_size=30),
+    st.sampled_from(["first", "last", "best"]),
+    st.sampled_from([None, 1, 2]),
+)
+def test_a_loop_over_rows_keeps_the_same(rows: list[Row], duplicates: Any, depth: int | None) -> None:
+    read = ReadOptions(duplicates=duplicates, depth=depth)
+    run = Run.of_value(table(rows, "score"), read)
+    kept = kept_by_hand(rows, duplicates)
+    assert run.left_out == len(rows) - len(kept)
+    for query in {query for query, _, _ in rows}:
+        best = sorted((-score, item) for (name, item), score in kept.items() if name == query)
+        expected = sorted(best, key=lambda pair: (pair[0], -ord(pair[1])))
+        assert run[query][:depth] == [item for _, item in expected][:depth]
+
+
+def test_evaluate_counts_and_notes_rows_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    path.write_text(RUN)
+    scores = evaluate({"q1": ["d2"], "q2": ["d1"]}, {"a": path}, "RR", duplicates="first")
+    assert scores.means.item() == pytest.approx((1 / 2 + 1) / 2)
+    assert scores.coverage[0].left_out == 2
+    noted(scores.remarks, "left-out", runs=(("a", 2),), count=2)
+    both = evaluate({"q1": ["d2"]}, {"a": path, "b": path}, "RR", duplicates="best", strict=False)
+    noted(both.remarks, "left-out", runs=(("a", 2), ("b", 2)))
+
+
+def test_all_faults_of_all_files(tmp_path: Path) -> None:
+    paths = {name: tmp_path / f"{name}.run" for name in "abcd"}
+    for name, text in {"a": RUN, "b": "q1 Q0 d1 1 high t\n", "c": "q1 Q0 d1 1 1 t\n"}.items():
+        paths[name].write_text(text)
+    references = tmp_path / "refs.jsonl"
+    references.write_text("{}\n")
+    with pytest.raises(DataError) as caught:
+        evaluate(references, paths, "RR")
+    lines = str(caught.value).split("\n")
+    assert lines[0] == "4 inputs are wrong:"
+    for line, word in zip(lines[1:], ("refs.jsonl", "a.run:3: ", "b.run:1: ", "d.run: there is no such"), strict=True):
+        assert word in line
+    with raises("several", UsageError):
+        evaluate({"q1": ["d1"]}, {"d": paths["d"], "e": tmp_path / "e.run"}, "RR")
+    with raises("several", DataError):
+        bounds(references, {"b": paths["b"], "d": paths["d"]}, "AP")
