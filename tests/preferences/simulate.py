@@ -1,4 +1,4 @@
-"""Judgments drawn from known strengths."""
+"""Judgments drawn from known strengths, and their rows."""
 
 import numpy as np
 
@@ -42,3 +42,7 @@ def crowd(quality, items, each, rng, scale=1.2):
                 a, b = b, a
             rows.append(("q", item[a], item[b], f"w{worker:02d}"))
     return Preferences.from_rows(rows), strength
+
+
+def rows_of(judged):
+    return judged.to_polars().select("query", "winner", "loser", "tie").rows()

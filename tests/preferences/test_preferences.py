@@ -1,4 +1,5 @@
 import gzip
+import json
 
 import numpy as np
 import polars as pl
@@ -8,19 +9,16 @@ from rankdev.data.references import References
 from rankdev.errors import DataError
 from rankdev.preferences import Preferences, strengths, tiers
 from rankdev.preferences.files import read_preferences
+from tests.preferences.simulate import rows_of
 from tests.raising import noted, raises
 
 ROWS = [("q1", "x", "y"), ("q1", "y", "z"), ("q2", "x", "z")]
-
-
-def rows_of(preferences):
-    return preferences.to_polars().select("query", "winner", "loser", "tie").rows()
+RECORDS = [json.dumps(dict(zip(("query", "winner", "loser"), row, strict=True))) for row in ROWS]
 
 
 @pytest.mark.parametrize(
     "table",
     [
-        {"topic": ["q", "q", "q"], "a": ["x", "y", "x"], "b": ["y", "z", "z"], "winner": ["y", "y", "tie"]},
         {"query": ["q", "q", "q"], "a1": ["x", "y", "x"], "a2": ["y", "z", "z"], "label": ["a2", "a1", "equal"]},
         {"topic": ["q", "q", "q"], "arg1": ["x", "y", "x"], "arg2": ["y", "z", "z"], "label": ["a2", "a1", "equal"]},
         {"qid": ["q", "q", "q"], "winner": ["y", "y", "x"], "loser": ["x", "z", "z"], "tie": ["0", "", "true"]},
@@ -38,16 +36,8 @@ def test_every_shape_says_the_same(table):
     [
         ("p.csv", "query,winner,loser\nq1,x,y\nq1,y,z\nq2,x,z\n"),
         ("p.tsv", "query\twinner\tloser\nq1\tx\ty\nq1\ty\tz\nq2\tx\tz\n"),
-        (
-            "p.jsonl",
-            '{"query":"q1","winner":"x","loser":"y"}\n\n{"query":"q1","winner":"y","loser":"z"}\n'
-            '{"query":"q2","winner":"x","loser":"z"}\n',
-        ),
-        (
-            "p.json",
-            '[{"query":"q1","winner":"x","loser":"y"},\n{"query":"q1","winner":"y","loser":"z"},'
-            '{"query":"q2","winner":"x","loser":"z"}]',
-        ),
+        ("p.jsonl", "\n\n".join(RECORDS)),
+        ("p.json", f"[{','.join(RECORDS)}]"),
         ("p.txt", "q1 x y x\nq1 z y y\nq2 z x x\n"),
         ("rounds", "q1 x y\nq1 y z\n\nq2 x z\n"),
     ],

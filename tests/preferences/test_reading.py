@@ -7,11 +7,8 @@ import pytest
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences import Preferences
+from tests.preferences.simulate import rows_of
 from tests.raising import noted, raises
-
-
-def rows_of(judged):
-    return judged.to_polars().select("query", "winner", "loser", "tie").rows()
 
 
 def table(outcomes, name="winner", a=("x", "y", "x"), b=("y", "z", "z"), **more):

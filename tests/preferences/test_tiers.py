@@ -1,5 +1,8 @@
 """Tiers: one rule that its users can predict, from a query's own judgments alone."""
 
+from itertools import combinations
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +14,8 @@ from scipy.stats import norm
 import rankdev as rd
 from rankdev.preferences import Preferences, order, strengths, tiers, tiers_from_preferences
 from rankdev.preferences.order import SPREADS, Order, joined, orders
+from rankdev.preferences.strengths import METHODS
+from rankdev.preferences.tiers import RULES
 from tests.common.examples import examples
 from tests.raising import kinds, noted
 
@@ -170,3 +175,63 @@ def test_bad_workers_and_repeated_rows_are_named():
     remarks = tiers_from_preferences([*rows, rows[0]], "crowd-bt").remarks
     noted(remarks, "inverted-workers", names=("w11",))
     assert "repeated-judgments" in kinds(remarks)
+
+
+def judgments_of_twins(rng, workers):
+    """Judgments of random items, and the twin of each item, which was judged exactly as the item was."""
+    n = int(rng.integers(2, 8))
+    twin, moved = np.arange(n), rng.permutation(n)[: 2 * int(rng.integers(0, n // 2 + 1))]
+    twin[moved[::2]], twin[moved[1::2]] = moved[1::2], moved[::2]
+    winner, loser, _ = random_pairs(n, int(rng.integers(1, 4 * n)), rng, rng.choice([0.0, 1.0, 3.0]))
+    chain, ties, rows = rng.permutation(n), rng.choice([0.0, 0.4]), []
+    for pair in zip([*chain[:-1], *winner], [*chain[1:], *loser], strict=True):
+        said = {"query": "q", "tie": rng.random() < ties} | ({"worker": f"w{rng.integers(4)}"} if workers else {})
+        rows += [{**said, "winner": f"d{a}", "loser": f"d{b}"} for a, b in (pair, twin[list(pair)])]
+    return rows, {f"d{k}": f"d{t}" for k, t in enumerate(twin)}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("method", METHODS)
+def test_items_judged_alike_share_a_tier_under_any_names_in_any_order(method, seed):
+    rng = np.random.default_rng(seed)
+    rows, twins = judgments_of_twins(rng, workers=method == "crowd-bt" or rng.random() < 0.5)
+    new = {item: f"n{k}" for item, k in zip(twins, rng.permutation(len(twins)), strict=True)}
+    again = [{**row, "winner": new[row["winner"]], "loser": new[row["loser"]]} for row in rng.permutation(rows)]
+    first, second = (strengths(Preferences.from_rows(part), method) for part in (rows, again))
+    for rule in RULES:
+        found, other = (tiers(fit, rule=rule).tiers["q"] for fit in (first, second))
+        place = {item: k for k, tier in enumerate(found) for item in tier}
+        assert all(place[item] == place[twin] for item, twin in twins.items()), (rule, found)
+        assert [{new[item] for item in tier} for tier in found] == [set(tier) for tier in other], rule
+
+
+def everyone(items, upset=""):
+    """Every pair once in alphabetical order, but one the other way round."""
+    return ["".join(pair) if "".join(pair) != upset else upset[::-1] for pair in combinations(items, 2)]
+
+
+CASES = {
+    **{f"a > b {times}" + (" times" if times > 1 else " time"): ["ab"] * times for times in (1, 2, 3, 5, 8)},
+    "a > b 4 times, b > a once": ["ab"] * 4 + ["ba"],
+    "a > b 60 times, b > a 40 times": ["ab"] * 60 + ["ba"] * 40,
+    "a > b 70 times, b > a 30 times": ["ab"] * 70 + ["ba"] * 30,
+    "a cycle: a > b, b > c, c > a": ["ab", "bc", "ca"],
+    "the same cycle 10 times": ["ab", "bc", "ca"] * 10,
+    "a chain: a > b, b > c, c > d": ["ab", "bc", "cd"],
+    "the same chain 3 times": ["ab", "bc", "cd"] * 3,
+    "6 items, every pair once, no contradiction": everyone("abcdef"),
+    "the same, but d > c: neighbours": everyone("abcdef", "cd"),
+    "the same, but f > a: the last beats the first": everyone("abcdef", "af"),
+    "the same 6 items by 3 judges who agree": [(*pair, judge) for pair in everyone("abcdef") for judge in "xyz"],
+}
+
+
+def test_the_table_of_tiny_cases_in_the_documentation_is_what_comes_out():
+    lines, page = [], Path(__file__).parents[2] / "docs/preferences.md"
+    for case, judgments in CASES.items():
+        made = tiers_from_preferences([("q", *pair) for pair in judgments])
+        found = " > ".join(" = ".join(tier) for tier in made.tiers["q"])
+        flips = f"{made.coin_flips['q']:.2f}"[1:]
+        borders = ", ".join(f"{min(border, 0.99):.2f}"[1:] for border in made.separated["q"])
+        lines.append(f"| {case} | {found} | {borders} | {flips} |")
+    assert "\n".join(lines) in page.read_text(encoding="utf-8"), "\n".join(lines)
