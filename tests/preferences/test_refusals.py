@@ -4,9 +4,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-import rankdev as rd
 from rankdev.errors import DataError, UsageError
-from rankdev.preferences import Preferences, merge_rankings, strengths, tiers_from_preferences
+from rankdev.preferences import (
+    Preferences,
+    judge_agreement,
+    merge_rankings,
+    position_bias,
+    strengths,
+    tiers_from_preferences,
+)
 from tests.raising import raises
 
 JUDGED = Preferences.from_rows([("q", "x", "y", "w1"), ("q", "y", "x", "w2")])
@@ -23,9 +29,9 @@ CALLS = [
     (tiers_from_preferences, (JUDGED,), {"rule": "leaders"}, "not-a-choice", {"name": "rule"}),
     (tiers_from_preferences, (JUDGED,), {"probability": 0.4}, "not-a-number", {"name": "probability"}),
     (tiers_from_preferences, (JUDGED,), {"probability": 1}, "not-a-number", {"name": "probability"}),
-    (rd.judge_agreement, (NOTHING,), {}, "none-given", {"what": "comparisons"}),
-    (rd.judge_agreement, (JUDGED,), {"resamples": 0}, "not-whole", {"name": "resamples"}),
-    (rd.position_bias, (JUDGED,), {}, "order-unknown", {}),
+    (judge_agreement, (NOTHING,), {}, "none-given", {"what": "comparisons"}),
+    (judge_agreement, (JUDGED,), {"resamples": 0}, "not-whole", {"name": "resamples"}),
+    (position_bias, (JUDGED,), {}, "order-unknown", {}),
     (merge_rankings, ({"q": ["x", "y"]},), {}, "bad-value", {"query": "q", "name": "ranking", "value": "x"}),
     (merge_rankings, ({"q": "xy"},), {}, "bad-value", {"query": "q", "name": "rankings", "value": "xy"}),
     (merge_rankings, ({"q": [{"x": 1, "y": 2}]},), {}, "bad-value", {"name": "ranking"}),
