@@ -109,21 +109,12 @@ def test_what_we_cannot_compute_is_refused(call, kind, fields):
         ir_measures.calc_aggregate(call(), QRELS, RUN)
 
 
-@pytest.fixture
-def command(tmp_path):
+def test_its_command_knows_them(tmp_path):
     (tmp_path / "qrels").write_text("q1 0 d1 2\nq1 0 d2 1\n")
     (tmp_path / "run").write_text("q1 Q0 d2 1 2.0 t\nq1 Q0 d1 2 1.0 t\n")
     files = [str(tmp_path / "qrels"), str(tmp_path / "run")]
-
-    def run(*options):
-        call = [sys.executable, "-m", "rankdev.integrations.ir_measures", *files, *options]
-        return subprocess.run(call, capture_output=True, text=True, check=False)
-
-    return run
-
-
-def test_its_command_knows_them(command):
-    done = command("RDQ@5", "nDCG@5")
+    call = [sys.executable, "-m", "rankdev.integrations.ir_measures", *files, "RDQ@5", "nDCG@5"]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert dict(line.split("\t") for line in done.stdout.splitlines())["RDQ@5"] == "0.5255"
 
 

@@ -70,8 +70,11 @@ def test_only_queries_that_are_asked_count(bi):
     assert evaluator(bi) == {"RDQ@10": wanted}
 
 
-class NotANumber:
-    """Finds one item beyond comparison."""
+class Finding:
+    """A model that finds items alike as it was told, whatever the query."""
+
+    def __init__(self, similar):
+        self.similar = torch.tensor([similar])
 
     def encode_query(self, texts, **_):
         return torch.zeros(len(texts), 1)
@@ -79,27 +82,29 @@ class NotANumber:
     encode_document = encode_query
 
     def similarity(self, queries, items):
-        similar = torch.zeros(len(queries), len(items))
-        similar[:, 1] = torch.nan
-        return similar
+        return self.similar.expand(len(queries), len(items))
+
+
+BEYOND_COMPARISON = Finding([0.0, np.nan] + [0.0] * 28)
+EQUAL_SCORES = Finding([3.0, 2.0, 2.0, 2.0, 1.0, 1.0, 0.0])
 
 
 @pytest.mark.parametrize(
     ("call", "kind", "fields"),
     [
         (lambda: RankingEvaluator(QUERIES, {}, TIERS), "empty", {"name": "items"}),
-        (
-            lambda: RankingEvaluator({1: "a", "1": "b"}, ITEMS, {"1": ["d1"]}),
-            "appears-twice",
-            {"value": "1"},
-        ),
+        (lambda: RankingEvaluator({1: "a", "1": "b"}, ITEMS, {"1": ["d1"]}), "appears-twice", {"value": "1"}),
         (lambda: RankingEvaluator({"p": "kelp"}, ITEMS, TIERS), "nothing-in-common", {"other": "references"}),
         (lambda: RankingEvaluator(QUERIES, ITEMS, TIERS, batch_size=0), "not-whole", {"name": "batch_size"}),
         (lambda: RankingEvaluator(QUERIES, ITEMS, TIERS, candidates={"q0": "d1"}), "bad-value", {"query": "q0"}),
         (lambda: RankingEvaluator(QUERIES, ITEMS, TIERS, candidates={"p": ["d1"]}), "nothing-in-common", {}),
         (lambda: RankingEvaluator(QUERIES, ITEMS, TIERS, candidates={"q0": ["gone"]}), "no-text", {"item": "gone"}),
         (lambda: RankingEvaluator(QUERIES, ITEMS, TIERS)("a-model"), "not-a-type", {"name": "model"}),
-        (lambda: RankingEvaluator(QUERIES, ITEMS, TIERS).run(NotANumber()), "bad-value", {"name": "the similarity"}),
+        (
+            lambda: RankingEvaluator(QUERIES, ITEMS, TIERS).run(BEYOND_COMPARISON),
+            "bad-value",
+            {"name": "the similarity"},
+        ),
         (lambda: RDQScheme("nDCG@10"), "not-trainable", {"measure": "nDCG@10"}),
     ],
 )
@@ -108,24 +113,11 @@ def test_wrong_calls_are_refused(call, kind, fields):
         call()
 
 
-class WithEqualScores:
-    """Finds the first of seven items better than the next three, which it finds alike."""
-
-    def encode_query(self, texts, **_):
-        return torch.zeros(len(texts), 1)
-
-    encode_document = encode_query
-
-    def similarity(self, queries, items):
-        return torch.tensor([[3.0, 2.0, 2.0, 2.0, 1.0, 1.0, 0.0]]).expand(len(queries), len(items))
-
-
 @pytest.mark.parametrize(("measures", "kept"), [("RDQ@1", "a"), ("RDQ@2", "adcb"), (["RDQ@2", "AP"], "adcbfeg")])
 def test_only_what_measures_look_at_is_kept_and_equal_scores_all(measures, kept):
-    evaluator = RankingEvaluator(
-        QUERIES, dict.fromkeys("abcdefg", "kelp"), {query: ["a"] for query in QUERIES}, measures
-    )
-    assert evaluator.run(WithEqualScores())["q0"] == list(kept)
+    references = {query: ["a"] for query in QUERIES}
+    evaluator = RankingEvaluator(QUERIES, dict.fromkeys("abcdefg", "kelp"), references, measures)
+    assert evaluator.run(EQUAL_SCORES)["q0"] == list(kept)
 
 
 @pytest.mark.slow  # make test-extras runs it; the evaluator itself is tested above

@@ -63,8 +63,11 @@ def of_ranks(rows):
     return table(rows, "query", "item", "rank")
 
 
+COLUMNS = ("query", "item", "score")
+
+
 def of_runs(rows):
-    return table(rows, "system", "query", "item", "score")
+    return table(rows, "system", *COLUMNS)
 
 
 def here(references, runs, measures, **options):
@@ -152,12 +155,7 @@ def test_queries_may_lie_scattered_over_many_batches(session):
     ("references", "runs", "kind", "fields"),
     [
         (table([("q", "a")], "query", "item"), None, "no-column", {"role": "references", "name": "rank"}),
-        (
-            None,
-            table([("q", "a", 1.0)], "query", "item", "score"),
-            "no-column",
-            {"role": "runs", "name": "system", "known": ("query", "item", "score")},
-        ),
+        (None, table([("q", "a", 1.0)], *COLUMNS), "no-column", {"role": "runs", "name": "system", "known": COLUMNS}),
         (None, of_runs([("s", "q", "a", "x")]), "bad-column", {"role": "runs", "name": "score", "type": "string"}),
         (None, of_runs([("s", 1.5, "a", 1.0)]), "bad-column", {"role": "runs", "name": "query", "type": "double"}),
     ],
@@ -205,16 +203,8 @@ def test_wrong_rows_are_named_in_one_line(session, runs, message):
 @pytest.mark.parametrize(
     ("said", "kind", "part"),
     [
-        (
-            "org.apache.spark.api.python.PythonException: …\nrankdev.errors.UsageError: no\n\tat java.x",
-            "of-worker",
-            "no",
-        ),
-        (
-            "…\nModuleNotFoundError: No module named 'rankdev.integrations'\n",
-            "worker-without-module",
-            "rankdev.integrations",
-        ),
+        ("x.PythonException: …\nrankdev.errors.UsageError: no\n\tat java.x", "of-worker", "no"),
+        ("…\nModuleNotFoundError: No module named 'rankdev.x'\n", "worker-without-module", "rankdev.x"),
         (
             "An error occurred\n: org.apache.spark.SparkException: Job aborted: Task 0 failed 4 times:"
             " ExecutorLostFailure (executor 3 exited) Reason: Command exited with code 137\nDriver stacktrace:\n\tat",
@@ -222,7 +212,7 @@ def test_wrong_rows_are_named_in_one_line(session, runs, message):
             "ExecutorLostFailure (executor 3 exited) Reason: Command exited with",
         ),
         (
-            ": org.apache.spark.SparkException: Job\nCaused by: x.PythonException: T\nKeyError: 'a'\n\tat",
+            ": x.SparkException: J\nCaused by: x.PythonException: T\nKeyError: 'a'\n\tat",
             "spark-failed",
             "KeyError: 'a'",
         ),

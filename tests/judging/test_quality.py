@@ -57,9 +57,8 @@ def plain(answers, gold):
     for by in pairs.values():
         for worker, value in by.items():
             if len(by) > 1:
-                found[worker]["others"].append(
-                    np.mean([1 - abs(value - other) for name, other in by.items() if name != worker])
-                )
+                alike = [1 - abs(value - other) for name, other in by.items() if name != worker]
+                found[worker]["others"].append(np.mean(alike))
     return found
 
 
@@ -104,9 +103,7 @@ def simulated(rng, name, answers, act):
     given = []
     for k in range(answers):
         a, b = sorted(rng.sample(range(12), 2))
-        query, kind = f"q{rng.randrange(20)}", ""
-        if k % 10 == 4:
-            kind = "gold"
+        query, kind = f"q{rng.randrange(20)}", "gold" if k % 10 == 4 else ""
         first, second = (b, a) if rng.random() < 0.5 else (a, b)
         outcome, seconds = act(rng, first, second)
         given.append(Answer(query, f"d{first:02}", f"d{second:02}", outcome, name, "", f"{k}", seconds, kind))
@@ -169,13 +166,8 @@ def served(tmp_path, monkeypatch):
             client = Client(server, name)
             for outcome in ("first", "tie", "skip"):
                 client.answer(client.next(), outcome, "=hello" if outcome == "tie" else "")
-        client.post(
-            "change",
-            request="c",
-            answer=client.post("history")[1]["history"][1]["answer"],
-            outcome="second",
-            comment="",
-        )
+        (_, old, *_) = client.post("history")[1]["history"]
+        client.post("change", request="c", answer=old["answer"], outcome="second", comment="")
         client.answer(client.next())
         client.post("undo")
         yield server
@@ -303,10 +295,12 @@ def test_gold_pairs_are_mixed_in_and_are_no_judgments(random_draws, tmp_path):
         assert total == found.count("")
 
 
-POOL = Pool.of({"q": ["a", "b", "c"]})
-
-
 def test_gold_is_read_from_csv(tmp_path):
     path = tmp_path / "gold.csv"
     path.write_text("query,first,second,outcome\nq,b,a,first\nq,b,c,tie\nq,c,a,second\n")
-    assert read_gold(path, POOL) == {("q", "a", "b"): "b", ("q", "b", "c"): None, ("q", "a", "c"): "a"}
+    pool = Pool.of({"q": ["a", "b", "c"]})
+    assert read_gold(path, pool) == {
+        ("q", "a", "b"): "b",
+        ("q", "b", "c"): None,
+        ("q", "a", "c"): "a",
+    }

@@ -95,7 +95,9 @@ def test_broken_scales(text):
         Scale.parse(text)
 
 
+D, E = {"query": "q", "item": "d"}, {"query": "q", "item": "e"}
 PAIR = {"query": "q", "first": "a", "second": "b"}
+SWAPPED = {"query": "q", "first": "b", "second": "a", "outcome": "first"}
 TABLES = {
     read_items: [
         ([{"query": "q"}], "no-column", {"name": "item"}),
@@ -103,16 +105,10 @@ TABLES = {
         ([{"query": "q", "item": "d", "url": "javascript:alert(1)"}], "not-an-address", {"line": 1, "name": "url"}),
         ([{"query": "q", "item": "d", "image": "none.png"}], "bad-value", {"line": 1, "name": "image"}),
         ([{"query": "q", "item": "d", "image": "../../etc/passwd"}], "bad-value", {"line": 1, "name": "image"}),
-        (
-            [{"query": "q", "item": "d", "grade": None}, {"query": "q", "item": "e", "grade": 1}],
-            *("bad-value", {"line": 1, "name": "grade", "value": None}),
-        ),
+        ([{**D, "grade": None}, {**E, "grade": 1}], "bad-value", {"line": 1, "name": "grade", "value": None}),
         ([{"query": "q", "item": "d"}], "no-pairs", {}),
         ([{"query": "q", "item": ""}], "no-value", {"line": 1, "name": "item"}),
-        (
-            [{"query": "q", "item": item, "query_text": text} for item, text in (("a", "one"), ("b", "two"))],
-            *("two-texts", {"line": 2, "name": "q"}),
-        ),
+        ([{**D, "query_text": "one"}, {**E, "query_text": "two"}], "two-texts", {"line": 2, "name": "q"}),
     ],
     lambda path: read_gold(path, Pool.of({"q": ["a", "b", "c"]})): [
         ([PAIR], "no-column", {"name": "outcome"}),
@@ -121,10 +117,7 @@ TABLES = {
         ([PAIR | {"second": "a", "outcome": "tie"}], "self-compared", {"line": 1, "item": "a"}),
         ([PAIR | {"second": "z", "outcome": "tie"}], "unknown-item", {"line": 1, "item": "z"}),
         ([PAIR | {"query": "x", "outcome": "tie"}], "unknown-item", {"line": 1, "query": "x"}),
-        (
-            [PAIR | {"outcome": "tie"}, {"query": "q", "first": "b", "second": "a", "outcome": "first"}],
-            *("appears-twice", {"line": 2, "what": "pair", "value": ("b", "a")}),
-        ),
+        ([PAIR | {"outcome": "tie"}, SWAPPED], "appears-twice", {"line": 2, "what": "pair", "value": ("b", "a")}),
     ],
     lambda path: read_items(written(path.with_name("it.jsonl"), [{"query": "q", "item": k} for k in "ab"]), path): [
         ([{"query": "q", "text": "a"}] * 2, "appears-twice", {"line": 2, "what": "query", "value": "q"}),
@@ -227,13 +220,14 @@ def test_wrong_requests_of_the_owner(path, asked, status, kind, tmp_path):
         (["--port", "99999"], "no-server"),
         (["--check", "small", "--gold", "gold.jsonl"], "not-together"),
         (["--model", "http://127.0.0.1:1/v1", "x", "--gold", "gold.jsonl"], "not-together"),
-        *((["--judges", names], kind) for names, kind in (("ann,ann", "given-twice"), ("ann,,bob", "bad-value"))),
+        (["--judges", "ann,ann"], "given-twice"),
+        (["--judges", "ann,,bob"], "bad-value"),
         (["--judges", "ann,ANN"], "own-link"),
         *(
-            (["--public-url", address], "not-an-address")
-            for address in ("judge.example.org", "ftp://a.example", "https://", "https://a;b", "https://[x")
+            (["--public-url", wrong], "not-an-address")
+            for wrong in ("judge.example.org", "ftp://a.example", "https://")
         ),
-        (["--public-url", "https://a.example/?x=1"], "not-an-address"),
+        *((["--public-url", wrong], "not-an-address") for wrong in ("https://a;b", "https://[x", "https://a/?x=1")),
     ],
 )
 def test_wrong_options_are_named_and_leave_nothing_open(options, kind, tmp_path, monkeypatch):

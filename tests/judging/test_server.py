@@ -1,7 +1,6 @@
 """The session and its server: no answer is lost, judges do not disturb each other, and nobody else gets in."""
 
 import json
-import os
 import signal
 import sqlite3
 import subprocess
@@ -206,10 +205,8 @@ def test_pages_run_no_script_but_their_own(server):
 
 def test_images_need_the_token(tmp_path):
     (tmp_path / "a.png").write_bytes(b"\x89PNG picture")
-    rows = [
-        {"query": "q", "item": "d1", "image": "a.png"},
-        {"query": "q", "item": "d2", "image": "https://p.example/x"},
-    ]
+    pictures = {"d1": "a.png", "d2": "https://p.example/x"}
+    rows = [{"query": "q", "item": item, "image": image} for item, image in pictures.items()]
     with serving(tmp_path, rows) as server:
         client = Client(server)
         sides = {side["item"]: side for side in client.next()["sides"]}
@@ -233,16 +230,9 @@ def test_images_need_the_token(tmp_path):
     [(signal.SIGINT, 0, "rankdev: 3 answers are in j.sqlite\n"), (signal.SIGKILL, -signal.SIGKILL, "")],
 )
 def test_the_command_keeps_what_it_called_saved(end, status, says, tmp_path):
-    items = written(tmp_path / "items.jsonl")
-    code = "from rankdev.cli import main; main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "judge", str(items), "--db", "j.sqlite", "--no-browser"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        env=os.environ,
-    )
+    items = str(written(tmp_path / "items.jsonl"))
+    command = [sys.executable, "-m", "rankdev", "judge", items, "--db", "j.sqlite", "--no-browser"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     link = urlsplit(process.stdout.readline().split()[1])
     ann = Client(SimpleNamespace(server_address=(link.hostname, link.port)), token=link.fragment)
     assert link.hostname == "127.0.0.1"
