@@ -1,4 +1,4 @@
-"""Every format, packed in every way and spaced in every way, gives the same run or references."""
+"""Every format, packed in every way, gives the same run or references; texts are read as they are handed round."""
 
 import gzip
 import io
@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 import pytest
 import zstandard
 
-from rankdev import References, Run
+from rankdev import DataError, References, Run
 from rankdev.data.files import read_grades, read_references, read_run
+from rankdev.data.texts import read_texts
 from tests.data.samples import GRADE_FILES, GRADE_JSON, GRADES, RANKS, REFERENCE_FILES, RUN, RUN_FILES
+from tests.raising import raises
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {
     "": lambda content: content,
@@ -83,3 +85,31 @@ def test_odd_names_in_a_trec_run(tmp_path: Path, text: str, expected: dict[str, 
 def test_kinds_are_known_without_a_name(tmp_path: Path, text: str) -> None:
     (tmp_path / "file").write_text(text)
     assert dict(read_run(tmp_path / "file")) == {"q1": ["d1"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.tsv", "d1\tone\nd2\tTwo – words\nd3\tthree\n"),
+        ("a.tsv", "url\ttext\tdocid\nu\tone\td1\nv\tTwo – words\td2\n"),
+        ("a.csv", "docno,text\nd1,one\nd2,Two – words\n"),
+        ("a.jsonl", '{"_id": "d1", "title": "", "text": "one"}\n{"_id": "d2", "title": "Two", "text": "words"}\n'),
+    ],
+)
+def test_texts_are_read(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    assert read_texts(tmp_path / name, "item", {"d1", "d2"}) == {"d1": "one", "d2": "Two – words"}
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "fields"),
+    [
+        ("q1\tone\nq1\tother\n", "two-texts", {"key": "query", "name": "q1"}),
+        ("q1\tone\nq2\n", "column-count", {"line": 2}),
+    ],
+)
+def test_texts_that_are_refused(tmp_path: Path, content: str, kind: str, fields: dict[str, Any]) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text(content)
+    with raises(kind, DataError, **fields):
+        read_texts(path, "query", {"q1"})

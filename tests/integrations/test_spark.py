@@ -1,7 +1,6 @@
 """Spark: the same numbers, bit for bit, on Sail (no Java) and on real Spark where Java and pyspark are installed."""
 
 import os
-import random
 import re
 import shutil
 import signal
@@ -15,10 +14,12 @@ import rankdev as rd
 pyspark = pytest.importorskip("pyspark")
 pytest.importorskip("pyarrow")
 from rankdev.integrations import spark as rankdev_spark  # noqa: E402
+from tests.integrations.test_executors import simulated  # noqa: E402
 from tests.raising import raises, warns  # noqa: E402
 
 JAVA = shutil.which("java") and (Path(pyspark.__file__).parent / "jars").exists()
 MEASURES = ["RDQ@5", "RDQ(penalty=m1)@10", "nDCG(gains=linear)@10", "Compat(p=0.95)@5", "Tau@5", "AP"]
+GRADED = [*MEASURES, "RBP(p=0.8,gains=graded)@5", "NumRet"]
 
 
 def sail():
@@ -79,24 +80,13 @@ def sorted_rows(frame):
     return frame.sort("system", "query", "measure")
 
 
-def simulated(queries=60, systems="ab", seed=0):
-    """References with tiers; runs with ties, a query that nobody answers and one that nobody asked for."""
-    rng = random.Random(seed)
-    ranks = [(f"q{q}", f"d{d}", d // 2 + 1) for q in range(queries) for d in range(rng.choice([2, 6, 12]))]
-    runs = [
-        (system, f"q{q}", f"d{d}", round(rng.random(), 1))
-        for system in systems
-        for q in range(1 if system == "a" else 2, queries + 1)
-        for d in rng.sample(range(16), rng.randrange(1, 12))
-    ]
-    return of_ranks(ranks), of_runs(runs)
-
-
-def test_values_are_the_same_bit_for_bit_and_so_is_coverage(session):
-    references, runs = simulated()
-    expected = here(references, runs, MEASURES)
+@pytest.mark.parametrize("empty", ["zero", "skip"])
+def test_values_are_the_same_bit_for_bit_and_so_is_coverage(session, empty):
+    """One measure depends on the highest grade of all queries, which no worker sees, and one is a count."""
+    references, runs = simulated(0, 60)
+    expected = here(references, runs, GRADED, empty=empty)
     inside = made(session, references), made(session, runs)
-    scores = rankdev_spark.evaluate(*inside, MEASURES)
+    scores = rankdev_spark.evaluate(*inside, GRADED, empty=empty)
     got = table(scores.collect(), *scores.columns)
     assert sorted_rows(got).equals(sorted_rows(expected.to_polars()))
     means = rankdev_spark.means(scores)
@@ -104,33 +94,13 @@ def test_values_are_the_same_bit_for_bit_and_so_is_coverage(session):
     for name in expected.measures:
         ours, theirs = means[name].fill_null(-1), expected.mean()[name].fill_null(-1)
         assert ours.to_list() == pytest.approx(theirs.to_list(), abs=1e-14)
-    counted = {row["system"]: row for row in rankdev_spark.coverage(*inside, MEASURES).collect()}
+    counted = {row["system"]: row for row in rankdev_spark.coverage(*inside, GRADED, empty=empty).collect()}
     for entry in expected.coverage:
         for name in rankdev_spark.COUNTS:
             assert counted[entry.system][name] == getattr(entry, name)
-
-
-def test_grades_and_nonrelevant_items_travel(session):
-    """One measure depends on the highest grade of all queries, which no worker sees."""
-    grades = table(
-        [("q", "a", 2), ("q", "b", 0), *((f"q{i}", "a", i % 5 + 1) for i in range(30)), ("empty", "c", 0)],
-        *("query", "item", "grade"),
-    )
-    runs = of_runs([("s", "q", "b", 2.0), ("s", "q", "a", 1.0), *(("s", f"q{i}", "a", 1.0) for i in range(30))])
-    measures = ["nDCG@5", "RDQ@5", "RBP(p=0.8,gains=graded)@5", "NumRet"]
-    scores = rankdev_spark.evaluate(made(session, grades), made(session, runs), measures)
-    expected = here(grades, runs, measures)
-    assert sorted_rows(table(scores.collect(), *scores.columns)).equals(sorted_rows(expected.to_polars()))
-    counted = rankdev_spark.means(scores)["NumRet"].to_list()  # a count is added up
-    assert counted == expected.mean()["NumRet"].to_list() == [32]
-    inside = made(session, grades), made(session, runs)
-    skipped = rankdev_spark.evaluate(*inside, measures, empty="skip")
-    expected = here(grades, runs, measures, empty="skip")
-    assert sorted_rows(table(skipped.collect(), *skipped.columns)).equals(sorted_rows(expected.to_polars()))
-    (row,) = rankdev_spark.coverage(*inside, measures, empty="skip").collect()
-    assert (row["queries"], row["missing"], row["unreferenced"], row["empty"]) == (31, 0, 0, 1)
+    assert expected.coverage[0].empty
     with raises("not-a-choice", rd.UsageError, name="empty"):
-        rankdev_spark.evaluate(*inside, measures, empty="none")
+        rankdev_spark.evaluate(*inside, GRADED, empty="none")
 
 
 def test_a_system_that_scores_nothing_is_noticed(session):
@@ -248,7 +218,7 @@ def dying(flag, executor):
 def test_a_worker_that_dies_is_replaced_and_changes_nothing(session, tmp_path, request, executor, after):
     if "sail" in request.node.name:
         pytest.skip("Sail runs Python in its own process")
-    references, runs = simulated()
+    references, runs = simulated(0, 60)
     frail = dying(str(tmp_path / "died"), executor)
     returned, columns = made(session, runs), "system string, query string, item string, score double"
     returned = returned if after else returned.mapInArrow(frail, columns)

@@ -2,7 +2,6 @@
 
 import random
 import time
-from collections import Counter
 from dataclasses import replace
 from threading import Lock
 
@@ -48,15 +47,6 @@ def test_a_consistent_judge_gives_the_order():
     assert found.references["q"].tiers == [[letter] for letter in sorted(LETTERS)]
     assert found.asked == len(found.preferences) <= 40
     assert found.stopped == "order settled"
-
-
-def test_the_budget_is_kept_and_no_pair_is_asked_more_often_than_allowed():
-    found = rd.collect(alphabetical, {"q": LETTERS, "r": LETTERS[:3]}, budget=12, repeats=1)
-    assert (found.asked, found.stopped) == (12, "budget spent")
-    pairs = Counter(
-        (query, *sorted(pair)) for query, *pair in found.to_polars().select("query", "first", "second").rows()
-    )
-    assert max(pairs.values()) == 1
 
 
 def test_repeats_are_limited_and_swapped():
@@ -164,6 +154,7 @@ def test_answers_do_not_depend_on_how_long_they_take():
     assert rd.collect(slow, ITEMS, budget=21, parallel=4, repeats=1).to_polars().equals(found.to_polars())
     pairs = [(row[0], *sorted(row[1:3])) for row in found.to_polars().rows()]
     assert len(set(pairs)) == len(pairs) == 21
+    assert found.stopped == "budget spent"
 
 
 @pytest.mark.parametrize("file", [None, "answers.sqlite"])

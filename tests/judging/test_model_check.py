@@ -81,17 +81,13 @@ def test_a_query_that_people_have_not_finished_is_left_out():
         check_model(list(rows(by_people=9)), "small", runs=RUNS, measures="RDQ@5")
 
 
-def asked_of_small(store, queries=4):
-    for k in range(queries):
-        for number, (a, b) in enumerate(combinations("abc", 2)):
-            outcome = "skip" if (k, number) == (1, 0) else "first"
-            store.add(f"{k} {a} {b}", Answer(f"q{k}", a, b, outcome, "small"))
-
-
 def test_people_are_asked_what_the_model_answered_query_by_query(tmp_path):
     path = written(tmp_path / "items.jsonl", [{"query": f"q{k}", "item": item} for k in range(4) for item in "abcd"])
     items, store = read_items(path), Store(tmp_path / "judged.sqlite")
-    asked_of_small(store)
+    for k in range(4):
+        for a, b in combinations("abc", 2):
+            outcome = "skip" if (k, a, b) == (1, "a", "b") else "first"
+            store.add(f"{k} {a} {b}", Answer(f"q{k}", a, b, outcome, "small"))
     before = store.given()
     session = Session(items, store, CheckStrategy(items.pool, "small", before, repeats=1), checked="small", least=0)
     seen = []

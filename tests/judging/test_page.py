@@ -128,12 +128,6 @@ def test_texts_are_joined_and_what_has_none_is_named():
     assert shown.filter(item="x").row(0) == ("q2", "x", "X", "two")
 
 
-def test_collections_are_read_as_they_are_handed_round(tmp_path):
-    (tmp_path / "collection.tsv").write_text("".join(f"{item}\tText of {item}\n" for item in "abcdxyz"))
-    shown = rd.pool(RUNS, texts=tmp_path / "collection.tsv")
-    assert shown["text"].to_list() == [f"Text of {item}" for item in shown["item"]]
-
-
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
 def test_a_pool_is_what_the_page_opens_and_the_loop_takes(tmp_path, ending):
     shown = rd.pool(RUNS, texts={item: item.upper() for item in "abcdxyz"})

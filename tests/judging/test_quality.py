@@ -247,41 +247,19 @@ def test_a_model_is_checked_on_the_owners_page(tmp_path):
         assert [row["judge"] for row in reply["judges"]] == ["ann"]
 
 
-GOLD_ROWS = [{"query": f"q{q}", "item": f"d{k}"} for q in range(6) for k in range(7)]
 KNOWN = {(f"q{q}", "d0", f"d{k}"): "d0" for q in range(6) for k in (5, 6)}
 
 
-@pytest.fixture
-def random_draws(monkeypatch):
-    """Questions that are the same at every run."""
+def test_gold_pairs_are_mixed_in_and_are_no_judgments(tmp_path, monkeypatch):
     monkeypatch.setattr("rankdev.judging.session.random.SystemRandom", lambda: random.Random(3))
-
-
-def said(question):
-    """The items in their order, which is their number."""
-    first, second = (side["item"] for side in question["sides"])
-    return "first" if first < second else "second"
-
-
-def judge(server, name, answers, outcome=said):
-    client, asked = Client(server, name), []
-    for _ in range(answers):
-        question = client.next()
-        if question is None:
-            break
-        asked.append(question)
-        assert client.answer(question, outcome(question))[1]["saved"]
-    return asked
-
-
-def kinds_of(server):
-    return server.session.store.answers()["kind"].to_list()
-
-
-def test_gold_pairs_are_mixed_in_and_are_no_judgments(random_draws, tmp_path):
-    with serving(tmp_path, GOLD_ROWS, gold=KNOWN) as server:
-        asked = judge(server, "ann", 60)
-        found = kinds_of(server)
+    rows = [{"query": f"q{q}", "item": f"d{k}"} for q in range(6) for k in range(7)]
+    with serving(tmp_path, rows, gold=KNOWN) as server:
+        ann, asked = Client(server), []
+        for _ in range(60):
+            asked.append(ann.next())
+            first, second = (side["item"] for side in asked[-1]["sides"])
+            assert ann.answer(asked[-1], "first" if first < second else "second")[1]["saved"]
+        found = server.session.store.answers()["kind"].to_list()
         assert 2 <= found.count("gold") <= 12
         assert found.count("") == 60 - found.count("gold")
         pairs = [(q["query"]["id"], *sorted(side["item"] for side in q["sides"])) for q in asked]

@@ -93,11 +93,7 @@ def test_where_the_likelihood_has_no_maximum_the_interval_has_one_end():
     fit = strengths(Preferences.from_rows(rows))
     limits = {item: (low, high) for item, low, high in fit.to_polars()[:, [1, 3, 4]].rows()}
     assert f"[–, {limits['d'][1]:.3f}]" in str(fit)
-    assert [tuple(end is not None for end in limits[item]) for item in "abcd"] == [
-        (True, False),
-        (False, False),
-        (False, False),
-        (False, True),
-    ]
+    known = [tuple(end is not None for end in limits[item]) for item in "abcd"]
+    assert known == [(True, False), (False, False), (False, False), (False, True)]
     whole = strengths(Preferences.from_rows([*rows, ("q", "d", "a")])).to_polars()
     assert whole["low"].null_count() == whole["high"].null_count() == 0
