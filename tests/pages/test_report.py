@@ -594,6 +594,15 @@ def test_clusters_are_in_every_number():
     assert found.mean_intervals[0][:, 0] == pytest.approx(board["low"].to_numpy())
 
 
+def test_means_are_over_the_queries_that_are_tested():
+    runs = {"x": {**dict.fromkeys(REFERENCES, ITEMS[:3]), "q0": ITEMS[2::-1]}}
+    runs["y"] = {q: ["b", "a", "c"] if q in ("q1", "q2") else ["d", "e", "f"] for q in REFERENCES}  # no tau elsewhere
+    with pytest.warns(rd.RankdevWarning):
+        found = compare(REFERENCES, runs, ["Tau@3"], **USUAL)
+    assert found.means[:, 0].tolist() == pytest.approx([1, 1 / 3])  # without q0
+    assert found.means == pytest.approx(found.significance.means)
+
+
 def test_the_page_has_the_runs_of_each_system(show):
     page = show(rd.report(REFERENCES, RUNS, ["RDQ@3", "P@3"], replicates=REPLICATES).html)
     means = dict(rd.evaluate(REFERENCES, RUNS, "RDQ@3").mean().iter_rows())

@@ -1,5 +1,7 @@
 """The table of a paper: values, best ones and marks against significance, and every format of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -147,3 +149,15 @@ def test_collections_stand_below_their_names_in_latex_and_labels_name_what_is_sh
     assert r"from BM\_25." in text
     assert table.to_polars()["system"][0] == "bm25"
     assert all(note.fields["collection"] in both for note in table.remarks)
+
+
+def test_means_are_over_the_queries_that_are_tested():
+    known = scores(measures=("Tau@5",))
+    values = known.values.copy()
+    values[0, :10], values[1, :10] = np.nan, 0.9  # old is best where bm25 has no value
+    with pytest.warns(rd.RankdevWarning):
+        found = rd.table(replace(known, values=values), intervals=True)
+    rows = found.to_polars()
+    assert rows["value"].to_list() == pytest.approx(values[:, 10:, 0].mean(axis=1))
+    assert ((rows["low"] < rows["value"]) & (rows["value"] < rows["high"])).all()
+    assert found.queries == {"": 30}

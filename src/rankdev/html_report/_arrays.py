@@ -15,6 +15,7 @@ from rankdev.evaluation.explain import REFERENCE_ITEMS, Lists
 from rankdev.html_report._findings import Comparison
 from rankdev.measures.match import Ideals
 from rankdev.statistics.decision import VERDICTS
+from rankdev.statistics.inputs import complete
 from rankdev.statistics.significance import Significance
 
 Arrays = dict[str, tuple[npt.ArrayLike, int]]
@@ -75,7 +76,7 @@ def _score_arrays(found: Comparison) -> Arrays:
     low, high = found.mean_intervals
     arrays: Arrays = {
         "scores": (found.scores.values[:, found.shown].transpose(2, 0, 1), SCORES),
-        "means": (found.scores.averages, SHOWN),
+        "means": (found.means, SHOWN),
         "lows": (low, SHOWN),
         "highs": (high, SHOWN),
         "ranks": ([_ranks(standing, found.scores.systems) for standing in found.standings], 0),
@@ -83,9 +84,9 @@ def _score_arrays(found: Comparison) -> Arrays:
         "losses": (lost.drop("system").to_numpy(), SHOWN),
     }
     if found.single is not None:
-        arrays["run_means"] = (found.single.averages, SHOWN)
+        arrays["run_means"] = (complete(found.single).averages, SHOWN)
     if found.segments:
-        parts = [found.scores.select(queries=queries).averages for queries in found.segments.values()]
+        parts = [complete(found.scores.select(queries=queries)).averages for queries in found.segments.values()]
         arrays["segment_means"] = (np.stack(parts), SHOWN)
     if found.agreement is not None:
         arrays["tau"] = (found.agreement.tau[0], 3)

@@ -27,7 +27,7 @@ from rankdev.measures.base import MeasureLike
 from rankdev.measures.rdq import RDQ
 from rankdev.statistics.agreement import Agreement, agreement
 from rankdev.statistics.design import Design, replicated
-from rankdev.statistics.inputs import named_segments
+from rankdev.statistics.inputs import complete, named_segments
 from rankdev.statistics.significance import Significance, significance
 
 MOST_SYSTEMS = 150  # on one page: it shows all their pairs
@@ -62,6 +62,11 @@ class Comparison:
     single: Scores | None = None  # of the runs, where systems have several
     replicates: Mapping[str, Sequence[str]] | None = None
     averaged: bool = False  # over all orders of ties; losses and lists are of one
+
+    @cached_property
+    def means(self) -> Floats:
+        """Means over the queries that are tested, ``[system, measure]``."""
+        return complete(self.scores).averages
 
     @cached_property
     def mean_intervals(self) -> tuple[Floats, Floats]:

@@ -116,7 +116,7 @@ def static_in(found: Comparison, header: Mapping[str, Any]) -> dict[str, str]:
     rows = []
     for row in found.standings[0].iter_rows(named=True):
         s = place[row["system"]]
-        mean, bounds = number(float(found.scores.averages[s, 0])), interval(float(low[s, 0]), float(high[s, 0]), SHOWN)
+        mean, bounds = number(float(found.means[s, 0])), interval(float(low[s, 0]), float(high[s, 0]), SHOWN)
         place_of = ranks(row["rank_low"], row["rank_high"]), "yes" if row["may_be_best"] else ""
         rows.append([f"{row['rank']}", printable(row["system"]), mean, bounds, *place_of])
     width = len(names) if len(found.scores.systems) > 1 else 4
@@ -202,7 +202,7 @@ def conclusion(found: Comparison, m: int) -> str:
         return refused(found.problems)
     if found.significance is not None:
         return found.significance.concluded(measure)
-    mean = float(found.scores.averages[0, m])
+    mean = float(found.means[0, m])
     value = "is not available" if math.isnan(mean) else f"scores {mean:.4f}"
     return f"{printable(found.scores.systems[0])} {value} in {measure}. A comparison needs a second system."
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from os import PathLike
 from typing import Any, TypeGuard
@@ -41,6 +42,16 @@ def as_scores(scores: Any, measures: Sequence[str] | None = None, weighted: bool
 def is_several(scores: Any) -> TypeGuard[Mapping[str, Any]]:
     """Check whether scores are those of several collections; a dict of columns is a table of one."""
     return isinstance(scores, Mapping) and not {"system", "query", "measure", "value"} <= set(scores)
+
+
+def complete(scores: Scores) -> Scores:
+    """Keep, under each measure, the queries for which every system has a value: those that are tested.
+
+    >>> scores = Scores(("s", "t"), ("q", "r"), ("Tau@5",), np.array([[[0.5], [np.nan]], [[0.1], [0.9]]]))
+    >>> complete(scores).averages.tolist()
+    [[0.5], [0.1]]
+    """
+    return replace(scores, values=np.where(np.isnan(scores.values).any(axis=0), np.nan, scores.values))
 
 
 def alike(collections: Mapping[str, ScoresLike], measures: Sequence[str] | None) -> dict[str, Scores]:

@@ -17,7 +17,7 @@ from rankdev.errors import Note, UsageError, counted
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.decision import refused
 from rankdev.statistics.design import Design, Replicated, in_words, replicated
-from rankdev.statistics.inputs import alike, as_scores, is_several, wanted_pairs
+from rankdev.statistics.inputs import alike, as_scores, complete, is_several, wanted_pairs
 from rankdev.statistics.paired import USUAL
 from rankdev.statistics.significance import Significance, significance
 
@@ -218,8 +218,9 @@ def table(
     if check_flag("intervals", intervals) and replicates is not None:
         raise UsageError("not-together", name="intervals", other="replicates")
     single = alike(scores, measures) if is_several(scores) else {"": as_scores(scores, measures, weighted=True)}
-    runs = {} if replicates is None else {name: replicated(one, replicates) for name, one in single.items()}
-    collections = {name: runs[name].averaged if name in runs else one for name, one in single.items()}
+    shown = {name: complete(one) for name, one in single.items()}
+    runs = {} if replicates is None else {name: replicated(one, replicates) for name, one in shown.items()}
+    collections = {name: runs[name].averaged if name in runs else one for name, one in shown.items()}
     first = next(iter(collections.values()))
     _, second = wanted_pairs(first, baselines)  # refuses what is not a system, and takes repeated ones once
     compared = [] if baselines is None else [first.systems[i] for i in dict.fromkeys(second.tolist())]
@@ -255,7 +256,7 @@ def table(
         replicates=next(iter(runs.values())).counts if runs else None,
         remarks=tuple(dict.fromkeys(notes)),
         lower_is_better=tuple(dict.fromkeys(label for one in collections.values() for label in one.lower_is_better)),
-        queries={name: len(one.queries) for name, one in collections.items()},
+        queries={name: int(np.isfinite(one.values[0]).any(axis=1).sum()) for name, one in collections.items()},
         labels=dict(known),
     )
 
