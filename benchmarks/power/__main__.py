@@ -20,7 +20,7 @@ from rankdev.statistics.student import PAPER_SIZES
 
 SYSTEMS, MEASURES, QUERIES, SUBSAMPLES, PERMUTATIONS = 12, 13, 5000, 300, 1000
 PAIRS = SYSTEMS * (SYSTEMS - 1) // 2
-GOALS = {"numba": 6.0, "numpy": 12.0}
+GOALS = {"numba": 4.0, "numpy": 8.0}
 
 
 def main() -> None:

@@ -21,9 +21,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Ints, Words
 from rankdev._common.checks import check_choice
@@ -33,12 +34,13 @@ BITS = 51  # column sums stay below 2^51, so twice a flipped part minus the whol
 GOLDEN = 0x9E3779B97F4A7C15
 FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 SHIFTS = (30, 27, 31)
-AT_ONCE = 1 << 18  # random bits or sums held at a time, which should stay in a processor's cache
+AT_ONCE = 1 << 18  # random bytes or sums held at a time, which should stay in a processor's cache
+LEAST = 512  # flips at a time at least: subsets are tabulated for all of them
 SMALL = 5e8  # comparisons below which loading the compiled loop costs more than it saves
 NEAR = 256  # flips whose sums are compared at a time by the compiled loop
 
 PValue = Literal["plus-one", "paper"]
-Counter = Callable[[Floats, Floats, float, int, Ints], None]
+Octets: TypeAlias = npt.NDArray[np.uint8]
 
 
 def largest_of(values: Floats) -> Floats:
@@ -100,20 +102,45 @@ def all_flips(rows: Floats) -> Floats:
     >>> all_flips(np.array([[1.0], [10.0], [100.0]])).tolist()
     [[111.0, 109.0, 91.0, 89.0]]
     """
-    changed = np.zeros((rows.shape[1], 1))  # sums of subsets: bit i of a number is for row i
-    for row in rows[:-1]:
-        changed = np.concatenate([changed, changed + row[:, None]], axis=1)
-    return np.asarray(rows.sum(axis=0)[:, None] - 2 * changed)
+    return np.asarray(rows.sum(axis=0)[:, None] - 2 * _subset_sums(rows[:-1]).T)
 
 
-def flipped(rows: Floats, key: np.uint64, count: int, exact: bool = False) -> Iterator[tuple[slice, Floats]]:
-    """Yield the sums of rows under flips, a few flips at a time: which these are, ``[column, flip]``."""
-    columns, whole = np.ascontiguousarray(rows.T), rows.sum(axis=0)[:, None]
-    step = max(16, AT_ONCE // max(rows.shape))
+def flipped(
+    rows: Floats, key: np.uint64, count: int, exact: bool = False, by: Loops | None = None
+) -> Iterator[tuple[slice, Floats]]:
+    """Yield the sums of rows under flips, a few flips at a time: which these are, ``[column, flip]``.
+
+    No matrix product: the threads of its library spin beside ours, and were measured ten times slower.
+    """
+    whole, add = rows.sum(axis=0)[:, None], _add_changed if by is None else by.add_changed
+    padded = np.pad(rows, ((0, -len(rows) % 32), (0, 0)))
+    step = max(LEAST, AT_ONCE // max(rows.shape[1], len(padded) // 8))
     for start in range(0, count, step):
         words = flip_words(key, len(rows), start, min(step, count - start), exact)
-        bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=len(rows), bitorder="little")
-        yield slice(start, start + len(words)), whole - 2.0 * (columns @ bits.T.astype(np.float64))
+        octets = words.astype("<u8").view(np.uint8)[:, : len(padded) // 8]
+        changed = np.zeros((rows.shape[1], len(words)))
+        add(padded, np.ascontiguousarray(octets.T), changed)
+        yield slice(start, start + len(words)), whole - 2.0 * changed
+
+
+def _add_changed(rows: Floats, octets: Octets, sums: Floats) -> None:
+    """Add to ``sums[column, flip]`` the rows whose bits are set in ``octets[byte, flip]``, eight at a time.
+
+    The sums of all subsets of eight rows are tabulated, and looked up.
+    """
+    found = np.empty((octets.shape[1], rows.shape[1]))
+    total = np.zeros_like(found)
+    for chosen, eight in zip(octets, rows.reshape(len(octets), 8, -1), strict=True):
+        total += np.take(_subset_sums(eight), chosen, axis=0, out=found, mode="clip")
+    sums += total.T
+
+
+def _subset_sums(rows: Floats) -> Floats:
+    """Return the sums of all subsets of rows: bit i of a subset's number is for row i."""
+    sums = np.zeros((1, rows.shape[1]))
+    for row in rows:
+        sums = np.concatenate([sums, sums + row])
+    return sums
 
 
 def drawn_flips(rows: Floats, key: np.uint64, count: int) -> Floats:
@@ -180,7 +207,7 @@ def most_extremes(permutations: int, alpha: float, p_value: PValue) -> int:
     return int(np.floor(alpha * (permutations + plus) + 1e-9)) - plus
 
 
-def compare(sums: Floats, observed: Floats, tolerance: float, measures: int, counts: Ints) -> None:
+def _compare(sums: Floats, observed: Floats, tolerance: float, measures: int, counts: Ints) -> None:
     """Add to the counts of pairs by lag, and of measures, the flips that are at least as extreme as what was observed.
 
     Columns of ``sums[column, flip]`` are systems, and within these measures.
@@ -208,21 +235,43 @@ def _compare_in_loops(sums: Any, observed: Any, tolerance: Any, measures: Any, c
                 pair += 1
 
 
+def _add_changed_in_loops(rows: Any, octets: Any, sums: Any) -> None:
+    subsets = np.zeros((4, 256))
+    one, two, three, four = subsets
+    for column in range(len(sums)):
+        total = sums[column]
+        for at in range(0, len(octets), 4):
+            for part in range(4):
+                for bit in range(8):
+                    value = rows[8 * (at + part) + bit, column]
+                    for subset in range(1 << bit):
+                        subsets[part, (1 << bit) + subset] = subsets[part, subset] + value
+            a, b, c, d = octets[at], octets[at + 1], octets[at + 2], octets[at + 3]
+            for flip in range(total.size):  # four at a time: half of the time of one
+                total[flip] += one[a[flip]] + two[b[flip]] + three[c[flip]] + four[d[flip]]
+
+
+class Loops(NamedTuple):
+    """What takes most of the time."""
+
+    add_changed: Callable[[Floats, Octets, Floats], None]
+    compare: Callable[[Floats, Floats, float, int, Ints], None]
+
+
 @cache
-def compiled() -> Counter:
-    """Return the same as loops that numba compiles."""
+def _compiled() -> Loops:
     from numba import njit
 
-    found: Counter = njit(cache=True, nogil=True)(_compare_in_loops)
-    return found
+    make = njit(cache=True, nogil=True)
+    return Loops(make(_add_changed_in_loops), make(_compare_in_loops))
 
 
-def counter(comparisons: float) -> Counter:
-    """Return the function that makes so many comparisons fastest."""
-    return compiled() if comparisons > SMALL and find_spec("numba") else compare
+def loops(work: float) -> Loops:
+    """Return what does so much work fastest: array by array, or in loops that numba compiles."""
+    return _compiled() if work > SMALL and find_spec("numba") else Loops(_add_changed, _compare)
 
 
-def count_extremes(values: Floats, sampling: Sampling, keys: Words, permutations: int, count: Counter) -> Ints:
+def count_extremes(values: Floats, sampling: Sampling, keys: Words, permutations: int, by: Loops) -> Ints:
     """Count the extreme flips of every key, on threads: ``[key, pair, measure]``."""
     pool, systems, measures = values.shape
     n, scale = sampling.n, scale_for(largest_of(values), sampling.n)
@@ -231,8 +280,8 @@ def count_extremes(values: Floats, sampling: Sampling, keys: Words, permutations
         pick = draw(pair[:1], pool, n, sampling.replace)[0]
         rows = np.rint(values[pick] * scale).reshape(n, -1)
         counts = np.zeros(systems * (systems - 1) // 2 * measures, np.int64)
-        for _, sums in flipped(rows, pair[1], permutations, sampling.exact):
-            count(sums, rows.sum(axis=0), slack(n), measures, counts)
+        for _, sums in flipped(rows, pair[1], permutations, sampling.exact, by):
+            by.compare(sums, rows.sum(axis=0), slack(n), measures, counts)
         return counts.reshape(-1, measures)
 
     with ThreadPoolExecutor(min(len(keys), cores())) as threads:

@@ -16,7 +16,7 @@ from rankdev._common.work import Progress
 from rankdev.errors import Note, UsageError, warn
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel
-from rankdev.statistics.flips import Counter, PValue, Sampling, count_extremes, counter, most_extremes, stream_keys
+from rankdev.statistics.flips import Loops, PValue, Sampling, count_extremes, loops, most_extremes, stream_keys
 from rankdev.statistics.inputs import pairs_of
 from rankdev.statistics.paired import fewest_p
 from rankdev.statistics.pairs import Family
@@ -367,7 +367,7 @@ def power(
     report = progress or (lambda done, total, note: None)
     report(0.0, cost * columns, f"{tests:,} tests, {cost * columns:.1e} additions")
     settings: dict[str, Any] = {"permutations": permutations, "alpha": alpha, "p_value": p_value, "seed": seed}
-    settings["compare"] = counter(float(tests) * permutations)
+    settings["by"] = loops(float(tests) * permutations + cost * columns / 8)
     rejected = np.zeros((len(scores.measures), count), bool)
     for panel in groups:
         rejected[list(panel.places)] = _rejections(panel, len(panel.queries), 1, False, **settings) > 0
@@ -425,14 +425,14 @@ def _rejections(
     alpha: float,
     p_value: PValue,
     seed: int,
-    compare: Counter,
+    by: Loops,
 ) -> Ints:
     """Count the subsamples that reject: ``[measure, pair]``."""
     # enumerating the flips of a few queries takes no more work than drawing, and is exact
     exact = 2 ** (n - 1) <= permutations
     flips = 2 ** (n - 1) if exact else permutations
     most = most_extremes(flips, alpha, "paper" if exact else p_value)
-    counts = count_extremes(panel.values, Sampling(n, replace, exact), stream_keys(seed, n, subsamples), flips, compare)
+    counts = count_extremes(panel.values, Sampling(n, replace, exact), stream_keys(seed, n, subsamples), flips, by)
     rejected: Ints = (counts <= most).sum(axis=0).T
     return rejected
 
