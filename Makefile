@@ -25,9 +25,8 @@ setup: .venv/.done
 demo: $(if $(wildcard .venv/.done),setup,.venv/.demo)
 	$(BIN)/rankdev demo
 
-# the core; without tests marked slow, with few random examples; a page of docs must stay in one process
-BY_FILE = -n auto --dist loadfile
-BY_TEST = -n auto --dist worksteal
+# the core; without tests marked slow, with few random examples; files stay in one process, as examples need those before
+PYTEST = $(BIN)/python -m pytest -n auto --dist loadfile
 ROOMS = judging learning studies integrations
 ROOM_PAGES = $(addprefix docs/,judging.md language-models.md research.md integrations.md)
 REST = $(ROOMS:%=tests/%) $(ROOMS:%=src/rankdev/%) $(addprefix tests/,cli/processes pages fuzz real peers calibration conformance)
@@ -36,19 +35,16 @@ test: export POLARS_MAX_THREADS = 1
 test: export MALLOC_MMAP_THRESHOLD_ = 268435456
 test: export MALLOC_TRIM_THRESHOLD_ = 536870912
 test: setup
-	@status=0; $(BIN)/python -m pytest $(BY_FILE) docs README.md $(ROOM_PAGES:%=--ignore %) || status=1; \
-	  $(BIN)/python -m pytest $(BY_TEST) tests src/rankdev $(REST:%=--ignore %) --ignore tests/repository && exit $$status
+	$(PYTEST) README.md docs tests src/rankdev $(addprefix --ignore ,$(ROOM_PAGES) $(REST) tests/repository)
 
 # what the core never imports, processes, other programs, published data, fuzzers, short simulations, and pages (with Chromium)
 test-rest: setup
-	$(BIN)/python -m pytest $(BY_FILE) $(ROOM_PAGES)
-	$(BIN)/python -m pytest $(BY_TEST) $(REST) --ignore tests/pages/test_site.py
+	$(PYTEST) $(ROOM_PAGES) $(REST) --ignore tests/pages/test_site.py
 
 # everything, with many random examples
 test-all: export RANKDEV_PROFILE = thorough
 test-all: setup
-	@status=0; $(BIN)/python -m pytest -m "" $(BY_FILE) docs README.md || status=1; \
-	  $(BIN)/python -m pytest -m "" $(BY_TEST) tests src/rankdev && exit $$status
+	$(PYTEST) -m ""
 
 # what needs neither PyTorch nor a browser, at the lowest versions that pyproject.toml declares
 PARTS = $(addprefix tests/,measures data statistics preferences evaluation cli display peers) --ignore tests/cli/processes \
@@ -61,14 +57,14 @@ test-lowest: setup
 	$(BIN)/uv pip install --quiet --python build/lowest/bin/python -r build/lowest.txt
 	$(BIN)/uv pip install --quiet --python build/lowest/bin/python -c build/lowest.txt $(TOOLS)
 	$(BIN)/uv pip install --quiet --python build/lowest/bin/python --no-deps -e .
-	build/lowest/bin/python -m pytest $(BY_TEST) $(PARTS)
+	build/lowest/bin/python -m pytest -n auto --dist loadfile $(PARTS)
 
 # the same with the newest versions on the newest Python here; pyenv's, or say PYTHON_NEWEST=python3.14
 PYTHON_NEWEST ?= $(lastword python3 $(sort $(wildcard $(HOME)/.pyenv/versions/3.1[1-9]*/bin/python)))
 test-newest: setup
 	$(BIN)/uv venv --quiet --clear --python $(PYTHON_NEWEST) build/newest
 	$(BIN)/uv pip install --quiet --compile-bytecode --python build/newest/bin/python -e ".[fast,pandas,plot,sklearn,lightgbm,peers,spark]" $(TOOLS)
-	build/newest/bin/python --version && build/newest/bin/python -m pytest $(BY_TEST) $(PARTS)
+	build/newest/bin/python --version && build/newest/bin/python -m pytest -n auto --dist loadfile $(PARTS)
 
 # faults put into the arithmetic, and those that no test notices, in build/mutants.md; N=200 SEED=1 for others
 mutate: setup
@@ -77,7 +73,7 @@ mutate: setup
 # what needs PyTorch or PyTerrier: integrations, and cross-encoders of the experiments
 test-extras: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-extras.txt
-	$(BIN)/python -m pytest $(BY_FILE) -m "" tests/studies/test_experiments.py tests/integrations docs/integrations.md
+	$(PYTEST) -m "" tests/studies/test_experiments.py tests/integrations docs/integrations.md
 
 # the Spark integration on real Spark, which needs Java 17; make test-rest uses Sail, which needs none
 SPARK ?= 3.5 4
@@ -108,7 +104,7 @@ check: setup
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.pages.scripts
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
-	$(BIN)/python -m pytest $(BY_TEST) tests/repository
+	$(PYTEST) tests/repository
 
 # what the examples of README.md and docs print, written into the pages
 examples: setup
@@ -130,7 +126,7 @@ docs: setup
 
 # every page of it in Chromium, on a desk and on a phone
 test-site: setup
-	$(BIN)/python -m pytest $(BY_TEST) -m "" tests/pages/test_site.py
+	$(PYTEST) -m "" tests/pages/test_site.py
 
 # what `pip install rankdev` would give: a wheel, installed into an empty environment, runs the demo there
 wheel: setup
