@@ -5,8 +5,11 @@ import json
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import polars as pl
+
+from rankdev import References, read_references
 
 Values = dict[str, dict[str, float]]
 
@@ -27,8 +30,7 @@ def parquet(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _tables(values: Values, name: str) -> dict[str, bytes]:
-    frame = table(values, name)
+def _tables(frame: pl.DataFrame) -> dict[str, bytes]:
     return {
         "csv": frame.write_csv().encode(),
         "tsv": frame.write_csv(separator="\t").encode(),
@@ -44,13 +46,13 @@ def _lines(pattern: str, values: Values, name: str) -> bytes:
 RUN_FILES = {
     "run": _lines("{0} Q0 {1} 1 {2} tag", RUN, "score"),
     "json": json.dumps(RUN).encode(),
-    **_tables(RUN, "score"),
+    **_tables(table(RUN, "score")),
 }
-GRADE_FILES = {"qrels": _lines("{0} 0 {1} {2}", GRADES, "grade"), **_tables(GRADES, "grade")}
+GRADE_FILES = {"qrels": _lines("{0} 0 {1} {2}", GRADES, "grade"), **_tables(table(GRADES, "grade"))}
 GRADE_JSON = {"json": json.dumps(GRADES).encode()}  # read_grades only: elsewhere the numbers could be ranks
 REFERENCE_FILES = {
     "json": json.dumps(TIERS).encode(),
-    **_tables(RANKS, "rank"),
+    **_tables(table(RANKS, "rank")),
     "jsonl": "".join(json.dumps({"query": q, "tiers": tiers}) + "\n" for q, tiers in TIERS.items()).encode(),
 }
 
@@ -60,20 +62,17 @@ def doors(folder: Path, rows: list[tuple], *names: str) -> dict:
     records = [dict(zip(names, row, strict=True)) for row in rows]
     frame = pl.DataFrame(rows, schema=names, orient="row")
     found = {"records": records, "polars": frame, "pandas": frame.to_pandas(), "arrow": frame.to_arrow()}
-    lines = "".join(json.dumps(record) + "\n" for record in records)
-    contents = {
-        "csv": frame.write_csv().encode(),
-        "tsv": frame.write_csv(separator="\t").encode(),
-        "jsonl": lines.encode(),
-        "json": json.dumps(records, indent=1).encode(),
-        "parquet": parquet(frame),
-    }
+    contents = _tables(frame) | {"json": json.dumps(records, indent=1).encode()}
     if find_spec("fastexcel"):
         contents["xlsx"] = workbook([names, *rows])
     for name, content in contents.items():
         found[name] = folder / f"a.{name}"
         found[name].write_bytes(content)
     return found
+
+
+def references_of(door: Any) -> References:
+    return read_references(door) if isinstance(door, Path) else References.of(door)
 
 
 def by_query(rows: list[tuple]) -> dict:

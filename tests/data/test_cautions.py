@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 import rankdev as rd
-from tests.data.samples import by_query, doors
+from tests.data.samples import by_query, doors, references_of
 from tests.raising import raises
 
 Rows = list[tuple[str, str, float, int, str]]  # query, item, score, rank, tag
@@ -167,8 +167,7 @@ def test_qrels_of_beir_are_references_and_no_run(tmp_path: Path) -> None:
     found = doors(tmp_path, [("q", "d1", 2), ("q", "d2", 0)], "query-id", "corpus-id", "score")
     found["no ending"] = written(tmp_path / "test", found["tsv"].read_bytes())
     for form, door in found.items():
-        read = rd.read_references if isinstance(door, Path) else rd.References.of
-        assert read(door) == expected, form
+        assert references_of(door) == expected, form
         with raises("looks-like-references", rd.DataError):
             rd.evaluate(expected, {"mine": door}, "RR")
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import rankdev as rd
-from tests.data.samples import by_query, doors, parquet, workbook
+from tests.data.samples import by_query, doors, parquet, references_of, workbook
 from tests.fuzz.files import NO_NUMBERS, NUMBERS
 from tests.raising import raises, warns
 
@@ -79,8 +79,7 @@ def test_references(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text(json.dumps(listed))
     found = {"trec": tmp_path / "a.qrels", "lists of records": listed, "document": tmp_path / "b.json"}
     for name, door in (found | doors(tmp_path, GRADES, "question", "doc", "label")).items():
-        made = rd.read_references(door) if isinstance(door, Path) else rd.References.of(door)
-        assert made == expected, name
+        assert references_of(door) == expected, name
     (tmp_path / "a.qrels").write_text("".join(f"{query} 0 {item} {grade}\n" for query, item, grade in worded))
     assert rd.References.from_grades(by_query(worded), words=words) == expected
     for name, door in ({"trec": tmp_path / "a.qrels"} | doors(tmp_path, worded, "query", "item", "grade")).items():
@@ -112,23 +111,18 @@ def test_tiers(tmp_path: Path) -> None:
         found[name] = tmp_path / f"a.{name}"
         found[name].write_bytes(content)
     for name, door in found.items():
-        assert (rd.read_references(door) if isinstance(door, Path) else rd.References.of(door)) == expected, name
+        assert references_of(door) == expected, name
 
 
 def test_a_query_may_be_called_as_a_field_is(tmp_path: Path) -> None:
     tiers = {"gold": [["a", "b"], ["c"]], "hits": ["d"], "tiers": ["e"]}
     (tmp_path / "a.json").write_text(json.dumps(tiers))
-    expected = rd.References.from_tiers(
-        {query: entry if query == "gold" else [entry] for query, entry in tiers.items()}
-    )
+    expected = rd.References.from_tiers({"gold": tiers["gold"], "hits": [["d"]], "tiers": [["e"]]})
     assert rd.References.of(tiers) == rd.read_references(tmp_path / "a.json") == expected
     scores = {"gold": {"a": 1.0}, "hits": {"d": 2.0}, "retrieved": {"d": 2.0}}
     (tmp_path / "a.json").write_text(json.dumps(scores))
-    assert (
-        dict(rd.Run.of(scores))
-        == dict(rd.read_run(tmp_path / "a.json"))
-        == {"gold": ["a"], "hits": ["d"], "retrieved": ["d"]}
-    )
+    lists = {"gold": ["a"], "hits": ["d"], "retrieved": ["d"]}
+    assert dict(rd.Run.of(scores)) == dict(rd.read_run(tmp_path / "a.json")) == lists
 
 
 def test_two_raters(tmp_path: Path) -> None:

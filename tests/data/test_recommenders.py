@@ -11,18 +11,19 @@ from tests.raising import raises
 
 def test_ratings_and_interactions(tmp_path):
     path = tmp_path / "truth.csv"
-    path.write_text("user_id,item_id,rating,timestamp\n1,10,5,99\n1,11,3,98\n2,12,4,97\n")
-    assert rd.read_references(path) == rd.References.from_grades({1: {10: 5, 11: 3}, 2: {12: 4}})
+    for header in ("user_id,item_id,rating,timestamp", "userId,movieId,rating,timestamp"):  # MovieLens has the second
+        path.write_text(f"{header}\n1,10,5,99\n1,11,2.5,98\n2,12,4,97\n")
+        assert rd.read_references(path) == rd.References.from_grades({1: {10: 5, 11: 2.5}, 2: {12: 4}})
     path = tmp_path / "truth.inter"
     path.write_text("user_id:token\titem_id:token\ttimestamp:float\n1\t10\t99\n1\t11\t98\n2\t12\t97\n")
     chosen = rd.References.from_tiers({1: [[10, 11]], 2: [[12]]})
     assert rd.read_references(path) == chosen
     assert rd.References.of({1: {10, 11}, 2: frozenset([12])}) == chosen
-    assert rd.References.of(pd.DataFrame({"user": [1, 1, 2], "item": [10, 11, 12]})) == chosen
-    scores = rd.evaluate(
-        {1: {10, 11}}, {"a": pd.DataFrame({"user_id": [1, 1], "item_id": [11, 10], "score": [2, 1]})}, "RDQ@2"
-    )
-    assert scores.means.item() == 1  # within a tier no order is better
+    for user, item in (("user", "item"), ("userId", "movieId")):
+        assert rd.References.of(pd.DataFrame({user: [1, 1, 2], item: [10, 11, 12]})) == chosen
+        run = pd.DataFrame({user: [1, 1], item: [11, 10], "score": [2, 1]})
+        assert dict(rd.Run.of(run)) == {"1": ["11", "10"]}
+        assert rd.evaluate({1: {10, 11}}, {"a": run}, "RDQ@2").means.item() == 1  # within a tier no order is better
 
 
 def test_whole_numbers_name_queries_and_items_elsewhere(tmp_path):
@@ -93,11 +94,3 @@ def test_whole_numbers_are_taken_by_their_text(rated):
     assert rd.Run.of(pl.DataFrame(MADE))[1] == rd.Run.of({1: [8, 7]})["1"] == ["8", "7"]
     assert sorted(scores.differences().to_polars()["query"].to_list()) == ["1", "20"]
     assert rd.Scores.from_table(scores.to_polars()).to_polars().equals(scores.to_polars())
-
-
-def test_movielens(tmp_path):
-    (tmp_path / "ratings.csv").write_text("userId,movieId,rating,timestamp\n1,31,2.5,1260759144\n1,10,4.0,1260759179\n")
-    assert rd.read_references(tmp_path / "ratings.csv") == rd.References.from_grades({1: {31: 2.5, 10: 4}})
-    chosen = pd.DataFrame({"userId": [1, 1], "movieId": [31, 10]})
-    assert rd.References.of(chosen) == rd.References.from_tiers({1: [[31, 10]]})
-    assert dict(rd.Run.of(chosen.assign(score=[1, 2]))) == {"1": ["10", "31"]}

@@ -11,6 +11,7 @@ from tests.data.responses import ELASTIC, ENGINES, LINES, QUEPID_JSON, RANK_EVAL
 from tests.raising import raises, warns
 
 HITS = ["s2", "s1", "s7"]
+BY_ID = [{"qid": name, "query": "red shoes", "response": ENGINES[name]} for name in ENGINES]
 QUESTION = "How tall is it?"
 TEXTS = ["The tower is 300 m tall.", "It is in Paris.", "A cake."]
 # https://docs.ragas.io/en/stable/concepts/components/eval_sample/
@@ -57,10 +58,7 @@ def read(kind, value):
     [
         *(({"q1": answer, "q2": answer}, {"q1": HITS, "q2": HITS}) for answer in ENGINES.values()),
         (LINES, dict.fromkeys(ENGINES, HITS)),
-        (
-            [{"qid": name, "query": "red shoes", "response": ENGINES[name]} for name in ENGINES],
-            dict.fromkeys(ENGINES, HITS),
-        ),
+        (BY_ID, dict.fromkeys(ENGINES, HITS)),
         ({"took": 1, "queries": ["a", "b"], "responses": [ELASTIC, ELASTIC]}, {"a": HITS, "b": HITS}),
         ({"q": ELASTIC["hits"]["hits"]}, {"q": HITS}),
         ({"q": {"hits": {"hits": []}}, "r": {"response": {"docs": []}}}, {"q": [], "r": []}),
@@ -202,10 +200,7 @@ def test_a_field_that_was_chosen_names_all_items():
     assert dict(rd.Run.of([{"term": "q", "hits": {"hits": hits}}], columns={"query": "term"})) == {"q": ["1"]}
     run = rd.Run.of([LANGCHAIN], columns={"item": "metadata.source"}, duplicates="first")
     assert (dict(run), run.left_out) == ({QUESTION: ["a.pdf"]}, 1)
-    for other in (
-        ELASTIC,
-        {"hits": {"hits": [{"_id": "2"}]}},
-    ):  # ids of one kind here and of another there find nothing
+    for other in (ELASTIC, {"hits": {"hits": [{"_id": "2"}]}}):  # ids of one kind here, another there find nothing
         with raises("no-id-of-hit", rd.DataError, query="r", name="meta.ean"):
             rd.Run.of({"q": {"hits": {"hits": hits}}, "r": other}, columns={"item": "meta.ean"})
 

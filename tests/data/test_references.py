@@ -198,13 +198,6 @@ def test_bad_input(build: Callable[[Any], References], value: Any, kind: str) ->
     assert "\n" not in str(caught.value)
 
 
-def test_ranks_beside_grades_must_agree() -> None:
-    table = pl.DataFrame({"query": ["q1", "q1"], "item": ["d1", "d2"], "rank": [1, 2], "grade": [3, 1]})
-    assert References.of(table)["q1"].grades == {"d1": 3.0, "d2": 1.0}
-    with raises("rank-against-grade", DataError, query="q1", item="d1", rank=2.0, grade=3.0):
-        References.of(table.with_columns(rank=pl.Series([2, 1])))
-
-
 def test_rows_that_say_the_same_twice_are_reported() -> None:
     table = rank_table(("q1", "d1", 1), ("q1", "d2", 2), ("q1", "d1", 1))
     with warns("repeated-rows", count=1, query="q1", item="d1"):

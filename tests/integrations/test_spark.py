@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import signal
 from pathlib import Path
 
 import polars as pl
@@ -195,35 +194,3 @@ def test_what_spark_says_becomes_one_line(said, kind, part):
     assert error.kind == kind
     assert part in str(error)
     assert "\n" not in str(error)
-
-
-def dying(flag, executor):
-    """Kill the process of Python that runs this, or Spark's executor: once, or always where there is no flag."""
-
-    def die(batches):  # sent as it is: workers cannot import this file
-        if flag is None or not os.path.exists(flag):
-            if flag:
-                open(flag, "w").close()
-            if executor:  # the parent of the daemon that forked this process
-                daemon = Path(f"/proc/{os.getppid()}/stat").read_text()
-                os.kill(int(daemon.rpartition(")")[2].split()[1]), signal.SIGKILL)
-            os._exit(1)
-        yield from batches
-
-    return die
-
-
-@pytest.mark.parametrize("executor", [False, True], ids=["Python", "executor"])
-@pytest.mark.parametrize("after", [False, True], ids=["before the shuffle", "after it"])
-def test_a_worker_that_dies_is_replaced_and_changes_nothing(session, tmp_path, request, executor, after):
-    if "sail" in request.node.name:
-        pytest.skip("Sail runs Python in its own process")
-    references, runs = simulated(0, 60)
-    frail = dying(str(tmp_path / "died"), executor)
-    returned, columns = made(session, runs), "system string, query string, item string, score double"
-    returned = returned if after else returned.mapInArrow(frail, columns)
-    scores = rankdev_spark.evaluate(made(session, references), returned, MEASURES, systems=["a", "b"])
-    scores = scores.mapInArrow(frail, "system string, query string, measure string, value double") if after else scores
-    got = rankdev_spark.collect(scores).to_polars()
-    assert (tmp_path / "died").exists()
-    assert sorted_rows(got).equals(sorted_rows(here(references, runs, MEASURES).to_polars()))

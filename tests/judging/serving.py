@@ -88,6 +88,12 @@ class Client:
         content = response.read()
         return response.status, json.loads(content) if response.headers.get_content_type().endswith("json") else content
 
+    def get(self, path):
+        """Return the response, and what it holds."""
+        self.connection.request("GET", path)
+        response = self.connection.getresponse()
+        return response, response.read()
+
     def next(self):
         return self.post("next")[1]["question"]
 

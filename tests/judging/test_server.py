@@ -188,19 +188,15 @@ def test_others_are_refused(headers, status, kind, server):
 def test_pages_run_no_script_but_their_own(server):
     client = Client(server)
     for path in ("/", "/judge.js", "/page.js", "/judge.css", "/page.css"):
-        client.connection.request("GET", path)
-        response = client.connection.getresponse()
-        content = response.read().decode()
+        response, content = client.get(path)
         assert response.status == 200
         policy = response.headers["Content-Security-Policy"]
         assert "default-src 'none'; script-src 'self'; style-src 'self'" in policy
         assert "unsafe" not in policy
         assert response.headers["X-Content-Type-Options"] == "nosniff"
-        assert server.tokens.judge not in content
+        assert server.tokens.judge.encode() not in content
     for path in ("/../store.py", "/judge.html", "/image/x/0", f"/image/{server.tokens.judge}/0", "/api/next"):
-        client = Client(server)
-        client.connection.request("GET", path)
-        assert client.connection.getresponse().status == 404
+        assert Client(server).get(path)[0].status == 404
 
 
 def test_images_need_the_token(tmp_path):
@@ -215,13 +211,9 @@ def test_images_need_the_token(tmp_path):
         key = client.post("next")[1]["images"]
         assert key not in (server.tokens.judge, server.tokens.owner)
         for token, status in ((key, 200), (server.tokens.owner, 404), ("wrong", 404)):
-            client = Client(server)
-            client.connection.request("GET", f"/image/{token}/0")
-            response = client.connection.getresponse()
-            assert response.status == status
+            assert Client(server).get(f"/image/{token}/0")[0].status == status
         (tmp_path / "a.png").unlink()
-        client.connection.request("GET", f"/image/{key}/0")
-        assert client.connection.getresponse().status == 404
+        assert Client(server).get(f"/image/{key}/0")[0].status == 404
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")

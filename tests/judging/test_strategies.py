@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rankdev.judging.items import Pool
 from rankdev.judging.store import Answer
-from rankdev.judging.strategies import AGAIN, OrderStrategy
+from rankdev.judging.strategies import OrderStrategy
 from rankdev.preferences import tiers_from_preferences
 
 ITEMS = "abcdefghijkl"
@@ -37,16 +37,6 @@ def test_what_is_expected_to_be_wrong_is_what_the_tiers_say():
     assert state.posterior().coin_flips == pytest.approx(made.coin_flips["q"])
     border = min(made.separated["q"])
     assert state.expected(state.posterior())[1] == pytest.approx(border, abs=1e-6)
-
-
-def test_one_question_in_eight_is_asked_again_unless_none_may_be():
-    for repeats in (1, 2):
-        asked = [frozenset(pair) for _, pair in judged(repeats=repeats)]
-        again = [k for k, pair in enumerate(asked) if pair in asked[:k]]
-        if repeats == 1:
-            assert again == []
-        else:
-            assert set(range(AGAIN - 1, len(asked), AGAIN)) <= set(again)
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.5]))

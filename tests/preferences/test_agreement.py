@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import expit
 
 from rankdev.preferences import Preferences, judge_agreement, position_bias
 from rankdev.preferences.bias import _Integral
@@ -98,31 +99,28 @@ def test_position_bias_is_found_for_all_and_for_each():
     assert position_bias(fair).p > 0.01
 
 
+def asked_once(rng, queries, spread, effect):
+    """One answer to each pair of four items, and the effect of being shown first."""
+    for query in range(queries):
+        strength = rng.normal(0, spread, 4)
+        for i, j in combinations(rng.permutation(4), 2):
+            won = rng.random() < expit(strength[i] - strength[j] + effect)
+            yield {"query": str(query), "a": str(i), "b": str(j), "winner": "a" if won else "b"}
+
+
 @pytest.mark.parametrize("spread", [0.0, 1.0])
 def test_position_bias_with_one_answer_to_a_pair(spread):
     """Strengths that follow every answer would exaggerate it: .84 instead of .73 where items are equally good."""
     estimates = []
     for seed in range(4):
-        rng, rows = np.random.default_rng(seed), []
-        for query in range(60):
-            strength = rng.normal(0, spread, 4)
-            for i, j in combinations(rng.permutation(4), 2):
-                won = rng.random() < 1 / (1 + np.exp(strength[j] - strength[i] - 1.0))
-                rows.append({"query": str(query), "a": str(i), "b": str(j), "winner": "a" if won else "b"})
-        found = position_bias(Preferences.from_rows(rows))
+        found = position_bias(Preferences.from_rows([*asked_once(np.random.default_rng(seed), 60, spread, 1.0)]))
         assert not found.remarks
         estimates.append(found.bias)
     assert np.mean(estimates) == pytest.approx(1 / (1 + np.exp(-1.0)), abs=0.04)
 
 
 def test_position_bias_notes_that_strengths_explain_every_answer():
-    rng, rows = np.random.default_rng(0), []
-    for query in range(20):
-        strength = rng.normal(0, 6, 4)
-        for i, j in combinations(rng.permutation(4), 2):
-            winner = "a" if strength[i] > strength[j] else "b"
-            rows.append({"query": str(query), "a": str(i), "b": str(j), "winner": winner})
-    found = position_bias(Preferences.from_rows(rows))
+    found = position_bias(Preferences.from_rows([*asked_once(np.random.default_rng(0), 20, 1000.0, 0.0)]))
     assert kinds(found.remarks) == ["items-far-apart"]
     noted(found.remarks, "items-far-apart", answers=1.0)
 
