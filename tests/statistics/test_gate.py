@@ -185,3 +185,11 @@ def test_so_many_queries_are_needed_that_enough_of_them_differ():
     assert found.decisions[0].moved == 2
     assert found.decisions[0].verdict == "cannot tell"
     assert "162 queries" in found.conclusion
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_losses_are_those_of_the_measure_in_which_most_queries_lost(at):
+    values = np.full((2, 30, 2), 0.9)
+    values[1, :2, at] = 0.1
+    found = gate(rd.Scores(("old", "new"), tuple(map(str, range(30))), ("P@5", "RR"), values))
+    assert found.losses.startswith(f"2 of these 30 queries lost more than 0.5 in {('P@5', 'RR')[at]}; ")

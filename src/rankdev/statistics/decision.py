@@ -214,11 +214,15 @@ def losing(losses: int, queries: int, level: float = 0.05) -> float:
     return float(special.betaincinv(losses + 1, queries - losses, 1 - level / 2)) if losses < queries else 1.0
 
 
-def of_losses(gains: Floats, reach: float, measure: str = "") -> str:
-    """State how many queries lost much, and how many of all may: what a mean does not show."""
+def of_losses(parts: Sequence[tuple[str, Floats, float]]) -> str:
+    """State how many queries lost much, and how many of all may, by the measure in which most did.
+
+    A mean does not show it. A part is a measure, what each query gained, and what one can gain at most.
+    """
+    measure, gains, reach = max(parts, key=lambda part: int((part[1] < -LARGE * part[2]).sum()))
     limit, number = LARGE * reach, len(gains)
     lost = int((gains < -limit).sum())
-    who, where = f"{lost:,} of these" if lost else "None of these", f" in {measure}" if measure else ""
+    who, where = f"{lost:,} of these" if lost else "None of these", f" in {measure}" if len(parts) > 1 else ""
     most = losing(lost, number)
     return f"{who} {counted(number, 'query')} lost more than {limit:.2g}{where}; up to {most:.0%} of all may."
 

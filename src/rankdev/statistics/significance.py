@@ -483,10 +483,11 @@ def significance(
         parts = _tested(design, within, perform, made)
         notes += left_out
     notes += [] if design.problems else remarks_on(design, families, whole)
-    losses, measure = "", design.scores.measures[0]
+    losses = ""
     if families[0].pairs == 1:
-        gained = gains(families[0], measure in design.scores.lower_is_better)
-        losses = of_losses(gained, families[0].reach, measure if len(families) > 1 else "")
+        each = zip(design.scores.measures, families, strict=True)
+        lower = design.scores.lower_is_better
+        losses = of_losses([(name, gains(family, name in lower), family.reach) for name, family in each])
     return replace(
         whole,
         segments=parts,
