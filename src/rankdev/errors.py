@@ -15,7 +15,7 @@ from unicodedata import category
 _PACKAGE = str(Path(__file__).parent) + os.sep
 
 
-class _Told:
+class _Message:
     """What errors, warnings and notes share: a kind, fields, and the sentence that :mod:`rankdev.messages` has for it.
 
     A kind is part of the interface, its sentence is not. Fields are plain values: all of this can be pickled.
@@ -24,7 +24,7 @@ class _Told:
     kind: str
     fields: dict[str, Any]
 
-    def told(self, options: Mapping[str, str] | None = None) -> str:
+    def sentence(self, options: Mapping[str, str] | None = None) -> str:
         """Return the sentence; with ``options``, parameters are written as the options of a command."""
         from rankdev.messages import sentence
 
@@ -34,12 +34,12 @@ class _Told:
         return _again, (type(self), self.kind, self.fields)
 
 
-def _again(told: Callable[..., Any], kind: str, fields: Mapping[str, Any]) -> Any:
+def _again(make: Callable[..., Any], kind: str, fields: Mapping[str, Any]) -> Any:
     """Make an error, a warning or a note again from what was pickled."""
-    return told(kind, **fields)
+    return make(kind, **fields)
 
 
-class RankdevError(_Told, Exception):
+class RankdevError(_Message, Exception):
     """Base class of all errors that rankdev raises on purpose.
 
     Parameters
@@ -82,7 +82,7 @@ class RankdevError(_Told, Exception):
         return self
 
     def __str__(self) -> str:
-        return self.told()
+        return self.sentence()
 
 
 class DataError(RankdevError, ValueError):
@@ -135,7 +135,7 @@ class MissingExtraError(RankdevError, ImportError):
         return type(self), tuple(self.fields.values())
 
 
-class RankdevWarning(_Told, UserWarning):
+class RankdevWarning(_Message, UserWarning):
     """Something was repaired, skipped or is ambiguous; the result is valid, with this caveat.
 
     It has a ``kind`` and ``fields``, as errors have.
@@ -157,10 +157,10 @@ class RankdevWarning(_Told, UserWarning):
         self.fields = {name: plain(value) for name, value in fields.items()}
 
     def __str__(self) -> str:
-        return self.told()
+        return self.sentence()
 
 
-class Note(_Told, str):
+class Note(_Message, str):
     """A remark of a result: its sentence as text, with a ``kind`` and ``fields``.
 
     Examples

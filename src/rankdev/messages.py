@@ -11,7 +11,6 @@ Fields stand in braces, and a format says how they are written:
 | ``{queries:it scores|they score}`` | ``it scores`` of 1, else ``they score`` |
 | ``{counts:counts}`` | ``a 3, b 40``; those after the fifth are counted |
 | ``{runs:runs}`` | ``a:`` of one, else ``a 3, b 40: up to`` |
-| ``{names:list}``, ``{names:and}``, ``{names:some}`` | ``a, b, c``; ``a, b and c``; the first ten, and ``…`` |
 | ``{names:list}``, ``{names:and}`` | ``a, b, c``; ``a, b and c`` |
 | ``{names:some}`` | the first ten, cut where they are long; ``none`` |
 | ``{how:differ}`` | ``; they differ by case``, or nothing where it is not known |
@@ -593,8 +592,10 @@ def sentence(kind: str, fields: Mapping[str, Any], options: Mapping[str, str] | 
     """
     if kind == "several":
         errors: Sequence[Any] = fields["errors"]
-        return "\n".join([f"{len(errors)} inputs are wrong:", *(error.told(options) for error in errors)])
-    fields = {name: field.told(options) if isinstance(field, RankdevError) else field for name, field in fields.items()}
+        return "\n".join([f"{len(errors)} inputs are wrong:", *(error.sentence(options) for error in errors)])
+    fields = {
+        name: field.sentence(options) if isinstance(field, RankdevError) else field for name, field in fields.items()
+    }
     template = SENTENCES[kind]
     text = _place(template, fields) + _FORMAT.vformat(template.replace("`", _MARK), (), fields)
     return _PARAMETER.sub(lambda found: _parameter(found, options or {}), text)

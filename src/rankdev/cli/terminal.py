@@ -28,7 +28,7 @@ def for_command(message: object, command: click.Command) -> str:
     if not isinstance(message, RankdevError | RankdevWarning | Note):
         return str(message)
     called = {one.name: max(one.opts, key=len) if one.opts[0].startswith("-") else one.name for one in command.params}
-    return message.told({name: flag if flag != name else name.upper() for name, flag in called.items() if name})
+    return message.sentence({name: flag if flag != name else name.upper() for name, flag in called.items() if name})
 
 
 def write_line(text: str) -> None:

@@ -17,7 +17,7 @@ from rankdev._common.work import Progress
 from rankdev.data import ids, records, tables
 from rankdev.data.database import given_means, is_database
 from rankdev.data.formats import ENDINGS, check_trec_name, encode_table
-from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, tell
+from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, warn_of
 from rankdev.data.references import References, ReferencesLike, tier_record
 from rankdev.data.rows import Rows
 from rankdev.data.run import Run, RunLike, RunsLike
@@ -134,7 +134,7 @@ def read_references(
 def warned(made: Made, read: ReadOptions) -> Made:
     """Warn of what may be wrong with what was read, and of chosen columns that it has not."""
     read.check_met()
-    tell([*made.notes, *read.notes])
+    warn_of([*made.notes, *read.notes])
     return made
 
 
@@ -205,7 +205,7 @@ def load_runs(runs: RunsLike, progress: Progress | None = None, **options: Any) 
     read = ReadOptions(**options)
     loaded = _runs(runs, read, progress)
     read.check_met()
-    tell(read.notes)
+    warn_of(read.notes)
     return loaded
 
 
@@ -216,7 +216,7 @@ def _runs(runs: RunsLike, read: ReadOptions, progress: Progress | None = None) -
         with faults.at(system=None if isinstance(source, str | Path) else name):
             loaded[name] = run_of(name, source, read)
     faults.check()
-    return {name: run if run is systems[name] else run.told() for name, run in loaded.items()}
+    return {name: run if run is systems[name] else run.with_warnings() for name, run in loaded.items()}
 
 
 def load_inputs(
@@ -230,7 +230,7 @@ def load_inputs(
         loaded = _runs(runs, read, progress)
     faults.check()
     read.check_met()
-    tell([*(() if known is references else known.notes), *read.notes])
+    warn_of([*(() if known is references else known.notes), *read.notes])
     return known, loaded
 
 
@@ -249,7 +249,7 @@ def named_systems(runs: RunsLike, read: ReadOptions) -> Mapping[str, RunLike]:
     if isinstance(runs, Run):
         raise UsageError("nameless-runs", value="Run")
     if not isinstance(runs, Mapping):
-        runs = tables.tabled(runs)
+        runs = tables.table_of_records(runs)
         if tables.is_table(runs):
             return tables.by_system(tables.as_polars(runs), read)
         raise UsageError("nameless-runs", value=type(runs).__name__)
@@ -265,7 +265,7 @@ def read_systems(path: PathLike, read: ReadOptions) -> dict[str, pl.DataFrame]:
     """Read the rows of several systems from one file, by the tag or the column that names them."""
     with Source(path, read) as source:
         if source.kind != "trec":
-            table = tables.tabled(source.value())
+            table = tables.table_of_records(source.value())
             if not tables.is_table(table):
                 raise DataError("no-systems", known=tables.SYSTEMS)
             return tables.by_system(table, read)
@@ -301,7 +301,7 @@ def read_lists(path: PathLike, **options: Any) -> References:
         if gold is not None:
             return References.of_gold(gold, read)
         if not isinstance(value, Rows):
-            table = tables.tabled(value)
+            table = tables.table_of_records(value)
             if not tables.is_table(table) or records.names_tiers(table.columns, read):
                 return References.of_value(value, read)
             names = {tables.our_name(name, read.columns or tables.NONE) for name in table.columns}

@@ -175,7 +175,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 DEFAULT = ReadOptions()
 
 
-def tell(notes: Iterable[Note]) -> None:
+def warn_of(notes: Iterable[Note]) -> None:
     """Warn of what was noted, at the line of the caller."""
     for note in notes:
         warn(note)

@@ -271,7 +271,7 @@ class References(ByQuery[Reference]):
         >>> References.from_lists({"q1": ["d1", "d2"]})["q1"]
         Reference({'d1': 1, 'd2': 2})
         """
-        return cls.of_known(lists, "item", ReadOptions(), nonrelevant).told()
+        return cls.of_known(lists, "item", ReadOptions(), nonrelevant).with_warnings()
 
     @classmethod
     def from_tiers(cls, tiers: Any, *, nonrelevant: Any = None) -> References:
@@ -294,7 +294,7 @@ class References(ByQuery[Reference]):
         >>> References.from_tiers({"q1": [["d1", "d3"], ["d2"]]}, nonrelevant={"q1": ["d9"]})["q1"].tiers
         [['d1', 'd3'], ['d2']]
         """
-        return cls.of_known(tiers, "tier", ReadOptions(), nonrelevant).told()
+        return cls.of_known(tiers, "tier", ReadOptions(), nonrelevant).with_warnings()
 
     @classmethod
     def from_ranks(cls, ranks: Any, *, nonrelevant: Any = None) -> References:
@@ -317,7 +317,7 @@ class References(ByQuery[Reference]):
         >>> References.from_ranks({"q1": {"d1": 1, "d2": 2, "d3": 1}})["q1"].tiers
         [['d1', 'd3'], ['d2']]
         """
-        return cls.of_known(ranks, "rank", ReadOptions(), nonrelevant).told()
+        return cls.of_known(ranks, "rank", ReadOptions(), nonrelevant).with_warnings()
 
     @classmethod
     def from_grades(cls, grades: Any, *, words: Mapping[str, float] | None = None) -> References:
@@ -343,7 +343,7 @@ class References(ByQuery[Reference]):
         >>> References.from_grades({"q1": {"d1": 3, "d2": 1, "d3": 1, "d4": 0}})["q1"]
         Reference({'d1': 1, 'd2': 2, 'd3': 2})
         """
-        return cls.of_known(grades, "grade", ReadOptions(grades=words)).told()
+        return cls.of_known(grades, "grade", ReadOptions(grades=words)).with_warnings()
 
     @classmethod
     def from_table(cls, table: Any, *, grades: Mapping[str, float] | None = None) -> References:
@@ -370,7 +370,7 @@ class References(ByQuery[Reference]):
         >>> References.from_table(rows)["q1"]
         Reference({'d1': 1, 'd2': 2})
         """
-        return cls.of_table(table, ReadOptions(grades=grades)).told()
+        return cls.of_table(table, ReadOptions(grades=grades)).with_warnings()
 
     @classmethod
     def from_preferences(cls, preferences: Any, method: str = "bradley-terry", **options: Any) -> References:
@@ -420,7 +420,7 @@ class References(ByQuery[Reference]):
         Reference({'d1': 1, 'd2': 2, 'd3': 2})
         """
         references = cls.of_value(value, ReadOptions())
-        return value if references is value else references.told()
+        return value if references is value else references.with_warnings()
 
     @classmethod
     def of_value(cls, value: Any, read: ReadOptions) -> References:
@@ -438,7 +438,7 @@ class References(ByQuery[Reference]):
             raise DataError("looks-like-run")
         if isinstance(value, list) and value and isinstance(value[0], Mapping) and records.names_tiers(value[0], read):
             return cls._of_tiers(value, read)
-        value = tables.tabled(value)
+        value = tables.table_of_records(value)
         return cls.of_table(value, read) if tables.is_table(value) else cls._of_mapping(value, read)
 
     @classmethod
@@ -472,7 +472,7 @@ class References(ByQuery[Reference]):
 
         What is listed, best first, is an ``item``, a ``tier``, or each of them an ``item or tier``.
         """
-        value = tables.tabled(value)
+        value = tables.table_of_records(value)
         if not tables.is_table(value):
             return cls.of_rows(*_with_nonrelevant(_of_mapping(value, what, read, nonrelevant), nonrelevant), read)
         frame = read.named(tables.as_polars(value))
@@ -491,7 +491,7 @@ class References(ByQuery[Reference]):
     @classmethod
     def of_table(cls, table: Any, read: ReadOptions) -> References:
         """Make references from a table of ranks or grades, of tiers or contexts, or of users and what they chose."""
-        table = tables.as_polars(tables.tabled(table))
+        table = tables.as_polars(tables.table_of_records(table))
         gold = records.gold_of(records.records_in(table, records.RIGHT), read)
         if gold is not None:
             return cls.of_gold(gold, read)

@@ -17,7 +17,7 @@ from rankdev._common.lazy import pl
 from rankdev._common.result import Tabular
 from rankdev.data import ids, tables
 from rankdev.data.ids import Ids, is_integer
-from rankdev.data.options import ReadOptions, tell
+from rankdev.data.options import ReadOptions, warn_of
 from rankdev.errors import DataError, Note, UsageError, errors_at
 
 LONGEST_TIE = 10_000  # rows of a query that are kept past the depth because they are tied with the last within it
@@ -35,7 +35,7 @@ class ByQuery(Tabular, Mapping[str, Value]):
     offsets: Ints
     notes: tuple[Note, ...]
 
-    def told(self) -> Self:
+    def with_warnings(self) -> Self:
         """Warn of what may be wrong with it.
 
         Returns
@@ -46,10 +46,10 @@ class ByQuery(Tabular, Mapping[str, Value]):
         Examples
         --------
         >>> import rankdev as rd
-        >>> rd.Run.from_lists({"q1": ["d1"]}).told()["q1"]
+        >>> rd.Run.from_lists({"q1": ["d1"]}).with_warnings()["q1"]
         ['d1']
         """
-        tell(self.notes)
+        warn_of(self.notes)
         return self
 
     @property

@@ -12,7 +12,7 @@ from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.lazy import pl
 from rankdev.data import ids
 from rankdev.data.ids import Ids
-from rankdev.data.options import DEFAULT, PLAIN, Duplicates, Order, Ranks, ReadOptions, Ties, tell
+from rankdev.data.options import DEFAULT, PLAIN, Duplicates, Order, Ranks, ReadOptions, Ties, warn_of
 from rankdev.data.records import RETRIEVED, is_answer, lists_of, of_listed, records_in
 from rankdev.data.rows import (
     ByQuery,
@@ -28,7 +28,7 @@ from rankdev.data.rows import (
     plain_numbers,
     plain_series,
 )
-from rankdev.data.tables import OfRanx, TableLike, as_polars, check_mapping, is_table, tabled
+from rankdev.data.tables import OfRanx, TableLike, as_polars, check_mapping, is_table, table_of_records
 from rankdev.data.write import PathLike
 from rankdev.errors import DataError, Note, UsageError, counted
 
@@ -99,7 +99,7 @@ class Run(ByQuery[list[str]]):
         >>> Run.from_lists({"q1": ["d2", "d1"]})["q1"]
         ['d2', 'd1']
         """
-        return cls.of_lists(lists, ReadOptions()).told()
+        return cls.of_lists(lists, ReadOptions()).with_warnings()
 
     @classmethod
     def from_scores(cls, scores: Any, *, ties: Ties = "trec_eval") -> Run:
@@ -123,7 +123,7 @@ class Run(ByQuery[list[str]]):
         ['d2', 'd1']
         """
         read = ReadOptions(ties=ties)
-        return cls.of_rows(_scored(scores, read), read).told()
+        return cls.of_rows(_scored(scores, read), read).with_warnings()
 
     @classmethod
     def of(
@@ -171,8 +171,8 @@ class Run(ByQuery[list[str]]):
         read = ReadOptions(order, ties, duplicates, columns, ranks, collapse)
         run = cls.of_value(value, read.of_source())
         read.check_met()
-        tell(read.notes)
-        return run if run is value else run.told()
+        warn_of(read.notes)
+        return run if run is value else run.with_warnings()
 
     @classmethod
     def of_value(cls, value: Any, read: ReadOptions) -> Run:
@@ -303,7 +303,7 @@ def _rows_of(value: Any, read: ReadOptions) -> Rows:
         return value
     if is_answer(value):
         return of_listed(lists_of(value, read), read)
-    value = tabled(value)
+    value = table_of_records(value)
     if is_table(value):
         frame = as_polars(value)
         records = records_in(frame, RETRIEVED)

@@ -168,10 +168,10 @@ def is_record(value: object) -> bool:
     return isinstance(value, Mapping) or (isinstance(value, tuple) and hasattr(value, "_asdict"))
 
 
-def tabled(value: Any) -> Any:
+def table_of_records(value: Any) -> Any:
     """Turn a list of records (mappings or named tuples) into a table; leave everything else as it is.
 
-    >>> tabled([{"query": "q", "item": "d", "rank": 1}]).columns
+    >>> table_of_records([{"query": "q", "item": "d", "rank": 1}]).columns
     ['query', 'item', 'rank']
     """
     if is_table(value) or not is_list(value):
@@ -200,7 +200,7 @@ def _joined(records: Sequence[Mapping[Any, Any]]) -> pl.DataFrame:
 
 def as_frame(table: Any) -> pl.DataFrame:
     """Turn a table into a polars frame whose columns have rankdev's names."""
-    return known_names(as_polars(tabled(table)))
+    return known_names(as_polars(table_of_records(table)))
 
 
 def as_polars(table: Any) -> pl.DataFrame:

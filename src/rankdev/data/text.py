@@ -18,8 +18,8 @@ from rankdev._common.checks import check_path
 from rankdev._common.lazy import pl
 from rankdev._common.work import refuse_lost_threads
 from rankdev.data.formats import BYTE_ORDER_MARK, ENDINGS, NO_LINES, READERS, LineOf, kind_of
-from rankdev.data.options import ReadOptions, tell
-from rankdev.data.tables import is_table, tabled
+from rankdev.data.options import ReadOptions, warn_of
+from rankdev.data.tables import is_table, table_of_records
 from rankdev.data.trec import HEAD_BYTES, RUN, Layout, read_trec
 from rankdev.data.write import PathLike, note_reading, plain_suffix
 from rankdev.errors import DataError, UsageError, errors_at
@@ -47,7 +47,7 @@ class Source:
         self.name = "standard input" if self._path == "-" else self._path
         self.line_of: LineOf = NO_LINES
         self.options = read or ReadOptions(**options)
-        self._tells = read is None  # else whoever reads tells what may be wrong
+        self._warns = read is None  # else whoever reads tells what may be wrong
         refuse_lost_threads()
         if self._path != "-" and os.path.isdir(self._path):
             self.kind, self.content = "folder", b""
@@ -95,7 +95,7 @@ class Source:
 
     def frame(self, *names: str) -> pl.DataFrame:
         """Return a table, its columns as they are named there; an error names those that were expected."""
-        value: Any = None if self.kind == "trec" else tabled(self.value())
+        value: Any = None if self.kind == "trec" else table_of_records(self.value())
         if not is_table(value):
             raise DataError("not-a-table", columns=names)
         return value
@@ -171,9 +171,9 @@ class Source:
             raise DataError("too-big", path=self.name) from None
         if isinstance(error, DataError):
             self._locate(error)
-        elif kind is None and self._tells:
+        elif kind is None and self._warns:
             self.options.check_met()
-            tell(note.at(path=self.name) for note in self.options.notes)
+            warn_of(note.at(path=self.name) for note in self.options.notes)
 
 
 def _opened(path: str) -> Any:

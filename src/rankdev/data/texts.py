@@ -23,14 +23,14 @@ def read_texts(path: PathLike, key: str, wanted: Collection[str] | None) -> dict
     """
     found: dict[str, str] = {}
     with Source(path) as source:
-        pairs = _tabled(source, key) if source.kind not in ("tsv", "trec") else _lined(source, key)
+        pairs = _of_table(source, key) if source.kind not in ("tsv", "trec") else _lined(source, key)
         for name, text in pairs:
             if (wanted is None or name in wanted) and found.setdefault(name, text) != text:
                 raise DataError("two-texts", key=key, name=name)
     return found
 
 
-def _tabled(source: Source, key: str) -> Iterator[tuple[str, str]]:
+def _of_table(source: Source, key: str) -> Iterator[tuple[str, str]]:
     frame = source.frame(key, "text")
     name = next((name for name in KEYS[key] if name in frame.columns), None)
     if name is None or "text" not in frame.columns:

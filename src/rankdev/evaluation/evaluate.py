@@ -21,7 +21,7 @@ from rankdev.data.files import (
     run_of,
     watched,
 )
-from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, tell
+from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, warn_of
 from rankdev.data.references import Reference, References, ReferencesLike
 from rankdev.data.run import Run, RunsLike
 from rankdev.errors import DataError, Note
@@ -196,7 +196,7 @@ def evaluate_all(
     notes += read.notes
     if read.strict:
         refuse([*notes, *coverage_remarks([replace(entry, tied=0, left_out=0) for entry in coverage])])
-    tell(notes)
+    warn_of(notes)
     return Scores(
         tuple(systems),
         tuple(known.references.queries),

@@ -151,14 +151,14 @@ class Handler(BaseHTTPRequestHandler):
             self._check_caller()
             status, (content, kind) = HTTPStatus.OK, work()
         except Exception as error:
-            told = error
-            if not isinstance(told, RankdevError):
-                told = RankdevError("internal-error", why=f"{type(error).__name__}: {error}")
-            elif isinstance(told, StoreError):
-                self.server.warn(str(told))
-            usual = HTTPStatus.SERVICE_UNAVAILABLE if isinstance(told, StoreError) else HTTPStatus.BAD_REQUEST
-            status = STATUS.get(told.kind, usual)
-            content, kind = _json({"error": str(told), "kind": told.kind}), "application/json"
+            known = error
+            if not isinstance(known, RankdevError):
+                known = RankdevError("internal-error", why=f"{type(error).__name__}: {error}")
+            elif isinstance(known, StoreError):
+                self.server.warn(str(known))
+            usual = HTTPStatus.SERVICE_UNAVAILABLE if isinstance(known, StoreError) else HTTPStatus.BAD_REQUEST
+            status = STATUS.get(known.kind, usual)
+            content, kind = _json({"error": str(known), "kind": known.kind}), "application/json"
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8" if kind.startswith("text/") else kind)
         self.send_header("Content-Length", str(len(content)))

@@ -12,7 +12,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev.data.tables import as_polars, check_mapping, column, known_names, number_column, tabled
+from rankdev.data.tables import as_polars, check_mapping, column, known_names, number_column, table_of_records
 from rankdev.errors import DataError, UsageError
 
 BAGS = 400  # sessions are resampled in so many bags at most: enough for an interval, for logs of any size
@@ -58,7 +58,7 @@ class ClickLog:
         and counts need no item.
         """
         named = {} if columns is None else check_mapping(columns, "columns", "{name here: name in the log}")
-        frame = _named_columns(as_polars(tabled(table)), named)
+        frame = _named_columns(as_polars(table_of_records(table)), named)
         counts = "shown" in frame.columns
         if counts and not {"session", "propensity"}.isdisjoint(frame.columns):
             raise DataError("counts-of-sessions")

@@ -232,11 +232,11 @@ def leading(measure: str, leader: str, rivals: Sequence[str], beaten: Sequence[s
     first = printable(leader)
     if not rivals:
         return f"{first} is best in {measure}: it is better than {_all_of(others)}."
-    told = f"{first} leads in {measure}. {name_some(rivals)} cannot be told from it"
+    leads = f"{first} leads in {measure}. {name_some(rivals)} cannot be told from it"
     if not beaten:
-        return f"{told}."
+        return f"{leads}."
     them = f"all {len(rivals) + 1}" if len(rivals) > 1 else "both"
-    return f"{told}; {them} are better than {name_some(beaten)}."
+    return f"{leads}; {them} are better than {name_some(beaten)}."
 
 
 def _all_of(others: int) -> str:

@@ -274,8 +274,8 @@ def _marked(found: Significance, marks: Mapping[str, str], by_baseline: bool) ->
     """Return the marks of each (system, measure), in the order of the marks."""
     signs: dict[tuple[str, str], list[str]] = {}
     for measure, better in found.better.items():
-        told = better | better.T if by_baseline else better
-        for i, j in np.argwhere(told).tolist():
+        marked = better | better.T if by_baseline else better
+        for i, j in np.argwhere(marked).tolist():
             if found.systems[j] in marks:
                 signs.setdefault((found.systems[i], measure), []).append(marks[found.systems[j]])
     order = list(marks.values())

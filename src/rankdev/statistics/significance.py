@@ -56,8 +56,8 @@ class PairTests(Result):
         """
         table = self.to_polars()
         names = ("segment", "measure") if "segment" in table.columns else ("measure",)
-        told = ((pl.col("p_adjusted") <= self.alpha) & (not self.problems)).sum().alias("significant")
-        return table.group_by(*names, maintain_order=True).agg(pl.len().alias("pairs"), told)
+        significant = ((pl.col("p_adjusted") <= self.alpha) & (not self.problems)).sum().alias("significant")
+        return table.group_by(*names, maintain_order=True).agg(pl.len().alias("pairs"), significant)
 
     @property
     def significant(self) -> list[bool]:
@@ -219,8 +219,8 @@ class Significance(PairTests):
             rows, alike = self.standing(measure), self.not_told_from(measure)
             ahead = (rows["mean"] - rows["mean"].shift(-1)) * (-1 if measure in self.lower_is_better else 1)
             names = [alike[name] for name in rows["system"]]
-            told = [", ".join(own) if len(own) <= LISTED else f"{len(own)} systems" for own in names]
-            tables.append(rows.with_columns(measure=pl.lit(measure), ahead=ahead, not_told_from=pl.Series(told)))
+            close = [", ".join(own) if len(own) <= LISTED else f"{len(own)} systems" for own in names]
+            tables.append(rows.with_columns(measure=pl.lit(measure), ahead=ahead, not_told_from=pl.Series(close)))
         return pl.concat(tables)
 
     @property
