@@ -88,9 +88,6 @@ def test_a_workbook(tmp_path):
     rows = [["Query", "Item", "Score"], ["q1", 101, 0.5], ["q1", 102, 1.5], ["q2", 7, 1]]
     path = written(tmp_path, workbook(rows), "a.xlsx")
     assert dict(rd.read_run(path)) == {"q1": ["102", "101"], "q2": ["7"]}
-    rows[2] = ["q1", 102, "high"]
-    with raises("not-finite", rd.DataError, line=3, value="high"):
-        rd.read_run(written(tmp_path, workbook(rows), "a.xlsx"))
     with raises("damaged", rd.DataError):
         rd.read_run(written(tmp_path, workbook(rows)[:300], "a.xlsx"))
 

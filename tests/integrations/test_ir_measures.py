@@ -23,7 +23,7 @@ PAIRS = [
     (RDQ(alpha=4) @ 5, "RDQ(alpha=4)@5"),
     (RDQ(penalty="m1") @ 2, "RDQ(penalty=m1)@2"),
     (RDQ(weights="carousel") @ 5, "RDQ(weights=carousel)@5"),
-    (RDQ(weights=[1, 0.5], tail=0.1) @ 10, "RDQ(weights=[1,0.5],tail=0.1)@10"),
+    (RDQ(weights=np.array([1, 0.5]), tail=np.float64(0.1)) @ np.int64(10), "RDQ(weights=[1,0.5],tail=0.1)@10"),
     (Compat(p=0.8) @ 5, "Compat(p=0.8)@5"),
 ]
 
@@ -54,10 +54,8 @@ def test_every_measure_that_it_lacks_gives_our_values(name):
 
 def test_its_own_measures_stay_its_own():
     bare = ir_measures.parse_measure("Compat(p=0.9)")
-    assert (
-        ir_measures.calc_aggregate([bare], QRELS, RUN)[bare]
-        == ir_measures.compat.calc_aggregate([bare], QRELS, RUN)[bare]
-    )
+    found, theirs = (tool.calc_aggregate([bare], QRELS, RUN) for tool in (ir_measures, ir_measures.compat))
+    assert found[bare] == theirs[bare]
     both = ir_measures.calc_aggregate([RDQ @ 5, ir_measures.nDCG @ 5], QRELS, RUN)
     assert set(both) == {RDQ @ 5, ir_measures.nDCG @ 5}
 
@@ -90,9 +88,6 @@ def test_measures_take_what_numpy_makes_and_pickle():
     measure = RDQ(weights=np.array([1, 0.5]), tail=np.float64(0.1)) @ np.int64(10)
     assert measure == RDQ(weights=[1.0, 0.5], tail=0.1) @ 10
     assert pickle.loads(pickle.dumps(measure)) == measure
-    assert ir_measures.calc_aggregate([measure], QRELS, RUN)[measure] == pytest.approx(
-        rd.evaluate(rd.References.from_grades(QRELS), {"a": RUN}, measure.text).means.item()
-    )
 
 
 @pytest.mark.parametrize(

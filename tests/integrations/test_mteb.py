@@ -17,13 +17,13 @@ FOUND = {"q1": {"d1": 0.9, "d2": 0.95, "q1": 1.0}, "q2": {"d3": 0.1}}
 def folder(tmp_path):
     folder = tmp_path / "predictions"
     folder.mkdir()
-    content = {"mteb_model_meta": META, "default": {"test": FOUND}}
-    (folder / "NFCorpus_predictions.json").write_text(json.dumps(content))
-    several = {"mteb_model_meta": META, "en": {"dev": FOUND, "test": {"q9": {"d9": 1.0}}}, "de": {"test": FOUND}}
-    (folder / "Several_predictions.json").write_text(json.dumps(several))
-    (folder / "Banking_predictions.json").write_text(
-        json.dumps({"mteb_model_meta": META, "default": {"test": {"predictions": [[1, 2]]}}})
-    )
+    contents = {
+        "NFCorpus": {"default": {"test": FOUND}},
+        "Several": {"en": {"dev": FOUND, "test": {"q9": {"d9": 1.0}}}, "de": {"test": FOUND}},
+        "Banking": {"default": {"test": {"predictions": [[1, 2]]}}},
+    }
+    for task, content in contents.items():
+        (folder / f"{task}_predictions.json").write_text(json.dumps({"mteb_model_meta": META, **content}))
     return folder
 
 

@@ -10,12 +10,11 @@ from tests.raising import raises
 pytestmark = pytest.mark.slow  # to compile it takes more than a minute
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def ranx():
     return pytest.importorskip("ranx")
 
 
-@pytest.mark.usefixtures("ranx")
 def test_references_and_runs_go_out_and_come_back():
     references = rd.References.from_tiers({"q1": [["a", "b"], ["c"]], "q2": [["z"]]})
     run = rd.Run.from_scores({"q1": {"c": 2.0, "a": 1.0, "b": 1.0, "x": 1.0}, "q2": {"z": 0.5}})
@@ -35,7 +34,6 @@ def test_scores_go_out_so_that_runs_can_be_fused(ranx):
     assert ranx.fuse(ours, method="sum").to_dict() == ranx.fuse(theirs, method="sum").to_dict()
 
 
-@pytest.mark.usefixtures("ranx")
 @pytest.mark.parametrize("ties", ["ascending", "descending", "trec_eval"])
 def test_the_order_of_equal_scores_is_kept(ties):
     """Also of those that are equal in single precision only."""
@@ -46,7 +44,6 @@ def test_the_order_of_equal_scores_is_kept(ties):
     assert sorted(out.to_dict()["q"], key=out.to_dict()["q"].get, reverse=True) == run["q"]
 
 
-@pytest.mark.usefixtures("ranx")
 def test_what_ranx_cannot_hold_is_refused():
     with raises("bad-value", rd.DataError, query="q", item="a", value=1.5):
         to_ranx(rd.References.from_grades({"q": {"a": 1.5}}))
@@ -61,7 +58,6 @@ def test_what_ranx_cannot_hold_is_refused():
 NONRELEVANT = {"q1": {"a": 2, "b": 0, "c": -1}, "q2": {"a": 0}, "q3": {"a": -1}}
 
 
-@pytest.mark.usefixtures("ranx")
 def test_what_was_judged_nonrelevant_goes_out_too():
     references = rd.References.from_grades(NONRELEVANT)
     assert to_ranx(references).to_dict() == {"q1": {"a": 2, "b": 0}, "q2": {"a": 0}, "q3": {"a": 0}}

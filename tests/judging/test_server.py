@@ -43,13 +43,9 @@ def asked_of(client, say):
     return pairs
 
 
-def in_order(a, b):
-    return "first" if a < b else "second"
-
-
 def test_a_lone_judge_is_asked_one_pair_in_eight_again_as_by_collect(tmp_path):
     with serving(tmp_path, [{"query": "q", "item": item} for item in "hcafbgde"], repeats=2) as server:
-        pairs = asked_of(Client(server), in_order)
+        pairs = asked_of(Client(server), lambda a, b: "first" if a < b else "second")
         found = rd.collect(lambda query, a, b: min(a, b), {"q": list("hcafbgde")})
         assert abs(len(pairs) - found.asked) <= 3
         unordered = [frozenset(pair[1:]) for pair in pairs]

@@ -28,10 +28,6 @@ def cut(rows, **options):
     return tiers_from_preferences(rows, **options).tiers["q"]
 
 
-def places(rows):
-    return {item: place for place, tier in enumerate(cut(rows)) for item in tier}
-
-
 def test_one_answer_is_a_tie_and_unanimous_ones_are_an_order_more_and_more_surely():
     assert cut([("q", "x", "y")]) == [["x", "y"]]
     found = [tiers_from_preferences([("q", "x", "y")] * times) for times in range(2, 11)]
@@ -83,7 +79,7 @@ def test_one_more_agreeing_judgment_never_joins(seed, data):
     if len(before) > 1:
         border = data.draw(st.integers(1, len(before) - 1))
         upper, lower = before[border - 1][0], before[border][-1]
-        after = places([*rows, ("q", upper, lower)])
+        after = {item: place for place, tier in enumerate(cut([*rows, ("q", upper, lower)])) for item in tier}
         assert after[upper] < after[lower]
 
 
