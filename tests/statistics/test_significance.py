@@ -523,3 +523,18 @@ def test_the_needed_difference_is_just_significant(five):
         assert stats.ttest_1samp(apart - apart.mean() + row["needed"], 0).pvalue == pytest.approx(0.1)
     summary = significance(five, correction="none", test="t", alpha=0.1).discriminative_power().summary()
     assert summary["needed_by_all"][0] == rows.filter(measure="P@5")["needed"].max()
+
+
+def test_what_rounding_makes_of_no_difference_is_none():
+    old = np.random.default_rng(0).uniform(0, 0.5, 30)
+    values = np.stack([old, old + np.tile([0.01, -0.01], 15)])[:, :, None]
+    (found,) = significance(rd.Scores(("old", "new"), tuple(map(str, range(30))), ("P@5",), values)).decisions
+    assert (found.difference, found.p) == (0.0, 1.0)
+    assert "To settle" not in str(found)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_what_shows_no_deviation_promises_no_number_of_queries(n):
+    values = np.stack([np.full((n, 1), 0.5), np.full((n, 1), 0.6)])
+    (found,) = significance(rd.Scores(("old", "new"), tuple(map(str, range(n))), ("P@5",), values)).decisions
+    assert str(found).endswith("More queries are needed; how many depends on the true difference.")

@@ -90,6 +90,19 @@ def test_every_command_that_decides_takes_weights(scores, traffic):
     assert head["low"].to_list() == pytest.approx(alone["low"].to_list())
 
 
+@pytest.mark.parametrize("share", [0.95, 0.9999, 1 - 1e-12])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_one_query_with_nearly_all_weight_decides_nothing(share, clustered):
+    rng = np.random.default_rng(0)
+    queries = [f"q{i}" for i in range(100)]
+    weights = dict.fromkeys(queries, 1.0) | {"q0": share / (1 - share) * 99}
+    given = {"clusters": {query: str(i) for i, query in enumerate(queries)}} if clustered else {}
+    values = np.concatenate([np.zeros((1, 100)), rng.normal(0.1, 1, (300, 100))])[:, :, None]
+    scores = rd.Scores([f"s{i}" for i in range(301)], queries, ["score"], values)
+    found = rd.significance(scores, baselines="s0", correction="none", weights=weights, **given)
+    assert np.mean(found.significant) <= 0.05  # with one degree of freedom, .02, .9 and 1
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_who_does_not_know_weights_refuses_them(name, scores, traffic):
     with raises("weights-unknown", UsageError):

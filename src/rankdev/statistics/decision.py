@@ -172,7 +172,7 @@ class Decision:
         least = fewest_differing(self.level)
         if self.moved < least:
             needed = max(needed, math.ceil(least * self.queries / max(self.moved, 1)))
-        if needed <= self.queries:
+        if needed <= self.queries or not self.deviation:  # which a single query does not show
             return " More queries are needed; how many depends on the true difference."
         takes = f"takes about {counted(needed, self.unit)}; there are {self.queries:,}"
         return f" To settle a difference of {size:.2g} {takes}."

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev.statistics.flips import largest_of, scale_for
+from rankdev.statistics.flips import largest_of, scale_for, slack
 
 AT_ONCE = 1 << 22  # differences held at a time
+LEAST_FREEDOM = 0.05  # degrees of freedom, where one row has nearly all weight and nothing can be told
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +125,7 @@ class Family:
         found: dict[str, Floats] = {name: np.empty(self.pairs) for name in names}
         for pairs, apart in self.differences():
             mean = np.average(apart, axis=1, weights=self.weights)
+            mean[np.abs(mean) <= slack(1)] = 0.0  # what rounding alone can make
             variance = np.average((apart - mean[:, None]) ** 2, axis=1, weights=self.weights)
             deviation = np.sqrt(variance * (queries / max(queries - 1, 1))) * self.unit
             deviation[np.ptp(apart, axis=1) <= 2] = 0.0  # equal up to rounding
@@ -183,7 +185,7 @@ class Family:
                 axis=1
             )  # one row leaves nothing
         found[self.statistics["deviation"] == 0] = 0.0  # equal up to rounding
-        return found, np.full(self.pairs, max(self.effective - 1, 1.0))
+        return found, np.full(self.pairs, max(self.effective - 1, LEAST_FREEDOM))
 
 
 def summed(values: Floats, members: Ints, weights: Floats | None = None) -> tuple[Floats, Floats]:
