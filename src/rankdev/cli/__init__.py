@@ -218,6 +218,8 @@ def refuse_unused(*names: str, beside: str | None = None, needs: str | None = No
 
 def main() -> None:
     """Run the command that was called; every error a user can cause is one line on standard error."""
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")  # NumPy's threads wait for each other by spinning: more than one are slower
     gc.set_threshold(200_000)  # what a command loads is no garbage
     atexit.register(gc.freeze)  # or Python searches everything loaded for garbage before it exits
     warnings.showwarning = _show_warning

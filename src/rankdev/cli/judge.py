@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 import webbrowser
 from collections.abc import Callable
@@ -77,8 +76,6 @@ def judge_command(
     ITEMS: JSONL, CSV or Parquet with the columns query and item, and optionally title, text, url, image (a file or
     an address), grade and query_text. Then: rankdev refs preferences judgments.sqlite -o refs.jsonl
     """
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")  # small fits between two clicks: more threads only slow each other down
     from rankdev.judging.items import read_items
     from rankdev.judging.page import read_guidelines
 
