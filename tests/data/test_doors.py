@@ -204,9 +204,7 @@ def test_other_archives(tmp_path: Path, begin: bytes, form: str) -> None:
 def test_options_reach_references_and_runs_in_every_call(call) -> None:
     rated = [("q", "a", "Exact"), ("q", "a", "Bad"), ("q", "b", "Bad"), ("r", "a", "Exact")]
     references = pl.DataFrame(rated, schema=["query", "sku", "stars"], orient="row")
-    run = pl.DataFrame(
-        [("q", "a#1", 2), ("q", "a#2", 1), ("r", "a", 1)], schema=["query", "sku", "place"], orient="row"
-    )
+    run = pl.DataFrame({"query": ["q", "q", "r"], "sku": ["a#1", "a#2", "a"], "place": [2, 1, 1]})
     how = {"columns": {"item": "sku", "grade": "stars", "rank": "place"}, "grades": {"Exact": 2, "Bad": 0}}
     call(references, {"x": run, "y": run}, "RDQ@3", **how, duplicates="mean", collapse="#")
     with raises("two-values", rd.DataError):

@@ -132,8 +132,7 @@ def test_an_answer_that_is_not_complete(response, reason):
 
 
 @pytest.mark.parametrize(
-    "ratings",
-    [RANK_EVAL_REQUEST, {**RANK_EVAL_REQUEST, "max_concurrent_searches": 2}, QUEPID_JSON],
+    "ratings", [RANK_EVAL_REQUEST, {**RANK_EVAL_REQUEST, "max_concurrent_searches": 2}, QUEPID_JSON]
 )
 def test_ratings(tmp_path, ratings):
     expected = rd.References.from_grades({"red shoes": {"s1": 3, "s2": 1, "s9": 0}})

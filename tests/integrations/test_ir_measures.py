@@ -66,10 +66,11 @@ def test_what_is_not_available_is_no_zero():
     assert ir_measures.calc_aggregate([Tau @ 5], qrels, run)[Tau @ 5] == 1.0
 
 
-def test_a_run_without_a_known_query_is_a_bad_run_and_has_no_correlation():
+def test_a_run_without_a_known_query_is_a_bad_run_and_has_no_correlation_nor_a_mean_without_judgments():
     found = ir_measures.calc_aggregate([RDQ @ 5, Tau @ 5], QRELS, {"elsewhere": {"d1": 1.0}})
     assert found[RDQ @ 5] == 0
     assert np.isnan(found[Tau @ 5])
+    assert np.isnan(ir_measures.calc_aggregate([RDQ @ 5], {}, RUN)[RDQ @ 5])
 
 
 def test_names_may_be_numbers_and_are_given_back_as_such():
@@ -78,10 +79,6 @@ def test_names_may_be_numbers_and_are_given_back_as_such():
     run = pd.DataFrame({"query_id": [1, 1, 2], "doc_id": [8, 7, 9], "score": [2.0, 1.0, 1.0]})
     got = [(entry.query_id, entry.value) for entry in ir_measures.iter_calc([RDQ @ 5], qrels, run)]
     assert got == [(1, rdq(["7", "8"], ["8", "7"], k=5)), (2, 1.0)]
-
-
-def test_without_judgments_there_is_no_mean():
-    assert np.isnan(ir_measures.calc_aggregate([RDQ @ 5], {}, RUN)[RDQ @ 5])
 
 
 def test_measures_take_what_numpy_makes_and_pickle():

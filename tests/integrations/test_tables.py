@@ -28,9 +28,7 @@ def written(folder, parts=PARTS):
 @pytest.mark.parametrize("depth", [None, 1])
 def test_a_folder_of_parquet_files_is_one_run(tmp_path, depth):
     """A query may lie in several files, and a file may be empty."""
-    whole = rd.Run.of(
-        pl.DataFrame([row for rows in PARTS for row in rows], schema=["query", "item", "score"], orient="row")
-    )
+    whole = rd.Run.of([dict(zip(("query", "item", "score"), row, strict=True)) for rows in PARTS for row in rows])
     run = rd.read_run(written(tmp_path), depth=depth)
     assert {query: run[query][:depth] for query in run} == {query: whole[query][:depth] for query in whole}
     scores = rd.evaluate({"q1": ["d3"], "q2": ["d3"]}, {"a": str(tmp_path)}, "RDQ@1")

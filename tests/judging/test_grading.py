@@ -96,6 +96,8 @@ def test_a_closed_page_gives_back_what_it_showed_in_either_mode(tmp_path):
         pairs = grades = 0
         while asked := bob.next():
             pairs += bob.answer(asked)[1]["saved"]
+        with raises("no-given-grades", DataError):
+            read_grades(tmp_path / "judgments.sqlite")
         while asked := ask(bob):
             grades += grade(bob, asked)[1]["saved"]
         assert (pairs, grades) == (9, 7)
@@ -141,11 +143,3 @@ def test_grades_become_references(tmp_path):
         found = read_grades(tmp_path / "judgments.sqlite")
     assert found["q1"].grades == {f"d{k}": 1.5 for k in range(1, 5)}
     assert (found["q2"].grades, set(found["q2"].nonrelevant)) == ({"e1": 1, "e2": 2}, {"e0"})
-
-
-def test_a_database_without_grades_says_so(tmp_path):
-    with serving(tmp_path) as server:
-        ann = Client(server)
-        ann.answer(ann.next())
-    with raises("no-given-grades", DataError):
-        read_grades(tmp_path / "judgments.sqlite")

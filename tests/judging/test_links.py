@@ -130,11 +130,7 @@ def started(tmp_path, monkeypatch, *options):
 
 def test_the_command_makes_links(tmp_path, monkeypatch):
     first = started(tmp_path, monkeypatch, "--judges", "ann, Bob Ü").stdout.splitlines()
-    assert [line.rpartition(":http")[0] or line.split(": ")[0] for line in first] == [
-        "judge ann",
-        "judge Bob Ü",
-        "owner",
-    ]
+    assert [line.split(": ")[0] for line in first] == ["judge ann", "judge Bob Ü", "owner"]
     again = started(tmp_path, monkeypatch, "--judges", "cy").stdout.splitlines()
     assert [line.rpartition("#")[2] for line in again[:2]] == [line.rpartition("#")[2] for line in first[:2]]
     assert [line.split(": ")[0] for line in again] == ["judge ann", "judge Bob Ü", "judge cy", "owner"]
