@@ -538,3 +538,10 @@ def test_what_shows_no_deviation_promises_no_number_of_queries(n):
     values = np.stack([np.full((n, 1), 0.5), np.full((n, 1), 0.6)])
     (found,) = significance(rd.Scores(("old", "new"), tuple(map(str, range(n))), ("P@5",), values)).decisions
     assert str(found).endswith("More queries are needed; how many depends on the true difference.")
+
+
+@pytest.mark.parametrize(("test", "stated"), [("t", True), ("randomization", False)])
+def test_the_range_seen_is_stated_where_intervals_are_made_of_it(test, stated):
+    values = np.random.default_rng(0).uniform(0, 100, (2, 4, 1))
+    found = significance(rd.Scores(("a", "b"), tuple("wxyz"), ("latency",), values), test=test)
+    assert ("range-seen" in kinds_of(found.remarks), np.isfinite(found.columns["low"]).all()) == (stated, stated)

@@ -287,11 +287,13 @@ def remarks_on(design: Design, families: Sequence[Family], found: Significance) 
     notes: list[Note] = []
     levels = np.split(found.details["level"], len(families))
     significant = np.split(np.array(found.significant), len(families))
-    for measure, family, level, clear in zip(design.scores.measures, families, levels, significant, strict=True):
+    lows = np.split(found.columns["low"], len(families))
+    rows = zip(design.scores.measures, families, levels, significant, lows, strict=True)
+    for measure, family, level, clear, low in rows:
         few = int((fewest_p(family) > level).sum())
         if few:
             notes.append(Note("few-differ", measure=measure, count=few, pairs=family.pairs))
-            if not np.isfinite(family.span):
+            if not np.isfinite(family.span) and np.isfinite(low).any():  # flips of a few have no limits at all
                 notes.append(Note("range-seen", measure=measure, range=family.reach))
         if len(family.rows.values) < FEWEST or design.clusters is not None:
             continue
