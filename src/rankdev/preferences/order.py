@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rankdev._common.arrays import Floats, Ints
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.preferences.pairs import cells_of, conjugate_gradients, gains, sums
 
 if TYPE_CHECKING:
@@ -167,10 +167,14 @@ class Order:
         matrix, log_size, c = np.diag(precision), 0.0, TASTE**-2
         for rows, places in tastes.workers:
             items, own = tastes.items[places], tastes.own[:, rows] - places.start
-            factor = Factor.of(_information(own, sign, weight[rows], np.full(len(items), c)))
-            log_size += factor.log_size
-            if spread is not None:
-                matrix[np.ix_(items, items)] -= c * c * factor.inverse(len(items))
+            if len(items) > DIRECT_UP_TO:
+                size, inverse = _eliminated(own, weight[rows], c, tastes.apart[places], inverted=spread is not None)
+            else:
+                factor = Factor.of(_information(own, sign, weight[rows], np.full(len(items), c)))
+                size, inverse = factor.log_size, factor.inverse(len(items)) if spread is not None else None
+            log_size += size
+            if inverse is not None:
+                matrix[np.ix_(items, items)] -= c * c * inverse
                 matrix[items, items] += c
         if spread is None:
             return Factor(matrix, log_size)
@@ -184,6 +188,7 @@ class Tastes(NamedTuple):
     own: Ints  # places of the two items of each judgment
     items: Ints  # item of each place
     workers: list[tuple[Ints, slice]]  # judgments and places of each worker
+    apart: Bools  # many places of which no two were compared
 
     @classmethod
     def of(cls, order: Order) -> Tastes | None:
@@ -197,7 +202,8 @@ class Tastes(NamedTuple):
         ids, starts = np.unique(seen // order.items, return_index=True)
         places = [slice(*ends) for ends in pairwise([*starts.tolist(), len(seen)])]
         workers = [(np.flatnonzero(order.worker == each), place) for each, place in zip(ids, places, strict=True)]
-        return cls(own.reshape(pair.shape), seen % order.items, workers)
+        own = own.reshape(pair.shape)
+        return cls(own, seen % order.items, workers, _apart(own, len(seen)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,6 +245,45 @@ def _information(columns: Ints, sign: Floats, weight: Floats, precision: Floats)
     matrix = sums(place, (signs * weight).ravel(), size * size).reshape(size, size)
     matrix[np.diag_indices(size)] += precision
     return matrix
+
+
+def _apart(pair: Ints, size: int) -> Bools:
+    """Choose many places of which no two were compared: again and again those compared less than their opponents."""
+    rank = np.argsort(np.argsort(np.bincount(pair.ravel(), minlength=size), kind="stable"))
+    chosen, left = np.zeros(size, bool), np.ones(size, bool)
+    while left.any():
+        first, second = pair[:, left[pair].all(axis=0)]
+        least = left.copy()
+        least[np.where(rank[first] < rank[second], second, first)] = False
+        chosen |= least
+        left &= ~least
+        left[pair[::-1][chosen[pair]]] = False
+    return chosen
+
+
+def _eliminated(pair: Ints, weight: Floats, c: float, apart: Bools, *, inverted: bool) -> tuple[float, Floats | None]:
+    """Log of the determinant of D + c, where judgments have the information D, and its inverse if wanted.
+
+    Places of which no two were compared have a diagonal block A, with B beside it. They go first, so that only the
+    block R of the other places is factorised: as R − Bᵀ A⁻¹ B.
+    """
+    from scipy.sparse import csr_array
+
+    size, others = len(apart), np.flatnonzero(~apart)
+    diagonal = sums(pair.ravel(), np.tile(weight, 2), size) + c
+    values = np.concatenate([-weight, -weight, diagonal])
+    place = np.arange(size)
+    whole = csr_array((values, (np.concatenate([*pair, place]), np.concatenate([*pair[::-1], place]))))
+    alone = np.where(apart, 1 / diagonal, 0.0)
+    rest = csr_array((np.ones(len(others)), (others, np.arange(len(others)))), shape=(size, len(others)))
+    rest -= (whole @ rest).multiply(alone[:, None])  # I and −A⁻¹ B
+    factor = Factor.of((whole[others] @ rest).toarray())
+    log_size = factor.log_size + float(np.log(diagonal[apart]).sum())
+    if not inverted:
+        return log_size, None
+    inverse = rest @ (rest @ factor.inverse(len(others))).T
+    inverse[place, place] += alone
+    return log_size, inverse
 
 
 def orders(fit: Strengths) -> Iterator[Order]:
