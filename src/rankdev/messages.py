@@ -127,7 +127,7 @@ SENTENCES = {
     "worker-lost": "Spark lost a worker too often ({reason}); where it ran out of memory, use more partitions"
     " (spark.sql.shuffle.partitions) or larger workers",
     "worker-without-module": "Spark's workers have no module {module}; install rankdev[spark] there, and your measures",
-    "zero-everywhere": "{system} scores 0 everywhere; check with coverage(…) that queries and items have the same ids",
+    "zero-everywhere": "{system} scores 0 everywhere; check that its queries and items have the ids of the references",
     # judging: databases, answers and programs that judge
     "answer-gone": "this answer is not there any more: it was taken back or changed; open the list again",
     "answer-lost": "{why}; {answers:other_answer is} in {kept}",

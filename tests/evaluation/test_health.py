@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 
 import rankdev as rd
@@ -137,3 +138,14 @@ def test_little_order_is_noted_where_a_measure_needs_order(tiers, measure, share
     assert len(found) == (share is not None)
     for note in found:
         assert (note.fields["share"], note.fields["one"]) == (pytest.approx(share), one)
+
+
+def test_of_scores_without_runs_a_system_of_zeros_is_a_problem():
+    """A file of scores does not know its runs: what did not match there must not become a verdict here."""
+    values = np.random.default_rng(0).random((2, 12, 1))
+    values[1] = 0.0
+    scores = rd.Scores(("old", "new"), tuple(map(str, range(12))), ("nDCG@5",), values)
+    found = rd.significance(scores)
+    assert [note.kind for note in found.problems] == ["zero-everywhere"]
+    assert rd.gate(scores, baseline="new", candidate="old", margin=0.1).verdict == "refused"
+    assert not rd.significance(scores.select(queries=slice(0, 9))).problems

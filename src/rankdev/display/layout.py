@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile, zip_longest
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len, set_cell_size
 
 from rankdev.display.cells import Cell
 
@@ -200,7 +200,7 @@ def _end(text: str, width: int) -> str:
 
 
 def _head(text: str, width: int) -> str:
-    return chop_cells(text, width)[0]
+    return text if cell_len(text) <= width else set_cell_size(text, width).rstrip()
 
 
 def _tail(text: str, width: int) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rankdev.evaluation.scores import Scores
 
 FEW = 3  # queries: on fewer, a run may well return no relevant item
+MANY = 10  # queries: on fewer, a system may well score 0
 ANSWERED = 0.5  # of the queries
 UNJUDGED = 0.9  # of the items looked at
 MANY_UNJUDGED = 0.1
@@ -149,8 +150,17 @@ def empty_remarks(coverage: Sequence[Coverage], empty: str | None, sizes: Ints |
 
 
 def problems(scores: Scores) -> tuple[Note, ...]:
-    """Return what is wrong with the runs that were scored, a note each; scores from elsewhere have none."""
-    return tuple(note for entry in scores.coverage for note in [_problem(entry)] if note is not None)
+    """Return what is wrong with the runs that were scored, a note each.
+
+    Of scores from elsewhere, whose runs are not known, a system that scores 0 everywhere while others do not.
+    """
+    if scores.coverage:
+        return tuple(note for entry in scores.coverage for note in [_problem(entry)] if note is not None)
+    silent = ~np.nan_to_num(scores.values).any(axis=(1, 2))
+    bounded = all(kind.higher_is_better is not False and np.isfinite(kind.range).all() for kind in scores.kinds)
+    if len(scores.queries) < MANY or not bounded or silent.all():
+        return ()
+    return tuple(Note("zero-everywhere", system=scores.systems[place]) for place in np.flatnonzero(silent).tolist())
 
 
 def _problem(entry: Coverage) -> Note | None:

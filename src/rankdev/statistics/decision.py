@@ -114,7 +114,7 @@ class Decision:
         """
         from_margin = () if self.margin is None else (self.low + self.margin, self.high - self.margin)
         digits = decimals(self.difference, self.low, self.high, *from_margin)
-        limits = f"[{self.low:z.{digits}f}, {self.high:z.{digits}f}]"
+        limits = f"[{self.low:z.{digits}f}, {self.high:z.{digits}f}]".replace("inf", "∞")
         return f"{self.difference:+z.{digits}f} {limits}, {counted(self.queries, self.unit)}"
 
     def __str__(self) -> str:
