@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from rankdev._common.view import Heat, Tab, View
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.design import Design
-from rankdev.statistics.inputs import as_scores, pairs_of
+from rankdev.statistics.inputs import as_scores
 
 EQUAL = 1e-12  # means that differ by no more are equal
 
@@ -101,7 +102,7 @@ class Agreement(Result):
         >>> rd.agreement(scores).to_polars().columns
         ['dataset', 'a', 'b', 'tau', 'r']
         """
-        pairs = pairs_of(self.measures)
+        pairs = list(combinations(self.measures, 2))
         upper = (slice(None), *np.triu_indices(len(self.measures), 1))
         frame = pl.DataFrame(
             {

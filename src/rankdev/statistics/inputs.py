@@ -96,16 +96,6 @@ def wanted_pairs(scores: Scores, baselines: str | Sequence[str] | None) -> tuple
     return np.tile(others, len(targets)), np.repeat(targets, len(others))
 
 
-def pairs_of(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return all pairs of names in their order.
-
-    >>> pairs_of(["a", "b", "c"])
-    [('a', 'b'), ('a', 'c'), ('b', 'c')]
-    """
-    first, second = np.triu_indices(len(names), 1)
-    return [(names[i], names[j]) for i, j in zip(first.tolist(), second.tolist(), strict=True)]
-
-
 def named_segments(segments: Any) -> dict[str, frozenset[str]]:
     """Accept the segment of each query, ``{query: segment}``, or the queries of each, ``{segment: [query, …]}``.
 

@@ -12,6 +12,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -33,7 +34,6 @@ from rankdev.measures.base import MeasureLike
 from rankdev.preferences.strengths import Strengths
 from rankdev.preferences.uncertainty import inflation
 from rankdev.statistics.design import Design
-from rankdev.statistics.inputs import pairs_of
 
 EACH = 8  # draws of strengths for each draw of the prior
 SHARPEST = 2.0  # least curvature of the prior's likelihood: bounds the draws of a parameter that is hardly identified
@@ -155,7 +155,7 @@ class UncertainScores(Result):
     def _pairs(self) -> dict[str, list[str]]:
         """Name each measure and pair of systems."""
         systems, measures = self.scores.systems, self.scores.measures
-        pairs = [(measure, *pair) for measure in measures for pair in pairs_of(systems)]
+        pairs = [(measure, *pair) for measure in measures for pair in combinations(systems, 2)]
         return {name: [pair[place] for pair in pairs] for place, name in enumerate(("measure", "a", "b"))}
 
     def beats(self) -> pl.DataFrame:

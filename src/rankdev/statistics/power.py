@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -17,7 +18,6 @@ from rankdev.errors import Note, UsageError, warn
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel
 from rankdev.statistics.flips import Loops, PValue, Sampling, count_extremes, loops, most_extremes, stream_keys
-from rankdev.statistics.inputs import pairs_of
 from rankdev.statistics.paired import fewest_p
 from rankdev.statistics.pairs import Family
 from rankdev.statistics.student import at_most, cannot_reject, effect_limits, fitting, power_of, usual
@@ -185,7 +185,7 @@ class Power(OfDrawnQueries):
         >>> found.to_polars().select("n", "power").rows()
         [(5, 0.0), (10, 0.84), (20, 1.0)]
         """
-        pairs = pairs_of(self.systems)
+        pairs = list(combinations(self.systems, 2))
         axes = np.indices(self.power.shape).reshape(3, -1)
         names = {"measure": list(self.measures), "a": [a for a, _ in pairs], "b": [b for _, b in pairs]}
         columns = {
