@@ -162,7 +162,7 @@ def test_unknown_options() -> None:
 def test_what_is_no_finite_number_is_refused_in_every_form(value: Any) -> None:
     """polars panics at some of them, which no ``except Exception`` would catch."""
     rows = [{"query": "q", "item": "a", "score": value}, {"query": "q", "item": "b", "score": 1}]
-    frame = pd.DataFrame(rows).assign(score=pd.Series([value, 1], dtype=object))
+    frame = pd.DataFrame({"query": "q", "item": ["a", "b"], "score": pd.Series([value, 1], dtype=object)})
     for form in ({"q": {"a": value, "b": 1}}, rows, frame):
         with raises("not-finite", DataError, name="score", query="q", item="a"):
             Run.of(form)
