@@ -68,8 +68,8 @@ def tiers(documents: Mapping[str, rd.References]) -> Iterator[Row]:
     """Yield how large the tiers of document judgments are, year by year and pooled."""
     for name, part in {**{year: [entry] for year, entry in documents.items()}, "pooled": documents.values()}.items():
         one = tier_statistics(*part)
-        numbers = {"relevant per query": one.relevant, "median tier": one.median_tier, "mean tier": one.mean_tier}
-        yield {"document judgments": name, "queries": one.queries, **numbers}
+        numbers = {"relevant per query": one["relevant"], "median tier": one["median"], "mean tier": one["mean"]}
+        yield {"document judgments": name, "queries": sum(map(len, part)), **numbers}
 
 
 def kinds_of_references(data: Path) -> dict[str, rd.References]:

@@ -142,7 +142,7 @@ def test_two_raters(tmp_path: Path) -> None:
 
 
 def test_what_could_be_meant_otherwise_is_refused(tmp_path: Path) -> None:
-    for name in ("rerank_score", "relevance", "cosine_dist", "cosine", "certainty"):
+    for name in ("rerank_score", "relevance", "cosine_dist", "cosine", "certainty", "bm25", "TF-IDF"):
         with raises("unknown-order", rd.DataError, name=name):
             rd.Run.of({"q": [{"id": "a", name: 1}, {"id": "b", name: 2}]})
     rows = [("q", "a", "x", 1.0)]

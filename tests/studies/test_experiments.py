@@ -54,7 +54,7 @@ def test_leaving_out_a_team():
 
 
 def test_trec_deep_learning(monkeypatch):
-    monkeypatch.setattr(tracks, "QUICK", tracks.Protocol(6, 40, 5))
+    monkeypatch.setattr(tracks, "QUICK", {"subsamples": 6, "permutations": 40, "resamples": 5})
     references, runs = judged()
     scores = {year: rd.evaluate(references, runs, [*trec_dl.RDQ, *trec_dl.OTHERS]) for year in trec_dl.YEARS}
     assert [row["measure"] for row in trec_dl.power(scores, quick=True)] == list(trec_dl.POWER)

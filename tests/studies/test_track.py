@@ -11,7 +11,7 @@ from rankdev.studies import track as track_study
 from rankdev.studies.track import run_track
 
 QUERIES = 40
-SMALL = track_study.Protocol(12, 99, 20)
+SMALL = {"subsamples": 12, "permutations": 99, "resamples": 20}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -58,8 +58,8 @@ def test_power_is_that_of_the_same_scores(study):
 def test_tiers_are_counted_over_the_queries_that_have_reference_items():
     one = rd.References.from_grades({"q": {"a": 1, "b": 1}, "none": {"c": 0}})
     other = rd.References.from_grades({"q": {"a": 3, "b": 1}})
-    assert track_study.tier_statistics(one) == track_study.TierStatistics(2, 1.0, 2.0, 2.0)
-    assert track_study.tier_statistics(one, other) == track_study.TierStatistics(3, 4 / 3, 1.0, 4 / 3)
+    assert track_study.tier_statistics(one) == {"relevant": 1.0, "median": 2.0, "mean": 2.0}
+    assert track_study.tier_statistics(one, other) == {"relevant": 4 / 3, "median": 1.0, "mean": 4 / 3}
 
 
 def test_every_query_is_in_one_bucket_of_each_kind_drawn_with_replacement(study):

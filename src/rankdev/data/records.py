@@ -37,9 +37,9 @@ RIGHT = (
     *UNORDERED,
 )
 _IDS = ("_id", "id", *KNOWN_NAMES["item"], "chunk_id", "node_id", "id_")
-_ORDERS = re.compile(
-    "score|rank|relevan|simil|cosine|dist|prob|logit|confidence|certainty"
-)  # names of what could order items
+_ORDERS = re.compile(  # names of what could order items
+    "score|rank|relevan|simil|cosine|dist|prob|logit|confidence|certainty|likelihood|affinity|closeness|bm25|tf.?idf"
+)
 _TEXTS = ("page_content", "text", "content")
 _FORMS = {
     **{"tiers": "[[item, …], …]", "items": "[item, …]", "grades": "[number, …]"},

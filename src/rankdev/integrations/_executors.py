@@ -184,12 +184,8 @@ def whole_queries(frames: Frames) -> Frames:
         numbered = frame.with_columns(pile=pl.col("query").hash() % PILES)
         for (number,), part in numbered.partition_by("pile", include_key=False, as_dict=True).items():
             piles[number].append(part)
-    yield from _joined(pl.concat(parts) for parts in _emptied(piles) if parts)
-
-
-def _emptied(piles: list[list[pl.DataFrame]]) -> Iterator[list[pl.DataFrame]]:
-    while piles:
-        yield piles.pop()
+    emptied = (piles.pop() for _ in range(PILES))  # each is freed when it is done
+    yield from _joined(pl.concat(parts) for parts in emptied if parts)
 
 
 def _joined(frames: Frames) -> Frames:

@@ -41,17 +41,9 @@ STABLE = (25, 50, 100, 200)
 Shown = tuple[Table, dict[str, pl.DataFrame]]  # and by part its facts: measure, statistic, value
 
 
-@dataclass(frozen=True)
-class Protocol:
-    """How much is simulated: the paper's protocol, or a quick look at the same tables."""
-
-    subsamples: int = 300
-    permutations: int = 1000
-    resamples: int = 200  # for the intervals of agreement
-
-
-FULL = Protocol()
-QUICK = Protocol(40, 200, 50)
+# how much is simulated, resamples for the intervals of agreement: as in the paper, or for a quick look
+FULL = {"subsamples": 300, "permutations": 1000, "resamples": 200}
+QUICK = {"subsamples": 40, "permutations": 200, "resamples": 50}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,18 +54,8 @@ class Plan:
     sizes: tuple[int, ...]
     grid: Mapping[str, Sequence[Any]] | None
     replacement: bool
-    protocol: Protocol
+    protocol: Mapping[str, int]
     seed: int
-
-
-@dataclass(frozen=True)
-class TierStatistics:
-    """How many reference items a query has, and how large its tiers are."""
-
-    queries: int
-    relevant: float
-    median_tier: float
-    mean_tier: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +73,7 @@ class Part:
     """Tables 2 to 4 and Figure 1 of one collection, or of the queries of several with the same systems."""
 
     name: str
-    tiers: TierStatistics
+    tiers: Mapping[str, float]
     scores: Scores
     power: Power
     buckets: tuple[Bucket, ...]
@@ -193,7 +175,7 @@ def run_track(
             asked = [loaded[one][0] for one in members]
             parts.append(_part(name, asked, whole, texts, plan, part_of(progress, i, i + 1, len(pools), name)))
         chosen = {name: entry.select(measures=texts) for name, entry in scores.items()}
-        agreed = agreement(chosen, resamples=plan.protocol.resamples, seed=plan.seed) if len(texts) > 1 else None
+        agreed = agreement(chosen, resamples=plan.protocol["resamples"], seed=plan.seed) if len(texts) > 1 else None
     notes = [
         note.at(collection=part.name) if len(parts) > 1 and isinstance(note, Note) else note
         for part in parts
@@ -224,8 +206,8 @@ def _part(
         raise rd.DataError("too-few", what="a study", least=2, unit="system", count=len(scores.systems))
     if count < plan.n and not plan.replacement:
         raise rd.DataError("too-few", what="power", least=plan.n, unit="query", count=count)
-    drawing: dict[str, Any] = {"subsamples": plan.protocol.subsamples, "seed": plan.seed}
-    testing = {**drawing, "permutations": plan.protocol.permutations}
+    drawing: dict[str, Any] = {"subsamples": plan.protocol["subsamples"], "seed": plan.seed}
+    testing = {**drawing, "permutations": plan.protocol["permutations"]}
     sizes = sorted({plan.n, *(plan.sizes or [size for size in (*SMALL, *PAPER_SIZES) if size <= count])})
     cut = [(kind, *third) for kind, values in _kinds_of(asked).items() for third in _thirds(values)]
     steps = iter(pairwise(np.linspace(0, 1, len(cut) + 3)))
@@ -257,15 +239,15 @@ def _part(
     )
 
 
-def tier_statistics(*references: rd.References) -> TierStatistics:
-    """Count over all queries of some references.
+def tier_statistics(*references: rd.References) -> dict[str, float]:
+    """Count how many reference items a query has, and how large its tiers are, over all queries of some references.
 
     >>> tier_statistics(rd.References.from_grades({"q": {"a": 2, "b": 1, "c": 1, "d": 0}}))
-    TierStatistics(queries=1, relevant=3.0, median_tier=1.5, mean_tier=1.5)
+    {'relevant': 3.0, 'median': 1.5, 'mean': 1.5}
     """
     sizes = np.concatenate([entry.sizes for entry in references])
     tiers = np.concatenate([_tier_sizes(entry) for entry in references])
-    return TierStatistics(len(sizes), float(sizes.mean()), float(np.median(tiers)), float(tiers.mean()))
+    return {"relevant": float(sizes.mean()), "median": float(np.median(tiers)), "mean": float(tiers.mean())}
 
 
 def _tier_sizes(references: rd.References) -> Any:
@@ -311,8 +293,8 @@ def track_report(study: Track) -> Report:
     plan, protocol = study.plan, study.plan.protocol
     drawn = "with" if plan.replacement else "without"
     closing = (
-        f"protocol: {protocol.subsamples} subsamples, {protocol.permutations:,} sign flips per test, seed {plan.seed};"
-        f" queries are drawn {drawn} replacement, within buckets with replacement, as new ones",
+        f"protocol: {protocol['subsamples']} subsamples, {protocol['permutations']:,} sign flips per test,"
+        f" seed {plan.seed}; queries are drawn {drawn} replacement, within buckets with replacement, as new ones",
     )
     return Report(
         pl.concat(rows, how="diagonal"),
@@ -321,17 +303,16 @@ def track_report(study: Track) -> Report:
         closing=closing,
         remarks=study.notes,
         command="study track",
-        parameters={"n": plan.n, "replacement": plan.replacement, **vars(protocol), "seed": plan.seed},
+        parameters={"n": plan.n, "replacement": plan.replacement, **protocol, "seed": plan.seed},
     )
 
 
 def _about(part: Part) -> str:
     pairs = counted(part.power.verdicts()["pairs"], "pair")
-    about = part.tiers
     return (
         f"{counted(len(part.scores.systems), 'system')}, {pairs}, {counted(len(part.scores.queries), 'query')};"
-        f" {number(about.relevant, 1)} reference items per query, tiers of {number(about.median_tier, 1)} items"
-        f" (median; mean {number(about.mean_tier, 1)})"
+        f" {number(part.tiers['relevant'], 1)} reference items per query, tiers of"
+        f" {number(part.tiers['median'], 1)} items (median; mean {number(part.tiers['mean'], 1)})"
     )
 
 
