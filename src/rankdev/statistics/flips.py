@@ -5,7 +5,7 @@ flipped difference of a pair is the difference of its two columns.
 
 Whether a flipped sum is at least as extreme as the observed one must not depend on rounding. Scores are
 therefore scaled by a power of two and rounded to whole numbers, small enough that every intermediate sum
-fits into the 53 bits that a float64 holds exactly. Sums are then exact in any order, matrix products included.
+fits into the 53 bits that a float64 holds exactly. Sums are then exact in any order.
 Rounding moves a score by at most half a unit, a difference of two by one, a sum of n differences by n. Sums
 that are equal before rounding are therefore recognised as equal within ``slack`` units; at n = 2000 and
 scores up to 1 these are 4e-12 of the mean.
@@ -105,21 +105,19 @@ def all_flips(rows: Floats) -> Floats:
     return np.asarray(rows.sum(axis=0)[:, None] - 2 * _subset_sums(rows[:-1]).T)
 
 
-def flipped(
-    rows: Floats, key: np.uint64, count: int, exact: bool = False, by: Loops | None = None
-) -> Iterator[tuple[slice, Floats]]:
+def flipped(rows: Floats, key: np.uint64, count: int, by: Loops, exact: bool = False) -> Iterator[tuple[slice, Floats]]:
     """Yield the sums of rows under flips, a few flips at a time: which these are, ``[column, flip]``.
 
     No matrix product: the threads of its library spin beside ours, and were measured ten times slower.
     """
-    whole, add = rows.sum(axis=0)[:, None], _add_changed if by is None else by.add_changed
+    whole = rows.sum(axis=0)[:, None]
     padded = np.pad(rows, ((0, -len(rows) % 32), (0, 0)))
     step = max(LEAST, AT_ONCE // max(rows.shape[1], len(padded) // 8))
     for start in range(0, count, step):
         words = flip_words(key, len(rows), start, min(step, count - start), exact)
         octets = words.astype("<u8").view(np.uint8)[:, : len(padded) // 8]
         changed = np.zeros((rows.shape[1], len(words)))
-        add(padded, np.ascontiguousarray(octets.T), changed)
+        by.add_changed(padded, np.ascontiguousarray(octets.T), changed)
         yield slice(start, start + len(words)), whole - 2.0 * changed
 
 
@@ -146,7 +144,7 @@ def _subset_sums(rows: Floats) -> Floats:
 def drawn_flips(rows: Floats, key: np.uint64, count: int) -> Floats:
     """Return the sums of rows under drawn flips: ``[column, flip]``."""
     found = np.empty((rows.shape[1], count))
-    for part, sums in flipped(rows, key, count):
+    for part, sums in flipped(rows, key, count, loops(0.0)):
         found[:, part] = sums
     return found
 
@@ -280,7 +278,7 @@ def count_extremes(values: Floats, sampling: Sampling, keys: Words, permutations
         pick = draw(pair[:1], pool, n, sampling.replace)[0]
         rows = np.rint(values[pick] * scale).reshape(n, -1)
         counts = np.zeros(systems * (systems - 1) // 2 * measures, np.int64)
-        for _, sums in flipped(rows, pair[1], permutations, sampling.exact, by):
+        for _, sums in flipped(rows, pair[1], permutations, by, sampling.exact):
             by.compare(sums, rows.sum(axis=0), slack(n), measures, counts)
         return counts.reshape(-1, measures)
 
