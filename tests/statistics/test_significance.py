@@ -393,6 +393,8 @@ def test_many_systems_have_a_leader_and_few_pairs_a_sentence_each(rng):
     told = significance(scored(apart, "abc", ["P@1"]))
     assert told.better["P@1"].tolist() == [[False] * 3, [False, False, True], [False] * 3]
     assert told.conclusion == "a leads in P@1. b and c cannot be told from it."  # c is worse than another only
+    equal = significance(scored(values[[0, 0, 3]], "abc", ["P@1"]))
+    assert equal.conclusion == "a and b lead in P@1, with equal means; both are better than c."
     against = significance(scores, baselines="d").conclusion.splitlines()
     assert [line.split(" on ")[0] for line in against] == [f"{name} is better than d" for name in "abc"]
     assert significance(scores, baselines=["c", "d"]).conclusion.count("\n") == 3

@@ -227,16 +227,26 @@ def of_losses(parts: Sequence[tuple[str, Floats, float]]) -> str:
     return f"{who} {counted(number, 'query')} lost more than {limit:.2g}{where}; up to {most:.0%} of all may."
 
 
-def leading(measure: str, leader: str, rivals: Sequence[str], beaten: Sequence[str], others: int) -> str:
-    """Name the leader of many systems, those that it is not better than, and those that all of these beat."""
-    first = printable(leader)
-    if not rivals:
+def leading(
+    measure: str, leaders: Sequence[str], rivals: Sequence[str], beaten: Sequence[str], others: int
+) -> str:
+    """Name the leaders of many systems, those that the first is not better than, and those that all of these beat.
+
+    Several lead where their means are equal.
+    """
+    first = printable(leaders[0])
+    if len(leaders) > 1:
+        leads = f"{name_some(leaders)} lead in {measure}, with equal means"
+    elif not rivals:
         return f"{first} is best in {measure}: it is better than {_all_of(others)}."
-    leads = f"{first} leads in {measure}. {name_some(rivals)} cannot be told from it"
+    else:
+        leads = f"{first} leads in {measure}"
+    if rivals:
+        leads += f". {name_some(rivals)} cannot be told from {'it' if len(leaders) == 1 else first}"
     if not beaten:
         return f"{leads}."
-    them = f"all {len(rivals) + 1}" if len(rivals) > 1 else "both"
-    return f"{leads}; {them} are better than {name_some(beaten)}."
+    count = len(leaders) + len(rivals)
+    return f"{leads}; {'both' if count == 2 else f'all {count}'} are better than {name_some(beaten)}."
 
 
 def _all_of(others: int) -> str:

@@ -309,7 +309,9 @@ class Significance(PairTests):
         rivals = [name for name in others if not better[place(leader), place(name)]]
         first = [place(name) for name in (leader, *rivals)]
         beaten = [name for name in others if better[first, place(name)].all()]
-        return leading(measure, leader, rivals, beaten, len(others))
+        leaders = self.standing(measure).filter(pl.col("rank") == 1)["system"].to_list()
+        rivals = [name for name in rivals if name not in leaders]
+        return leading(measure, leaders, rivals, beaten, len(others))
 
     def _counts(self, measure: str) -> str:
         rows = zip(self.columns["measure"], self.columns["verdict"], strict=True)
