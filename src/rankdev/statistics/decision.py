@@ -227,9 +227,7 @@ def of_losses(parts: Sequence[tuple[str, Floats, float]]) -> str:
     return f"{who} {counted(number, 'query')} lost more than {limit:.2g}{where}; up to {most:.0%} of all may."
 
 
-def leading(
-    measure: str, leaders: Sequence[str], rivals: Sequence[str], beaten: Sequence[str], others: int
-) -> str:
+def leading(measure: str, leaders: Sequence[str], rivals: Sequence[str], beaten: Sequence[str], others: int) -> str:
     """Name the leaders of many systems, those that the first is not better than, and those that all of these beat.
 
     Several lead where their means are equal.
