@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import random
 import stat
 import struct
 import threading
@@ -14,7 +15,7 @@ import pytest
 import zstandard
 
 from rankdev import References, Run, evaluate, read_run
-from rankdev.data import text
+from rankdev.data import text, trec
 from rankdev.data.files import read_references, write_references, write_run
 from rankdev.data.write import writing
 from rankdev.errors import DataError, UsageError
@@ -24,6 +25,66 @@ LINE = b"q1 Q0 d1 1 1 t\n"
 PACK: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, zstandard.compress]
 SKIPPABLE = b"\x5a\x2a\x4d\x18" + struct.pack("<I", 5) + b"hello"
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes and terminals of POSIX")
+
+
+def _read(path: Path, **options: Any) -> object:
+    try:
+        run = read_run(path, **options)
+    except DataError as error:
+        return error.kind, str(error)
+    scores = None if run.scores is None else run.scores.tolist()
+    repeats = None if run.repeats is None else run.repeats.tolist()
+    return dict(run), scores, repeats, run.left_out, run.read, [(note.kind, str(note)) for note in run.notes]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(200))
+def test_a_run_in_parts_is_the_whole_run(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(seed)
+    queries = [f"q{n}" for n in range(chance.randint(1, 9))]
+    rows = [(query, f"d{n}") for query in queries for n in range(chance.randint(1, 12))]
+    if chance.random() < 0.2:
+        chance.shuffle(rows)
+    faults = {"d2": "d1", "d3": "d\u200b3", " t": " other", "0.5": "x", "q1 ": "q1\t ", "\n": "\n\n"}
+    fault = chance.choice(list(faults)) if chance.random() < 0.5 else ""
+    rising, other = chance.choice([1, -1]), chance.choice(["t", "t", "t", "u"])
+    lines = []
+    for place, (query, item) in enumerate(rows):
+        score = chance.choice([0.5, 1.5, 2.25]) if chance.random() < 0.5 else -place * rising
+        line = f"{query} Q0 {item} {place} {score} {other if query > queries[len(queries) // 2] else 't'}\n"
+        lines.append(line.replace(fault, faults[fault]) if fault and chance.random() < 0.1 else line)
+    content = "".join(lines).encode()[: None if chance.random() < 0.9 else -1]
+    (tmp_path / "a.run").write_bytes(chance.choice(PACK)(content))
+    options = {
+        "depth": chance.choice([None, 1, 3]),
+        "duplicates": chance.choice([None, None, "first", "best"]),
+        "order": chance.choice(["score", "score", "rank"]),
+        "collapse": chance.choice([None, None, "d"]),
+    }
+    monkeypatch.setattr(trec, "SMALL", chance.choice([0, 1 << 19]))
+    whole = _read(tmp_path / "a.run", **options)
+    monkeypatch.setattr(trec, "HEAD_BYTES", 0)
+    monkeypatch.setattr(text, "HEAD_BYTES", 20)
+    monkeypatch.setattr(text, "PART_BYTES", 60)
+    monkeypatch.setattr(text, "_UNPACKED_BYTES", 64)
+    assert _read(tmp_path / "a.run", **options) == whole
+
+
+@pytest.mark.parametrize(
+    ("lines", "complete"),
+    [
+        ("", 0),
+        ("q1 a", 0),
+        ("q1 a\nq1 b\n", 0),
+        ("q1 a\nq2 b\nq2 c\n", 0),
+        ("d1\nq1 a\nq2 b\nq2 c\n", 8),
+        ("d1\nq1 a\nq2 b\nq3", 8),
+        ("d1\nq1 a\nq1 b\n\nq2 c\n", 14),
+        ("d1\nq1 a\nq12 b\n", 8),
+    ],
+)
+def test_the_last_query_may_go_on(lines: str, complete: int) -> None:
+    assert trec.end_of_queries(lines.encode()) == complete
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +15,7 @@ import numpy as np
 from rankdev._common.checks import check_kind
 from rankdev._common.lazy import pl
 from rankdev._common.work import Progress
-from rankdev.data import ids, records, tables
+from rankdev.data import ids, records, tables, text
 from rankdev.data.database import given_means, is_database
 from rankdev.data.formats import ENDINGS, check_trec_name, encode_table
 from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, warn_of
@@ -83,7 +84,7 @@ def read_run(
     ['d2', 'd1', 'd3']
     """
     read = ReadOptions(order, ties, duplicates, columns, ranks, collapse, depth=depth)
-    return warned(_opened(Run, path, read, RUN), read)
+    return warned(_opened_run(path, read), read)
 
 
 def read_references(
@@ -151,7 +152,7 @@ def run_of(system: str, value: RunLike, read: ReadOptions) -> Run:
     What was not chosen a Run keeps; all else is ordered by score, ties as pytrec_eval does.
     """
     if isinstance(value, str | Path):
-        return _opened(Run, value, read, RUN)
+        return _opened_run(value, read)
     run = Run.of_value(value, read.of_source())
     return run if run is value else _at(run, system=system)
 
@@ -160,6 +161,34 @@ def _opened(kind: type[Made], path: PathLike, read: ReadOptions, layout: Layout)
     """Read a run or references from a file or a folder; notes say what may be wrong with them."""
     with Source(path, read.of_source()) as source:
         return _at(kind.of_value(source.value(layout), source.options), path=source.name)
+
+
+def _opened_run(path: PathLike, read: ReadOptions) -> Run:
+    run = _in_parts(path, read)
+    return _opened(Run, path, read, RUN) if run is None else run
+
+
+def _in_parts(path: PathLike, read: ReadOptions) -> Run | None:
+    """Read a large TREC file in parts, each with all lines of some queries: of each only what counts stays in memory.
+
+    None of what takes all lines to be read well: where one query is in several parts, where something is wrong, or is
+    to be noted.
+    """
+    options, runs, queries, tags = read.of_source(), list[Run](), set[str](), set[str | None]()
+    try:
+        if not isinstance(path, str | Path) or path == "-" or os.path.getsize(path) < text.PART_BYTES:
+            return None
+        with Source(path, options) as source:
+            for lines in source.parts() if source.kind == "trec" else ():
+                rows, names, _ = read_trec(lines, RUN, options)
+                tags.add(names[0])
+                runs.append(run := Run.of_rows(rows, options))
+                if options.notes or len(tags) > 1 or not queries.isdisjoint(run.queries):
+                    return None
+                queries.update(run.queries)
+    except (OSError, ValueError, RankdevError):
+        return None
+    return Run.joined(runs) if runs else None
 
 
 def _at(made: Made, **where: str) -> Made:

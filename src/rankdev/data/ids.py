@@ -117,11 +117,10 @@ def numbered(names: Ids) -> tuple[list[str], Ints]:
         return list(first), found
     if not len(names):
         return [], np.zeros(0, np.int64)
-    starts = np.flatnonzero(names.ne_missing(names.shift()).to_numpy())
-    block = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(names)))
-    if 4 * len(starts) < len(names):
-        heads, codes = numbered(names.gather(starts).to_list())
-        return heads, codes[block]
+    blocks = names.rle().struct.unnest()
+    if 4 * blocks.height < len(names):
+        heads, codes = numbered(blocks["value"].to_list())
+        return heads, codes.repeat(blocks["len"].to_numpy())
     known = names.unique(maintain_order=True)
     lookup = pl.DataFrame({"name": known, "code": np.arange(len(known))})
     places = pl.DataFrame({"name": names}).join(lookup, on="name", how="left", maintain_order="left")["code"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -196,11 +196,11 @@ class Run(ByQuery[list[str]]):
         """Make a run of its rows; only the positions that can matter are kept."""
         if not len(rows.queries):
             return cls([], np.zeros(1, np.int64), [], np.zeros(0), read=_kept(read, "score"))
-        if (name := hidden(rows)) is not None:
-            read.note("hidden-characters", name=name)
         if rows.what == "score" and rows.rises is None and not (read.strict and read.order) and climbs(rows):
             read.note("rising-rows")
         rows, sizes = arranged(rows, read)
+        if (name := hidden(rows)) is not None:
+            read.note("hidden-characters", name=name)
         if rows.repeats is not None:
             first = rows.at(int(np.argmax(rows.repeats)))
             count = int(rows.repeats.sum())
@@ -211,6 +211,19 @@ class Run(ByQuery[list[str]]):
         kept = _kept(read, None if rows.listed else rows.what)
         return cls(
             rows.queries, offsets_of(sizes), rows.item, scores, rows.repeats, kept, rows.left_out, tuple(read.notes)
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Run]) -> Run:
+        """Join runs of different queries that were read in the same way, without anything to note."""
+        first = parts[0]
+        return cls(
+            [query for part in parts for query in part.queries],
+            offsets_of(np.concatenate([part.sizes for part in parts])),
+            ids.joined([part.item_ids for part in parts]),
+            None if first.scores is None else np.concatenate([part.scores for part in parts]),
+            read=first.read,
+            left_out=sum(part.left_out for part in parts),
         )
 
     def read_as(self, read: ReadOptions) -> Run:

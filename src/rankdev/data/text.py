@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,12 +21,12 @@ from rankdev._common.work import refuse_lost_threads
 from rankdev.data.formats import BYTE_ORDER_MARK, ENDINGS, NO_LINES, READERS, LineOf, kind_of
 from rankdev.data.options import ReadOptions, warn_of
 from rankdev.data.tables import is_table, table_of_records
-from rankdev.data.trec import HEAD_BYTES, RUN, Layout, read_trec
+from rankdev.data.trec import HEAD_BYTES, RUN, Layout, end_of_queries, read_trec
 from rankdev.data.write import PathLike, note_reading, plain_suffix
 from rankdev.errors import DataError, UsageError, errors_at
 
 LINE_BYTES = 64 << 20
-_PIECE_BYTES = 4 << 20
+PART_BYTES = 4 << 20
 _UNPACKED_BYTES = 1 << 20  # what comes out of a packed piece at the most
 _ZSTD_BYTES = 1 << 10  # unpacked at once: its library knows no most, and makes up to 32 MB of this
 _GZIP, _ZSTD, _SKIPPABLE = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
@@ -37,7 +38,7 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 class Source:
-    """A file or standard input (``-``), taken in and decompressed, or a folder; knows its kind, and how to read it.
+    """A file or standard input (``-``), decompressed, or a folder; knows its kind, and how to read it.
 
     An error inside that is about a row gets the file and the line.
     """
@@ -50,35 +51,53 @@ class Source:
         self._warns = read is None  # else whoever reads tells what may be wrong
         refuse_lost_threads()
         if self._path != "-" and os.path.isdir(self._path):
-            self.kind, self.content = "folder", b""
-        else:
-            with errors_at(path=self.name):
-                self._take()
+            self.kind, self._raw = "folder", io.BytesIO()
+            return
+        with errors_at(path=self.name):
+            self._raw = _opened(self._path)
+            try:
+                self._open()
+            except BaseException:
+                self._close()
+                raise
 
-    def _take(self) -> None:
-        """Read everything, without a byte-order mark at its beginning."""
-        self._raw = _opened(self._path)
+    def _open(self) -> None:
+        """Find out of which kind it is by its beginning, without a byte-order mark."""
         self._state = _state(self._raw)
-        try:
-            with suppress(OSError, AttributeError):  # what stands in for standard input may have no descriptor
-                note_reading("/dev/stdin" if self._path == "-" else self._path, self._raw.fileno())
-            pieces = self._decompressed()
-            head = next(pieces, b"").removeprefix(BYTE_ORDER_MARK)
-            while len(head) < HEAD_BYTES and (piece := next(pieces, None)) is not None:
-                head += piece
-            self.kind = kind_of(head, plain_suffix(self._path), self.options.columns or {})
-            taken, begin = [head], 0  # of the line that the last piece is in
-            for piece in pieces:
-                taken.append(piece)
-                begin = 0 if b"\n" in piece else begin + len(piece)
-                if begin > LINE_BYTES and self.kind in ("csv", "tsv", "jsonl", "trec"):
-                    raise DataError("long-line", most=LINE_BYTES >> 20)
-            self.content = b"".join(taken)
-        except MemoryError:
-            raise DataError("too-big") from None
-        finally:
-            if self._path != "-":  # standard input stays open
-                self._raw.close()
+        with suppress(OSError, AttributeError):  # what stands in for standard input may have no descriptor
+            note_reading("/dev/stdin" if self._path == "-" else self._path, self._raw.fileno())
+        self._pieces = self._decompressed()
+        self._head = next(self._pieces, b"").removeprefix(BYTE_ORDER_MARK)
+        while len(self._head) < HEAD_BYTES and (piece := next(self._pieces, None)) is not None:
+            self._head += piece
+        self.kind = kind_of(self._head, plain_suffix(self._path), self.options.columns or {})
+
+    def _close(self) -> None:
+        if self._path != "-":  # standard input stays open
+            self._raw.close()
+
+    @cached_property
+    def content(self) -> bytes:
+        """All that it holds."""
+        taken, begin = [self._head], 0  # of the line that the last piece is in
+        for piece in self._pieces:
+            taken.append(piece)
+            begin = 0 if b"\n" in piece else begin + len(piece)
+            if begin > LINE_BYTES and self.kind in ("csv", "tsv", "jsonl", "trec"):
+                raise DataError("long-line", most=LINE_BYTES >> 20)
+        return b"".join(taken)
+
+    def parts(self) -> Iterator[bytes]:
+        """Yield parts of a text in turn, each of whole lines; what is last of a query stays for the next."""
+        taken, size = [self._head], len(self._head)
+        for piece in self._pieces:
+            end = end_of_queries(piece) if size + len(piece) >= PART_BYTES else 0
+            if end:
+                yield b"".join([*taken, memoryview(piece)[:end]])
+                taken, size = [], 0
+            taken.append(piece[end:])
+            size += len(taken[-1])
+        yield b"".join(taken)
 
     def value(self, layout: Layout = RUN) -> Any:
         """Return what it holds: a table, a list of records, a JSON document, or rows of TREC text."""
@@ -132,7 +151,7 @@ class Source:
         return self._plain(begin)
 
     def _plain(self, begin: bytes) -> Iterator[bytes]:
-        while piece := begin + self._read(_PIECE_BYTES):
+        while piece := begin + self._read(PART_BYTES):
             begin = b""
             yield piece
 
@@ -167,6 +186,7 @@ class Source:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._close()
         if kind is MemoryError:
             raise DataError("too-big", path=self.name) from None
         if isinstance(error, DataError):

@@ -33,7 +33,8 @@ class Layout:
 
 RUN = Layout(("query", "Q0", "item", "rank", "score", "tag"), 5, "looks-like-references")
 QRELS = Layout(("query", "0", "item", "grade"), 4, "looks-like-run")
-HEAD_BYTES = 1 << 16  # that tell the kind of a file, and whether its ranks rise with its scores
+HEAD_BYTES = 1 << 16  # that tell the kind of a file
+_FIRST_BYTES = 1 << 12  # whose lines usually tell whether ranks rise with scores
 SMALL = 1 << 19  # bytes that are split before polars is even imported
 _CACHED_BYTES = 1 << 18
 _BLANKS = str.maketrans("\t\r", "  ")  # what trec_eval and polars agree to be between columns, besides blanks
@@ -51,17 +52,18 @@ def read_trec(
     rows, tags = carefully(text, layout, read) if found is None else found
     if not len(rows.codes):
         raise DataError("empty-file")
-    comments = [query for query in rows.queries if query.startswith("#")]
-    if comments:
-        read.note("comment-lines", name=comments[0])
+    comment = b"#" in text and next((query for query in rows.queries if query.startswith("#")), None)
+    if comment:
+        read.note("comment-lines", name=comment)
     if layout is RUN:
         before, last = [*tags[-2:]] if len(tags) > 1 else (None, None)
         if not text.endswith(b"\n") and before is not None and before != last and before.startswith(last or ""):
             raise DataError("cut-short", tag=before, line=_lines(text)[-1])  # the tag lacks its end, or all of it
-        names = dict.fromkeys(tags if isinstance(tags, list) else tags.unique(maintain_order=True))
-        names.pop(None, None)
-        if len(names) > 1 and not several:
-            raise DataError("several-systems", column="tag", names=list(names))
+        if not several and (isinstance(tags, list) or tags.ne_missing(tags[0]).any()):
+            names = dict.fromkeys(tags)
+            names.pop(None, None)
+            if len(names) > 1:
+                raise DataError("several-systems", column="tag", names=list(names))
     return rows.numbered(), tags, lambda row: _lines(text)[row]
 
 
@@ -148,7 +150,7 @@ def _finite(texts: list[str]) -> Any:
 def quickly(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tags] | None:
     """Read lines by polars, each a row; None for anything that takes more care."""
     number = _number(layout, read)
-    head = carefully(text[: text.find(b"\n", HEAD_BYTES) + 1], layout, read)[0]
+    head = carefully(text[: text.find(b"\n", _FIRST_BYTES) + 1], layout, read)[0]
     needed = ["query", "item", number, layout.columns[layout.least - 1]]  # without the last, the line is cut short
     more = ["tag"] if layout is RUN else []
     if head.rises is not False and layout is RUN:
@@ -171,10 +173,11 @@ def quickly(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tags]
     except (pl.exceptions.PolarsError, ValueError):
         return None
     whole = frame["extra"].null_count() == frame.height > 0 and not any(frame[name].null_count() for name in needed)
-    if not whole or not frame[number].is_finite().all():
+    values = frame[number].to_numpy()
+    if not whole or not np.isfinite(values).all():
         return None
     queries, codes = ids.numbered(frame["query"])
-    rows = Rows(queries, codes, frame["item"].rechunk(), frame[number].to_numpy(), number)
+    rows = Rows(queries, codes, frame["item"].rechunk(), values, number)
     if layout is QRELS:
         return rows, None
     return (_with_rise(rows, frame["rank"], read) if "rank" in more else replace(rows, rises=False)), frame["tag"]
@@ -197,6 +200,18 @@ def _single_spaced(text: bytes) -> bytes:
         while pair in text:
             text = text.replace(pair, one)
     return text.strip(b" \n") + b"\n"
+
+
+def end_of_queries(piece: bytes) -> int:
+    """Return where the lines of the last query begin; 0 where no other is seen: the first line may be a part of one."""
+    begin = piece.rfind(b"\n") + 1  # of the last line, which may be a part of one, too
+    last = None
+    while begin:
+        end, begin = begin, piece.rfind(b"\n", 0, begin - 1) + 1
+        query = piece[begin:end].split(None, 1)[:1]
+        if begin and query != (last := last or query):
+            return end
+    return 0
 
 
 def write_trec(columns: list[pl.Series]) -> bytes:
