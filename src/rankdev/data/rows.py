@@ -362,10 +362,10 @@ def counted_once(rows: Rows, counting: str | None) -> Rows:
     return replace(rows.take(kept), distinct=True, left_out=rows.left_out + len(order) - len(kept))
 
 
-def arranged(rows: Rows, read: ReadOptions) -> tuple[Rows, Ints]:
+def arranged(rows: Rows, read: ReadOptions) -> tuple[Rows, Ints, bool]:
     """Check the rows of a run, sort them by query and position, and keep the first positions of each query.
 
-    Return also how many rows each query has.
+    Return also how many rows each query has, and whether any two of one query were tied.
     """
     if read.collapse is not None:
         rows = replace(rows, item=ids.documents(rows.item, read.collapse), distinct=False)
@@ -379,9 +379,9 @@ def arranged(rows: Rows, read: ReadOptions) -> tuple[Rows, Ints]:
         refuse_shared_rank(rows)
     by_rank = rows.what == "rank"
     keys: Keys = -rows.value if by_rank else read.keys(rows.value)
-    order = None
+    order, tied = None, False
     if not rows.listed:
-        order, keys = _order(rows, keys, None if by_rank else read.rule.names_descend)
+        order, keys, tied = _order(rows, keys, None if by_rank else read.rule.names_descend)
     sizes = np.bincount(rows.codes, minlength=len(rows.queries))
     if read.depth is not None and sizes.max(initial=0) > read.depth:
         kept = _cut(sizes, keys, read.depth, np.inf if read.rule.open else LONGEST_TIE)
@@ -390,11 +390,11 @@ def arranged(rows: Rows, read: ReadOptions) -> tuple[Rows, Ints]:
     if order is not None:
         rows = rows.take(order)
         repeats = None if repeats is None else ids.repeated(rows.codes, rows.item)
-    return rows if repeats is None else replace(rows, repeats=repeats), sizes
+    return rows if repeats is None else replace(rows, repeats=repeats), sizes, tied
 
 
-def _order(rows: Rows, keys: Keys, names_descend: bool | None) -> tuple[Ints | None, Keys]:
-    """Return the order of rows by query and position, None where they have it, and the keys in that order."""
+def _order(rows: Rows, keys: Keys, names_descend: bool | None) -> tuple[Ints | None, Keys, bool]:
+    """Return the order of rows by query and position, None where they have it, the keys so, and whether any tie."""
     codes, order = rows.codes, None
     same = codes[1:] == codes[:-1]
     if len(codes) <= ids.FEW_ROWS or not ((codes[1:] > codes[:-1]) | (same & (keys[1:] <= keys[:-1]))).all():
@@ -402,13 +402,14 @@ def _order(rows: Rows, keys: Keys, names_descend: bool | None) -> tuple[Ints | N
         codes, keys = codes[order], keys[order]
         same = codes[1:] == codes[:-1]
     tied = same & (keys[1:] == keys[:-1])
-    if names_descend is None or not tied.any():
-        return order, keys
+    any_tied = bool(tied.any())
+    if names_descend is None or not any_tied:
+        return order, keys, any_tied
     within = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
     group = np.cumsum(np.append(True, ~tied))[within]
     order = np.arange(len(codes)) if order is None else order
     order[within] = order[within][ids.sorted_within(group, ids.take(rows.item, order[within]), names_descend)]
-    return order, keys
+    return order, keys, True
 
 
 def _cut(sizes: Ints, keys: Keys, depth: int, longest: float) -> Ints:

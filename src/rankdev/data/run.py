@@ -63,6 +63,8 @@ class Run(ByQuery[list[str]]):
         Rows left out because another of the same item counts; see ``duplicates`` of :func:`rankdev.read_run`.
     notes : tuple of str
         What may be wrong with the run, such as items that are returned twice.
+    tied : bool
+        False where it is known that no two items of a query have the same score.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class Run(ByQuery[list[str]]):
     read: ReadOptions = DEFAULT
     left_out: int = 0
     notes: tuple[Note, ...] = ()
+    tied: bool = True
 
     @classmethod
     def from_lists(cls, lists: Any) -> Run:
@@ -198,7 +201,7 @@ class Run(ByQuery[list[str]]):
             return cls([], np.zeros(1, np.int64), [], np.zeros(0), read=_kept(read, "score"))
         if rows.what == "score" and rows.rises is None and not (read.strict and read.order) and climbs(rows):
             read.note("rising-rows")
-        rows, sizes = arranged(rows, read)
+        rows, sizes, tied = arranged(rows, read)
         if (name := hidden(rows)) is not None:
             read.note("hidden-characters", name=name)
         if rows.repeats is not None:
@@ -209,9 +212,8 @@ class Run(ByQuery[list[str]]):
             read.note("rising-scores")
         scores = rows.value if rows.what == "score" else None
         kept = _kept(read, None if rows.listed else rows.what)
-        return cls(
-            rows.queries, offsets_of(sizes), rows.item, scores, rows.repeats, kept, rows.left_out, tuple(read.notes)
-        )
+        notes = tuple(read.notes)
+        return cls(rows.queries, offsets_of(sizes), rows.item, scores, rows.repeats, kept, rows.left_out, notes, tied)
 
     @classmethod
     def joined(cls, parts: Sequence[Run]) -> Run:
@@ -224,6 +226,7 @@ class Run(ByQuery[list[str]]):
             None if first.scores is None else np.concatenate([part.scores for part in parts]),
             read=first.read,
             left_out=sum(part.left_out for part in parts),
+            tied=any(part.tied for part in parts),
         )
 
     def read_as(self, read: ReadOptions) -> Run:

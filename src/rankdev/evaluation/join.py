@@ -103,8 +103,7 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
     references, sizes = known.references, run.sizes
     if not (isinstance(run.item_ids, list) and isinstance(references.item_ids, list)):
         refuse_lost_threads()
-    owner, notes = _owners(references, run)
-    unknown = int(np.count_nonzero(owner < 0))
+    owner, unknown, notes = _owners(references, run)
     query, position, items = owner.repeat(sizes), run.positions, run.item_ids
     tie = _ties(run, position)
     wanted = [] if run.repeats is None else [~run.repeats]
@@ -162,15 +161,19 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
     return match, coverage, notes
 
 
-def _owners(references: References, run: Run) -> tuple[Ints, list[Note]]:
-    """Return the index of each of the run's queries among the references, -1 where there is none; note look-alikes."""
+def _owners(references: References, run: Run) -> tuple[Ints, int, list[Note]]:
+    """Return the index of each of the run's queries among the references, -1 for the unknown, and how many these are.
+
+    Notes name those that look alike.
+    """
     if not len(run):
         raise DataError("no-rows", what="run")
     owner = np.fromiter(map(references.places.get, run.queries, repeat(-1)), np.int64, len(run))
     if owner.min() >= 0:
-        return owner, []
+        return owner, 0, []
     strange = owner < 0
-    if strange.all():
+    unknown = int(np.count_nonzero(strange))
+    if unknown == len(run):
         raise DataError("no-shared-query", one=run.queries[0], other=references.queries[0])
     lost: dict[str, str] = {}
     for place in np.setdiff1d(np.arange(len(references)), owner).tolist():
@@ -181,9 +184,9 @@ def _owners(references: References, run: Run) -> tuple[Ints, list[Note]]:
         if (key := folded(name := run.queries[row])) in lost
     ]
     if not pairs:
-        return owner, []
+        return owner, unknown, []
     one, other = pairs[0]
-    return owner, [Note("queries-differ", count=len(pairs), by=difference(one, other), one=one, other=other)]
+    return owner, unknown, [Note("queries-differ", count=len(pairs), by=difference(one, other), one=one, other=other)]
 
 
 def _judged(references: References, place: Ints, position: Ints, depth: int) -> dict[str, Any]:
@@ -197,7 +200,7 @@ def _judged(references: References, place: Ints, position: Ints, depth: int) -> 
 
 def _ties(run: Run, position: Ints) -> Ints | None:
     """Return, for each row, the row where its tie begins; None where no two are tied."""
-    if run.scores is None:
+    if run.scores is None or not run.tied:
         return None
     keys = run.read.keys(run.scores)
     same = keys[1:] == keys[:-1]

@@ -158,6 +158,8 @@ def parse_all(texts: Any) -> list[Measure]:
 
     ``nDCG@10,AP`` are two, ``paper@5`` the paper's 13 configurations, ``official`` and ``set`` those of trec_eval.
     """
+    if isinstance(texts, str) and texts in PARSED:
+        return [PARSED[texts]]
     measures = dict.fromkeys(map(parse, each_text(texts)))
     if not measures:
         raise MeasureError("no-measure")
