@@ -69,3 +69,11 @@ def test_queries_without_a_relevant_item_or_a_list():
     assert found.limits[:, 0, :, 0].tolist() == [[0.0, 0.0], [1.0, 0.0]]
     ranked = rd.References.from_tiers({"q": []}, nonrelevant={"q": ["a"]})
     assert rd.bounds(ranked, {"s": {"q": ["u", "a"]}}, "RDQ@2").limits.ravel().tolist() == [0.0, 1.0]
+
+
+def test_limits_are_summarized_as_the_score_is():
+    references = rd.References.from_grades({"q": {"a": 2, "b": 0}, "p": {"a": 1, "c": 0, "d": 1}})
+    found = rd.bounds(references, {"s": {"q": ["a", "z", "b"], "p": ["c", "y", "a"]}}, ["NumRelRet", "GMAP", "AP"])
+    table = found.to_polars()
+    assert table["low"].to_list() == pytest.approx(table["score"].to_list())
+    assert table["high"][0] == 4

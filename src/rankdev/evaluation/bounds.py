@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -75,7 +75,7 @@ class Bounds(Result):
         ('mine', 'P@2', 0.5, 0.5, 1.0, 0.5)
         """
         systems, measures = self.scores.systems, self.scores.measures
-        low, high = self.limits.mean(axis=2)
+        low, high = (replace(self.scores, values=values).means for values in self.limits)
         names = {"system": np.repeat(systems, len(measures)), "measure": measures * len(systems)}
         values = {"score": self.scores.means, "low": low, "high": high, "judged": self.judged}
         return pl.DataFrame({**names, **{name: value.ravel() for name, value in values.items()}})
