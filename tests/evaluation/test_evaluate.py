@@ -1,5 +1,8 @@
 """evaluate: what it takes, what it counts and what it refuses."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -146,3 +149,17 @@ def test_one_tier_has_one_gain():
     runs = {"s": {"u1": ["x", "a", "b"], "u2": ["c"]}}
     for text in ("nDCG@2", "nDCG(dcg=exp-log2)"):
         np.testing.assert_array_equal(rd.evaluate(tiers, runs, text).values, rd.evaluate(graded, runs, text).values)
+
+
+@pytest.mark.parametrize("empty", ["zero", "skip"])
+def test_references_and_runs_are_freed_with_their_last_name(empty):
+    references, run = rd.References.from_grades({"q": {"a": 1}, "p": {"b": 0}}), rd.Run.from_lists({"q": ["a"]})
+    seen = [weakref.ref(references), weakref.ref(run)]
+    gc.disable()
+    try:
+        scores = rd.evaluate(references, {"s": run}, ["nDCG@2", "RDQ@2"], empty=empty)
+        del references, run
+        assert [one() for one in seen] == [None, None]
+    finally:
+        gc.enable()
+    assert scores.means.tolist() == [[1.0, 1.0]] if empty == "skip" else [[0.5, 0.5]]

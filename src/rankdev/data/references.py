@@ -609,7 +609,7 @@ class References(ByQuery[Reference]):
         """Number of tiers of each query (T)."""
         return last_of_each(self.offsets, self.ranks)
 
-    @property
+    @cached_property
     def empty(self) -> int:
         """Number of queries without any reference item: all that was judged there is nonrelevant."""
         return int(np.count_nonzero(self.sizes == 0))

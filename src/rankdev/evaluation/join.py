@@ -59,33 +59,26 @@ class Known:
 
         Where the references are a part of more, ``highest_grade`` is that of all: a measure may depend on it.
         """
-        kept = references.kept
-        if (skip_empty, highest_grade) not in kept:
-            kept[skip_empty, highest_grade] = cls._of(references, skip_empty, highest_grade)
-        found: Known = kept[skip_empty, highest_grade]
-        return found
-
-    @classmethod
-    def _of(cls, references: References, skip_empty: bool, highest_grade: float) -> Known:
-        skipped: frozenset[str] = frozenset()
-        empty = references.empty
+        empty, skipped = references.empty, frozenset[str]()
         if skip_empty and empty:
             if empty == len(references):
                 raise DataError("all-empty")
-            skipped = frozenset(
-                name for name, size in zip(references.queries, references.sizes.tolist(), strict=True) if not size
+            skipped = frozenset(references.queries[place] for place in np.flatnonzero(references.sizes == 0))
+            if "filled" not in references.kept:
+                references.kept["filled"] = references.without_empty()
+            references = references.kept["filled"]
+        kept = references.kept
+        if highest_grade not in kept:
+            poor = references.nonrelevant
+            kept[highest_grade] = Ideals(
+                references.offsets,
+                references.ranks,
+                references.grades,
+                None if poor is None else poor.offsets,
+                None if poor is None else poor.grades,
+                0.0 if references.grades is None else float(references.grades.max(initial=highest_grade)),
             )
-            references = references.without_empty()
-        poor = references.nonrelevant
-        ideals = Ideals(
-            references.offsets,
-            references.ranks,
-            references.grades,
-            None if poor is None else poor.offsets,
-            None if poor is None else poor.grades,
-            0.0 if references.grades is None else float(references.grades.max(initial=highest_grade)),
-        )
-        return cls(references, ideals, empty, skipped)
+        return cls(references, kept[highest_grade], empty, skipped)
 
 
 def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -> tuple[Match, Coverage, list[Note]]:
