@@ -153,6 +153,17 @@ def test_collections_without_any_difference_leave_unseen_ones_open():
     assert row["q"] is None
 
 
+@pytest.mark.filterwarnings("ignore::rankdev.errors.RankdevWarning")
+@pytest.mark.parametrize(("shift", "count", "p"), [(0.2, 2, 0.5), (0.2, 5, 1 / 16), (0.3, 6, 1 / 32)])
+def test_collections_with_one_and_the_same_difference_count_as_signs(shift, count, p):
+    """Rounding apart, which made two collections certain; where p is above alpha the interval has no limits."""
+    found = rd.meta_analysis(constant(*np.nextafter(shift, np.arange(count) % 2)))
+    row = found.to_polars().row(0, named=True)
+    assert row["p"] == p
+    assert (row["low"] <= 0 <= row["high"]) == (p > 0.05)
+    assert (row["new_low"], row["new_high"]) == ((-1, 1) if p > 0.05 else pytest.approx((-shift, -shift)))
+
+
 def test_constant_collections_have_no_test_of_their_differences():
     with warns("constant-pairs", count=1, measure="P@5"):
         found = rd.meta_analysis(constant(0.1, 0.12, 0.11, 0.1, 0.13))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -23,10 +23,8 @@ from rankdev.statistics.pairs import Family
 from rankdev.statistics.significance import PairTests
 
 FEW = 5  # collections below which their heterogeneity is poorly estimated
-STEPS = 50
 GRID = 60  # steps of the search for the highest likelihood
-SECTIONS = 30
-GOLDEN = (np.sqrt(5) - 1) / 2
+HALVINGS = 100
 ROUNDING = 1e-20  # variance below which nothing varies
 
 
@@ -36,10 +34,10 @@ class MetaAnalysis(PairTests):
 
     Attributes
     ----------
-    columns : dict
-        Columns of the table, one entry per pair and measure.
-    parts : dict
-        Columns of the table by collection.
+    frame : polars.DataFrame
+        The table of :meth:`to_polars`.
+    parts : polars.DataFrame
+        The table of :meth:`by_collection`.
     collections : tuple of str
         Names of the collections.
     correction : {"holm", "bh", "none"}
@@ -78,8 +76,8 @@ class MetaAnalysis(PairTests):
         ),
     )
 
-    columns: dict[str, Any] = field(repr=False)
-    parts: dict[str, Any] = field(repr=False)
+    frame: pl.DataFrame = field(repr=False)
+    parts: pl.DataFrame = field(repr=False)
     collections: tuple[str, ...]
     correction: str
     alpha: float
@@ -133,7 +131,7 @@ class MetaAnalysis(PairTests):
         >>> rd.meta_analysis(parts).to_polars()["p"][0] < 0.05
         True
         """
-        return pl.DataFrame(self.columns).fill_nan(None)
+        return self.frame
 
     def by_collection(self) -> pl.DataFrame:
         """Return one row per pair, measure and collection.
@@ -153,7 +151,7 @@ class MetaAnalysis(PairTests):
         >>> rd.meta_analysis(parts).by_collection()["collection"].to_list()
         ['year 0', 'year 1', 'year 2', 'year 3', 'year 4']
         """
-        return pl.DataFrame(self.parts).fill_nan(None)
+        return self.parts
 
 
 def meta_analysis(
@@ -238,7 +236,7 @@ def meta_analysis(
         warn(remark)
     for name, design in designs.items():
         remarks += [note.at(collection=name) for note in design.on_clusters("the sample")]
-    whole, each_part = (pl.concat(part).to_dict(as_series=False) for part in (table, rows))
+    whole, each_part = (pl.concat(part).fill_nan(None) for part in (table, rows))
     wrong = tuple(note.at(collection=name) for name, design in designs.items() for note in design.problems)
     return MetaAnalysis(whole, each_part, tuple(parts), correction, alpha, tuple(remarks), wrong)
 
@@ -307,8 +305,12 @@ class Combined:
         """p of no mean difference; where nothing varies at all, that of the signs."""
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.where(self.mean == 0, 0.0, np.abs(self.mean) / self.error)
-        p = 2 * special.stdtr(self.freedom, -t)
-        return np.where(np.isinf(t), 2.0 ** (1 - len(self.weight)), p)
+        return np.where(self.error == 0, np.maximum(self.of_signs, t == 0), 2 * special.stdtr(self.freedom, -t))
+
+    @property
+    def of_signs(self) -> float:
+        """Smallest p that a sign test of the collections could reach."""
+        return float(2.0 ** (1 - len(self.weight)))
 
     @property
     def q_p(self) -> Floats:
@@ -316,9 +318,13 @@ class Combined:
         return special.chdtrc(len(self.weight) - 1, self.q)
 
     def interval(self, level: Floats | float, new: bool = False) -> tuple[Floats, Floats]:
-        """Bound the mean difference, or with ``new`` the true difference in a new collection."""
+        """Bound the mean difference, or with ``new`` the true difference in a new collection.
+
+        Where nothing varies, and collections are too few for a sign test to reject, there are no limits.
+        """
         spread = np.sqrt(self.error**2 + (self.tau2_of_new if new else 0.0))
-        reach = special.stdtrit(self.freedom, 1 - level / 2) * spread
+        unlimited = (self.error == 0) & (self.mean != 0) & (self.of_signs > level)
+        reach = np.where(unlimited, np.inf, special.stdtrit(self.freedom, 1 - level / 2) * spread)
         return self.mean - reach, self.mean + reach
 
 
@@ -338,7 +344,7 @@ def combine(mean: Floats, variance: Floats) -> Combined:
     weight = weight / weight.sum(axis=0)
     scatter = (weight * (mean - middle) ** 2).sum(axis=0) / (count - 1)
     error = np.sqrt(np.maximum(scatter, (weight**2 * (variance + tau2)).sum(axis=0)))
-    error[nothing & (np.ptp(mean, axis=0) == 0)] = 0.0
+    error[nothing & (np.ptp(mean, axis=0) ** 2 <= ROUNDING)] = 0.0
     freedom = np.maximum(1 / (weight**2).sum(axis=0) - 1, 1.0)
     fixed, common = _weighted(mean, variance, np.zeros_like(tau2))
     q = np.where(nothing, np.nan, (fixed * (mean - common) ** 2).sum(axis=0))
@@ -350,7 +356,7 @@ def combine(mean: Floats, variance: Floats) -> Combined:
 def reml(mean: Floats, variance: Floats) -> Floats:
     """Return the restricted maximum-likelihood estimate of the variance between collections, the global one.
 
-    The likelihood may have several maxima: a grid finds the highest, golden sections and Fisher scoring its top.
+    The likelihood may have several maxima: a grid finds the highest, halving where its slope turns.
     """
     scale = mean.var(axis=0, ddof=1) + variance.mean(axis=0)
     steps = np.concatenate([[0.0], np.geomspace(1e-6, 4.0, GRID)])
@@ -358,25 +364,19 @@ def reml(mean: Floats, variance: Floats) -> Floats:
     best = np.argmax([_likelihood(mean, variance, tau2) for tau2 in grid], axis=0)
     columns = np.arange(grid.shape[1])
     low, high = grid[np.maximum(best - 1, 0), columns], grid[np.minimum(best + 1, GRID), columns]
-    tau2 = _between(low, high, lambda guess: _likelihood(mean, variance, guess))
-    for _ in range(STEPS):
-        weight, middle = _weighted(mean, variance, tau2)
-        total, squares = weight.sum(axis=0), (weight**2).sum(axis=0)
-        gain = (weight**2 * (mean - middle) ** 2).sum(axis=0) - (total - squares / total)
-        moved = np.clip(tau2 + gain / _information(weight), low, high)
-        if (np.abs(moved - tau2) <= 1e-10 * scale).all():
-            return moved
-        tau2 = moved
-    return tau2
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        rises = _slope(mean, variance, middle) > 0
+        low, high = np.where(rises, middle, low), np.where(rises, high, middle)
+    return low
 
 
-def _between(low: Floats, high: Floats, likelihood: Callable[[Floats], Floats]) -> Floats:
-    """Narrow the place of a maximum by golden sections."""
-    for _ in range(SECTIONS):
-        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        lower = likelihood(left) >= likelihood(right)
-        low, high = np.where(lower, low, left), np.where(lower, right, high)
-    return (low + high) / 2
+def _slope(mean: Floats, variance: Floats, tau2: Floats) -> Floats:
+    """Return the derivative of :func:`_likelihood`."""
+    weight, middle = _weighted(mean, variance, tau2)
+    total, squares = weight.sum(axis=0), (weight**2).sum(axis=0)
+    found: Floats = (weight**2 * (mean - middle) ** 2).sum(axis=0) - (total - squares / total)
+    return found
 
 
 def _likelihood(mean: Floats, variance: Floats, tau2: Floats) -> Floats:
