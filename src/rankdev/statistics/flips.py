@@ -179,21 +179,6 @@ class Sampling:
     exact: bool = False
 
 
-def lag_order(systems: int) -> Ints:
-    """Return for each pair (a < b, in dictionary order) its position among the pairs ordered by b − a, then a.
-
-    Flips are counted in that order, so that a whole lag is one difference of two slices.
-
-    >>> lag_order(3).tolist()  # (0, 1), (0, 2), (1, 2) are at these positions of (0, 1), (1, 2), (0, 2)
-    [0, 2, 1]
-    """
-    a, b = np.triu_indices(systems, 1)
-    lag = b - a
-    before = (lag - 1) * systems - lag * (lag - 1) // 2  # pairs of smaller lags
-    places: Ints = (before + a).astype(np.int64)
-    return places
-
-
 def most_extremes(permutations: int, alpha: float, p_value: PValue) -> int:
     """Return the largest count of extreme flips that still rejects at ``alpha``; −1 where none can.
 
@@ -206,26 +191,28 @@ def most_extremes(permutations: int, alpha: float, p_value: PValue) -> int:
 
 
 def _compare(sums: Floats, observed: Floats, tolerance: float, measures: int, counts: Ints) -> None:
-    """Add to the counts of pairs by lag, and of measures, the flips that are at least as extreme as what was observed.
+    """Add to the counts of pairs and measures the flips that are at least as extreme as what was observed.
 
     Columns of ``sums[column, flip]`` are systems, and within these measures.
     """
     done = 0
-    for shift in range(measures, len(sums), measures):
-        need = np.abs(observed[:-shift] - observed[shift:]) - tolerance
-        apart = sums[:-shift] - sums[shift:]
-        hits = np.abs(apart, out=apart) >= need[:, None]
-        counts[done : done + len(hits)] += hits.view(np.uint8).sum(axis=1, dtype=np.uint32)
-        done += len(hits)
+    for stop in range(measures, len(sums), measures):
+        one, others = slice(stop - measures, stop), observed[stop:].reshape(-1, measures)
+        need = np.abs(observed[one] - others) - tolerance
+        apart = sums[one] - sums[stop:].reshape(*others.shape, -1)
+        hits = np.abs(apart, out=apart) >= need[..., None]
+        counts[done : done + need.size] += hits.view(np.uint8).sum(axis=-1, dtype=np.uint32).ravel()
+        done += need.size
 
 
 def _compare_in_loops(sums: Any, observed: Any, tolerance: Any, measures: Any, counts: Any) -> None:
     for start in range(0, sums.shape[1], NEAR):
         stop, pair = min(sums.shape[1], start + NEAR), 0
-        for shift in range(measures, len(sums), measures):
-            for a in range(len(sums) - shift):
-                one, other = sums[a, start:stop], sums[a + shift, start:stop]
-                need = abs(observed[a] - observed[a + shift]) - tolerance
+        for system in range(0, len(sums), measures):
+            for b in range(system + measures, len(sums)):
+                a = system + b % measures
+                one, other = sums[a, start:stop], sums[b, start:stop]
+                need = abs(observed[a] - observed[b]) - tolerance
                 hits = 0
                 for flip in range(one.size):
                     hits += abs(one[flip] - other[flip]) >= need
@@ -284,7 +271,7 @@ def count_extremes(values: Floats, sampling: Sampling, keys: Words, permutations
 
     with ThreadPoolExecutor(min(len(keys), cores())) as threads:
         try:
-            return np.stack(list(threads.map(work, keys)))[:, lag_order(systems)]
+            return np.stack(list(threads.map(work, keys)))
         except BaseException:
             threads.shutdown(cancel_futures=True)
             raise
