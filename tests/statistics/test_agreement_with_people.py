@@ -34,15 +34,14 @@ def test_agreement_by_hand():
     assert found.between().row(0)[:3] == ("m0", "m1", pytest.approx(0.5))
 
 
-def test_sides_may_be_named_in_either_order_and_by_letter():
-    scores = scores_of(np.array([[0.2], [0.2], [0.2]]))
-    turned = [
-        {"query": "q0", "a": "y", "b": "x", "winner": "x"},
-        {"query": "q1", "a": "y", "b": "x", "winner": "b"},
-        {"query": "q2", "a": "x", "b": "y", "winner": "a"},
-    ]
-    assert rd.agreement_with_people(scores, turned).agreement.tolist() == [1.0]
-    assert rd.agreement_with_people(scores, pl.DataFrame(turned)).agreement.tolist() == [1.0]
+@pytest.mark.parametrize("winners", ["xxx", "baa", ("right", "left", "left")])
+def test_sides_may_be_named_in_either_order_and_by_letter(winners):
+    scores = scores_of(np.array([[0.2], [-0.2], [0.2]]))
+    sides = zip(range(3), ["yx", "yx", "xy"], winners, strict=True)
+    turned = [{"query": f"q{i}", "a": a, "b": b, "winner": name} for i, (a, b), name in sides]
+    expected = [1.0] if winners != "xxx" else [2 / 3]
+    for said in (turned, pl.DataFrame(turned), rd.Preferences.from_table(pl.DataFrame(turned))):
+        assert rd.agreement_with_people(scores, said).agreement.tolist() == expected
 
 
 def test_judges_are_each_others_ceiling():
@@ -65,8 +64,8 @@ def test_several_preferences_of_a_query_count_together():
 @pytest.mark.parametrize(
     ("change", "kind", "fields"),
     [
-        ({"winner": "z"}, "not-a-choice", {"row": 0, "name": "winner", "known": ("x", "y", "tie")}),
-        ({"a": "xx"}, "not-a-choice", {"row": 0, "name": "system", "value": "xx", "near": "x"}),
+        ({"winner": "z"}, "bad-value", {"row": 0, "name": "winner", "value": "z"}),
+        ({"a": "xx", "winner": "tie"}, "not-a-choice", {"name": "system", "value": "xx", "near": "x"}),
         ({"winner": "tie"}, "no-preference", {}),
     ],
 )

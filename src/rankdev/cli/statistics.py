@@ -130,16 +130,14 @@ def _with_people(agreement: Any, scores: Scores, asked: dict[str, Any], people: 
     """Compare with what people prefer, where that is asked for."""
     if people is None:
         return agreement, asked
-    from rankdev.data.text import Source as Opened
+    from rankdev.preferences.files import read_preferences
     from rankdev.statistics.agreement_with_people import agreement_with_people
 
     refuse_unused("resamples", beside="people")
-    with Opened(people) as opened:
-        verdicts = opened.named("query", "a", "b", "winner")
+    verdicts = read_preferences(people)
 
     def compare(part: Scores, clusters: Any = None, **unused: Any) -> Any:
-        with opened.located():
-            return agreement_with_people(part, verdicts, clusters=clusters)
+        return agreement_with_people(part, verdicts, clusters=clusters)
 
     return compare, asked
 

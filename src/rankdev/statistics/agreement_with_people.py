@@ -10,11 +10,12 @@ import polars as pl
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_number
-from rankdev._common.result import Result, Tabular
+from rankdev._common.result import Result
 from rankdev._common.view import Dots, Panel, Tab, View
-from rankdev.data.tables import as_frame, text_column
 from rankdev.errors import DataError, Note, nearest
-from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.evaluation.scores import ScoresLike
+from rankdev.preferences.judgments import Preferences
+from rankdev.preferences.tiers import as_preferences
 from rankdev.statistics.design import Design
 from rankdev.statistics.inputs import as_scores
 from rankdev.statistics.paired import student
@@ -23,8 +24,6 @@ from rankdev.statistics.pairs import Family
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-
-TIES = frozenset({"tie", "tied", "equal", "same", "both", "none", "draw", "neither", "0", ""})
 FEW = 30  # queries below which intervals are wide
 ROUNDING = 1e-9  # a smaller difference of scores counts as 0
 
@@ -37,15 +36,10 @@ class AgreementWithPeople(Result):
     ----------
     measures : tuple of str
         Measures that were compared with the assessors.
-    agreement : ndarray
-        Fraction of the preferences (ties left out) that each measure predicts; a measure without a difference counts
-        half.
+    hits : ndarray
+        How far each measure predicts each preference, ``[preference, measure]``: 1, 0, or ½ where it has no difference.
     units : ndarray
         Query (or cluster) of each preference, as numbers.
-    differences : ndarray
-        Differences a − b of the measures, ``[preference, measure]``.
-    preferred : ndarray
-        Preferences of the assessors: 1 for a, −1 for b.
     queries : int
         Queries with a preference.
     ties : int
@@ -67,7 +61,7 @@ class AgreementWithPeople(Result):
     view: ClassVar = View(
         [
             Tab(
-                "How often a measure prefers what assessors prefer: {preferred:preference}, {queries:query}",
+                "How often a measure prefers what assessors prefer: {hits:preference}, {queries:query}",
                 ("measure", "agreement", "low"),
                 digits=3,
                 sort="agreement",
@@ -84,17 +78,15 @@ class AgreementWithPeople(Result):
         figure=Dots(
             ["measure"],
             [Panel("agreement", "fraction of the preferences predicted, {level} interval; 0.5 is chance")],
-            "{measure} agrees with assessors most often, over {preferred:preference}",
+            "{measure} agrees with assessors most often, over {hits:preference}",
             sort="agreement",
         ),
     )
     made_with = ("alpha", "clusters")
 
     measures: tuple[str, ...]
-    agreement: Floats = field(repr=False)
+    hits: Floats = field(repr=False)
     units: Ints = field(repr=False)
-    differences: Floats = field(repr=False)
-    preferred: Ints = field(repr=False)
     queries: int
     ties: int
     ceiling: float | None
@@ -103,9 +95,9 @@ class AgreementWithPeople(Result):
     clusters: int | None = None
 
     @property
-    def hits(self) -> Floats:
-        """How far each measure predicts each preference: 1, 0, or ½ without a difference; ``[preference, measure]``."""
-        return concordance(self.differences, self.preferred[:, None])
+    def agreement(self) -> Floats:
+        """Fraction of the preferences (ties left out) that each measure predicts."""
+        return np.asarray(self.hits.mean(axis=0))
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure.
@@ -130,7 +122,7 @@ class AgreementWithPeople(Result):
             np.array(hits, np.float64).T, np.bincount(self.units).astype(np.float64), self.alpha
         )
         columns = {"measure": list(self.measures), "agreement": self.agreement, "low": low, "high": high}
-        return pl.DataFrame({**columns, "verdicts": len(self.preferred)})
+        return pl.DataFrame({**columns, "verdicts": len(self.hits)})
 
     def between(self) -> pl.DataFrame:
         """Compare the agreement of every two measures, on the same preferences.
@@ -187,9 +179,9 @@ def agreement_with_people(
     ----------
     scores : Scores, table or path
         Scores of the systems.
-    verdicts : table or list of dict
-        Side-by-side preferences: columns query, a, b (systems), winner (a system or ``tie``), and judge where there
-        were several.
+    verdicts : Preferences, table or list of dict
+        Side-by-side preferences between systems, in any form that :meth:`Preferences.from_table` takes: columns query,
+        a, b (systems), winner (a system or ``tie``), and judge where there were several.
     measures : sequence of str, optional
         Measures to compare. Default: all.
     alpha : float, default 0.05
@@ -212,35 +204,57 @@ def agreement_with_people(
     """
     known = as_scores(scores, measures).oriented
     alpha = check_number("alpha", alpha, 0, 1)
-    judged = Verdicts.from_table(verdicts, known)
-    apart = known.values[judged.a, judged.query] - known.values[judged.b, judged.query]
+    given = as_preferences(verdicts)
+    place = {name: i for i, name in enumerate(known.queries)}
+    said = given.select([name for name in given.queries if name in place])
+    query = np.array([place[name] for name in said.queries], np.int64)[said.item_query[said.winner]]
+    winner, loser = (_systems(said, known.systems)[side] for side in (said.winner, said.loser))
+    apart = known.values[winner, query] - known.values[loser, query]
     whole = np.isfinite(apart).all(axis=1)
-    decided = whole & (judged.preferred != 0)
+    decided = whole & ~said.tie
     if not decided.any():
         raise DataError("no-preference")
-    apart, preferred, query = apart[decided], judged.preferred[decided], judged.query[decided]
-    names, code = np.unique(query, return_inverse=True)
+    names, code = np.unique(query[decided], return_inverse=True)
     design = Design.of(known, clusters=clusters, least=1)
     code = design.members(names)[code]
+    counts = {"unscored": len(given) - len(said), "unvalued": int((~whole).sum())}
+    notes = [Note(kind, count=count, preferences=len(given)) for kind, count in counts.items() if count]
+    notes += [Note("weights-ignored")] if given.weight is not None else []
+    few = [Note("few-queries", count=len(names), least=FEW)] if len(names) < FEW else []
     return AgreementWithPeople(
         measures=known.measures,
-        agreement=concordance(apart, preferred[:, None]).mean(axis=0),
+        hits=np.where(np.abs(apart[decided]) <= ROUNDING, 0.5, apart[decided] > 0),
         units=code,
-        differences=apart,
-        preferred=preferred,
         queries=len(names),
-        ties=int((judged.preferred[whole] == 0).sum()),
-        ceiling=judged.agreement_of_judges(),
+        ties=int((whole & said.tie).sum()),
+        ceiling=_of_judges(said),
         alpha=alpha,
-        remarks=(*judged.remarks, *design.on_clusters("the sample"), *_few(len(names), int((~whole).sum()))),
+        remarks=(*given.remarks, *notes, *few, *design.on_clusters("the sample")),
         clusters=None if clusters is None else int(code.max()) + 1,
     )
 
 
-def concordance(apart: Floats, preferred: Any) -> Floats:
-    """Return 1 where a difference has the sign of the preference, 0 where the opposite, ½ where there is none."""
-    signs = np.where(np.abs(apart) <= ROUNDING, 0.0, np.sign(apart))
-    return np.asarray((1 + signs * preferred) / 2)
+def _systems(said: Preferences, systems: Sequence[str]) -> Ints:
+    """Return the place of each item, which is a system, among those with scores."""
+    for name in said.items:
+        if name not in systems:
+            near = nearest(name, systems)
+            raise DataError(
+                "not-a-choice", role="preferences", name="system", value=name, near=near, known=list(systems)
+            )
+    return np.array([systems.index(name) for name in said.items], np.int64)
+
+
+def _of_judges(said: Preferences) -> float | None:
+    """Return how often one judge's preference predicts another's on the same two lists; None with one judge."""
+    if said.worker is None:
+        return None
+    sign = np.where(said.tie, 0, np.where(said.winner < said.loser, 1, -1))
+    answers = pl.DataFrame({"pair": said.pairs.of, "judge": said.worker, "sign": sign})
+    answers = answers.unique(["pair", "judge"], keep="last", maintain_order=True)
+    met = answers.join(answers, on="pair").filter(pl.col("judge") != pl.col("judge_right"), pl.col("sign") != 0)
+    found: float | None = met.select(((1 + pl.col("sign") * pl.col("sign_right")) / 2).mean()).item()
+    return found
 
 
 def fraction_limits(hits: Floats, counts: Floats, level: float) -> tuple[Floats, Floats]:
@@ -268,84 +282,3 @@ def fraction_limits(hits: Floats, counts: Floats, level: float) -> tuple[Floats,
     low = np.where(won > 0, special.betaincinv(np.maximum(won, 1e-9), lost + 1, level / 2), 0.0)
     high = np.where(lost > 0, special.betaincinv(won + 1, np.maximum(lost, 1e-9), 1 - level / 2), 1.0)
     return low, high
-
-
-def _few(queries: int, gaps: int) -> list[Note]:
-    few = [Note("few-queries", count=queries, least=FEW)] if queries < FEW else []
-    return [*([Note("unvalued", count=gaps)] if gaps else []), *few]
-
-
-@dataclass(frozen=True, eq=False)
-class Verdicts:
-    """Preferences between pairs of lists, one entry each; ``preferred`` is 1 for a, −1 for b and 0 for a tie."""
-
-    query: Ints
-    a: Ints
-    b: Ints
-    preferred: Ints
-    judge: tuple[str, ...] | None
-    remarks: tuple[str, ...]
-
-    @classmethod
-    def from_table(cls, table: Any, scores: Scores) -> Verdicts:
-        """Read the columns query, a, b, winner and judge; preferences on queries that were not scored are left out."""
-        records = isinstance(table, list) and all(isinstance(row, dict) for row in table)
-        given = table.to_polars() if isinstance(table, Tabular) else table
-        frame = as_frame(pl.DataFrame(table, infer_schema_length=None) if records else given)
-        query, a, b = (text_column(frame, name, "preferences") for name in ("query", "a", "b"))
-        if "winner" not in frame.columns:
-            raise DataError("no-column", role="preferences", name="winner", known=frame.columns)
-        winner = frame["winner"].cast(pl.String).fill_null("")
-        place = {name: i for i, name in enumerate(scores.queries)}
-        systems = {name: i for i, name in enumerate(scores.systems)}
-        kept = [i for i, name in enumerate(query) if name in place]
-        pairs = []
-        for row in kept:
-            for name in (a[row], b[row]):
-                if name not in systems:
-                    raise _unknown("system", name, row, list(systems))
-            pairs.append((place[query[row]], systems[a[row]], systems[b[row]], _sign(winner[row], a[row], b[row], row)))
-        columns = np.array(pairs, np.int64).reshape(-1, 4).T
-        judge = None if "judge" not in frame.columns else tuple(str(frame["judge"][row]) for row in kept)
-        lost = frame.height - len(kept)
-        inherited = getattr(table, "remarks", ()) if isinstance(table, Tabular) else ()
-        remarks = (*inherited, *([Note("unscored", count=lost, preferences=frame.height)] if lost else []))
-        places, first, second, preferred = columns
-        return cls(places, first, second, preferred, judge, remarks)
-
-    def agreement_of_judges(self) -> float | None:
-        """Return how often one judge's preference predicts another's on the same two lists; None with one judge."""
-        if self.judge is None:
-            return None
-        groups: dict[tuple[int, int, int], dict[str, int]] = {}
-        for query, a, b, preferred, judge in zip(
-            self.query.tolist(), self.a.tolist(), self.b.tolist(), self.preferred.tolist(), self.judge, strict=True
-        ):
-            key, sign = ((query, a, b), preferred) if a < b else ((query, b, a), -preferred)
-            groups.setdefault(key, {})[judge] = sign
-        hits = [
-            (1 + one * other) / 2
-            for by_judge in groups.values()
-            for first, one in by_judge.items()
-            for second, other in by_judge.items()
-            if first != second and one
-        ]
-        return float(np.mean(hits)) if hits else None
-
-
-def _sign(winner: str, a: str, b: str, row: int) -> int:
-    if winner == a:
-        return 1
-    if winner == b:
-        return -1
-    word = winner.strip().lower()
-    if word in TIES:
-        return 0
-    if word in ("a", "b"):
-        return 1 if word == "a" else -1
-    raise _unknown("winner", winner, row, [a, b, "tie"])
-
-
-def _unknown(name: str, value: str, row: int, known: list[str]) -> DataError:
-    near = nearest(value, known)
-    return DataError("not-a-choice", role="preferences", row=row, name=name, value=value, near=near, known=known)
