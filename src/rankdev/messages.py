@@ -291,6 +291,8 @@ SENTENCES = {
     "interrupted": "interrupted: sizes that were not finished are left out",
     "large-share": "sizes from {size:,} on are more than a quarter of {count:{unit}}: subsamples overlap, and tell"
     " little about new ones",
+    "no-deviation": "{a} − {b} is the same on all queries of the pilot, which does not show how differences vary; take"
+    " another pilot",
     "no-difference": "the pilot shows no difference between {a} and {b}; give the one that matters: `difference`",
     "size-of-all": "there are {count:{unit}}: a subsample of {count} is all of them, and only the flips of a test vary",
     "sizes-left-out": "there are {count:{unit}}; larger sizes are left out: {sizes:list}",

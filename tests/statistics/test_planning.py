@@ -5,7 +5,7 @@ from scipy import stats
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.planning import bounded_effect, heaviness, plan
-from rankdev.statistics.student import detectable_effect, power_of, queries_for, smallest, t_power
+from rankdev.statistics.student import detectable_effect, power_of, queries_for, t_power
 from tests.raising import noted, raises, warns
 
 
@@ -30,11 +30,6 @@ def test_power_agrees_with_the_noncentral_distribution(n, effect):
     expected = stats.nct.sf(critical, n - 1, shift) + stats.nct.cdf(-critical, n - 1, shift)
     assert t_power(n, effect, 0.05) == pytest.approx(expected, abs=1e-5)
     assert power_of(n, 0.05)(np.array([-effect])) == pytest.approx(expected, abs=1e-4)
-
-
-@pytest.mark.parametrize(("holds", "first"), [(lambda n: n == 2 or n >= 70, 70), (lambda n: n >= 2, 2)])
-def test_the_first_number_that_holds_also_holds_beyond(holds, first):
-    assert smallest(holds, 2, 1000) == first
 
 
 def test_a_plan_by_known_numbers(pilot):
@@ -87,6 +82,8 @@ def test_heavy_tails_are_told_with_their_number(make_scores, rng):
 def test_wrong_calls_are_refused(pilot, make_scores):
     with raises("no-difference", DataError, a="s0", b="s1"):
         plan(make_scores(np.full((2, 12), 0.5)), "s0", "s1", "m0")
+    with raises("no-deviation", DataError, a="s0", b="s1"):
+        plan(make_scores(np.repeat([[0.4], [0.6]], 12, axis=1)), "s0", "s1", "m0", difference=0.1)
     with raises("too-few", DataError, least=10, unit="query", count=2):
         plan(make_scores(np.eye(2)), "s0", "s1", "m0")
     with raises("not-a-choice", UsageError, value="s9"):

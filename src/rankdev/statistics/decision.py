@@ -17,8 +17,9 @@ from rankdev._common.arrays import Bools, Floats
 from rankdev.errors import Note, counted, decimals, listed, printable
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.design import Design
-from rankdev.statistics.paired import fewest_p
+from rankdev.statistics.paired import fewest_differing, fewest_p
 from rankdev.statistics.pairs import Family, skewness
+from rankdev.statistics.student import queries_for
 
 if TYPE_CHECKING:
     from rankdev.statistics.significance import Significance
@@ -33,6 +34,7 @@ SKEWED = 1.6  # skewness of the most skewed tenth of real pairs, on which a fals
 MANY = 200  # queries from which on skewness matters little
 DOMINANT = 0.5  # of the squared differences
 FEWEST = 10  # queries from which on the shape of differences shows
+POWER = 0.8  # with which a difference is found, or one of 0 shown to be within the margin
 
 
 def verdicts(
@@ -168,37 +170,22 @@ class Decision:
         size = self.margin or abs(self.difference)
         if not size:
             return ""
-        needed = queries_for(self.deviation, size, self.level)
+        # a single query shows no deviation
+        needed = queries_for(size / self.deviation, POWER, self.level) if self.deviation else math.inf
         least = fewest_differing(self.level)
         if self.moved < least:
             needed = max(needed, math.ceil(least * self.queries / max(self.moved, 1)))
-        if needed <= self.queries or not self.deviation:  # which a single query does not show
+        if not self.queries < needed < math.inf:
             return " More queries are needed; how many depends on the true difference."
-        takes = f"takes about {counted(needed, self.unit)}; there are {self.queries:,}"
+        takes = f"takes about {counted(int(needed), self.unit)}; there are {self.queries:,}"
         return f" To settle a difference of {size:.2g} {takes}."
 
 
-def fewest_differing(level: float) -> int:
-    """Return how many queries must differ before any sign test can reject: 2^(1 − n) is at most the level."""
-    return 1 + math.ceil(-math.log2(level))
-
-
-def queries_for(deviation: float, size: float, level: float = 0.05, power: float = 0.8) -> int:
-    """Return the queries with which a true difference of ``size`` is found, or one of 0 shown to be within it."""
+def detectable(low: Floats, high: Floats, level: Floats) -> Floats:
+    """Return the true differences that tests at these levels, with these intervals, find with a power of .8."""
     from scipy import special
 
-    if not (math.isfinite(deviation) and deviation > 0 and size > 0):
-        return 0
-    z = float(special.ndtri(1 - level / 2) + special.ndtri(power))
-    times = min(z * deviation / size, 1e9)
-    return math.ceil(times**2) + 2
-
-
-def detectable(low: Floats, high: Floats, level: Floats, power: float = 0.8) -> Floats:
-    """Return the true differences that tests at these levels, with these intervals, find with this power."""
-    from scipy import special
-
-    return np.asarray((high - low) / 2 * (1 + special.ndtri(power) / special.ndtri(1 - level / 2)))
+    return np.asarray((high - low) / 2 * (1 + special.ndtri(POWER) / special.ndtri(1 - level / 2)))
 
 
 def losing(losses: int, queries: int, level: float = 0.05) -> float:

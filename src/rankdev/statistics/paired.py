@@ -5,6 +5,7 @@ Each test inverts into its interval.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -46,6 +47,15 @@ class Tested:
 def fewest_p(family: Family) -> Floats:
     """Return the smallest p that a sign test of the queries that differ could reach: 2^(1 − n)."""
     return np.minimum(1.0, 2.0 ** (1 - family.moved))
+
+
+def fewest_differing(level: float) -> int:
+    """Return how many queries must differ before any sign test can reject: 2^(1 − n) is at most the level.
+
+    >>> fewest_differing(0.05)
+    6
+    """
+    return 1 + math.ceil(-math.log2(level))
 
 
 def unseen(queries: float, level: Floats | float) -> Floats:

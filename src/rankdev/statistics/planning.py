@@ -16,16 +16,12 @@ from rankdev._common.checks import FINEST, check_number, check_whole
 from rankdev._common.view import Curves, Tab, View
 from rankdev.errors import DataError, Note, UsageError, printable, warn
 from rankdev.evaluation.scores import ScoresLike
-from rankdev.statistics.decision import fewest_differing, losing
+from rankdev.statistics.decision import losing
 from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries
 from rankdev.statistics.inputs import as_scores, check_reach
-from rankdev.statistics.student import (
-    LIMIT,
-    detectable_effect,
-    effect_limits,
-    queries_for,
-    t_power,
-)
+from rankdev.statistics.paired import fewest_differing
+from rankdev.statistics.pairs import gains
+from rankdev.statistics.student import LIMIT, detectable_effect, effect_limits, queries_for, t_power
 
 SUMMARY = (
     *("a", "b", "measure", "pilot", "observed", "deviation", "difference"),
@@ -35,7 +31,6 @@ ASSURANCE = 0.07  # level whose lower limit holds in 90% of pilots, skewed ones 
 SMALLEST = 10  # queries of a pilot from which its interval holds in simulations
 HEAVY = 8.0  # kurtosis above which its coverage is below the nominal level in simulations
 AROUND = np.array([0.25, 0.5, 0.75, 1, 1.5, 2])  # times the queries needed, of which power is shown
-ROUNDING = 1e-12  # spread up to which differences are equal
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -262,25 +257,26 @@ def plan(
     rows = design.families(b)[0].rows
     if len(rows.values) < SMALLEST:
         raise DataError("too-few", what="a pilot", least=SMALLEST, unit=design.unit, count=len(rows.values))
-    apart: Floats = rows.values[:, 0] - rows.values[:, 1]
-    observed, deviation, pilot = float(apart.mean()), float(apart.std(ddof=1)), len(apart)
+    apart, pilot = gains(rows), len(rows.values)
+    observed, deviation = float(rows.mean[0]), float(rows.statistics["deviation"][0])
     if difference is not None:
         difference = check_number("difference", difference, 0, 1e9)
         check_reach("difference", difference, pair)
-    elif abs(observed) < ROUNDING:
+    elif observed == 0:
         raise DataError("no-difference", a=a, b=b)
     target = abs(observed) if difference is None else difference
     moved, least = int(rows.moved[0]), fewest_differing(level)  # queries that differ: seen, needed to reject
     unknown = moved < least
-    low, high = bounded_effect(apart, difference)
-    effect = target / deviation if deviation > ROUNDING * target else np.inf
     if unknown:
         remarks = [Note("equal-pilot", a=a, b=b, count=moved, unit=design.unit, all=pilot, least=least)]
         fewest, most, queries, assured = np.ceil(least / losing(moved, pilot)), np.inf, np.nan, np.inf
         curve = np.array([min(fewest, LIMIT)]), np.array([np.nan])
+    elif deviation == 0:
+        raise DataError("no-deviation", a=a, b=b)
     else:
-        kurtosis = heaviness(apart) if np.ptp(apart) > ROUNDING else 0.0
+        kurtosis = heaviness(apart)
         remarks = [Note("heavy-tails", kurtosis=kurtosis)] if kurtosis > HEAVY else []
+        effect, (low, high) = target / deviation, bounded_effect(apart, difference)
         surest, _ = bounded_effect(apart, difference, ASSURANCE)
         needed = (queries_for(each, power, level) for each in (high, low, effect, surest))
         fewest, most, queries, assured = needed
@@ -316,13 +312,10 @@ def bounded_effect(apart: Floats, difference: float | None, level: float = 0.05)
     For a stated difference by Bonett's interval for the deviation, with a floor under the kurtosis because few
     queries underestimate it; for the observed one by the noncentral t-distribution.
     """
-    spread = float(apart.std(ddof=1))
-    if spread <= ROUNDING:
-        return np.inf, np.inf
     if difference is not None:
         low, high = _deviation(apart, level)
         return difference / high, difference / low
-    ends = effect_limits(np.array([apart.mean() / spread]), len(apart), level)
+    ends = effect_limits(np.array([apart.mean() / apart.std(ddof=1)]), len(apart), level)
     return float(ends[0][0]), float(ends[1][0])
 
 

@@ -18,9 +18,9 @@ from rankdev.errors import Note, UsageError, warn
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel
 from rankdev.statistics.flips import Loops, PValue, Sampling, count_extremes, loops, most_extremes, stream_keys
-from rankdev.statistics.paired import fewest_p
+from rankdev.statistics.paired import fewest_differing, fewest_p
 from rankdev.statistics.pairs import Family
-from rankdev.statistics.student import at_most, cannot_reject, effect_limits, fitting, power_of, usual
+from rankdev.statistics.student import at_most, effect_limits, fitting, power_of, usual
 
 SHARE = 0.25  # of the queries, above which subsamples overlap too much
 UNKNOWN = 0.05  # smallest p of a sign test above which a pool does not tell the effect of a pair
@@ -353,7 +353,7 @@ def power(
     scores, groups, pool, unit = design.scores, design.drawn, design.pool, design.unit
     remarks: list[Note] = []
     plan = fitting(sizes, groups, unit, remarks, replaced=replacement)
-    small = [n for n in plan if cannot_reject(n, alpha)]
+    small = [n for n in plan if n < fewest_differing(alpha)]
     large = tuple(n for n in plan if n > SHARE * pool and not replacement)
     for remark in remarks:
         warn(remark)

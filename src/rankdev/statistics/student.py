@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_whole, is_list
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.statistics.design import Panel
+from rankdev.statistics.paired import fewest_differing
 
 LIMIT = 10**7  # queries above which an answer is infinite
 HALVINGS = 45
@@ -31,21 +32,12 @@ def t_powers(n: float, effects: Floats, alpha: float) -> Floats:
     """
     from scipy import special
 
-    if cannot_reject(n, alpha):
+    if n < fewest_differing(alpha):
         return np.zeros(len(effects))
     (_, weights), need = _nodes(), special.stdtrit(n - 1, 1 - alpha / 2) * _spreads(n)
     shift = effects[:, None] * np.sqrt(n)
     found: Floats = (special.ndtr(shift - need) + special.ndtr(-shift - need)) @ weights / 2
     return found
-
-
-def cannot_reject(n: float, alpha: float) -> bool:
-    """Check whether n queries are too few for any sign test to reject at this level.
-
-    >>> cannot_reject(5, 0.05), cannot_reject(6, 0.05)
-    (True, False)
-    """
-    return bool(2.0 ** (1 - n) > alpha)
 
 
 @lru_cache(maxsize=256)
@@ -100,32 +92,17 @@ def queries_for(effect: float, power: float, alpha: float) -> float:
     >>> queries_for(0.5, 0.8, 0.05)  # as in tables of Cohen (1988)
     34.0
     """
-    return smallest(lambda n: t_power(n, effect, alpha) >= power, 2, LIMIT)
+    found = 2 + bisect_left(range(2, LIMIT + 1), True, key=lambda n: t_power(n, effect, alpha) >= power)
+    return float(found) if found <= LIMIT else np.inf
 
 
 def detectable_effect(n: float, power: float, alpha: float) -> float:
     """Return the smallest standardised effect that n queries detect with that power."""
     from scipy import optimize
 
-    if cannot_reject(n, alpha):
+    if n < fewest_differing(alpha):
         return np.inf
     return float(optimize.brentq(lambda effect: t_power(n, effect, alpha) - power, 0.0, 1e3))
-
-
-def smallest(holds: Any, low: int, limit: int) -> float:
-    """Find the first n from which a condition holds: doubling, then halving.
-
-    Simulated power is not quite monotone at small n, so the condition must hold at 2n as well.
-    """
-    high = low
-    while not (holds(high) and holds(2 * high)):
-        low, high = high, 2 * high
-        if high > limit:
-            return np.inf
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return float(high)
 
 
 PAPER_SIZES = (25, 50, 75, *range(100, 501, 50), 750, 1000, 1500, 2000)
