@@ -83,6 +83,8 @@ def test_wrong_input_is_refused(scores):
         rd.leaderboard(scores.select(systems=["a"]))
     with raises("unlike-collection", DataError, collection="y"):
         rd.leaderboard({"x": scores, "y": scores.select(systems=["a", "b"])})
+    with raises("no-common-query", DataError, collection="y"):
+        rd.leaderboard({"x": scores, "y": scores.select(queries=[])})
 
 
 def test_tied_scores_are_counted_once_for_all_measures():

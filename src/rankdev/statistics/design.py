@@ -199,10 +199,6 @@ class Design:
         Queries that lack a value are left out for that measure, with a warning that counts them.
         """
         scores = self.scores
-        if np.isinf(scores.values).any():
-            s, q, m = np.argwhere(np.isinf(scores.values))[0]
-            where = {"system": scores.systems[s], "query": scores.queries[q], "measure": scores.measures[m]}
-            raise DataError("not-finite", **where, name="score", value=scores.values[s, q, m])
         if not len(scores.queries):
             raise DataError("no-rows", what="table of scores")
         known: Bools = np.logical_not(np.isnan(scores.values).any(axis=0))

@@ -18,13 +18,14 @@ from rankdev.evaluation.files import read_scores
 from rankdev.evaluation.scores import Scores, ScoresLike
 
 ALL = "all"  # the name of all queries
+LARGEST = 1e100  # squares of larger scores are no numbers
 SEGMENTS = "{query: segment} or {segment: [query, …]}"
 
 
 def as_scores(scores: Any, measures: Sequence[str] | None = None, weighted: bool = False) -> Scores:
     """Accept ``Scores``, a table with the columns system, query, measure, value, or the path of a file of scores.
 
-    Weights of queries are refused but where the caller says that they may be ``weighted``.
+    Weights of queries are refused but where the caller says that they may be ``weighted``; infinite scores everywhere.
     """
     if isinstance(scores, str | PathLike):
         scores = read_scores(scores)
@@ -36,6 +37,12 @@ def as_scores(scores: Any, measures: Sequence[str] | None = None, weighted: bool
         raise UsageError("geometric", measure=chosen.geometric[0])
     if chosen.weights is not None and not weighted:
         raise UsageError("weights-unknown")
+    wrong = np.argwhere(np.abs(chosen.values) > LARGEST)
+    if len(wrong):
+        s, q, m = wrong[0]
+        where = {"system": chosen.systems[s], "query": chosen.queries[q], "measure": chosen.measures[m]}
+        expected = f"a finite number, at most {LARGEST:g}"
+        raise DataError("bad-value", **where, name="score", value=chosen.values[s, q, m], expected=expected)
     return chosen
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
 from rankdev._common.view import Dots, Panel, Tab, View
-from rankdev.errors import Note, UsageError
+from rankdev.errors import DataError, Note, UsageError
 from rankdev.evaluation.coverage import troubled
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
@@ -189,7 +189,7 @@ def leaderboard(
     first = next(iter(designs.values()))
     together: dict[str, Any] = {"clusters": clusters, "replicates": replicates}
     tests = {
-        measure: significance(_joined([one.scores for one in designs.values()], measure), **options)
+        measure: significance(_joined(designs, measure), **options)
         if len(parts) > 1
         else significance(first.single, measures=[measure], **together, **options)
         for measure in first.scores.measures
@@ -248,9 +248,13 @@ def _complete(scores: Scores, m: int) -> Floats:
     return values[np.isfinite(values).all(axis=1)]
 
 
-def _joined(parts: Sequence[Scores], measure: str) -> Scores:
+def _joined(designs: Mapping[str, Design], measure: str) -> Scores:
     """Join queries of collections into one table, whose means are the means over collections of their means."""
+    parts = [design.scores for design in designs.values()]
     tables = [_complete(part, part.measures.index(measure)) for part in parts]
+    for name, table in zip(designs, tables, strict=True):
+        if not len(table):
+            raise DataError("no-common-query", collection=name, measure=measure)
     whole = sum(map(len, tables))
     values = np.concatenate([table * (whole / (len(tables) * len(table))) for table in tables]).T[:, :, None]
     kind = parts[0].kinds[parts[0].measures.index(measure)]
