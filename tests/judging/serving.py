@@ -8,7 +8,7 @@ from threading import Thread
 from uuid import uuid4
 
 from rankdev.judging.items import read_items
-from rankdev.judging.links import Tokens
+from rankdev.judging.links import Addresses, Tokens
 from rankdev.judging.server import JudgeServer
 from rankdev.judging.session import Session
 from rankdev.judging.store import Answer, Store
@@ -58,9 +58,9 @@ def serving(
 
 
 @contextmanager
-def served(session, host="127.0.0.1", port=0, **options):
+def served(session, host="127.0.0.1", port=0, public_url=None, **options):
     """Serve a session until the block ends, and close it."""
-    server = JudgeServer(session, host, port, Tokens.kept(session.store), **options)
+    server = JudgeServer(session, Addresses(host, public_url), port, tokens=Tokens.kept(session.store), **options)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

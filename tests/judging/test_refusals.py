@@ -220,7 +220,7 @@ def test_wrong_requests_of_the_owner(path, asked, status, kind, tmp_path):
         (["--port", "99999"], "no-server"),
         (["--check", "small", "--gold", "gold.jsonl"], "not-together"),
         (["--model", "http://127.0.0.1:1/v1", "x", "--gold", "gold.jsonl"], "not-together"),
-        (["--judges", "ann,ann"], "given-twice"),
+        (["--judges", "ann,ann"], "bad-value"),
         (["--judges", "ann,,bob"], "bad-value"),
         (["--judges", "ann,ANN"], "own-link"),
         *(

@@ -6,8 +6,10 @@ import gc
 import sys
 import webbrowser
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,53 +25,66 @@ if TYPE_CHECKING:
     from rankdev.judging.items import Items
     from rankdev.judging.server import JudgeServer
     from rankdev.judging.store import Store
-    from rankdev.judging.strategies import Strategy
 
-
-MODEL_OPTIONS = ("parallel", "budget", "both_orders", "temperature", "max_tokens", "fields")
+PEOPLE = Part(
+    "asked",
+    [
+        option("--grades", metavar="SCALE", help="Also grades: 0-3, or bad,fair,good."),
+        option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 serves the network."),
+        option("--port", default=0, help="Port. Default: the one used last."),
+        option("--no-browser", is_flag=True, help="Do not open the page."),
+        option("--check", metavar="NAME", help="Ask people about pairs that this model judged."),
+        shared("--public-url", metavar="URL", help="Address of a proxy in front of it."),
+        shared("--judges", metavar="NAME,...", help="A link for each, and none for all."),
+        shared("--gold", metavar="FILE", help="Pairs whose answer is known."),
+    ],
+    SimpleNamespace,
+)
+MODEL = Part(
+    "sent",
+    [
+        shared("--parallel", default=8, show_default=True, help="With --model: questions at once."),
+        shared("--budget", type=int, help="With --model: maximum number of questions."),
+        shared("--both-orders", is_flag=True, help="With --model: ask in both orders."),
+        shared(
+            "--option",
+            "fields",
+            metavar="NAME=VALUE",
+            multiple=True,
+            callback=named_values(json_or_text, "NAME=VALUE, such as temperature=0"),
+            help="With --model: a field of the requests; repeat.",
+        ),
+    ],
+    SimpleNamespace,
+)
 
 
 @command(
     "judge",
     click.Argument(["items"], metavar="ITEMS"),
     option("--db", "database", metavar="FILE", required=True, help="SQLite file for the judgments."),
-    option("--repeats", type=int, help="Answers per pair, at most. Default 2; --check 1."),
-    option("--error", type=float, help="Accepted fraction of errors. Default .05."),
-    option("--grades", metavar="SCALE", help="Also grades: 0-3, or bad,fair,good."),
-    option("--query-texts", metavar="FILE", help="A table with query and text, description, ..."),
-    option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 serves the network."),
-    option("--port", default=0, help="Port. Default: the one used last."),
-    option("--no-browser", is_flag=True, help="Do not open the page."),
-    option("--model", nargs=2, metavar="URL NAME", help="Ask a language model: rankdev help models."),
-    option("--check", metavar="NAME", help="Ask people about pairs that this model judged."),
-    shared("--guidelines", metavar="FILE", help="What makes an item better."),
-    shared("--public-url", metavar="URL", help="Address of a proxy in front of it."),
-    shared("--parallel", default=8, show_default=True, help="With --model: questions at once."),
-    shared("--budget", type=int, help="With --model: maximum number of questions."),
-    shared("--both-orders", is_flag=True, help="With --model: ask in both orders."),
-    shared("--temperature", type=float, help="With --model: randomness of replies."),
-    shared("--max-tokens", type=int, help="With --model: longest reply."),
-    shared(
-        "--option",
-        "fields",
-        metavar="NAME=VALUE",
-        multiple=True,
-        callback=named_values(json_or_text, "NAME=VALUE, such as top_p=0.5"),
-        help="With --model: a field of the requests; repeat.",
+    Part(
+        "rule",
+        [
+            option("--repeats", type=int, help="Answers per pair, at most. Default 2; --check 1."),
+            option("--error", type=float, help="Accepted fraction of errors. Default .05."),
+        ],
+        chosen,
     ),
-    shared("--judges", metavar="NAME,...", help="A link for each, and none for all."),
-    shared("--gold", metavar="FILE", help="Pairs whose answer is known."),
+    option("--query-texts", metavar="FILE", help="A table with query and text, description, ..."),
+    PEOPLE,
+    option("--model", nargs=2, metavar="URL NAME", help="Ask a language model: rankdev help models."),
+    shared("--guidelines", metavar="FILE", help="What makes an item better."),
+    MODEL,
     example="rankdev judge pool.jsonl --db judgments.sqlite",
 )
 def judge_command(
     items: str,
     database: str,
+    query_texts: str | None,
     model: tuple[str, str] | None,
     guidelines: str | None,
-    query_texts: str | None,
-    repeats: int | None,
-    error: float | None,
-    **options: Any,
+    **given: Any,
 ) -> None:
     """Ask assessors in a browser, or a model, which of two items is better.
 
@@ -80,112 +95,83 @@ def judge_command(
     from rankdev.judging.page import read_guidelines
 
     guide = None if guidelines is None else read_guidelines(guidelines)
-    rule = chosen(repeats=repeats, error=error)
-    asked = {name: options.pop(name) for name in MODEL_OPTIONS}
     if model is None:
-        refuse_unused(*MODEL_OPTIONS, needs="model")
-        ask_people(read_items(items, query_texts), database, rule, guide, **options)
+        refuse_unused(*_names(MODEL), needs="model")
+        ask_people(read_items(items, query_texts), database, guide, given["rule"], given["asked"])
     else:
-        refuse_unused(*options, beside="model")
-        ask_model(read_items(items, query_texts), database, model, rule, guide, **asked)
+        refuse_unused(*_names(PEOPLE), beside="model")
+        ask_model(read_items(items, query_texts), database, guide, given["rule"], model, given["sent"])
+
+
+def _names(part: Part) -> list[str]:
+    return [str(one.name) for one in part.params]
 
 
 def ask_people(
-    shown: Items,
-    database: str,
-    rule: dict[str, Any],
-    guidelines: str | None,
-    *,
-    host: str,
-    port: int,
-    public_url: str | None,
-    no_browser: bool,
-    check: str | None,
-    grades: str | None,
-    judges: str | None,
-    gold: str | None,
+    shown: Items, database: str, guidelines: str | None, rule: dict[str, Any], asked: SimpleNamespace
 ) -> None:
     """Serve the page, with the links of last time, and on its port where it is free."""
-    from rankdev.judging.links import Tokens, origin_of
+    from rankdev.judging.links import Addresses, Tokens
     from rankdev.judging.quality import read_gold
     from rankdev.judging.server import JudgeServer
     from rankdev.judging.session import Session
     from rankdev.judging.store import Store
     from rankdev.judging.strategies import CheckStrategy, GradeStrategy, OrderStrategy, Scale
 
-    if public_url is not None:
-        origin_of(public_url)  # refuses what is none
-    scale = None if grades is None else Scale.parse(grades)
-    names = [] if judges is None else [name.strip() for name in judges.split(",")]
-    if not all(names):
-        raise UsageError("bad-value", name="--judges", value=judges, expected="names with commas, such as ann,bob")
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError("given-twice", name=name)
-    known = None if gold is None else read_gold(gold, shown.pool)
-    often = {name: rule[name] for name in ("repeats",) if name in rule}
-    if check is None:
-        strategy: Strategy = OrderStrategy(shown.pool, **rule)
-        store = Store(database)
-    else:
+    addresses = Addresses(asked.host, asked.public_url)
+    scale = None if asked.grades is None else Scale.parse(asked.grades)
+    names = [] if asked.judges is None else [name.strip() for name in asked.judges.split(",")]
+    if not all(names) or len({*names}) < len(names):
+        expected = "different names with commas, such as ann,bob"
+        raise UsageError("bad-value", name="--judges", value=asked.judges, expected=expected)
+    gold = None if asked.gold is None else read_gold(asked.gold, shown.pool)
+    if asked.check is not None:
         refuse_unused("error", "gold", beside="check")
-        store = Store(database)
-        strategy = CheckStrategy(shown.pool, check, store.given(), **often)
-    try:
-        session = Session(shown, store, strategy, checked=check, gold=known)
+    order = None if asked.check is not None else OrderStrategy(shown.pool, **rule)
+    with closing(Store(database)) as store:
+        strategy = order or CheckStrategy(shown.pool, asked.check, store.given(), **rule)
+        session = Session(shown, store, strategy, checked=asked.check, gold=gold)
         if session.unmatched:
             write_notes([Note("other-items", count=session.unmatched, path=database)])
-        tokens = Tokens.kept(store)
         for name in names:
             session.check_person(name)
+        tokens = Tokens.kept(store)
         if names:
             tokens = replace(tokens.with_links(names), common=False)
             tokens.keep(store)
-        start = partial(
-            JudgeServer,
-            session,
-            host,
-            tokens=tokens,
-            public_url=public_url,
-            guidelines=guidelines,
-            grading=None if scale is None else Session(shown, store, GradeStrategy(shown.pool, scale, **often)),
-            warn=write_line,
-        )
-        server = _on_port(start, host, port, store)
-    except BaseException:
-        store.close()
-        raise
-    if server.readable:
-        warn("no-encryption")
-    _serve(server, browser=not no_browser)
+        rule.pop("error", None)
+        grading = None if scale is None else Session(shown, store, GradeStrategy(shown.pool, scale, **rule))
+        shown_too = {"tokens": tokens, "guidelines": guidelines, "grading": grading, "warn": write_line}
+        start = partial(JudgeServer, session, addresses, **shown_too)
+        server = _on_port(start, asked.host, asked.port, store)
+        if server.readable:
+            warn("no-encryption")
+        _serve(server, browser=not asked.no_browser)
 
 
 def _on_port(start: Callable[[int], JudgeServer], host: str, port: int, store: Store) -> JudgeServer:
     """Start a server on a port, or on that of last time if it is free."""
     before = store.remembered().get("port")
-    before = before if isinstance(before, int) and 0 < before < 1 << 16 else 0
-    try:
+    for number in (port,) if port else (before if isinstance(before, int) else 0, 0):
         try:
-            server = start(port or before)
-        except OSError:
-            if port or not before:
-                raise
-            server = start(0)
-            write_notes([Note("new-port", port=before)])
-    except (OSError, OverflowError) as error:
-        raise DataError("no-server", address=f"{host}:{port}", why=str(error)) from None
+            server = start(number)
+            break
+        except (OSError, OverflowError) as error:
+            if number in (0, port):
+                raise DataError("no-server", address=f"{host}:{port}", why=str(error)) from None
+            write_notes([Note("new-port", port=number)])
     store.remember({**store.remembered(), "port": server.server_address[1]})
     return server
 
 
 def _serve(server: JudgeServer, *, browser: bool) -> None:
     """Serve until it is stopped, and note what was collected."""
-    store, owner = server.session.store, server.link(server.tokens.owner)
+    tokens, owner, store = server.tokens, server.link(server.tokens.owner), server.session.store
+    judges = {"judges": tokens.judge if tokens.common else "", **{f"judge {n}": s for n, s in tokens.personal.items()}}
     try:
-        tokens = server.tokens
-        personal = [(f"judge {name}", secret) for name, secret in tokens.personal.items() if secret]
-        for name, secret in [*([("judges", tokens.judge)] if tokens.common else []), *personal]:
-            click.echo(f"{f'{name}:':<7} {server.link(secret)}")
+        for name, secret in judges.items():
+            if secret:
+                click.echo(f"{f'{name}:':<7} {server.link(secret)}")
         click.echo(f"owner:  {owner}")
         sys.stdout.flush()
         if browser:
@@ -196,11 +182,54 @@ def _serve(server: JudgeServer, *, browser: bool) -> None:
         pass
     finally:
         server.server_close()
+        write_line(f"{counted(len(store.answers()), 'answer', 'is')} in {store.path}")
+
+
+def ask_model(
+    shown: Items,
+    database: str,
+    guidelines: str | None,
+    rule: dict[str, Any],
+    model: tuple[str, str],
+    sent: SimpleNamespace,
+) -> None:
+    """Ask a language model, and keep its answers in the database under its name."""
+    from rankdev.judging.chat import ChatJudge
+    from rankdev.judging.collect import collect
+
+    url, name = model
+    what = {"texts": shown.texts(), "query_texts": shown.query_text, "instructions": guidelines}
+    judge = ChatJudge(url, model=name, both_orders=sent.both_orders, options=sent.fields, **what)
+    interrupted = None
+    with working_progress("asking") as progress:
+
+        def asked(query: str, a: str, b: str) -> Any:
+            answer = judge(query, a, b)
+            if progress is not None:
+                progress(judge.usage.answers, sent.budget or 0, counted(judge.usage.tokens, "token"))
+            return answer
+
+        asked.__name__ = name
+        kept: dict[str, Any] = {"file": database, "budget": sent.budget, "parallel": sent.parallel}
         try:
-            count = len(store.answers())
-        finally:
-            store.close()
-        write_line(f"{counted(count, 'answer', 'is')} in {store.path}")
+            found = collect(asked, shown.pool.grades or shown.pool.items, **kept, **rule)
+        except KeyboardInterrupt as interrupt:
+            if not hasattr(interrupt, "collected"):
+                raise
+            interrupted, found = interrupt, interrupt.collected
+    write_notes(found.remarks)
+    used = judge.usage
+    facts = [
+        f"{counted(found.asked, 'answer')} of {name} in {database}",
+        found.stopped,
+        f"{counted(used.calls, 'call')}, {counted(used.tokens, 'token')}",
+        *([f"{counted(used.invalid, 'reply', 'was')} not valid"] if used.invalid else []),
+        *([f"{counted(used.changed, 'answer')} changed with the order"] if used.changed else []),
+        *([f"{counted(used.retried, 'call', 'was')} made again"] if used.retried else []),
+    ]
+    write_line("; ".join(facts))
+    if interrupted is not None:
+        raise interrupted
 
 
 @command(
@@ -223,64 +252,3 @@ def pool_command(runs: tuple[str, ...], depth: int, texts: str | None, read: dic
     items = pool(dict(zip(runs, runs, strict=True)), depth=depth, texts=texts, **read)
     write_files({output: encoded_table(items, output)})
     write_line(f"{counted(len(items), 'item')} of {counted(items['query'].n_unique(), 'query')}")
-
-
-def ask_model(
-    shown: Items,
-    database: str,
-    model: tuple[str, str],
-    rule: dict[str, Any],
-    guidelines: str | None,
-    *,
-    parallel: int,
-    budget: int | None,
-    both_orders: bool,
-    fields: dict[str, Any] | None,
-    **more: float | None,
-) -> None:
-    """Ask a language model, and keep its answers in the database under its name."""
-    from rankdev.judging.chat import ChatJudge
-    from rankdev.judging.collect import collect
-    from rankdev.judging.store import Store
-
-    url, name = model
-    judge = ChatJudge(
-        url,
-        model=name,
-        texts=shown.texts(),
-        query_texts=shown.query_text,
-        instructions=guidelines,
-        both_orders=both_orders,
-        options=chosen(**more) | (fields or {}),
-    )
-    Store(database).close()  # a database, whatever its name
-    pool = shown.pool
-    interrupted = None
-    with working_progress("asking") as progress:
-
-        def asked(query: str, a: str, b: str) -> Any:
-            answer = judge(query, a, b)
-            if progress is not None:
-                progress(judge.usage.answers, budget or 0, counted(judge.usage.tokens, "token"))
-            return answer
-
-        asked.__name__ = name
-        try:
-            found = collect(asked, pool.grades or pool.items, budget=budget, file=database, parallel=parallel, **rule)
-        except KeyboardInterrupt as interrupt:
-            if not hasattr(interrupt, "collected"):
-                raise
-            interrupted, found = interrupt, interrupt.collected
-    write_notes(found.remarks)
-    used = judge.usage
-    facts = [
-        f"{counted(found.asked, 'answer')} of {name} in {database}",
-        found.stopped,
-        f"{counted(used.calls, 'call')}, {counted(used.tokens, 'token')}",
-        *([f"{counted(used.invalid, 'reply', 'was')} not valid"] if used.invalid else []),
-        *([f"{counted(used.changed, 'answer')} changed with the order"] if used.changed else []),
-        *([f"{counted(used.retried, 'call', 'was')} made again"] if used.retried else []),
-    ]
-    write_line("; ".join(facts))
-    if interrupted is not None:
-        raise interrupted

@@ -54,7 +54,8 @@ class Addresses:
     """
 
     def __init__(self, host: str, public_url: str | None) -> None:
-        self._public_url, self._origin = public_url, None if public_url is None else origin_of(public_url)
+        self.host, self._public_url = host, public_url
+        self._origin = None if public_url is None else origin_of(public_url)
         name = socket.gethostname().lower()
         self._names = {"localhost", host.lower(), name, f"{name.partition('.')[0]}.local"}
         self._public_name = "" if self._origin is None else _name_of(self._origin.partition("//")[2])

@@ -46,11 +46,10 @@ class JudgeServer(ThreadingHTTPServer):
     def __init__(
         self,
         session: Session,
-        host: str,
+        addresses: Addresses,
         port: int,
-        tokens: Tokens,
         *,
-        public_url: str | None = None,
+        tokens: Tokens,
         guidelines: str | None = None,
         grading: Session | None = None,
         warn: Callable[[str], object] = print,
@@ -59,9 +58,8 @@ class JudgeServer(ThreadingHTTPServer):
         self.guidelines, self.grading = None if guidelines is None else guidelines_html(guidelines), grading
         self._changing = Lock()
         self._seen: tuple[Any, dict[str, Any]] | None = None  # what the owner was shown last, and for which answers
-        self.addresses = Addresses(host, public_url)
-        self.images = list(session.items.images.values())
-        super().__init__((host, port), Handler)
+        self.addresses, self.images = addresses, list(session.items.images.values())
+        super().__init__((addresses.host, port), Handler)
 
     def server_bind(self) -> None:
         """Bind to the address, without a search for its name, which may take seconds."""

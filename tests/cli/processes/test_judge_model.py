@@ -61,7 +61,9 @@ def test_a_model_answers_into_the_database_and_resumes(rankdev, items, folder):
 
 
 def test_fields_of_the_requests_are_options(rankdev, items):
-    more = ["--temperature", "0", "--max-tokens", "9", "--option", "top_p=0.5", "--option", "stop=\\n"]
+    more = [
+        word for field in ("temperature=0", "max_tokens=9", "top_p=0.5", "stop=\\n") for word in ("--option", field)
+    ]
     with chatting() as chat:
         assert rankdev(*asked(chat, "--budget", "2", *more)).status == 0
     fields = {name: value for name, value in chat.requests[0].items() if name not in ("model", "messages")}
