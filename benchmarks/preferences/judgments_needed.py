@@ -89,7 +89,7 @@ def curve(strategy: str, seed: int) -> list[tuple[float, bool]]:
     for count in range(1, int(STEPS[-1]) + 1):
         ask.tell(answered(ask, strength, rng))
         if count in STEPS:
-            own = means(runs, np.array(list(ask.strengths().values())))
+            own = means(runs, np.array([state.posterior().strength for state in ask.queries.values()]))
             found.append((kendalltau(own, truth).statistic, int(np.argmax(own)) == int(np.argmax(truth))))
     return found
 

@@ -29,17 +29,8 @@ from typing import Any
 
 from rankdev.errors import RankdevError, counted, listed, printable, shown
 
-WHERE = (
-    "path",
-    "role",
-    "collection",
-    "system",
-    "segment",
-    "query",
-    "item",
-    "measure",
-    "row",
-)  # they stand before a sentence
+# they stand before a sentence
+WHERE = ("path", "role", "collection", "system", "segment", "query", "item", "measure", "row")
 
 SENTENCES = {
     # evaluation
@@ -142,7 +133,6 @@ SENTENCES = {
     " {kept}",
     "key-refused": "the key is missing or refused ({status}); set RANKDEV_API_KEY, or give `key`",
     "key-unencrypted": "the key is sent to {host} without encryption; use https",
-    "long-pause": "the server asks to come back in {seconds:,.0f} s ({status})",
     "model-refuses": "the model refuses: {text!r}",
     "no-connection": "the connection failed ({why})",
     "no-folder": "there is no folder {folder}",
@@ -167,10 +157,8 @@ SENTENCES = {
     "bad-request": "a request needs {expected}",
     "few-finished": "people have finished {count:query} that the model judged; scores need at least {least}: in each,"
     " an answer to every pair that the model answered",
-    "incomplete-request": "the request is incomplete",
     "internal-error": "internal error ({why})",
     "name-of-model": "{name!r} is the name of a model here; choose another name",
-    "needs-length": "a request needs one length",
     "no-link": "{name!r} has no link",
     "no-shared-pair": "no pair was judged by {model!r} and a person yet; rankdev judge --check asks people what it was"
     " asked",
@@ -178,7 +166,6 @@ SENTENCES = {
     "not-a-scale": "`grades` is {value!r}; expected 2 to 10 grades: a range (0-3), labels from worst to best"
     " (bad,fair,good), or 0=bad,1=fair",
     "not-found": "there is no such page or request",
-    "not-json-request": "requests must be JSON",
     "other-browser": "{name!r} began in another browser; go on there, choose another name, or ask for your own link",
     "other-scale": "it has the grade {grade}, which `grades` does not; use the scale of before, or another database",
     "other-site": "requests from {origin!r} are refused",

@@ -114,7 +114,7 @@ def test_any_name_has_a_link(name, server, owner):
 def test_what_is_remembered_is_valid_at_any_time(tmp_path):
     store = Store(tmp_path / "j.sqlite")
     for size in (300, 3, 40):
-        store.remember({"x": "y" * size})
+        store.remember(x="y" * size)
         kept = (tmp_path / "j.sqlite-judging").read_text()
         assert json.loads(kept) == store.remembered() == {"x": "y" * size}
     store.close()
@@ -166,11 +166,11 @@ def sent(server, request):
         (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 200),
         (b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n", 200),
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc", 400),
-        (b"GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 411),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
         (b"GET /image/x/" + b"9" * 5000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
         (b"GET /image/\xff/0 HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
         (b"GET / HTTP/1.1\r\n\r\n", 403),
-        (b"POST /api/next HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 411),
+        (b"POST /api/next HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400),
     ],
 )
 def test_requests_of_no_browser_are_refused(request_, status, server):

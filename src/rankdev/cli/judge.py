@@ -141,8 +141,8 @@ def ask_people(
             tokens.keep(store)
         rule.pop("error", None)
         grading = None if scale is None else Session(shown, store, GradeStrategy(shown.pool, scale, **rule))
-        shown_too = {"tokens": tokens, "guidelines": guidelines, "grading": grading, "warn": write_line}
-        start = partial(JudgeServer, session, addresses, **shown_too)
+        given: dict[str, Any] = {"tokens": tokens, "guidelines": guidelines, "grading": grading, "warn": write_line}
+        start = partial(JudgeServer, session, addresses, **given)
         server = _on_port(start, asked.host, asked.port, store)
         if server.readable:
             warn("no-encryption")
@@ -160,7 +160,7 @@ def _on_port(start: Callable[[int], JudgeServer], host: str, port: int, store: S
             if number in (0, port):
                 raise DataError("no-server", address=f"{host}:{port}", why=str(error)) from None
             write_notes([Note("new-port", port=number)])
-    store.remember({**store.remembered(), "port": server.server_address[1]})
+    store.remember(port=server.server_address[1])
     return server
 
 
@@ -198,7 +198,7 @@ def ask_model(
     from rankdev.judging.collect import collect
 
     url, name = model
-    what = {"texts": shown.texts(), "query_texts": shown.query_text, "instructions": guidelines}
+    what: dict[str, Any] = {"texts": shown.texts(), "query_texts": shown.query_text, "instructions": guidelines}
     judge = ChatJudge(url, model=name, both_orders=sent.both_orders, options=sent.fields, **what)
     interrupted = None
     with working_progress("asking") as progress:

@@ -6,7 +6,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -137,13 +137,12 @@ def plain_value(value: Any) -> Any:
         return [plain_value(part) for part in value]
     if value is None or isinstance(value, str | int):
         return value
-    return _json_number(float(value)) if isinstance(value, SupportsFloat) else str(value)
-
-
-def _json_number(value: float) -> float | str | None:
-    if math.isnan(value):
+    if not isinstance(value, SupportsFloat):
+        return str(value)
+    number = float(value)
+    if math.isnan(number):
         return None
-    return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
+    return number if math.isfinite(number) else "Infinity" if number > 0 else "-Infinity"
 
 
 def fragment(report: Report) -> str:
@@ -171,28 +170,23 @@ def _html_paragraph(text: str, look: str = "") -> str:
 
 def _html_table(table: Table) -> str:
     sides = ["right" if column.right else "left" for column in table.columns]
-    heads = [
-        f'<th style="text-align:{side}">{escape(column.header)}</th>'
-        for side, column in zip(sides, table.columns, strict=True)
-    ]
-    lines = [
-        "".join(
-            f'<td style="text-align:{side}">{_html_cell(cell, table)}</td>'
-            for side, cell in zip(sides, row, strict=True)
-        )
-        for row in table.rows
-    ]
+
+    def line(tag: str, cells: Iterable[str]) -> str:
+        inside = zip(sides, cells, strict=True)
+        return "".join(f'<{tag} style="text-align:{side}">{cell}</{tag}>' for side, cell in inside)
+
+    head = line("th", (escape(column.header) for column in table.columns))
+    body = "".join(f"<tr>{line('td', (_html_cell(cell, table) for cell in row))}</tr>" for row in table.rows)
     caption = f'<caption style="text-align:left">{escape(printable(table.title))}</caption>' if table.title else ""
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<table>{caption}<thead><tr>{''.join(heads)}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _html_cell(cell: Cell, table: Table) -> str:
     text = escape(_starred(cell, table)) + (f"<sup>{escape(cell.raised)}</sup>" if cell.raised else "")
     if cell.style == "bar":
-        full = cell.text.count("▇")
-        empty = len(cell.text) - full
-        return f'<span style="color:#0072B2">{"▇" * full}</span><span style="color:#B84A00">{"░" * empty}</span>'
+        full = cell.text.rstrip("░")
+        empty = cell.text.removeprefix(full)
+        return f'<span style="color:#0072B2">{full}</span><span style="color:#B84A00">{empty}</span>'
     looks = {"best": "font-weight:bold", "bad": "color:#b03000"}
     return f'<span style="{looks[cell.style]}">{text}</span>' if cell.style in looks else text
 
@@ -224,46 +218,43 @@ def as_latex(report: Report) -> bytes:
 
 def _tabular(table: Table) -> str:
     columns = table.columns
-    lines = [f"\\begin{{tabular}}{{{''.join('r' if column.right else 'l' for column in columns)}}}", "\\toprule"]
-    lines += [*_latex_head(table), "\\midrule"]
-    longest = [max((cell.raised for cell in column.cells), key=len, default="") for column in columns]
-    for row in table.rows:
-        cells = [
-            _latex_cell(cell, column.right, most) for cell, column, most in zip(row, columns, longest, strict=True)
-        ]
-        lines.append(_protected(" & ".join(cells)) + " \\\\")
-    lines += ["\\bottomrule", "\\end{tabular}"]
+    heads = [table.groups.get(name, ("", name)) for name in table.shown.columns]
+    marks = [max((cell.raised for cell in column.cells), key=len, default="") for column in columns]
+    look = [(column.right, most) for column, most in zip(columns, marks, strict=True)]
+    rows = ([_latex_cell(cell, *how) for cell, how in zip(row, look, strict=True)] for row in table.rows)
+    sides = "".join("r" if column.right else "l" for column in columns)
+    above = [f"\\begin{{tabular}}{{{sides}}}", "\\toprule", *_latex_groups(heads)]
+    head = _latex_row(_in_latex(printable(name)) for _, name in heads)
+    lines = [*above, head, "\\midrule", *map(_latex_row, rows), "\\bottomrule", "\\end{tabular}"]
     if table.caption:
-        heads = [table.groups.get(name, ("", name))[1] for name in table.shown.columns]
-        widths = [
-            max([len(head), *(len(cell.bare) for cell in column.cells)])
-            for head, column in zip(heads, columns, strict=True)
-        ]
-        wide = sum(widths) + sum(len(marks) for marks in longest if len(marks) > MARKS) + 2 * len(columns) > WIDE
+        cells = zip(heads, columns, strict=True)
+        widths = [max([len(name), *(len(cell.bare) for cell in column.cells)]) for (_, name), column in cells]
+        wide = sum(widths) + sum(len(most) for most in marks if len(most) > MARKS) + 2 * len(columns) > WIDE
         place = "table*" if wide else "table"
-        caption = f"\\caption{{{_in_latex(printable(table.caption))}}}"
-        known = [*dict.fromkeys(group for group, _ in table.groups.values())] or heads[1:]
-        about = [caption, f"\\label{{tab:{re.sub('[^a-z0-9]+', '-', ' '.join(known).lower()).strip('-')[:40]}}}"]
+        known = dict.fromkeys(group for group, _ in table.groups.values()) or [name for _, name in heads[1:]]
+        label = re.sub("[^a-z0-9]+", "-", " ".join(known).lower()).strip("-")[:40]
+        about = [f"\\caption{{{_in_latex(printable(table.caption))}}}", f"\\label{{tab:{label}}}"]
         lines = [f"\\begin{{{place}}}", "\\centering", *about, *lines, f"\\end{{{place}}}"]
     return "\n".join([*lines, ""])
 
 
-def _latex_head(table: Table) -> list[str]:
-    """Return the names of the columns; those in groups below the name of their group."""
-    names = [column.header for column in table.columns]
-    inside = [table.groups.get(name, ("", name)) for name in table.shown.columns]
-    below = [_protected(" & ".join(_in_latex(printable(name)) for _, name in inside)) + " \\\\"]
-    if not table.groups:
-        return [_protected(" & ".join(map(_in_latex, names))) + " \\\\"]
-    above, rules, at = [], [], 1
-    for group, members in groupby(group for group, _ in inside):
+def _latex_groups(heads: Sequence[tuple[str, str]]) -> list[str]:
+    """Return a row with the names of groups of columns, and the rules below them, where there are groups."""
+    names, rules, at = [], [], 1
+    for group, members in groupby(group for group, _ in heads):
         count = len(list(members))
-        above.append(
+        names.append(
             f"\\multicolumn{{{count}}}{{c}}{{{_in_latex(printable(group))}}}" if group else " & " * (count - 1)
         )
         rules += [f"\\cmidrule(lr){{{at}-{at + count - 1}}}"] if group else []
         at += count
-    return [" & ".join(above) + " \\\\", " ".join(rules), *below]
+    return [_latex_row(names), " ".join(rules)] if rules else []
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    """Write a row; one that begins with [ or * is no option of the rule or the line end before it."""
+    row = " & ".join(cells)
+    return ("{}" if row.startswith(("[", "*")) else "") + row + " \\\\"
 
 
 def _latex_cell(cell: Cell, right: bool, longest: str) -> str:
@@ -275,11 +266,6 @@ def _latex_cell(cell: Cell, right: bool, longest: str) -> str:
     if right and len(longest) > MARKS:
         raised += f"\\hphantom{{\\textsuperscript{{{_in_latex(longest)}}}}}"
     return (f"\\textbf{{{text}}}" if cell.style == "best" else text) + raised
-
-
-def _protected(row: str) -> str:
-    """Keep a row that begins with [ or * from being read as an option of the rule or the line end before it."""
-    return f"{{}}{row}" if row.startswith(("[", "*")) else row
 
 
 def _in_latex(text: str) -> str:

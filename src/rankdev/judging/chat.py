@@ -16,7 +16,7 @@ from rankdev._common.checks import check_flag, check_number, check_whole
 from rankdev.data.ids import as_id
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.judging.collect import NoAnswerError
-from rankdev.judging.items import SHOWN, name_of_texts, table_of_texts
+from rankdev.judging.items import SHOWN, texts_by_item
 
 ATTEMPTS = 3  # how often a question is asked until there is a valid reply
 INSTRUCTIONS = (
@@ -57,18 +57,12 @@ class Texts:
         queries = {as_id(query): str(text) for query, text in (query_texts or {}).items()}
         if texts is None:
             return cls(None, queries)
-        table = table_of_texts(texts)
-        columns = [column for column in SHOWN if column in table.columns]
-        if "item" not in table.columns or not columns:
-            raise DataError("no-texts", path=name_of_texts(texts), columns=SHOWN)
-        keys = [key for key in ("query", "item") if key in table.columns]
-        rows = table.select(pl.col([*keys, *columns]).cast(pl.String)).iter_rows(named=True)
-        items = {
-            tuple(row[key] for key in keys): "\n".join(row[column] for column in columns if row[column]) for row in rows
-        }
-        if "query" in keys and "query_text" in table.columns:
-            found = table.select("query", "query_text").drop_nulls().unique(maintain_order=True)
-            queries = {**dict(found.cast(pl.String).rows()), **queries}
+        _, keys, table = texts_by_item(texts, (*SHOWN, "query_text"))
+        items = {}
+        for row in table.cast(pl.String).iter_rows(named=True):
+            items[tuple(row[key] for key in keys)] = "\n".join(row[name] for name in SHOWN if row.get(name))
+            if "query" in row and row.get("query_text") is not None:
+                queries.setdefault(row["query"], row["query_text"])
         return cls(items, queries)
 
     def of_question(self, query: Any, *items: Any) -> list[str]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_names, check_number
 from rankdev._common.result import Result
 from rankdev._common.view import Col, Tab, View
@@ -226,15 +225,11 @@ def _sided(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _mean_agreement(both: pl.DataFrame, alpha: float) -> tuple[float, float, float]:
     """Return the mean agreement and its limits; answers about one query vary together."""
-    hits = (pl.col("agrees") * pl.col("weight")).sum()
-    sums = both.group_by("query", maintain_order=True).agg(hits=hits, counts=pl.col("weight").sum())
-    return agreement_limits(sums["hits"].to_numpy(), sums["counts"].to_numpy(), alpha)
-
-
-def agreement_limits(hits: Floats, counts: Floats, alpha: float) -> tuple[float, float, float]:
-    """Return the mean and its limits from the hits and answers of each unit."""
     from rankdev.statistics.agreement_with_people import fraction_limits
 
+    agreed, weight = (pl.col("agrees") * pl.col("weight")).sum(), pl.col("weight").sum()
+    sums = both.group_by("query", maintain_order=True).agg(agreed=agreed, weight=weight)
+    hits, counts = sums["agreed"].to_numpy(), sums["weight"].to_numpy()
     low, high = fraction_limits(hits[:, None], counts, alpha)
     return float(hits.sum() / counts.sum()), float(low[0]), float(high[0])
 

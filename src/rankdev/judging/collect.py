@@ -19,7 +19,6 @@ from uuid import uuid4
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_path, check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev._common.view import Tab, View
@@ -100,8 +99,6 @@ class Collected(Result):
         Probability with which neighbours are to be separated too.
     seed : int
         Seed of random choices.
-    strengths : dict of str to ndarray
-        Expected strength of each item, by which they are ordered, in the order of the pool.
     errors : dict of str to float
         Fraction of pair relations expected to be wrong in each query.
     unsettled : tuple of str
@@ -123,7 +120,6 @@ class Collected(Result):
     error: float
     probability: float | None
     seed: int
-    strengths: dict[str, Floats] = field(repr=False)
     errors: dict[str, float] = field(repr=False)
     unsettled: tuple[str, ...] = field(default=(), repr=False)
     remarks: tuple[str, ...] = ()
@@ -264,7 +260,7 @@ def collect(
     seed, parallel = check_seed(seed), check_whole("parallel", parallel, 1, MOST_AT_ONCE)
     pool, spread = Pool.of(items), budget is not None
     strategy = OrderStrategy(pool, error=error, probability=probability, repeats=repeats, seed=seed, spread=spread)
-    loop = QuestionLoop(judge, pool, strategy, None if file is None else check_path(file), seed)
+    loop = QuestionLoop(judge, strategy, None if file is None else check_path(file), seed)
 
     def result(stopped: str) -> Collected:
         given_up = {} if budget is not None and stopped != OUT_OF_REACH else strategy.given_up()
@@ -279,13 +275,13 @@ def collect(
             error=strategy.error,
             probability=probability,
             seed=seed,
-            strengths=strategy.strengths(),
             errors=strategy.errors(),
             unsettled=(*strategy.unsettled(), *given_up),
-            remarks=(*_uncompared(pool, judged), *_out_of_reach(given_up, pool), *loop.remarks()),
+            remarks=(*_notes(pool, judged, given_up), *loop.remarks()),
         )
 
     try:
+        loop.resume(pool)
         while budget is None or loop.asked < budget:
             if not strategy.unsettled():
                 return result(OUT_OF_REACH if strategy.given_up() else SETTLED)
@@ -315,17 +311,13 @@ def _judged(pool: Pool, answers: Sequence[Answer]) -> Preferences:
     return judged if pool.grades is None else judged.with_grades(pool.grades)
 
 
-def _uncompared(pool: Pool, judged: Preferences) -> Iterator[Note]:
-    """Note items that no answer connects with the others."""
+def _notes(pool: Pool, judged: Preferences, given_up: dict[str, float]) -> Iterator[Note]:
+    """Note items that no answer connects with the others, and queries whose order cannot be settled."""
     begun = {judged.queries[query] for query in judged.item_query[judged.winner]}
     if pool.grades is None and begun:
         kept = judged.select(begun).largest_groups()
         if lost := len(judged.items) - len(kept.items):
             yield Note("uncompared", count=lost, items=len(judged.items))
-
-
-def _out_of_reach(given_up: dict[str, float], pool: Pool) -> Iterator[Note]:
-    """Note the queries whose order cannot be settled."""
     if given_up:
         wrong = float(np.mean(list(given_up.values())))
         yield Note("out-of-reach", count=len(given_up), queries=len(pool.items), wrong=wrong)
@@ -337,27 +329,19 @@ class QuestionLoop:
     The order of presentation depends on the seed and the number of the question.
     """
 
-    def __init__(
-        self, judge: Callable[..., Any], pool: Pool, strategy: OrderStrategy, path: str | None, seed: int
-    ) -> None:
+    def __init__(self, judge: Callable[..., Any], strategy: OrderStrategy, path: str | None, seed: int) -> None:
         self.judge, self.strategy, self.path, self.seed = judge, strategy, path, seed
         self.name = str(getattr(judge, "name", None) or getattr(judge, "__name__", type(judge).__name__))
         self.answers: list[Answer] = []
         self.skipped: list[Answer] = []
         self._silent = self._unmatched = 0  # skipped since the last answer; answers about other items
-        self._store: Store | None = None
         if path is not None:
             check_name(self.name)
-            self._store = Store(path)
-            try:
-                self._resume(pool)
-            except BaseException:
-                self.close()
-                raise
+        self._store = None if path is None else Store(path)
 
-    def _resume(self, pool: Pool) -> None:
-        assert self._store is not None
-        for answer in self._store.given():
+    def resume(self, pool: Pool) -> None:
+        """Take the answers of before into account."""
+        for answer in self._store.given() if self._store is not None else ():
             if answer.worker == self.name and pool.knows(*answer.pair):
                 self._learn(answer)
             else:

@@ -133,11 +133,9 @@ class Endpoint:
         if busy and pause <= LONGEST_PAUSE:
             return _FailedError(Note("server-busy", status=status), pause, busy=True)
         where = {"path": self.url, "status": status}
-        if busy:
-            return DataError("long-pause", seconds=pause, **where)
         if error.code in REFUSED:
             return DataError("key-refused", **where)
-        lasting = error.code < 400 or error.code in LASTING or code in SPENT or not self.worked
+        lasting = busy or error.code < 400 or error.code in LASTING or code in SPENT or not self.worked
         return (DataError if lasting else RejectedError)("request-rejected", **where)
 
     def _without_key(self, text: str) -> str:

@@ -287,23 +287,30 @@ def pool(
     frame = pl.DataFrame(chosen, schema={"query": pl.String, "item": pl.String}, orient="row")
     if texts is None:
         return frame
-    return _with_texts(frame, name_of_texts(texts), table_of_texts(texts, set(frame["item"])))
+    return _with_texts(frame, *texts_by_item(texts, OPTIONAL, set(frame["item"])))
 
 
-def table_of_texts(texts: Any, items: Collection[str] | None = None) -> pl.DataFrame:
-    """Return a row per item (or per query and item); of a collection, only those of ``items`` where they are given."""
+def texts_by_item(
+    texts: Any, shown: Collection[str], items: Collection[str] | None = None
+) -> tuple[str, list[str], pl.DataFrame]:
+    """Return what texts are called in errors, the columns that name an item, and a table of these and what is shown.
+
+    Of a collection there are only those of ``items``, where they are given.
+    """
+    name = "texts"
     if isinstance(texts, str | os.PathLike):
-        return _read(texts, items)
-    if isinstance(texts, Mapping):
-        return _as_table({as_id(item): str(text) for item, text in texts.items()})
-    if is_table(texts):
-        return as_polars(texts)
-    raise UsageError("bad-value", name="texts", value=texts, expected="a file, a table or {item: text}")
-
-
-def name_of_texts(texts: Any) -> str:
-    """Return what texts are called in errors: their file, or the argument."""
-    return str(texts) if isinstance(texts, str | os.PathLike) else "texts"
+        name, table = str(texts), _read(texts, items)
+    elif isinstance(texts, Mapping):
+        table = _as_table({as_id(item): str(text) for item, text in texts.items()})
+    elif is_table(texts):
+        table = as_polars(texts)
+    else:
+        raise UsageError("bad-value", name="texts", value=texts, expected="a file, a table or {item: text}")
+    columns = [column for column in shown if column in table.columns]
+    if "item" not in table.columns or not columns:
+        raise DataError("no-texts", path=name, columns=shown)
+    keys = [key for key in table.columns if key in ("query", "item")]
+    return name, keys, table.select(*(pl.col(key).cast(pl.String) for key in keys), *columns)
 
 
 def _read(path: str | os.PathLike[str], items: Collection[str] | None) -> pl.DataFrame:
@@ -320,17 +327,12 @@ def _as_table(texts: Mapping[str, str]) -> pl.DataFrame:
     return pl.DataFrame(list(texts.items()), schema={"item": pl.String, "text": pl.String}, orient="row")
 
 
-def _with_texts(frame: pl.DataFrame, name: str, texts: pl.DataFrame) -> pl.DataFrame:
-    columns = [column for column in OPTIONAL if column in texts.columns]
-    if "item" not in texts.columns or not columns:
-        raise DataError("no-texts", path=name, columns=OPTIONAL)
-    keys = [key for key in ("query", "item") if key in texts.columns]
-    texts = texts.select(*(pl.col(key).cast(pl.String) for key in keys), *columns)
+def _with_texts(frame: pl.DataFrame, name: str, keys: list[str], texts: pl.DataFrame) -> pl.DataFrame:
     twice = texts.filter(texts.select(keys).is_duplicated())
     if len(twice):
         raise DataError("appears-twice", path=name, what="item", value=twice["item"][0])
     joined = frame.join(texts, on=keys, how="left", maintain_order="left")
-    bare = joined.filter(pl.all_horizontal(pl.col(columns).is_null()))
+    bare = joined.filter(pl.all_horizontal(pl.exclude("query", "item").is_null()))
     if len(bare) == len(frame):
         raise DataError("none-known", path=name, what="items of the runs")
     if len(bare):

@@ -146,7 +146,7 @@ class Tokens:
 
     def keep(self, store: Store) -> None:
         """Write them next to the database."""
-        store.remember({**store.remembered(), **asdict(self)})
+        store.remember(**asdict(self))
 
     def caller(self, token: str) -> Caller | None:
         """Return who has the link with this token; None where nobody has, or no longer."""

@@ -87,13 +87,8 @@ def html(language: str) -> bytes:
 
 def preferred(accepted: str) -> str:
     """Choose a language for a browser by what it accepts, such as ``de-AT, de;q=0.9, en;q=0.8``."""
-    wanted: list[tuple[float, str]] = []
-    for part in accepted[:1000].split(","):
-        name, _, weight = part.partition(";")
-        found = re.fullmatch(r"\s*q\s*=\s*(0(?:\.\d*)?|1(?:\.0*)?)\s*", weight)
-        wanted.append((float(found[1]) if found else 1.0, name.strip().lower().partition("-")[0]))
-    ranked = sorted((entry for entry in wanted if entry[0] > 0), key=lambda entry: -entry[0])
-    return next((name for _, name in ranked if name in languages()), DEFAULT)
+    wanted = re.findall(r"(?:^|,)\s*([a-z]+)", accepted.lower())  # browsers list the best first
+    return next((name for name in wanted if name in languages()), DEFAULT)
 
 
 def part(path: str) -> tuple[bytes, str]:
@@ -140,11 +135,12 @@ def _tiers(session: Session, judged: pl.DataFrame, query: str) -> list[list[dict
     if judged.is_empty():
         return []
     found = tiers_from_preferences(Preferences.from_table(judged), disconnected="largest")
-    content = {item: session.items.content.get((query, item), {}) for tier in found.tiers[query] for item in tier}
-    return [
-        [{"item": item, "name": content[item].get("title") or content[item].get("text") or item} for item in tier]
-        for tier in found.tiers[query]
-    ]
+
+    def shown(item: str) -> dict[str, Any]:
+        content = session.items.content.get((query, item), {})
+        return {"item": item, "name": content.get("title") or content.get("text") or item}
+
+    return [[shown(item) for item in tier] for tier in found.tiers[query]]
 
 
 def _models(session: Session, answers: pl.DataFrame) -> list[str]:

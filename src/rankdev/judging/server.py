@@ -27,11 +27,8 @@ LARGEST = 1 << 20
 LONGEST_PAGE = 40
 STATUS = {  # of errors by kind
     "bad-link": HTTPStatus.UNAUTHORIZED,
-    "incomplete-request": HTTPStatus.REQUEST_TIMEOUT,
     "internal-error": HTTPStatus.INTERNAL_SERVER_ERROR,
-    "needs-length": HTTPStatus.LENGTH_REQUIRED,
     "not-found": HTTPStatus.NOT_FOUND,
-    "not-json-request": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     "too-soon": HTTPStatus.TOO_EARLY,
     **dict.fromkeys(("other-site", "other-browser", "own-link", "owner-only", "unknown-host"), HTTPStatus.FORBIDDEN),
 }
@@ -175,7 +172,7 @@ class Handler(BaseHTTPRequestHandler):
     def _check_caller(self) -> None:
         self.server.addresses.check(self.headers.get("Host", "").lower(), self.headers.get("Origin"))
         if "Transfer-Encoding" in self.headers or len(self.headers.get_all("Content-Length", ())) > 1:
-            raise UsageError("needs-length")
+            raise UsageError("bad-request", expected="one length")
 
     def _get(self) -> tuple[bytes, str]:
         if self.headers.get("Content-Length", "0") != "0":
@@ -195,7 +192,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _post(self) -> tuple[bytes, str]:
         if self.headers.get_content_type() != "application/json":
-            raise UsageError("not-json-request")
+            raise UsageError("bad-request", expected="JSON")
         caller = self.server.tokens.caller(self.headers.get("Authorization", "").removeprefix("Bearer "))
         if caller is None:
             raise UsageError("bad-link")
@@ -205,9 +202,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             asked = json.loads(self.rfile.read(int(length)))
             json.dumps(asked, ensure_ascii=False).encode()  # half of a surrogate pair is no text
-        except TimeoutError:
-            raise UsageError("incomplete-request") from None
-        except (ValueError, RecursionError):
+        except (TimeoutError, ValueError, RecursionError):
             asked = None
         if not isinstance(asked, dict):
             raise UsageError("bad-request", expected="a JSON object")
@@ -228,16 +223,16 @@ class Handler(BaseHTTPRequestHandler):
             strategy = server.grading and server.grading.strategy
             scale = strategy.scale.shown() if isinstance(strategy, GradeStrategy) else None
             return {"guidelines": server.guidelines, "scale": scale}
-        session, leaves = server.sessions.get(str(asked.get("mode", "pairs"))), self.path == "/api/leave"
-        if not leaves and (session is None or self.path not in JUDGES):
-            raise UsageError("not-found")
         judge, page = self._name(caller, asked), asked.get("page", "")
         if not isinstance(page, str) or len(page) > LONGEST_PAGE:
             raise UsageError("bad-request", expected=f"page, a text of at most {LONGEST_PAGE} characters")
-        if leaves or session is None:
+        if self.path == "/api/leave":
             for each in server.sessions.values():  # the page may have shown a question of each
                 each.leave(judge, page)
             return {}
+        session = server.sessions.get(str(asked.get("mode", "pairs")))
+        if session is None or self.path not in JUDGES:
+            raise UsageError("not-found")
         return JUDGES[self.path](session, judge, page, asked)
 
     def _name(self, caller: Caller, asked: dict[str, Any]) -> str:

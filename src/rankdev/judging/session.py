@@ -88,10 +88,6 @@ class Screens:
         """Forget a page that was closed, or all pages of a judge: their questions go to others."""
         self._screens = {key: s for key, s in self._screens.items() if key[0] != name or page not in (None, key[1])}
 
-    def working(self, name: str) -> int:
-        """Count the judges who are answering, this one included."""
-        return len({judge for (judge, _), screen in self._screens.items() if screen.used and screen.open} | {name})
-
 
 class Session:
     """Asks questions and takes answers of any number of judges at once: about pairs, or grades of items.
@@ -122,21 +118,20 @@ class Session:
             raise DataError("other-scale", path=store.path, grade=int(other))
         known = [answer for answer in answers if self._knows(answer)]
         self.unmatched = len(answers) - len(known)
-        programs = {answer.worker for answer in answers if answer.program} | ({checked} if checked else set())
-        self._programs = {folded(name) for name in programs}
+        self._programs = {folded(answer.worker) for answer in answers if answer.program} | {folded(checked or "")}
         self._answers: dict[str, list[Answer]] = defaultdict(list)  # of each judge
         for answer in known:
             if answer.worker != checked:
                 self._count(answer, 1)
 
     def check_person(self, name: str) -> None:
-        """Refuse the name of a model to people: their answers would be taken for its."""
+        """Refuse what is no name, and the name of a model to people: their answers would be taken for its."""
+        check_name(name)
         if folded(name) in self._programs:
             raise UsageError("name-of-model", name=name)
 
     def question(self, name: str, page: str = "") -> dict[str, Any]:
         """Return the question that a judge is to answer now, and what is done and left."""
-        check_name(name)
         self.store.check()  # nobody should read a pair for nothing
         with self._lock:
             return self._question(name, self._screens.find(name, page))
@@ -168,7 +163,6 @@ class Session:
 
     def undo(self, name: str, page: str = "") -> dict[str, Any]:
         """Take back the judge's last answer, and ask it again."""
-        check_name(name)
         with self._lock:
             taken, again = self.store.undo(name, self._knows, graded=self.strategy.graded)
             screen = self._screens.find(name, page, used=True)
@@ -182,14 +176,11 @@ class Session:
 
     def history(self, name: str) -> dict[str, Any]:
         """Return the last answers of a judge, the newest first."""
-        check_name(name)
         last = self.store.last(name, HISTORY, graded=self.strategy.graded)
-        found = [(number, answer) for number, answer in last if self._knows(answer)]
-        return {"history": [self._past(number, answer) for number, answer in found]}
+        return {"history": [self._past(number, answer) for number, answer in last if self._knows(answer)]}
 
     def change(self, name: str, request: str, number: object, outcome: object, comment: object) -> dict[str, Any]:
         """Change an earlier answer of a judge, on disk when this returns; the old one is kept and marked."""
-        check_name(name)
         if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 1 << 62:
             raise UsageError("bad-request", expected="answer, the number of one that was listed")
         said = self._said(outcome, comment)
@@ -262,15 +253,17 @@ class Session:
         return {**self._shown(*given.pair), **said}
 
     def _progress(self, name: str) -> dict[str, Any]:
-        done = {"mine": len(self._answers[name]), "all": sum(map(len, self._answers.values()))}
-        left = {"left": self.strategy.left(), "exact": self.strategy.exact}
-        return {**done, **left, "judges": self._screens.working(name)}
+        return {
+            "mine": len(self._answers[name]),
+            "all": sum(map(len, self._answers.values())),
+            "left": self.strategy.left(),
+            "exact": self.strategy.exact,
+        }
 
     def _knows(self, answer: Answer) -> bool:
         return self.items.pool.knows(answer.query, *answer.items)
 
     def _checked(self, name: str, reply: Mapping[str, Any]) -> Answer:
-        check_name(name)
         query, first, second = asked = [reply.get(key) for key in ("query", "first", "second")]
         graded = self.strategy.graded
         if not all(isinstance(value, str) for value in asked) or first == second or bool(second) == graded:

@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,14 +83,9 @@ class Store:
         self.path = Path(path)
         self.version = 0  # changes with the answers
         self._lock = Lock()
-        self._own: IO[bytes] | None = None
-        self._file: int | None = None
-        self._connection: sqlite3.Connection | None = None
-        try:
-            self._open()
-        except BaseException:
-            self.close()
-            raise
+        with ExitStack() as opened:
+            self._own, self._file, self._connection = self._open(opened)
+            self._opened = opened.pop_all()
 
     def add(self, request: str, given: Answer) -> bool:
         """Keep an answer; False if the same request was kept before."""
@@ -163,7 +158,6 @@ class Store:
 
     def check(self) -> None:
         """Raise :class:`StoreError` where the file was moved, deleted or replaced: answers would go nowhere."""
-        assert self._file is not None
         with suppress(OSError):
             if os.path.samestat(os.fstat(self._file), self.path.stat()):
                 return
@@ -171,7 +165,6 @@ class Store:
 
     def remembered(self) -> dict[str, Any]:
         """Return what :meth:`remember` was given, by this process or the one before."""
-        assert self._own is not None
         with self._lock:
             self._own.seek(0)
             content = self._own.read()
@@ -181,12 +174,11 @@ class Store:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def remember(self, what: dict[str, Any]) -> None:
+    def remember(self, **what: Any) -> None:
         """Keep secrets of the server next to the database, not in it: a copy for others should not have them."""
-        assert self._own is not None
         if hasattr(os, "fchmod"):
             os.fchmod(self._own.fileno(), PRIVATE)
-        content = json.dumps(what).encode()
+        content = json.dumps(self.remembered() | what).encode()
         with self._lock:
             before = self._own.seek(0, os.SEEK_END)
             self._own.seek(0)
@@ -198,73 +190,66 @@ class Store:
     def close(self) -> None:
         """Close the database."""
         with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-            if self._file is not None:
-                os.close(self._file)
-            if self._own is not None:
-                self._own.close()
-            self._own = self._file = self._connection = None
+            self._opened.close()
 
-    def _open(self) -> None:
+    def _open(self, opened: ExitStack) -> tuple[IO[bytes], int, sqlite3.Connection]:
+        """Open the file of its own, which keeps other processes out, the database, and a connection to it."""
         try:
             file = self.path.resolve()  # links to one file are one database
             if not file.parent.is_dir():
                 raise StoreError("no-folder", path=self.path, folder=file.parent)
             if file.exists() and not (file.is_file() and (not file.stat().st_size or is_database(file))):
                 raise DataError("not-a-database", path=self.path)
-            self._claim(Path(f"{file}-judging"))
-            self._file = os.open(file, os.O_RDONLY | os.O_CREAT, PRIVATE)
-            self._connection = sqlite3.connect(file, timeout=PATIENCE, check_same_thread=False, isolation_level=None)
-            self._refuse_others()
-            self._connection.execute("PRAGMA journal_mode=DELETE")
-            self._connection.execute("PRAGMA synchronous=EXTRA")
-            self._connection.execute(SCHEMA)
-            self._connection.execute("PRAGMA user_version=1")  # a disk that cannot be written to is noticed here
+            own = os.fdopen(os.open(f"{file}-judging", os.O_RDWR | os.O_CREAT, PRIVATE), "r+b")
+            opened.callback(own.close)
+            self._claim(own)
+            number = os.open(file, os.O_RDONLY | os.O_CREAT, PRIVATE)
+            opened.callback(os.close, number)
+            connection = sqlite3.connect(file, timeout=PATIENCE, check_same_thread=False, isolation_level=None)
+            opened.callback(connection.close)
+            self._refuse_others(connection)
+            connection.execute("PRAGMA journal_mode=DELETE")
+            connection.execute("PRAGMA synchronous=EXTRA")
+            connection.execute(SCHEMA)
+            connection.execute("PRAGMA user_version=1")  # a disk that cannot be written to is noticed here
         except (OSError, sqlite3.Error) as error:
             raise StoreError("cannot-open", path=self.path, why=str(error)) from None
+        return own, number, connection
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """Write all or nothing, into the file that was opened; it is on disk at the end."""
         connection = self._connection
         with self._lock:
-            if connection is None or self._connection is None:
-                raise StoreError("database-gone", path=self.path)
             self.check()
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 changes = connection.total_changes
                 yield connection
                 connection.execute("COMMIT")
+                self.version += connection.total_changes > changes
             except sqlite3.Error as error:
                 raise StoreError("not-saved", path=self.path, why=str(error)) from None
             finally:
-                if connection.in_transaction:
-                    with suppress(sqlite3.Error):
+                with suppress(sqlite3.Error):
+                    if connection.in_transaction:
                         connection.execute("ROLLBACK")
-            self.version += connection.total_changes > changes
 
-    def _refuse_others(self) -> None:
+    def _refuse_others(self, connection: sqlite3.Connection) -> None:
         """Refuse the database of another program before anything is written to it."""
-        assert self._connection is not None
-        tables = [name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         try:
-            if tables:
-                self._connection.execute(f"SELECT request, undone, {', '.join(COLUMNS)} FROM answers LIMIT 1")
+            if connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                connection.execute(f"SELECT request, undone, {', '.join(COLUMNS)} FROM answers LIMIT 1")
         except sqlite3.OperationalError:
             raise DataError("not-a-database", path=self.path) from None
 
-    def _claim(self, path: Path) -> None:
+    def _claim(self, own: IO[bytes]) -> None:
         """Reject a second process, which would not see the answers of this one."""
-        handle = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE), "r+b")
         try:
             if fcntl is not None:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(own, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            handle.close()
             raise StoreError("in-use", path=self.path) from None
-        self._own = handle
 
 
 def _now() -> str:

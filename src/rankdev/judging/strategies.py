@@ -82,7 +82,7 @@ class Strategy(ABC):
         """Put the items of a pair left and right: by ``chance``, and the next time the other way round."""
         query, a, b = pair
         before = self._shown.get(sorted_pair(pair))
-        return (query, b, a) if before == a or (before is None and chance < 0.5) else (query, a, b)
+        return (query, b, a) if b and (before == a or (before is None and chance < 0.5)) else pair
 
 
 class ListStrategy(Strategy):
@@ -163,25 +163,19 @@ class Scale:
     @classmethod
     def parse(cls, text: str) -> Scale:
         """Read a range, labels, or grades with labels."""
-        wrong = UsageError("not-a-scale", value=text)
-        parts = [part.strip() for part in text.split(",")]
-        if span := re.fullmatch(r"(-?\d{1,3})\s*-\s*(-?\d{1,3})", text.strip()):
+        span = re.fullmatch(r"\s*(-?\d{1,3})\s*-\s*(-?\d{1,3})\s*", text)
+        parts = [re.fullmatch(r"\s*(?:(-?\d{1,3})\s*=)?\s*([^=\s][^=]*?)\s*", part) for part in text.split(",")]
+        if span:
             low, high = int(span[1]), int(span[2])
             grades = [(value, "") for value in range(low, min(high, low + MOST_GRADES) + 1)]
-        elif all("=" in part for part in parts):
-            named = [re.fullmatch(r"(-?\d{1,3})\s*=\s*(\S.*)", part) for part in parts]
-            grades = [(int(part[1]), part[2].strip()) for part in named if part]
-            if not all(named):
-                raise wrong
-        elif any("=" in part for part in parts) or not all(parts):
-            raise wrong
         else:
-            grades = list(enumerate(parts))
+            grades = [(k if part[1] is None else int(part[1]), part[2]) for k, part in enumerate(parts) if part]
+            if not all(parts) or len({part[1] is None for part in parts if part}) > 1:
+                grades = []
         values, labels = [value for value, _ in grades], [label for _, label in grades if label]
-        if not 2 <= len(grades) <= MOST_GRADES or values != sorted(set(values)) or len(set(labels)) < len(labels):
-            raise wrong
-        if not all(label.isprintable() and len(label) <= 60 for label in labels):
-            raise wrong
+        distinct = values == sorted(set(values)) and len(set(labels)) == len(labels)
+        if not (2 <= len(grades) <= MOST_GRADES and distinct and all(x.isprintable() and len(x) <= 60 for x in labels)):
+            raise UsageError("not-a-scale", value=text)
         return cls(tuple(grades))
 
     def shown(self) -> list[dict[str, Any]]:
@@ -213,10 +207,6 @@ class GradeStrategy(ListStrategy):
 
     def _chosen(self, questions: list[Pair], judge: str) -> Pair:
         return min(questions, key=lambda question: random.Random("\0".join([judge, *question])).random())
-
-    def presented(self, pair: Pair, chance: float) -> Pair:
-        """Return the question as it is: there is one item."""
-        return pair
 
 
 class OrderStrategy(Strategy):
@@ -298,10 +288,6 @@ class OrderStrategy(Strategy):
         for state in self._queries.values():
             state.learn()
         return {query: state.error for query, state in self._queries.items()}
-
-    def strengths(self) -> dict[str, Floats]:
-        """Return the expected strength of each item, by query."""
-        return {query: state.posterior().strength for query, state in self._queries.items()}
 
     def left(self) -> int:
         """Estimate how many judgments are left, by what the finished queries took in proportion to n log₂ n."""

@@ -4,7 +4,7 @@
 /** @typedef {{item: string, title?: string, text?: string, url?: string, image?: string, picture?: number}} Side */
 /** @typedef {{id: string, text: string, description?: string, narrative?: string}} Query */
 /** @typedef {{query: Query, sides: Side[], request?: string}} Question */
-/** @typedef {{mine: number, all: number, left: number, exact: boolean, judges: number}} Progress */
+/** @typedef {{mine: number, all: number, left: number, exact: boolean}} Progress */
 /** @typedef {{outcome: string, key: string, sign: string, name: string, stacked?: string}} Choice */
 
 const token = location.hash.slice(1);
