@@ -162,4 +162,4 @@ def test_references_and_runs_are_freed_with_their_last_name(empty):
         assert [one() for one in seen] == [None, None]
     finally:
         gc.enable()
-    assert scores.means.tolist() == [[1.0, 1.0]] if empty == "skip" else [[0.5, 0.5]]
+    assert scores.means.tolist() == [[0.5, 0.5] if empty == "zero" else [1.0, 1.0]]
