@@ -374,10 +374,10 @@ def order_notes(references: References, measures: Sequence[object]) -> tuple[Not
 
 def _tied(references: References) -> float:
     """Fraction of the pairs of items of a query that are tied, on average over the queries with several."""
-    several, above = references.sizes > 1, len(references.ranks) + 1
-    if not several.any():
-        return 0.0
-    tiers, length = np.unique(references.codes * above + references.ranks, return_counts=True)
-    tied = np.bincount(tiers // above, length * (length - 1.0), len(several))[several]
-    pairs = (references.sizes * (references.sizes - 1.0))[several]
-    return float((tied / pairs).mean())
+    if "tied" not in references.kept:
+        several, above = references.sizes > 1, len(references.ranks) + 1
+        tiers, length = np.unique(references.codes * above + references.ranks, return_counts=True)
+        tied = np.bincount(tiers // above, length * (length - 1.0), len(several))[several]
+        pairs = (references.sizes * (references.sizes - 1.0))[several]
+        references.kept["tied"] = float((tied / pairs).mean()) if len(pairs) else 0.0
+    return float(references.kept["tied"])
