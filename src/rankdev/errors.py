@@ -210,14 +210,15 @@ def several(errors: Sequence[RankdevError]) -> RankdevError:
     return kind("several", errors=errors)
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, depth: int = 3) -> Any:
     """Return a value that can be pickled and shown: what is no text, number, error or list of them becomes text."""
     if isinstance(value, Real) and hasattr(value, "item"):  # a number of NumPy
         return value.item()
     if value is None or isinstance(value, str | bytes | int | float | RankdevError):
         return value
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value] if isinstance(value, list) else tuple(map(plain, value))
+    if isinstance(value, list | tuple) and depth:
+        entries = [plain(entry, depth - 1) for entry in value]
+        return entries if isinstance(value, list) else tuple(entries)
     if isinstance(value, Real | Path):  # a number of NumPy
         return value.item() if hasattr(value, "item") else str(value)
     return Shown(shown(value))

@@ -44,6 +44,7 @@ SENTENCES = {
     " {query!r}; use the same ids",
     "lacks-measure": "it has no scores by {measure}, only by {known:list}",
     "means-only": "there are means only; write the values of queries with rankdev eval -q",
+    "called-mean": "rows called {name!r} do not hold the mean of the others: they count as a query",
     "means-left-out": "{count:row} called {name!r} {count:holds the mean|hold means} of the others: left out",
     "moves-items": "{measure} moves items to other positions; leave judged_only out",
     "no-mean-of-ties": "{measure} has no mean over all orders of ties here; `ties='expected'` is for {known:list}",
@@ -384,7 +385,7 @@ SENTENCES = {
     "changed": "the file changed while it was read; try again once it is complete",
     "closed-input": "{path} is closed; give a file, or pipe something in",
     "column-count": "{count:column}; expected {expected}: {names:some}",
-    "contexts-in-table": "lists of contexts are read from JSON and JSONL, not from tables",
+    "contexts-in-table": "the items that are right for a question are a list, as JSON and JSONL have them",
     "cut-short": "the last line is cut short: the one before it ends in the tag {tag!r}",
     "damaged": "the file cannot be read to its end ({why}); it may be damaged",
     "decompress-first": "this is {format}, which is not read; decompress it first, or pack it with gzip or zstd",
@@ -416,6 +417,7 @@ SENTENCES = {
     " choose others with `columns`",
     "not-utf8": "this is not UTF-8; save the file as UTF-8",
     "tier-grades": "there must be one positive grade for each tier, highest first",
+    "too-deep": "lists in lists, more than {most} of them, are no column; leave it out",
     "too-big": "the file does not fit into memory; a TREC run needs least",
     "two-texts": "{key} {name!r} has two texts; keep one",
     "skipped-left-out": "{count:answer was} left out: the judges could not decide",
@@ -450,6 +452,7 @@ SENTENCES = {
     "queries-of-responses": '"queries" must list the queries of the {count:response}, in their order',
     "query-twice": "query {query!r} appears twice; give it once, with all its items",
     "hidden-characters": "ids hold characters that cannot be seen, such as {name!a}; without them, they are others",
+    "ids-or-scores": "a Series of whole numbers could hold items or their values; pass .tolist() or .to_dict() of it",
     "index-twice": "{value!r} appears twice in the index of a Series; keep one",
     "comment-line": "comments are not read; leave out lines that begin with #",
     "comment-lines": "lines that begin with # are read as queries, such as {name!r}; leave comments out",
@@ -457,8 +460,8 @@ SENTENCES = {
     " ids as text",
     "no-mean-of-ranks": "ranks have no mean; choose `duplicates='first'` (or last, best), or give grades",
     "word-for-grade": "the grade is {value!r}; expected a number, or say what words mean: `grades={{'{value}': …}}`",
-    "unknown-order": "{name!r} could be what orders these items; say so with `columns={{'score': …}}` ('rank',"
-    " 'distance'), or leave it out",
+    "unknown-order": "{name!r} could order these items in another way than they are listed; say so with"
+    " `columns={{'score': '{name}'}}` ('rank', 'distance', 'grade'), or `order='rank'` where the list is in order",
     "unordered-gold": "{name} has no order by its makers' definition: its items are one tier; where its order counts,"
     " say `columns={{'items': '{name}'}}`",
     "rank-against-grade": "item {item!r} has the rank {rank:g}, but its grade {grade:g} makes it {expected}; keep one"

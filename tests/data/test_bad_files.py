@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from rankdev import RankdevError, UsageError
+from rankdev import Preferences, RankdevError, References, Run, Scores, UsageError
 from rankdev.data.files import read_grades, read_lists, read_references, read_run
 from rankdev.errors import DataError
 from tests.data.samples import GRADE_FILES, REFERENCE_FILES, RUN_FILES
@@ -209,3 +209,15 @@ def test_brackets_without_end(tmp_path: Path, read: Any, name: str, opening: str
     path.write_text(opening + "[" * 100_000)
     with raises("not-json", DataError):
         read(path)
+
+
+@pytest.mark.parametrize("make", [Run.of, References.of, Scores.from_table, Preferences.from_table])
+def test_lists_in_lists_in_python(make: Any) -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    records = [{"query": "q", "item": "a", "score": deep, "winner": "a", "loser": "b"}]
+    for value in (deep, {"q": deep}, {"q": ["a", deep]}, {"q": [{"id": "a", "score": deep}]}, records):
+        with pytest.raises(DataError) as caught:
+            make(value)
+        assert len(str(caught.value)) < 400

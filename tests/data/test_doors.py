@@ -142,9 +142,27 @@ def test_two_raters(tmp_path: Path) -> None:
 
 
 def test_what_could_be_meant_otherwise_is_refused(tmp_path: Path) -> None:
-    for name in ("rerank_score", "relevance", "cosine_dist", "cosine", "certainty", "bm25", "TF-IDF"):
-        with raises("unknown-order", rd.DataError, name=name):
-            rd.Run.of({"q": [{"id": "a", name: 1}, {"id": "b", name: 2}]})
+    for kind in (int, np.float32, str):
+        rising = {"q": [{"id": "a", "x": kind(1)}, {"id": "b", "x": kind(2)}], "r": [{"id": "a", "x": kind(1)}]}
+        parallel = [{"question": "q", "retrieved": ["a", "b"], "x": [1, 2]}]
+        gold = [{"question": query, "gold": hits} for query, hits in rising.items()]
+        for make, value in ((rd.Run.of, rising), (rd.Run.of, parallel), (rd.References.of, gold)):
+            with raises("unknown-order", rd.DataError, name="x"):
+                make(value)
+        for value in (rising, parallel):
+            assert rd.Run.of(value, columns={"score": "x"})["q"] == ["b", "a"]
+            assert rd.Run.of(value, order="rank")["q"] == ["a", "b"]
+        falling = [{"id": 1, "x": kind(2)}, {"id": 2, "x": kind(1)}]
+        assert rd.Run.of({"q": falling})["q"] == ["1", "2"]
+        assert rd.evaluate([{"query": "q", "gold": falling}], {"a": {"q": [2]}}, "RR", columns={"rank": "x"}).means == 1
+    for pairs in ([["a", 3], ["b", 1]], [("a", 3)], {"a": 3}, pd.Series([3], index=["a"])):
+        with raises("grades-or-ranks", rd.DataError, query="q"):
+            rd.References.of({"q": pairs})
+    for make in (rd.Run.of, rd.References.of):
+        with raises("ids-or-scores", rd.DataError, query="q"):
+            make({"q": pd.Series([7, 9])})
+        with raises("wrong-form", rd.DataError, query="q"):
+            make({"q": b"ab"})
     rows = [("q", "a", "x", 1.0)]
     for door in doors(tmp_path, rows, "query", "item", "doc_id", "score").values():
         with raises("two-columns", rd.DataError, name="item", names=("item", "doc_id")):

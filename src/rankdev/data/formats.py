@@ -31,6 +31,7 @@ _NUMBERS = {"score", "rank", "grade", "value", "position", "doc_position"}
 _QUEPID = ["query", "docid", "rating"]  # its export has lines of a query alone
 _OTHER_COLUMNS = {"item", "winner", "a", "a1", "arg1", "measure"}  # what a table of ours has besides queries
 _JSON_BEGINS = re.compile(rb'\s*(\{\s*(["}]|$)|\[\s*([\[{"\]]|$))')
+_NO_HEADER = re.compile(rb"\S+\t(0|Q0)\t\S+\t-?\d")  # TREC's columns, as MS MARCO has them
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 NO_LINES: LineOf = lambda row: None  # noqa: E731
 
@@ -47,6 +48,8 @@ def kind_of(head: bytes, suffix: str = "", columns: Mapping[str, str] = NONE) ->
         if suffix == ".xlsx" or b"[Content_Types].xml" in head:
             return "xlsx"
         raise DataError("decompress-first", format="zip")
+    if head[257:262] == b"ustar":
+        raise DataError("decompress-first", format="tar")
     if b"\0" in head:
         raise DataError("binary-file")
     kind = kind_of_text(head, suffix, columns)
@@ -57,9 +60,9 @@ def kind_of(head: bytes, suffix: str = "", columns: Mapping[str, str] = NONE) ->
 
 def kind_of_text(head: bytes, suffix: str = "", columns: Mapping[str, str] = NONE) -> str:
     """Infer the kind of a text: of JSON by its beginning, of tables by their extension or the names in their header."""
-    if suffix in (".csv", ".tsv"):
-        return suffix[1:]
     line = head.lstrip().partition(b"\n")[0]
+    if suffix in (".csv", ".tsv"):
+        return "trec" if suffix == ".tsv" and _NO_HEADER.match(line) else suffix[1:]
     if _JSON_BEGINS.match(head):
         return "jsonl" if suffix == ".jsonl" or _is_record(line) else "json"
     for kind, mark in (("csv", _separator(line, ",")), ("tsv", "\t")):

@@ -12,35 +12,34 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
+
 from rankdev._common.checks import is_number
 from rankdev._common.lazy import pl
 from rankdev.data import ids
 from rankdev.data.options import ReadOptions
-from rankdev.data.rows import Rows, are_lists, check_lists, of_frame, of_lists
-from rankdev.data.tables import KNOWN_NAMES, NONE, POSITIONS, mixed_series, our_name, renumbered
+from rankdev.data.rows import Rows, are_lists, check_lists, is_finite, of_frame, of_lists
+from rankdev.data.tables import (
+    KNOWN_NAMES,
+    NONE,
+    POSITIONS,
+    QUERIES,
+    USERS,
+    mixed_series,
+    our_name,
+    plain_name,
+    renumbered,
+)
 from rankdev.errors import DataError, errors_at
 
-QUESTIONS = (*KNOWN_NAMES["query"], "input")
-RETRIEVED = (
-    *("retrieved_context_ids", "retrieved_ids", "retrieved_chunk_ids", "retrieved", "retrieved_contexts", "contexts"),
-    *("retrieved_texts", "retrieved_chunks", "retrieved_documents", "source_documents", "source_nodes"),
-)
-UNORDERED = ("reference_context_ids", "expected_ids", "reference_contexts", "expected_texts", "ground_truth_contexts")
-RIGHT = (
-    "gold",
-    "gold_chunk_ids",
-    "gold_chunks",
-    "gold_ids",
-    "gold_doc_ids",
-    "gold_passage_ids",
-    "relevant_ids",
-    *UNORDERED,
-)
-_IDS = ("_id", "id", *KNOWN_NAMES["item"], "chunk_id", "node_id", "id_")
-_ORDERS = re.compile(  # names of what could order items
-    "score|rank|relevan|simil|cosine|dist|prob|logit|confidence|certainty|likelihood|affinity|closeness|bm25|tf.?idf"
-)
-_TEXTS = ("page_content", "text", "content")
+_QUESTIONS = (*QUERIES, *USERS, "input")
+_PART = "(?:(?:chunk|context|doc|document|passage|text|node|item|product)s?(?:ids?)?|ids?)"  # of plain names
+RETRIEVED = re.compile(f"retrieved{_PART}?|contexts|source(?:documents|nodes)")
+RIGHT = re.compile(f"gold{_PART}?|(?:relevant|reference|expected|groundtruth){_PART}")
+_UNORDERED = ("referencecontextids", "expectedids", "referencecontexts", "expectedtexts", "groundtruthcontexts")
+_TEXTS = ("pagecontent", "text", "content")
+_NAMES_OF_HIT = ("id", *KNOWN_NAMES["item"], "nodeid", *_TEXTS)
+_ATTRIBUTES = ("id", "doc_id", "chunk_id", "node_id", "id_", "page_content", "text", "content")
 _FORMS = {
     **{"tiers": "[[item, …], …]", "items": "[item, …]", "grades": "[number, …]"},
     **{"nonrelevant": "[item, …]", "nonrelevant_grades": "[number, …]"},
@@ -60,24 +59,51 @@ def plain(value: Any) -> Any:
     return value
 
 
-def records_in(frame: pl.DataFrame, names: Iterable[str]) -> list[dict[str, Any]] | None:
-    """Return the rows of a table with lists of contexts, as ragas' ``to_pandas`` makes it; None of any other."""
-    lists = any(name in frame.columns and frame[name].dtype in (pl.List, pl.Array) for name in names)
-    return frame.to_dicts() if lists else None
+def records_in(frame: pl.DataFrame, kind: re.Pattern[str], read: ReadOptions) -> list[dict[str, Any]] | None:
+    """Return the rows of a table with lists of one kind, or lists that were chosen as items; None of any other."""
+    lists = [name for name in frame.columns if frame[name].dtype in (pl.List, pl.Array)]
+    own = read.chosen("items")
+    if kind is RETRIEVED and own in lists and not any(kind.fullmatch(plain_name(name)) for name in lists):
+        read.met.add(own)
+        frame, lists = frame.rename({own: "retrieved"}), ["retrieved"]
+    return frame.to_dicts() if any(kind.fullmatch(plain_name(name)) for name in lists) else None
 
 
-def question_of(record: Mapping[str, Any], read: ReadOptions) -> Any:
+def question_of(record: Any, read: ReadOptions) -> Any:
     """Return the query that a record names, by the column that was chosen or by a name that is known."""
     known = record if isinstance(record, Mapping) else {}
+    named = {name: known[name] for name in known if isinstance(known[name], str | int)}
     own = read.chosen("query")
-    names = QUESTIONS if own is None or own not in known else (own,)
-    read.met.update({own} & {*known} if own else ())
-    return next((known[name] for name in names if isinstance(known.get(name), str | int)), None)
+    if own is not None and own in known:
+        read.met.add(own)
+        return named.get(own)
+    found = {plain_name(str(name)): value for name, value in named.items()}
+    return next((found[name] for name in _QUESTIONS if name in found), None)
 
 
-def _list_named(record: Any, names: Iterable[str]) -> str | None:
+def _list_named(record: Any, kind: re.Pattern[str]) -> str | None:
+    """Return the name of the list of one kind that a record has: of ids, or else of texts; refuse two of them."""
     known = record if isinstance(record, Mapping) else {}
-    return next((name for name in names if isinstance(known.get(name), list)), None)
+    names = [name for name in known if isinstance(known[name], list) and kind.fullmatch(plain_name(str(name)))]
+    names = [name for name in names if plain_name(name).endswith(("id", "ids"))] or names
+    if any(known[name] != known[names[0]] for name in names):
+        raise DataError("two-columns", name="items", names=names)
+    return names[0] if names else None
+
+
+def _with_numbers(record: Mapping[str, Any], name: str) -> list[Any]:
+    """Return what a record lists, with the numbers that its other lists have for each, such as scores."""
+    hits = record[name]
+    beside = {
+        other: values
+        for other, values in record.items()
+        if isinstance(values, list) and len(values) == len(hits) and all(map(is_number, values))
+        if not (RETRIEVED.fullmatch(plain_name(other)) or RIGHT.fullmatch(plain_name(other)))
+    }
+    if not beside or not all(isinstance(hit, str) or ids.is_integer(hit) for hit in hits):
+        return hits
+    of_each = (dict(zip(beside, values, strict=True)) for values in zip(*beside.values(), strict=True))
+    return [{"text" if isinstance(hit, str) else "id": hit} | values for hit, values in zip(hits, of_each, strict=True)]
 
 
 def is_response(value: Any) -> bool:
@@ -105,7 +131,8 @@ def is_answer(value: Any) -> bool:
     """Tell whether this is ``{query: response}``, a list of responses with their queries, or a multi-search answer."""
     value = plain(value)
     if isinstance(value, list):
-        return bool(value) and (all(map(_is_named, value)) or (len(value) == 1 and is_answer(value[0])))
+        only = value[0] if len(value) == 1 else None  # the only line of a file
+        return bool(value) and (all(map(_is_named, value)) or (isinstance(only, Mapping) and is_answer(only)))
     if not isinstance(value, Mapping) or not value:
         return False
     several = value.get("responses")
@@ -178,7 +205,7 @@ def _hits(response: Any) -> tuple[list[Any], bool, str]:
         raise DataError("not-a-response", value=response)
     name = _list_named(response, RETRIEVED)
     if name is not None:
-        return response[name], False, ""
+        return _with_numbers(response, name), False, ""
     header = response.get("responseHeader") if isinstance(response.get("responseHeader"), Mapping) else {}
     if "error" in response or header.get("status"):
         error = response.get("error") or f"status {header['status']}"
@@ -220,39 +247,44 @@ def _named_hits(lists: Mapping[Any, Any], read: ReadOptions, *, flat: bool = Fal
     for query, hits in lists.items():
         with errors_at(query=query):
             for hit in hits if own is None and not flat else ():
-                ids_of = {name: hit[name] for name in _IDS if hit.get(name)} if isinstance(hit, Mapping) else {}
-                if len({str(value) for value in ids_of.values()}) > 1:
+                ids_of = {name: id_ for name, id_ in _names_of(hit) if plain_name(name) not in _TEXTS}
+                if isinstance(hit, Mapping) and len(set(map(str, ids_of.values()))) > 1:
                     raise DataError("two-columns", name="item", names=list(ids_of))
             found[query] = [_name(hit, place, own) for place, hit in enumerate(hits, 1)]
     return found
 
 
+def _names_of(hit: Any) -> list[tuple[str, Any]]:
+    """Return the fields that could name a hit, ids before texts."""
+    given = hit.items() if isinstance(hit, Mapping) else ((name, getattr(hit, name, None)) for name in _ATTRIBUTES)
+    found = ((plain_name(str(name)), str(name), value) for name, value in given)
+    known = [(_NAMES_OF_HIT.index(plain), name, value) for plain, name, value in found if plain in _NAMES_OF_HIT]
+    return [(name, value) for _, name, value in sorted(known, key=itemgetter(0)) if value not in (None, "")]
+
+
 def _name(hit: Any, place: int, own: str | None) -> str:
     name, value = _TEXTS[0], hit
     if not (isinstance(hit, str) or ids.is_integer(hit)):
-        names = (*_IDS, *_TEXTS) if own is None else (own,)
-        fields = ((name, _field(held, name)) for held in (hit, _field(hit, "node")) for name in names)
+        inside = [_field(hit, part) for part in ("_source", "fields", "node")]
+        fields = [(own, _field(held, own)) for held in (hit, inside[-1])] if own else []
+        fields += [] if own else [field for held in (hit, *inside) for field in _names_of(held)]
         name, value = next(((name, field) for name, field in fields if field not in (None, "")), ("", None))
     if isinstance(value, list) and len(value) == 1:  # a field of Solr that could have several values
         value = value[0]
     if not (isinstance(value, str) or ids.is_integer(value)) or not str(value).strip():
         raise DataError("no-id-of-hit", place=place, name=own or "id", value=hit)
-    return " ".join(str(value).split()) if name in _TEXTS else str(value)
+    return " ".join(str(value).split()) if plain_name(name) in _TEXTS else str(value)
 
 
 def of_listed(lists: Mapping[Any, Any], read: ReadOptions) -> Rows:
     """Return the rows of ``{query: [item, …]}``, where an item may be a record with an id and what orders it."""
     if are_lists(lists.values()) or not holds_records(lists):
         return of_lists(lists)
-    found, orders, names = items_of_lists(lists, read, ("score", "rank", "distance", *POSITIONS))
-    if orders:
-        with renumbered(()):
-            return replace(of_frame(frame_of_lists(found, orders), read), origin=None)
-    doubtful = [name for name in names if _ORDERS.search(name.lower())]
-    unknown = next((name for name in doubtful if name[0] != "_"), None)  # hits have a _score, whatever sorts them
-    if unknown is not None:
-        raise DataError("unknown-order", name=unknown)
-    return of_lists(found)
+    found = of_records(lists, read, ("score", "rank", "distance", *POSITIONS))
+    if isinstance(found, dict):
+        return of_lists(found)
+    with renumbered(()):
+        return replace(of_frame(found, read), origin=None)
 
 
 def holds_records(lists: Mapping[Any, Any]) -> bool:
@@ -262,34 +294,51 @@ def holds_records(lists: Mapping[Any, Any]) -> bool:
     )
 
 
-def items_of_lists(
+def of_records(
     lists: Mapping[Any, Any], read: ReadOptions, wanted: Collection[str]
-) -> tuple[dict[Any, list[str]], dict[str, pl.Series], list[str]]:
-    """Return the items of ``{query: [record, …]}``, the columns with our names that are wanted, and all names."""
+) -> dict[Any, list[str]] | pl.DataFrame:
+    """Return ``{query: [record, …]}`` as a table of their items and columns, or as lists where none is ``wanted``.
+
+    Then a number of each record is refused that could order them in another way than they are listed.
+    """
     check_lists(lists)
-    found = _named_hits(lists, read)
+    found, chosen = _named_hits(lists, read), read.columns or NONE
     hits = [hit if isinstance(hit, Mapping) else {} for entry in lists.values() for hit in entry]
-    names = list(dict.fromkeys(str(name) for hit in hits for name in hit))
+    names = {str(name): our_name(str(name), chosen) for hit in hits for name in hit}
     columns: dict[str, pl.Series] = {}
-    for name in names:
-        ours = our_name(name, read.columns or NONE)
-        if ours in wanted:
-            if ours in columns:
-                raise DataError("two-columns", name=ours, names=[name for name in names if our_name(name) == ours])
-            columns[ours] = mixed_series(ours, [hit.get(name) for hit in hits])
-            read.met.update({name} & {*(read.columns or NONE).values()})
-    return found, columns, names
+    for name, ours in names.items():
+        if ours not in wanted or (name.startswith("_") and name not in chosen.values()):
+            continue  # hits of an engine have a _score, whatever sorts them
+        if ours in columns:
+            raise DataError("two-columns", name=ours, names=[other for other in names if names[other] == ours])
+        columns[ours] = mixed_series(ours, [hit.get(name) for hit in hits])
+        read.met.update({name} & {*chosen.values()})
+    if columns:
+        queries = ids.as_ids(query for query, items in found.items() for _ in items)
+        items = ids.as_ids(item for items in found.values() for item in items)
+        return pl.DataFrame({"query": ids.series(queries), "item": ids.series(items), **columns})
+    sizes = [len(entry) for entry in lists.values()]
+    for name in names if read.order != "rank" else ():
+        of_item = names[name] == "item" or plain_name(name) in _NAMES_OF_HIT
+        if not of_item and _reorders([hit.get(name) for hit in hits], sizes, "grade" in wanted):
+            raise DataError("unknown-order", name=name)
+    return found
 
 
-def frame_of_lists(lists: Mapping[Any, list[str]], columns: Mapping[str, pl.Series]) -> pl.DataFrame:
-    """Make a table of the items of queries and of columns of them."""
-    queries = ids.as_ids(query for query, items in lists.items() for _ in items)
-    items = ids.as_ids(item for items in lists.values() for item in items)
-    return pl.DataFrame({"query": ids.series(queries), "item": ids.series(items), **columns})
+def _reorders(values: list[Any], sizes: list[int], graded: bool) -> bool:
+    """Tell whether these are numbers, of lists of these sizes, that could order them in another way than they are.
+
+    Scores that never rise agree with a list; equal grades would make a tier of what it has in order.
+    """
+    if not all(is_finite(value) and not isinstance(value, bool) for value in values):
+        return False
+    inside = np.repeat(np.arange(len(sizes)), sizes)
+    steps = np.diff(list(map(float, values)))[np.diff(inside) == 0]
+    return bool((steps > 0).any() or (graded and (steps == 0).any() and (steps != 0).any()))
 
 
-def gold_of(value: Any, read: ReadOptions) -> dict[Any, Any] | None:
-    """Return ``{query: {item: grade}}`` or ``{query: [best item, …]}`` of ratings; None of anything else.
+def gold_of(value: Any, read: ReadOptions) -> dict[Any, Any] | pl.DataFrame | None:
+    """Return ``{query: {item: grade}}``, ``{query: [best item or tier, …]}`` or a table of ratings; None of all else.
 
     Ratings are a request to Elasticsearch's ``_rank_eval``, what Quepid exports as JSON, or records of questions with
     the contexts that are right.
@@ -303,9 +352,11 @@ def gold_of(value: Any, read: ReadOptions) -> dict[Any, Any] | None:
                 return rated
     if isinstance(value, Mapping):  # which may have a query called gold
         value = [value] if question_of(value, read) is not None else []
-    records = value
-    if not isinstance(records, list) or not any(_list_named(record, RIGHT) for record in records):
-        return None
+    is_right = isinstance(value, list) and any(_list_named(record, RIGHT) for record in value)
+    return _right_of(value, read) if is_right else None
+
+
+def _right_of(records: list[Any], read: ReadOptions) -> dict[Any, Any] | pl.DataFrame:
     right: dict[Any, Any] = {}
     one_tier: dict[Any, str] = {}
     for row, record in enumerate(records):
@@ -314,18 +365,25 @@ def gold_of(value: Any, read: ReadOptions) -> dict[Any, Any] | None:
             if name is None:
                 raise DataError("no-contexts")
             if query is None:
-                raise DataError("no-question", known=QUESTIONS)
+                raise DataError("no-question", known=_QUESTIONS)
             if query in right:
                 raise DataError("query-twice", query=query)
-            right[query] = record[name]
-            if name in UNORDERED and name != read.chosen("items"):
+            right[query] = _with_numbers(record, name) if _list_named(record, RETRIEVED) is None else record[name]
+            if plain_name(name) in _UNORDERED and name != read.chosen("items"):
                 one_tier[query] = name
     read.met.update({read.chosen("items") or ""})
-    found = {query: [*dict.fromkeys(items)] for query, items in _named_hits(right, read).items()}
+    if any(isinstance(hit, list) for hits in right.values() for hit in hits):
+        return right
+    found = of_records(right, read, ("grade", "rank"))
+    if not isinstance(found, dict):
+        return found
+    found = {query: [*dict.fromkeys(items)] for query, items in found.items()}
     doubtful = [one_tier[query] for query, items in found.items() if query in one_tier and len(items) > 1]
     if doubtful:
         read.note("unordered-gold", name=doubtful[0])
-    return {query: dict.fromkeys(items, 1) if query in one_tier else items for query, items in found.items()}
+    if len(one_tier) == len(found):
+        return {query: dict.fromkeys(items, 1) for query, items in found.items()}
+    return {query: [items] if query in one_tier else items for query, items in found.items()}
 
 
 def _rated(entries: Any, of_query: str) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev._common.checks import is_number
 from rankdev._common.lazy import pl
 from rankdev.data import ids, records, tables
 from rankdev.data.ids import Ids, Index
@@ -28,6 +29,7 @@ from rankdev.data.rows import (
     of_lists,
     of_numbers,
     offsets_of,
+    plain_series,
     refuse_two_values,
 )
 from rankdev.data.tables import OfRanx, TableLike, check_mapping
@@ -447,10 +449,9 @@ class References(ByQuery[Reference]):
             return cls.of_known(value.to_dict(), "grade", read)
         value = check_mapping(value, "references", "References, a table, {query: [item, …]} or {query: [[item, …], …]}")
         if records.holds_records(value):
-            items, columns, _ = records.items_of_lists(value, read, ("grade", "rank"))
-            if columns:
-                with tables.renumbered(()):
-                    return cls.of_table(records.frame_of_lists(items, columns), read)
+            found = records.of_records(value, read, ("grade", "rank"))
+            if not isinstance(found, dict):
+                return cls.of_gold(found, read)
         if not any(isinstance(entry, Reference) for entry in value.values()):
             return cls.of_known(value, "item or tier", read)
         made = [
@@ -461,10 +462,13 @@ class References(ByQuery[Reference]):
         return cls._of_tiers([{name: record[name] for name in record if name in shared} for record in made], read)
 
     @classmethod
-    def of_gold(cls, gold: Mapping[Any, Any], read: ReadOptions) -> References:
+    def of_gold(cls, gold: Any, read: ReadOptions) -> References:
         """Make references of what :func:`rankdev.data.records.gold_of` found."""
+        if not isinstance(gold, dict):
+            with tables.renumbered(()):
+                return cls.of_table(gold, read)
         graded = any(isinstance(entry, Mapping) for entry in gold.values())
-        return cls.of_known(gold, "grade" if graded else "item", read)
+        return cls.of_known(gold, "grade" if graded else "item or tier", read)
 
     @classmethod
     def of_known(cls, value: Any, what: str, read: ReadOptions, nonrelevant: Any = None) -> References:
@@ -492,7 +496,7 @@ class References(ByQuery[Reference]):
     def of_table(cls, table: Any, read: ReadOptions) -> References:
         """Make references from a table of ranks or grades, of tiers or contexts, or of users and what they chose."""
         table = tables.as_polars(tables.table_of_records(table))
-        gold = records.gold_of(records.records_in(table, records.RIGHT), read)
+        gold = records.gold_of(records.records_in(table, records.RIGHT, read), read)
         if gold is not None:
             return cls.of_gold(gold, read)
         if records.names_tiers(table.columns, read):
@@ -723,10 +727,9 @@ class References(ByQuery[Reference]):
 def _not_references(frame: pl.DataFrame) -> str:
     """Return the kind of error about a table that holds no references."""
     names = {*frame.columns}
-    if names & {*records.RIGHT}:
-        return "contexts-in-table"
-    if names & {*records.RETRIEVED}:
-        return "no-contexts"
+    for kind, error in ((records.RIGHT, "contexts-in-table"), (records.RETRIEVED, "no-contexts")):
+        if any(kind.fullmatch(tables.plain_name(name)) for name in names):
+            return error
     return "looks-like-run" if names & {"score", "response", "hits"} else "not-references"
 
 
@@ -751,7 +754,7 @@ def _of_mapping(value: Any, what: str, read: ReadOptions, nonrelevant: Any) -> R
     if what in ("rank", "grade"):
         _check_filled(value, nonrelevant or {})
         return of_numbers(value, what, f"{{item: {what}}}", read.grades)  # type: ignore[arg-type]
-    levels = {query: _levels(entry, query, what) for query, entry in value.items()}
+    levels = {query: _levels(plain_series(query, entry), query, what) for query, entry in value.items()}
     _check_filled(levels, nonrelevant or {})
     counts = [len(entry) for entry in levels.values()]
     sizes = [len(tier) for entry in levels.values() for tier in entry]
@@ -805,19 +808,22 @@ def _levels(entry: Any, query: object, what: str) -> list[list[Any]]:
         raise DataError("grades-or-ranks", query=query)
     if isinstance(entry, Set) and what == "item or tier":
         return [sorted(entry, key=str)]
-    listed = isinstance(entry, Iterable) and not isinstance(entry, str | Set | Mapping)
+    listed = isinstance(entry, Iterable) and not isinstance(entry, str | bytes | Set | Mapping)
     if not listed or hasattr(type(entry), "columns") or getattr(entry, "ndim", 1) == 0:
         raise DataError("wrong-form", query=query, expected=f"[best {what}, …]", value=entry)
     levels = []
     for rank, tier in enumerate(entry, 1):
         if tables.is_record(tier) and what != "item":
             raise DataError("record-for-items", query=query, value=tier)
-        plural = what != "item" and not isinstance(tier, str) and isinstance(tier, Iterable)
+        plural = what != "item" and not isinstance(tier, str | bytes) and isinstance(tier, Iterable)
         if what == "tier" and not plural:
             raise DataError("not-a-tier", query=query, tier=rank, value=tier)
         levels.append(list(tier) if plural else [tier])
         if not levels[-1]:
             raise DataError("empty-tier", query=query, tier=rank)
+    pairs = [tier for tier in levels if len(tier) == 2 and isinstance(tier[0], str) and is_number(tier[1])]
+    if what == "item or tier" and levels == pairs != []:
+        raise DataError("grades-or-ranks", query=query)
     return levels
 
 

@@ -192,9 +192,8 @@ def of_numbers(value: Mapping[Any, Any], what: What, expected: str, words: Mappi
     """Return the rows of ``{query: {item: number}}``; ``words`` may stand for numbers."""
     if (rows := plain_numbers(value, what)) is not None:
         return rows
-    value = {
-        query: tables.check_mapping(plain_series(entry), None, expected, query=query) for query, entry in value.items()
-    }
+    plain = {query: plain_series(query, entry) for query, entry in value.items()}
+    value = {query: tables.check_mapping(entry, None, expected, query=query) for query, entry in plain.items()}
     if what == "score":
         value = {query: entry for query, entry in value.items() if entry}
     entries = list(value.values())
@@ -203,7 +202,7 @@ def of_numbers(value: Mapping[Any, Any], what: What, expected: str, words: Mappi
         numbers = [words.get(number, number) if isinstance(number, str) else number for number in numbers]
     rows = _numbered(value, entries, np.zeros(len(numbers)), what)
     for row, number in enumerate(numbers):
-        if not _is_finite(number):
+        if not is_finite(number):
             fields = {"query": rows.queries[int(rows.codes[row])], "item": rows.item[row], "value": number}
             if what == "grade" and tables.is_word(number):
                 raise DataError("word-for-grade", **fields)
@@ -212,12 +211,14 @@ def of_numbers(value: Mapping[Any, Any], what: What, expected: str, words: Mappi
     return rows
 
 
-def plain_series(entry: Any) -> Any:
+def plain_series(query: Any, entry: Any) -> Any:
     """Return a Series of numbers of pandas as a dict; all else, such as a Series of items, as it is."""
     series = type(entry).__module__.startswith("pandas") and hasattr(entry, "to_dict") and not hasattr(entry, "columns")
     series = series and entry.dtype.kind in "iufb"
     if series and not entry.index.is_unique:
-        raise DataError("index-twice", value=entry.index[entry.index.duplicated()][0])
+        raise DataError("index-twice", query=query, value=entry.index[entry.index.duplicated()][0])
+    if series and entry.dtype.kind in "iu" and entry.index.dtype.kind in "iu" and entry.index.name is None:
+        raise DataError("ids-or-scores", query=query)
     return entry.to_dict() if series else entry
 
 
@@ -236,7 +237,8 @@ def named(value: Mapping[Any, Iterable[Any]], names: Iterable[Any]) -> list[str]
     return found
 
 
-def _is_finite(number: Any) -> bool:
+def is_finite(number: Any) -> bool:
+    """Tell whether this is a finite number, or a text that Python reads as one."""
     try:
         plain = not isinstance(number, str | bytes) or (
             isinstance(number, str) and number.isascii() and "_" not in number

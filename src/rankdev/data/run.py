@@ -322,12 +322,12 @@ def _rows_of(value: Any, read: ReadOptions) -> Rows:
     value = table_of_records(value)
     if is_table(value):
         frame = as_polars(value)
-        records = records_in(frame, RETRIEVED)
+        records = records_in(frame, RETRIEVED, read)
         return of_frame(frame, read) if records is None else of_listed(lists_of(records, read), read)
     if hasattr(value, "run") and hasattr(value, "to_dict"):  # of ranx
         value = value.to_dict()
     expected = "a path, a Run, a table, {query: [item, …]} or {query: {item: score}}"
-    value = {query: plain_series(entry) for query, entry in check_mapping(value, "a run", expected).items()}
+    value = {query: plain_series(query, entry) for query, entry in check_mapping(value, "a run", expected).items()}
     if any(isinstance(entry, Mapping) for entry in value.values()):
         return _scored(value, read)
     return of_listed(value, read)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
+from functools import lru_cache
+from itertools import chain
 from os import PathLike
 from threading import RLock
 from types import MappingProxyType
@@ -25,34 +28,31 @@ OURS = (
 )
 NONE: Mapping[str, str] = MappingProxyType({})
 
-# what ir_measures, PyTerrier, BEIR, ranx, shops and RAG pipelines call our columns; a recommender's queries are users
+# what ir_measures, PyTerrier, BEIR, ranx, shops and RAG pipelines call our columns, as :func:`plain_name` writes it
+QUERIES = ("qid", "query", "queryid", "querytext", "question", "searchterm", "searchquery", "userinput")
+USERS = ("userid", "user")  # a recommender's queries
 KNOWN_NAMES = {
-    "query": (
-        *("qid", "query", "query_id", "query-id", "q_id", "query_text", "user_id", "userid", "user"),
-        *("question", "search_term", "search_query", "user_input"),
-    ),
+    "query": (*QUERIES, *USERS),
     "item": (
-        *("item", "docno", "doc_id", "docid", "corpus-id", "item_id", "itemid", "movieid", "doc", "document_id"),
-        *("product_id", "passage_id", "chunk_id"),
+        *("item", "docno", "docid", "corpusid", "itemid", "movieid", "doc", "documentid"),
+        *("productid", "passageid", "chunkid"),
     ),
-    "score": ("score", "similarity", "relevance_score", "similarity_score", "prediction"),
-    "distance": ("distance",),
-    "grade": ("grade", "relevance", "label", "rating", "esci_label"),
-    "nonrelevant": ("nonrelevant",),
-    "nonrelevant_grades": ("nonrelevant_grades",),
+    "score": ("score", "similarity", "relevancescore", "similarityscore", "prediction"),
+    "grade": ("grade", "relevance", "label", "rating", "rel", "judgment", "judgement", "escilabel"),
+    "measure": ("measure", "metric"),
 }
-ALIASES = {alias: name for name, aliases in KNOWN_NAMES.items() for alias in aliases}
 # where a table has all of these, the first is meant: the others are texts, or internal (PyTerrier)
 PREFERRED = (
-    ("qid", "query", "query_id", "query_text"),
-    ("query", "query_text"),
-    ("query_id", "question"),
-    ("docno", "docid", "doc_id"),
+    ("qid", "query", "queryid", "querytext"),
+    ("query", "querytext"),
+    ("queryid", "question"),
+    ("docno", "docid"),
 )
 INVISIBLE = "\ufeff\u200b\u2060"  # characters that nobody sees, and that make two names of one
 SYSTEMS = ("system", "tag", "run_id", "run", "name", "snapshot_name")  # may name a row's system; the first that varies
 POSITIONS = ("position", "doc_position")  # of a run; elsewhere a position may be that of a click
-_NAMES = {*ALIASES, *SYSTEMS, *OURS, *POSITIONS, "grades"}
+_NOT_OF_NAMES = re.compile(r":(token|float)$|[\W_]")
+DEEPEST = 50  # lists in lists
 _NO_WORDS = ("nan", "inf", "infinity")
 _IDS = ("query", "item", "system", "measure")
 _FOREIGN = RLock()  # tables of one connection, such as DuckDB's, must not be read at the same time
@@ -86,19 +86,30 @@ def check_named(columns: object) -> None:
             raise UsageError("unknown-column", name=name, near=nearest(name, OURS), known=OURS)
 
 
+@lru_cache(1000)
+def plain_name(column: str) -> str:
+    """Return a name without capitals, blanks, punctuation and RecBole's types.
+
+    >>> plain_name("WorkerId"), plain_name("worker_id"), plain_name("item_id:token")
+    ('workerid', 'workerid', 'itemid')
+    """
+    return _NOT_OF_NAMES.sub("", column.lower())
+
+
+_OUR_NAMES = {
+    plain_name(name): name for name in (*SYSTEMS, *OURS, *POSITIONS, "nonrelevant", "nonrelevant_grades", "grades")
+}
+_OUR_NAMES |= {alias: name for name, aliases in KNOWN_NAMES.items() for alias in aliases}
+
+
 def our_name(column: str, columns: Mapping[str, str] = NONE) -> str:
     """Return what rankdev calls a column: ``columns`` are names that were chosen, by ours.
-
-    Capitals, blanks and RecBole's types are set aside where the name is then known.
 
     >>> our_name("Doc ID"), our_name("item_id:token"), our_name("Colour")
     ('item', 'item', 'Colour')
     """
-    for ours, theirs in columns.items():
-        if theirs == column:
-            return ours
-    plain = column.strip(INVISIBLE + " \t").lower().replace(" ", "_").removesuffix(":token").removesuffix(":float")
-    return ALIASES.get(plain, plain) if plain in _NAMES else column
+    chosen = next((ours for ours, theirs in columns.items() if theirs == column), None)
+    return chosen or _OUR_NAMES.get(plain_name(column), column)
 
 
 def known_names(frame: pl.DataFrame, columns: Mapping[str, str] = NONE) -> pl.DataFrame:
@@ -111,7 +122,7 @@ def known_names(frame: pl.DataFrame, columns: Mapping[str, str] = NONE) -> pl.Da
     if is_beir(frame.columns):
         found["grade"] = found.pop("score")
     for ours, names in found.items():
-        plain = {name.strip().lower().replace(" ", "_"): name for name in names}
+        plain = {plain_name(name): name for name in names}
         first = next((order[0] for order in PREFERRED if order[0] in plain and {*plain} <= {*order}), None)
         if ours in chosen or len(names) == 1 or first is not None:
             renamed[chosen.get(ours) or (names[0] if first is None else plain[first])] = ours
@@ -124,7 +135,7 @@ def known_names(frame: pl.DataFrame, columns: Mapping[str, str] = NONE) -> pl.Da
 def is_interactions(columns: Collection[str], chosen: Mapping[str, str] = NONE) -> bool:
     """Recognise users and items that they chose, without a rank, a grade or a score; other pairs could be in order."""
     names = {our_name(name, chosen) for name in columns}
-    users = {name.strip().lower().partition(":")[0] for name in columns} & {"user", "user_id", "userid"}
+    users = {*map(plain_name, columns)} & {*USERS}
     return bool(users) and "item" in names and not names & {"rank", "grade", "score", "tiers", "items", *POSITIONS}
 
 
@@ -135,7 +146,7 @@ def is_beir(columns: Collection[str]) -> bool:
 
 def rated(frame: pl.DataFrame, read: ReadOptions) -> pl.Series | range:
     """Return the rows that have a rating, as exports of judging tools lack some."""
-    name = next((name for name in frame.columns if name.strip().lower().partition(":")[0] == "rating"), None)
+    name = next((name for name in frame.columns if plain_name(name) == "rating"), None)
     if name is None or our_name(name, read.columns or NONE) != "grade" or frame[name].dtype.is_nested():
         return range(len(frame))
     text = frame[name].cast(pl.String)
@@ -210,6 +221,7 @@ def as_polars(table: Any) -> pl.DataFrame:
         raise DataError("path-for-table", value=str(table))
     if isinstance(table, pl.DataFrame):
         return table
+    _check_depth([table])
     try:
         if isinstance(table, pl.LazyFrame):
             return table.collect()
@@ -245,7 +257,7 @@ def _plain(values: Any) -> list[Any]:
 
 def _mixed(name: str, values: list[Any]) -> pl.Series:
     """Make a column of Python values; identifiers among them follow :func:`as_id`, and may be missing."""
-    if ALIASES.get(name, name) not in _IDS:
+    if our_name(name) not in _IDS:
         return mixed_series(name, values)
     return text_series(name, [as_id(value) if _is_there(value) else None for value in values])
 
@@ -256,6 +268,7 @@ def _is_there(value: object) -> bool:
 
 def mixed_series(name: str, values: list[Any]) -> pl.Series:
     """Make a column of values of any type, as text where the types are mixed."""
+    _check_depth(values)
     if any(isinstance(value, Decimal) and not value.is_finite() for value in values):  # of which polars panics
         values = [str(value) if isinstance(value, Decimal) else value for value in values]
     try:
@@ -265,6 +278,17 @@ def mixed_series(name: str, values: list[Any]) -> pl.Series:
     if made is not None and made.dtype != pl.Object:
         return made
     return text_series(name, [value if isinstance(value, str) else written(value) for value in values])
+
+
+def _check_depth(values: list[Any]) -> None:
+    """Refuse lists in lists in lists, in which polars loses itself."""
+    level = [value for value in values if isinstance(value, list | dict | tuple)]
+    for _ in range(DEEPEST):
+        inside = chain.from_iterable(value.values() if isinstance(value, dict) else value for value in level)
+        level = [value for value in inside if isinstance(value, list | dict | tuple)]
+        if not level:
+            return
+    raise DataError("too-deep", most=DEEPEST)
 
 
 def written(value: object) -> str | None:

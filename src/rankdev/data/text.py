@@ -30,7 +30,8 @@ PART_BYTES = 4 << 20
 _UNPACKED_BYTES = 1 << 20  # what comes out of a packed piece at the most
 _ZSTD_BYTES = 1 << 10  # unpacked at once: its library knows no most, and makes up to 32 MB of this
 _GZIP, _ZSTD, _SKIPPABLE = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
-_OTHER_ARCHIVES = {b"BZh": "bzip2", b"\xfd7zX": "xz", b"7z\xbc\xaf": "7z"}
+_OTHER_ARCHIVES = {b"\xfd7zX": "xz", b"7z\xbc\xaf": "7z", b"\x04\x22\x4d\x18": "lz4", b"Rar!": "rar"}
+_OTHER_ARCHIVES |= {b"BZh%d" % level: "bzip2" for level in range(1, 10)}
 _PARQUET = {".parquet", ".pq"}
 _DATA = {*ENDINGS, ".xlsx", ".run", ".trec", ".res"} - _PARQUET
 _VERSIONED = ("_delta_log", ".hoodie")  # which of the files are still part of the table is written there
@@ -139,7 +140,7 @@ class Source:
     def _decompressed(self) -> Iterator[bytes]:
         """Yield the content in pieces: gzip members or zstd frames, one after the other, or the file as it is."""
         begin = self._read(4)
-        other = _OTHER_ARCHIVES.get(begin) or _OTHER_ARCHIVES.get(begin[:3])
+        other = _OTHER_ARCHIVES.get(begin)
         if other is not None:
             raise DataError("decompress-first", format=other)
         if begin.startswith(_GZIP):

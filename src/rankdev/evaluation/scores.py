@@ -17,7 +17,7 @@ from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev._common.view import Tab, View
 from rankdev.data.ids import by_id, places_in
-from rankdev.data.tables import as_frame, check_mapping, column, number_column, text_column
+from rankdev.data.tables import as_frame, check_mapping, column, number_column, system_columns, text_column
 from rankdev.errors import DataError, Note, UsageError, counted, nearest, shown
 from rankdev.evaluation.coverage import (
     Coverage,
@@ -556,14 +556,16 @@ def _without_means(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Note, ...]]
     """Leave out the rows of means: those without a query, and those called all or mean that equal the others' mean."""
     if frame.is_empty():
         raise DataError("no-rows", what="table of scores")
-    if "system" not in frame.columns and "name" in frame.columns:
-        frame = frame.rename({"name": "system"})
+    if "system" not in frame.columns:
+        frame = frame.rename(dict.fromkeys(system_columns(frame)[:1], "system"))
     if "query" not in frame.columns:
         return frame, ()
     of_queries = frame.filter(pl.col("query").is_not_null() & (pl.col("query").cast(pl.String) != ""))
     if of_queries.is_empty():
         raise DataError("means-only")
-    called = pl.col("query").cast(pl.String).str.to_lowercase().is_in(["all", "mean", "amean", "average", "avg"])
+    called = (
+        pl.col("query").cast(pl.String).str.to_lowercase().is_in(["all", "mean", "amean", "average", "avg", "overall"])
+    )
     if {"system", "measure", "value"} <= {*frame.columns} and of_queries.select(called.any()).item():
         number = pl.col("value").cast(pl.Float64, strict=False)
         mean = number.filter(~called).mean().over("system", "measure")
@@ -571,6 +573,7 @@ def _without_means(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Note, ...]]
         if not marked["_differs"].any():
             means = of_queries.filter(called)["query"]
             return of_queries.filter(~called), (Note("means-left-out", count=len(means), name=means[0]),)
+        return of_queries, (Note("called-mean", name=marked.filter("_differs")["query"][0]),)
     return of_queries, ()
 
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from rankdev._common.checks import check_choice, is_list
 from rankdev.data.ids import as_id, text_series
-from rankdev.data.tables import check_mapping, mixed_series, number_column, text_column, truth_column
+from rankdev.data.tables import check_mapping, mixed_series, number_column, plain_name, text_column, truth_column
 from rankdev.errors import DataError, Note, UsageError, errors_at, shown
 from rankdev.preferences.outcomes import (
     NAMES,
@@ -25,7 +25,6 @@ from rankdev.preferences.outcomes import (
     WON_LOST,
     Values,
     check_each,
-    normalised_name,
     read_outcomes,
 )
 
@@ -159,7 +158,7 @@ def _roles(frame: pl.DataFrame, columns: Columns) -> dict[str, str]:
             raise UsageError("no-column", name=name, known=frame.columns, role=role)
     normalised: dict[str, str] = {}
     for name in frame.columns:
-        normalised.setdefault(normalised_name(name), name)
+        normalised.setdefault(plain_name(name), name)
     given: dict[str, str | None] = {}
     if {"modela", "modelb", "winner"} <= normalised.keys():  # battles of models: all prompts together rank them
         given = {"query": None, "item_a": normalised["modela"], "item_b": normalised["modelb"]}

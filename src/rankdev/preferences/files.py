@@ -11,11 +11,12 @@ import polars as pl
 from rankdev._common.checks import check_kind
 from rankdev.data.database import as_judgments, is_database, read_answers
 from rankdev.data.formats import encode_table
+from rankdev.data.tables import plain_name
 from rankdev.data.text import Source
 from rankdev.data.write import PathLike, writing
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.preferences import Preferences
-from rankdev.preferences.outcomes import NAMES, SAYS, SIDES, WON_LOST, normalised_name
+from rankdev.preferences.outcomes import NAMES, SAYS, SIDES, WON_LOST
 
 _TOLD = {name for names in (*NAMES.values(), *SIDES, *WON_LOST, SAYS) for name in names}
 
@@ -119,7 +120,7 @@ def _kind_of_header(content: bytes) -> str:
     """Distinguish a table, by two names in its header that judgments have, from lines of words."""
     header = content.lstrip().partition(b"\n")[0].decode(errors="replace")
     for kind, mark in {"csv": ",", "tsv": "\t"}.items():
-        if len(_TOLD.intersection(normalised_name(name) for name in header.split(mark))) >= 2:
+        if len(_TOLD.intersection(plain_name(name) for name in header.split(mark))) >= 2:
             return kind
     return "trec"
 

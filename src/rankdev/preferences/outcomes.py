@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from math import isfinite
 from numbers import Real
@@ -10,7 +9,7 @@ from numbers import Real
 import polars as pl
 
 from rankdev._common.checks import check_choice
-from rankdev.data.tables import number_column
+from rankdev.data.tables import QUERIES, number_column, plain_name
 from rankdev.errors import DataError, UsageError, shown
 
 ROLES = (
@@ -20,7 +19,7 @@ ROLES = (
 
 # normalised names, the most specific first
 NAMES: dict[str, tuple[str, ...]] = {
-    "query": ("qid", "queryid", "topicid", "query", "topic", "prompt", "instruction", "question"),
+    "query": (*QUERIES, "topicid", "topic", "prompt", "instruction"),
     "worker": tuple(
         name + ending
         for name in ("worker", "annotator", "assessor", "judge", "rater", "labeler", "labeller", "evaluator", "user")
@@ -42,15 +41,6 @@ SIDES = (
 )
 SAYS_WHO = ("winner", "preferred", "choice", "selected", "better")  # such a column has the winner, not a degree
 SAYS = (*SAYS_WHO, "label", "preference", "answer", "judgment", "judgement", "verdict", "result", "outcome", "grade")
-
-
-def normalised_name(column: str) -> str:
-    """Normalise a column's name: no capitals, no punctuation.
-
-    >>> normalised_name("WorkerId"), normalised_name("worker_id")
-    ('workerid', 'workerid')
-    """
-    return re.sub(r"[^a-z0-9]", "", column.lower())
 
 
 Values = str | Mapping[str, str | float] | None
@@ -182,7 +172,7 @@ def _which(both: pl.DataFrame, answers: pl.Series, name: str) -> str:
         if conflict.any():
             row = int(conflict.arg_max() or 0)
             raise DataError("item-or-position", row=row, name=name, value=answers[row])
-        if given <= {"1", "2"} and normalised_name(name) not in SAYS_WHO:
+        if given <= {"1", "2"} and plain_name(name) not in SAYS_WHO:
             raise DataError("position-or-degree", name=name, values=sorted(given))
         return "position"
     if "0" in given and given <= {"0", "1", "2"}:
