@@ -397,7 +397,7 @@ SENTENCES = {
     "is-folder": "this is a folder; give a file (tables may be folders of .parquet files)",
     "item-twice": "item {item!r} appears twice in the list of a query; a reference needs each item once",
     "locked": "another program has locked the database; close that program",
-    "long-line": "a line is longer than {most} MB; check the file",
+    "long-line": "a line or text is longer than {most} MB; check the file",
     "looks-like-run": "this looks like a run; give it as a run, after the references",
     "name-twice": "{name!r} appears twice in the same object; keep one",
     "nameless-runs": "runs must be {{system: run}}, or a file or table of several systems; got {value}",

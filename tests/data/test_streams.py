@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import zstandard
 
@@ -19,6 +20,7 @@ from rankdev.data import text, trec
 from rankdev.data.files import read_references, write_references, write_run
 from rankdev.data.write import writing
 from rankdev.errors import DataError, UsageError
+from tests.data.samples import parquet
 from tests.raising import raises
 
 LINE = b"q1 Q0 d1 1 1 t\n"
@@ -88,12 +90,15 @@ def test_the_last_query_may_go_on(lines: str, complete: int) -> None:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
-@pytest.mark.parametrize("name", ["a.run", "a.csv", "a.jsonl"])
+@pytest.mark.parametrize("name", ["a.run", "a.csv", "a.jsonl", "a.json", "a.parquet"])
 def test_a_line_without_end_is_not_unpacked_to_its_end(
-    tmp_path: Path, pack: Callable[[bytes], bytes], name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes], name: str
 ) -> None:
     path = tmp_path / name
-    path.write_bytes(pack(b'{"query":"' + b"x" * (100 << 20)))
+    monkeypatch.setattr(text, "LINE_BYTES", 4 << 20)
+    content = b'{"q":"' if name == "a.json" else b'{"query":"'
+    cell = pl.DataFrame({"query": "q", "item": "x" * (6 << 20), "score": 1})
+    path.write_bytes(pack(parquet(cell) if name == "a.parquet" else content + b"x" * (6 << 20)))
     with raises("long-line", DataError):
         read_run(path)
 

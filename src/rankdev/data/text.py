@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -80,11 +81,12 @@ class Source:
     @cached_property
     def content(self) -> bytes:
         """All that it holds."""
-        taken, begin = [self._head], 0  # of the line that the last piece is in
-        for piece in self._pieces:
+        taken, size = list[bytes](), 0  # of the line, or of the text in a document, that the last piece is in
+        end = b'"' if self.kind == "json" else b"\n"
+        for piece in chain([self._head], self._pieces):
             taken.append(piece)
-            begin = 0 if b"\n" in piece else begin + len(piece)
-            if begin > LINE_BYTES and self.kind in ("csv", "tsv", "jsonl", "trec"):
+            size = len(piece) - piece.rfind(end) - 1 + (size if end not in piece else 0)
+            if size > LINE_BYTES and self.kind not in ("parquet", "xlsx"):
                 raise DataError("long-line", most=LINE_BYTES >> 20)
         return b"".join(taken)
 
@@ -109,8 +111,11 @@ class Source:
             value = read_folder(Path(self._path))
         else:
             value, self.line_of = READERS[self.kind](self.content, self.options)
-        if is_table(value) and value.is_empty():
-            raise DataError("no-rows", what="table")
+        if isinstance(value, pl.DataFrame):
+            if value.is_empty():
+                raise DataError("no-rows", what="table")
+            if any((column.str.len_bytes() > LINE_BYTES).any() for column in value.select(pl.col(str))):
+                raise DataError("long-line", most=LINE_BYTES >> 20)
         return value
 
     def frame(self, *names: str) -> pl.DataFrame:
