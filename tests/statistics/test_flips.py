@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from rankdev.statistics.flips import (
     BITS,
-    Sampling,
     all_flips,
     count_extremes,
     draw,
@@ -35,7 +34,7 @@ fractions = st.one_of(
 def counts(how, values, n, *, subsamples=3, permutations=60, seed=0, **sampling):
     """Counts of extreme flips: ``[subsample, pair, measure]``."""
     keys = stream_keys(seed, n, subsamples)
-    return count_extremes(values, Sampling(n, **sampling), keys, permutations, loops(COUNTERS[how]))
+    return count_extremes(values, n, keys, permutations, loops(COUNTERS[how]), **sampling)
 
 
 def test_the_first_words_are_those_of_the_published_splitmix64():

@@ -16,6 +16,7 @@ from rankdev._common.result import Result
 from rankdev._common.view import Heat, Tab, View
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import ScoresLike
+from rankdev.measures.orders import count_better_above
 from rankdev.statistics.design import Design
 from rankdev.statistics.inputs import as_scores
 
@@ -174,8 +175,8 @@ def agreement(
     >>> import rankdev as rd
     >>> values = np.array([[[0.1, 0.3]], [[0.2, 0.2]], [[0.3, 0.4]]])
     >>> scores = rd.Scores(("x", "y", "z"), ("q",), ("P@1", "P@2"), values)
-    >>> rd.agreement(scores).to_polars().select("a", "b", "tau", "r").row(0)
-    ('P@1', 'P@2', 0.3333333333333333, 0.5)
+    >>> rd.agreement(scores).to_polars().select("a", "b", "tau").row(0)
+    ('P@1', 'P@2', 0.3333333333333333)
     """
     named = scores if isinstance(scores, Mapping) else {"all": scores}
     if not named:
@@ -248,17 +249,10 @@ def _resampled(one: Floats, other: Floats, members: Ints, resamples: int, seed: 
 
 def _pearson(a: Floats, b: Floats) -> Floats:
     """Correlate each row of ``a`` with each of ``b``; NaN where a row is constant."""
-    first, second = _centred(a), _centred(b)
-    lengths = (np.sqrt((part**2).sum(axis=1)) for part in (first, second))
-    with np.errstate(invalid="ignore"):
-        r: Floats = np.clip(first @ second.T / np.outer(*lengths), -1.0, 1.0)
-    return r
-
-
-def _centred(means: Floats) -> Floats:
-    centred = means - means.mean(axis=1, keepdims=True)
-    centred[np.ptp(means, axis=1) <= 1e-12] = 0.0
-    return centred
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.corrcoef(a, b)[: len(a), len(a) :]
+    constant = np.logical_or.outer(*(np.ptp(rows, axis=1) <= EQUAL for rows in (a, b)))
+    return np.where(constant, np.nan, found)
 
 
 def tau_b(left: Floats, right: Floats, tolerance: float = 0.0) -> Floats:
@@ -309,10 +303,11 @@ def _compared(left: Floats, right: Floats, tolerance: float) -> tuple[Ints, Ints
     order = np.argsort(other - one * n, axis=1, kind="stable")  # among ties on the left, the worst on the right first
     one, other = np.take_along_axis(one, order, axis=1), np.take_along_axis(other, order, axis=1)
     order = np.argsort(other, axis=1, kind="stable")
-    distinct, same = np.empty_like(order), np.empty_like(order)  # ranks on the right, a later one of ties above
-    np.put_along_axis(distinct, order, np.broadcast_to(np.arange(n), order.shape), axis=1)
+    same = np.empty_like(order)
     np.put_along_axis(same, order, _places_in_runs(np.take_along_axis(other, order, axis=1)), axis=1)
-    counts = _before_and_above(distinct), _places_in_runs(one), same, _places_in_runs(one * n + other)
+    row, place = np.indices(one.shape).reshape(2, -1)
+    above = count_better_above(row, place, (n - other).ravel())
+    counts = above, _places_in_runs(one), same, _places_in_runs(one * n + other)
     alike, tied, same, both = (each.reshape(shape) for each in counts)
     return alike, tied, same, both
 
@@ -332,29 +327,3 @@ def _places_in_runs(rows: Ints) -> Ints:
     first = np.diff(rows, axis=1, prepend=-1) != 0
     found: Ints = places - np.maximum.accumulate(np.where(first, places, 0), axis=1)
     return found
-
-
-def _before_and_above(ranks: Ints) -> Ints:
-    """Count for each element of a row, a permutation of 0 to n − 1, the larger ones before it.
-
-    The rows are partitioned by the highest bit of the ranks, then each half by the next, in their order: an element
-    whose bit is not set counts those before it in its part whose bit is.
-
-    >>> _before_and_above(np.array([[2, 0, 3, 1]])).tolist()
-    [[0, 1, 0, 2]]
-    """
-    rows, n = ranks.shape
-    bits = (n - 1).bit_length()
-    whole = np.broadcast_to(
-        np.arange(1 << bits), (rows, 1 << bits)
-    ).copy()  # more ranks at the end, so that halves are equal
-    whole[:, :n] = ranks
-    counts = np.zeros(whole.size, np.int64)  # by row and rank
-    start = np.arange(rows)[:, None] << bits
-    for bit in reversed(range(bits)):
-        parts = whole.reshape(-1, 2 << bit)
-        high = (parts >> bit) & 1 == 1
-        low = parts[~high].reshape(rows, -1)
-        counts[low + start] += high.cumsum(axis=1)[~high].reshape(rows, -1)
-        whole = np.stack([low.reshape(-1, 1 << bit), parts[high].reshape(-1, 1 << bit)], axis=1)
-    return np.take_along_axis(counts.reshape(rows, -1), ranks, axis=1)

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
@@ -166,19 +165,6 @@ def draw(keys: Words, pool: int, n: int, replace: bool = False) -> Ints:
     return np.sort((tickets & mask).astype(np.int64), axis=1)
 
 
-@dataclass(frozen=True)
-class Sampling:
-    """Subsamples of ``n`` queries, and their flips.
-
-    ``replace`` draws queries with replacement. ``exact`` takes the numbers of the permutations themselves as
-    bits: the first 2^(n − 1) of them are all flips up to the sign of the whole, which does not matter.
-    """
-
-    n: int
-    replace: bool = False
-    exact: bool = False
-
-
 def most_extremes(permutations: int, alpha: float, p_value: PValue) -> int:
     """Return the largest count of extreme flips that still rejects at ``alpha``; −1 where none can.
 
@@ -256,16 +242,22 @@ def loops(work: float) -> Loops:
     return _compiled() if work > SMALL and find_spec("numba") else Loops(_add_changed, _compare)
 
 
-def count_extremes(values: Floats, sampling: Sampling, keys: Words, permutations: int, by: Loops) -> Ints:
-    """Count the extreme flips of every key, on threads: ``[key, pair, measure]``."""
+def count_extremes(
+    values: Floats, n: int, keys: Words, permutations: int, by: Loops, *, replace: bool = False, exact: bool = False
+) -> Ints:
+    """Count the extreme flips of a subsample of n queries for every key, on threads: ``[key, pair, measure]``.
+
+    ``replace`` draws queries with replacement. ``exact`` takes the numbers of the permutations themselves as bits: the
+    first 2^(n − 1) of them are all flips up to the sign of the whole, which does not matter.
+    """
     pool, systems, measures = values.shape
-    n, scale = sampling.n, scale_for(largest_of(values), sampling.n)
+    scale = scale_for(largest_of(values), n)
 
     def work(pair: Words) -> Ints:
-        pick = draw(pair[:1], pool, n, sampling.replace)[0]
+        pick = draw(pair[:1], pool, n, replace)[0]
         rows = np.rint(values[pick] * scale).reshape(n, -1)
         counts = np.zeros(systems * (systems - 1) // 2 * measures, np.int64)
-        for _, sums in flipped(rows, pair[1], permutations, by, sampling.exact):
+        for _, sums in flipped(rows, pair[1], permutations, by, exact):
             by.compare(sums, rows.sum(axis=0), slack(n), measures, counts)
         return counts.reshape(-1, measures)
 

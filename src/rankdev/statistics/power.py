@@ -17,7 +17,7 @@ from rankdev._common.work import Progress
 from rankdev.errors import Note, UsageError, warn
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel
-from rankdev.statistics.flips import Loops, PValue, Sampling, count_extremes, loops, most_extremes, stream_keys
+from rankdev.statistics.flips import Loops, PValue, count_extremes, loops, most_extremes, stream_keys
 from rankdev.statistics.paired import fewest_differing, fewest_p
 from rankdev.statistics.pairs import Family
 from rankdev.statistics.student import at_most, effect_limits, fitting, power_of, usual
@@ -432,7 +432,8 @@ def _rejections(
     exact = 2 ** (n - 1) <= permutations
     flips = 2 ** (n - 1) if exact else permutations
     most = most_extremes(flips, alpha, "paper" if exact else p_value)
-    counts = count_extremes(panel.values, Sampling(n, replace, exact), stream_keys(seed, n, subsamples), flips, by)
+    keys = stream_keys(seed, n, subsamples)
+    counts = count_extremes(panel.values, n, keys, flips, by, replace=replace, exact=exact)
     rejected: Ints = (counts <= most).sum(axis=0).T
     return rejected
 
