@@ -21,14 +21,12 @@ from rankdev._common.view import Col, Dots, Panel, Tab, View
 from rankdev.errors import DataError, Note, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.inputs import alike, wanted_pairs
-from rankdev.statistics.paired import unseen
+from rankdev.statistics.paired import fewest_differing, unseen
 from rankdev.statistics.pairs import most_common
 
 FEWEST = 10  # queries that both judged
 ROUNDING = 1e-12  # differences up to which scores are equal
-
-
-PAIR = Col(("a", "b"), "system or pair", "difference")
+SHOWN = ("estimate", "low", "human_low", "model", "trust")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +35,8 @@ class PredictionPowered(Result):
 
     Attributes
     ----------
-    columns : dict
-        Columns of the table.
+    frame : polars.DataFrame
+        The table of :meth:`to_polars`.
     both : int
         Queries that assessors and model judged.
     model_only : int
@@ -57,15 +55,7 @@ class PredictionPowered(Result):
         [
             Tab(
                 "Estimated scores by human judgments of all queries",
-                (
-                    "measure",
-                    PAIR,
-                    "estimate",
-                    "low",
-                    "human_low",
-                    "model",
-                    "trust",
-                ),
+                ("measure", Col(("a", "b"), "system or pair", "difference"), *SHOWN),
                 digits=3,
             )
         ],
@@ -85,7 +75,7 @@ class PredictionPowered(Result):
         ),
     )
 
-    columns: dict[str, Any] = field(repr=False)
+    frame: pl.DataFrame = field(repr=False)
     both: int
     model_only: int
     alpha: float
@@ -114,7 +104,7 @@ class PredictionPowered(Result):
         >>> rd.prediction_powered(human, model).to_polars().select("a", "b").rows()
         [('a', None), ('b', None), ('b', 'a')]
         """
-        return pl.DataFrame(self.columns).fill_nan(None)
+        return self.frame
 
     def summary(self) -> pl.DataFrame:
         """Return the estimates of the systems.
@@ -187,9 +177,10 @@ def prediction_powered(
     True
     """
     alpha = check_number("alpha", alpha, 0, 1)
-    parts = alike({"human": human, "model": model}, measures)
-    judged, predicted = parts.values()
-    first, second = wanted_pairs(judged, baselines) if len(judged.systems) > 1 else (np.array([], int),) * 2
+    judged, predicted = alike({"human": human, "model": model}, measures).values()
+    systems = judged.systems
+    first, second = wanted_pairs(judged, baselines) if len(systems) > 1 else (np.array([], int),) * 2
+    pairs = list(zip(first.tolist(), second.tolist(), strict=True))
     place = {query: i for i, query in enumerate(predicted.queries)}
     common = [i for i, query in enumerate(judged.queries) if query in place]
     there = [place[judged.queries[i]] for i in common]
@@ -197,30 +188,27 @@ def prediction_powered(
     lost = len(judged.queries) - len(common)
     remarks = [Note("unjudged", count=lost)] if lost else []
     rows: list[dict[str, Any]] = []
-    pairs = list(zip(first.tolist(), second.tolist(), strict=True))
     for m, measure in enumerate(judged.measures):
         values = [judged.values[:, common, m], predicted.values[:, there, m], predicted.values[:, others, m]]
         known = _available(values, measure)
         low, high = judged.kinds[m].range
-        if not np.isfinite(high - low):
+        bounded = np.isfinite(high - low)
+        if not bounded:
             low, high = float(known[0].min()), float(known[0].max())
-            if any(least_half(each - most_common(each), alpha, 1.0) for each in known[0]):
-                remarks.append(Note("range-seen", measure=measure, range=high - low))
-        for a, system in enumerate(judged.systems):
-            people, both, extra = (part[a] for part in known)
-            least = least_half(people - most_common(people), alpha, high - low)
-            found = estimate(people, both, extra, alpha, (low, high), least)
-            rows.append({"measure": measure, "a": system, "b": None, **found})
-        for a, b in pairs:
-            people, both, extra = (part[a] - part[b] for part in known)
-            level = alpha / len(pairs)
-            least = least_half(people, level, high - low)
-            found = estimate(people, both, extra, level, (low - high, high - low), least)
-            rows.append({"measure": measure, "a": judged.systems[a], "b": judged.systems[b], **found})
+        wide = False  # whether an interval is made of the range
+        for a, b in [*((system, None) for system in range(len(systems))), *pairs]:
+            people, both, extra = (part[a] if b is None else part[a] - part[b] for part in known)
+            level, span = (alpha, (low, high)) if b is None else (alpha / len(pairs), (low - high, high - low))
+            least = least_half(people - (most_common(people) if b is None else 0.0), level, high - low)
+            wide |= least > 0
+            names = {"measure": measure, "a": systems[a], "b": None if b is None else systems[b]}
+            rows.append({**names, **estimate(people, both, extra, level, span, least)})
+        if wide and not bounded:
+            remarks.append(Note("range-seen", measure=measure, range=high - low))
     for remark in remarks:
         warn(remark)
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    return PredictionPowered(columns, len(common), len(others), alpha, tuple(remarks))
+    frame = pl.DataFrame(rows, schema_overrides={"b": pl.String}, infer_schema_length=None).fill_nan(None)
+    return PredictionPowered(frame, len(common), len(others), alpha, tuple(remarks))
 
 
 def least_half(apart: Floats, level: float, reach: float) -> float:
@@ -229,7 +217,7 @@ def least_half(apart: Floats, level: float, reach: float) -> float:
     >>> round(least_half(np.zeros(50), 0.05, 1.0), 3)  # a kind that none of 50 queries is, 1 away
     0.071
     """
-    few = 2.0 ** (1 - (np.abs(apart) > ROUNDING).sum()) > level
+    few = (np.abs(apart) > ROUNDING).sum() < fewest_differing(level)
     return reach * float(unseen(len(apart), level)) if few else 0.0
 
 
@@ -240,14 +228,6 @@ def _available(values: list[Floats], measure: str) -> list[Floats]:
     if both.sum() < FEWEST or not alone.any():
         raise DataError("little-overlap", measure=measure, both=both.sum(), alone=alone.sum(), least=FEWEST)
     return [values[0][:, both], values[1][:, both], values[2][:, alone]]
-
-
-def _trust(human: Floats, model: Floats, extra: Floats) -> float:
-    """Return the weight of the model that makes the estimate most precise."""
-    spread = np.concatenate([model, extra]).var(ddof=1)
-    if spread <= 0:
-        return 0.0
-    return float(np.clip(np.cov(human, model)[0, 1] / (spread * (1 + len(human) / len(extra))), 0, 1))
 
 
 def estimate(
@@ -264,7 +244,8 @@ def estimate(
     """
     n, more = len(human), len(extra)
     spread = np.concatenate([model, extra]).var(ddof=1)
-    trust = _trust(human, model, extra)
+    # that makes the estimate most precise
+    trust = float(np.clip(np.cov(human, model)[0, 1] / (spread * (1 + n / more)), 0, 1)) if spread > 0 else 0.0
     residual = human - trust * model
     # one degree of freedom goes to the weight
     variance = residual.var(ddof=1) * (n - 1) / (n - 2 if trust else n - 1) / n
