@@ -9,7 +9,6 @@ from scipy.special import log_expit
 import rankdev as rd
 from rankdev.errors import UsageError
 from rankdev.statistics.judgment_uncertainty import (
-    Judged,
     UncertainScores,
     _places,
     _prior,
@@ -183,7 +182,8 @@ def test_the_posterior_is_that_of_integration(seed):
 def test_queries_do_not_depend_on_each_other_and_padding_changes_nothing():
     rng = np.random.default_rng(0)
     wins = [rng.integers(0, 3, (n, n)) * (1.0 - np.eye(n)) for n in (5, 3, 5)]
-    together = posterior(Judged.of(wins).wins, np.zeros((3, 5)), 1.5, np.zeros((3, 5)))
+    padded = np.stack([np.pad(one, (0, 5 - len(one))) for one in wins])
+    together = posterior(padded, np.zeros((3, 5)), 1.5, np.zeros((3, 5)))
     for k, alone in enumerate(wins):
         found = posterior(alone[None], np.zeros((1, len(alone))), 1.5, np.zeros((1, len(alone))))
         assert together.mode[k, : len(alone)] == pytest.approx(found.mode[0], abs=1e-6)
@@ -196,10 +196,10 @@ def test_a_ranking_that_agrees_with_the_judgments_says_how_unjudged_items_are_or
     for i, j in itertools.combinations(range(5), 2):
         wins[i, j] = 2.0 if j < 4 else 0.0
     wins[3, 4] = 1.0
-    known = Judged.of([wins] * 10)
+    known = np.stack([wins] * 10), np.ones((10, 6), bool)
     places = np.tile(np.arange(1.0, 7.0), (10, 1))
-    curves = (ranking_curve(each, known.real) for each in (places, places[:, [0, 1, 2, 3, 5, 4]]))
-    drawn = [np.concatenate(list(draw_strengths(known, curve, 40, np.random.default_rng(1)))) for curve in curves]
+    curves = (ranking_curve(each, known[1]) for each in (places, places[:, [0, 1, 2, 3, 5, 4]]))
+    drawn = [np.concatenate(list(draw_strengths(*known, curve, 40, np.random.default_rng(1)))) for curve in curves]
     last, before = ((each[:, :, 4] > each[:, :, 5]).mean() for each in drawn)
     assert last > 0.6
     assert before < last - 0.1

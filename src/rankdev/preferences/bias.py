@@ -17,7 +17,7 @@ from rankdev._common.view import Tab, View
 from rankdev.errors import Note, UsageError, counted
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
 from rankdev.preferences.pairs import Pairs, cells_of, count_pairs, damped, gains, moments, sums
-from rankdev.preferences.uncertainty import GRID, on_grid
+from rankdev.preferences.uncertainty import GRID, derivatives, on_grid
 
 NEWTON, NEAR, FLAT = 30, 0.02, 1e-4  # steps, distance of differences, curvature that counts as none
 SPREADS = (np.log(0.05), np.log(20.0))  # logs of spreads that strengths may have
@@ -165,7 +165,7 @@ def _most_probable(preferences: Preferences) -> tuple[OrderEffect, float, float]
     integral = _Integral(count_pairs(preferences, shown_first(preferences)))
     at = np.zeros(2)  # the effect, and the log of the spread
     for _ in range(NEWTON):
-        slope, bend = _derivatives(integral, at)
+        slope, bend = derivatives(lambda where: integral.log(*where), at, NEAR)
         sizes, directions = np.linalg.eigh(-bend)
         step = directions @ ((directions.T @ slope) / np.maximum(np.abs(sizes), FLAT))
         step *= min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-12))
@@ -176,17 +176,6 @@ def _most_probable(preferences: Preferences) -> tuple[OrderEffect, float, float]
     variance = np.linalg.inv(-bend) if sizes[0] > FLAT else np.diag(1 / np.maximum(np.diag(-bend), FLAT))
     integral.log(*at)
     return integral.order_effect(float(at[0])), float(np.sqrt(variance[0, 0])), float(np.exp(at[1]))
-
-
-def _derivatives(integral: _Integral, at: Floats) -> tuple[Floats, Floats]:
-    """Return slope and curvature of the log integral, by central differences."""
-    moves = NEAR * np.eye(2)
-    middle = integral.log(*at)
-    up, down = (np.array([integral.log(*(at + sign * move)) for move in moves]) for sign in (1, -1))
-    bend = np.diag((up - 2 * middle + down) / NEAR**2)
-    corners = integral.log(*(at + NEAR)) + integral.log(*(at - NEAR))
-    bend[0, 1] = bend[1, 0] = (corners - up.sum() - down.sum() + 2 * middle) / (2 * NEAR**2)
-    return (up - down) / (2 * NEAR), bend
 
 
 class _Integral:

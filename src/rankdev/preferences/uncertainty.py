@@ -77,6 +77,19 @@ def on_grid(log_posterior: Floats, alpha: float) -> tuple[Floats, Floats, Floats
     return mass, low, high
 
 
+def derivatives(function: Callable[[Floats], float], at: Floats, step: float) -> tuple[Floats, Floats]:
+    """Return slope and curvature of a function, by central differences."""
+    moves, size = step * np.eye(len(at)), len(at)
+    slope, bend, centre = np.empty(size), np.empty((size, size)), function(at)
+    for i, one in enumerate(moves):
+        up, down = function(at + one), function(at - one)
+        slope[i], bend[i, i] = (up - down) / (2 * step), (up + down - 2 * centre) / step**2
+        for j, other in enumerate(moves[:i]):
+            corners = [function(at + a * one + b * other) * a * b for a in (1, -1) for b in (1, -1)]
+            bend[i, j] = bend[j, i] = sum(corners) / (4 * step**2)
+    return slope, bend
+
+
 def inflation(fit: Strengths) -> float:
     """Ratio of the variance of strengths to that of independent judgments, in all queries together; at least 1."""
     found = variances(fit)

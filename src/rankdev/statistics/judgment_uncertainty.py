@@ -32,12 +32,13 @@ from rankdev.evaluation.evaluate import evaluate
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureLike
 from rankdev.preferences.strengths import Strengths
-from rankdev.preferences.uncertainty import inflation
+from rankdev.preferences.uncertainty import derivatives, inflation
 from rankdev.statistics.design import Design
 
 EACH = 8  # draws of strengths for each draw of the prior
 SHARPEST = 2.0  # least curvature of the prior's likelihood: bounds the draws of a parameter that is hardly identified
 SCALES = np.array([1.0, 3.0, 1.0])  # of the prior's parameters, a priori: few answers in agreement prove little
+NEAR = 0.1  # distance of differences that stand for derivatives
 LIMITS = (-5.0, 4.0)  # of the logarithm of the prior's deviation
 
 
@@ -274,21 +275,20 @@ def _against_orders(
 ) -> Iterator[Floats]:
     """Score each system against orders drawn from their posterior, given its own ranking."""
     items = list(fit.ordered_items().items())
-    inflated = inflation(fit)
-    judged = Judged.of([_effective_wins(fit, query, inflated) for query in range(len(items))])
+    wins, real = _effective_wins(fit)
     lists = [{query: run[query] for query, _ in items if query in run} for run in runs.values()]
     drawn = []
     for returned in lists:
         places = [_places(names, returned.get(query, [])) for query, names in items]
-        padded = np.stack([np.pad(one, (0, judged.real.shape[1] - len(one)), constant_values=1.0) for one in places])
+        padded = np.stack([np.pad(one, (0, real.shape[1] - len(one)), constant_values=1.0) for one in places])
         # the same numbers for systems that rank alike, which do not differ; the priors of others contradict each other,
         # and with the same numbers for all, intervals of differences were too narrow (.86 for one judgment of a pair)
         rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, zlib.crc32(padded.tobytes())])))
-        drawn.append(draw_strengths(judged, ranking_curve(padded, judged.real), resamples, rng))
+        drawn.append(draw_strengths(wins, real, ranking_curve(padded, real), resamples, rng))
     for blocks in zip(*drawn, strict=True):  # a few draws of every system
         found = []
         for returned, strengths in zip(lists, blocks, strict=True):
-            orders = np.argsort(np.where(judged.real, -strengths, np.inf), axis=2, kind="stable")
+            orders = np.argsort(np.where(real, -strengths, np.inf), axis=2, kind="stable")
             found.append(_scored(items, returned, orders, measures))
         yield from np.stack(found, axis=1)
 
@@ -305,23 +305,23 @@ def _scored(items: list[tuple[str, list[str]]], returned: Mapping[str, list[str]
     return values.reshape(len(orders), len(items), -1)
 
 
-def _effective_wins(fit: Strengths, query: int, inflated: float) -> Floats:
-    """Count wins between places in the order of strengths, scaled to their number of independent judgments.
+def _effective_wins(fit: Strengths) -> tuple[Floats, Bools]:
+    """Count wins between places in the order of strengths, ``[query, item, other]``, and mark items, not padding.
 
-    A tie is half a win each, and where there are ties all count more, since ties vary less than wins and losses.
-    Where workers' judgments are correlated, all count less.
+    They are scaled to the number of independent judgments. A tie is half a win each, and where there are ties all count
+    more, since ties vary less than wins and losses. Where workers' judgments are correlated, all count less.
     """
     pairs = fit.pairs
-    start, stop = (int(place) for place in pairs.starts[query : query + 2])
-    mine = slice(*np.searchsorted(pairs.first, [start, stop]))
-    place = np.empty(stop - start, np.int64)
-    place[np.argsort(-fit.values[start:stop], kind="stable")] = np.arange(stop - start)
-    i, j = place[pairs.first[mine] - start], place[pairs.second[mine] - start]
-    wins = np.zeros((stop - start, stop - start))
-    wins[i, j], wins[j, i] = pairs.score[mine], pairs.count[mine] - pairs.score[mine]
-    ties = min(pairs.ties[mine].sum() / max(pairs.count[mine].sum(), 1e-300), 0.95)
-    wins /= 1 - ties
-    return np.asarray(wins / inflated)
+    sizes = np.diff(pairs.starts)
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    place = np.empty(pairs.items, np.int64)
+    place[fit.order] = np.arange(pairs.items) - pairs.starts[query]
+    of, i, j = query[pairs.first], place[pairs.first], place[pairs.second]
+    count, ties = (np.bincount(of, values, len(sizes)) for values in (pairs.count, pairs.ties))
+    apart = 1 - np.minimum(ties / np.maximum(count, 1e-300), 0.95)[of]
+    wins = np.zeros((len(sizes), sizes.max(), sizes.max()))
+    wins[of, i, j], wins[of, j, i] = pairs.score / apart, (pairs.count - pairs.score) / apart
+    return wins / inflation(fit), np.arange(sizes.max()) < sizes[:, None]
 
 
 def _places(items: list[str], ranking: list[str]) -> Floats:
@@ -356,23 +356,6 @@ def _over_draws(function: Callable[..., Any], drawn: Floats, *options: Any) -> F
         return np.asarray(function(drawn, *options, axis=0))
 
 
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """Wins between items, ``wins[query, item, other]``, padded; ``real`` marks items, not padding."""
-
-    wins: Floats = field(repr=False)
-    real: Bools = field(repr=False)
-
-    @classmethod
-    def of(cls, wins: list[Floats]) -> Judged:
-        """Pad the wins of each query to one size."""
-        most = max(len(one) for one in wins)
-        padded, real = np.zeros((len(wins), most, most)), np.zeros((len(wins), most), bool)
-        for query, one in enumerate(wins):
-            padded[query, : len(one), : len(one)], real[query, : len(one)] = one, True
-        return cls(padded, real)
-
-
 def ranking_curve(place: Floats, real: Bools) -> Floats:
     """Return the two basis functions of the prior's mean over a ranking: ``[function, query, item]``.
 
@@ -384,14 +367,14 @@ def ranking_curve(place: Floats, real: Bools) -> Floats:
     return np.stack([score, square])
 
 
-def draw_strengths(judged: Judged, curve: Floats, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
+def draw_strengths(wins: Floats, real: Bools, curve: Floats, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
     """Draw strengths of all items from their posterior, a few draws at a time: ``[draw, query, item]``."""
-    at = np.zeros(judged.real.shape)
+    at = np.zeros(real.shape)
 
     def fit(hyper: Floats) -> Posterior:
         nonlocal at
         mean, deviation = _prior(hyper, curve)
-        found = posterior(judged.wins, np.where(judged.real, mean, 0.0), deviation, at)
+        found = posterior(wins, np.where(real, mean, 0.0), deviation, at)
         at = found.mode
         return found
 
@@ -404,7 +387,7 @@ def draw_strengths(judged: Judged, curve: Floats, draws: int, rng: np.random.Gen
         method="Nelder-Mead",
         options={"xatol": 0.01, "fatol": 0.01, "initial_simplex": np.vstack([np.zeros(3), np.diag([0.7, 0.7, 0.4])])},
     )
-    values, vectors = np.linalg.eigh(_curvature(negative_log_evidence, found.x))
+    values, vectors = np.linalg.eigh(derivatives(negative_log_evidence, found.x, NEAR)[1])
     for start in range(0, draws, EACH):
         normal = fit(found.x + vectors @ (rng.standard_normal(3) / np.sqrt(np.maximum(values, SHARPEST))))
         noise = rng.standard_normal((*normal.mode.shape, min(EACH, draws - start)))
@@ -441,15 +424,3 @@ def posterior(wins: Floats, mean: Floats, deviation: float, start: Floats) -> Po
 
 def _prior(prior: Floats, curve: Floats) -> tuple[Floats, float]:
     return prior[1] * curve[0] + prior[2] * curve[1], float(np.exp(np.clip(prior[0], *LIMITS)))
-
-
-def _curvature(function: Callable[[Floats], float], at: Floats, step: float = 0.1) -> Floats:
-    """Return second derivatives by finite differences."""
-    moves = step * np.eye(len(at))
-    found, centre = np.empty((len(at), len(at))), function(at)
-    for i, one in enumerate(moves):
-        found[i, i] = (function(at + one) + function(at - one) - 2 * centre) / step**2
-        for j, other in enumerate(moves[:i]):
-            corners: list[Any] = [function(at + a * one + b * other) * a * b for a in (1, -1) for b in (1, -1)]
-            found[i, j] = found[j, i] = sum(corners) / (4 * step**2)
-    return found
