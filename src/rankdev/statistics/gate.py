@@ -232,15 +232,12 @@ def _rows(segment: str, found: Significance) -> Iterator[dict[str, Any]]:
 
 def _lost(pair: Scores) -> pl.DataFrame:
     """Return every query that lost, by measure, in their order."""
-    parts = []
-    for m, (measure, kind) in enumerate(zip(pair.measures, pair.kinds, strict=True)):
-        old, new = pair.values[:, :, m]
-        lost = old - new if kind.higher_is_better is not False else new - old
-        kept = np.flatnonzero(lost > ROUNDING)
-        names = {"measure": [measure] * len(kept), "query": [pair.queries[i] for i in kept]}
-        parts.append(pl.DataFrame({**names, "baseline": old[kept], "candidate": new[kept], "lost": lost[kept]}))
-    types = (pl.String, pl.String, pl.Float64, pl.Float64, pl.Float64)
-    return pl.concat([part.cast(dict(zip(part.columns, types, strict=True))) for part in parts])
+    better = pair.oriented.values
+    lost, (old, new) = better[0] - better[1], pair.values
+    m, q = np.nonzero(lost.T > ROUNDING)
+    names = {"measure": [pair.measures[i] for i in m], "query": [pair.queries[i] for i in q]}
+    numbers = {"baseline": old[q, m], "candidate": new[q, m], "lost": lost[q, m]}
+    return pl.DataFrame({**names, **numbers}, schema_overrides=dict.fromkeys(names, pl.String))
 
 
 def _pair(scores: ScoresLike, measures: Sequence[str] | None, baseline: str | Scores, candidate: str | None) -> Scores:

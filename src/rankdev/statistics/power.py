@@ -14,13 +14,13 @@ from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_flag, check_number, check_seed, check_whole
 from rankdev._common.view import Curves, Tab, View
 from rankdev._common.work import Progress
-from rankdev.errors import Note, UsageError, warn
+from rankdev.errors import Note, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel
 from rankdev.statistics.flips import Loops, PValue, count_extremes, loops, most_extremes, stream_keys
 from rankdev.statistics.paired import fewest_differing, fewest_p
 from rankdev.statistics.pairs import Family
-from rankdev.statistics.student import at_most, effect_limits, fitting, power_of, usual
+from rankdev.statistics.student import at_most, effect_limits, fitting, power_of, reaching, usual
 
 SHARE = 0.25  # of the queries, above which subsamples overlap too much
 UNKNOWN = 0.05  # smallest p of a sign test above which a pool does not tell the effect of a pair
@@ -221,7 +221,10 @@ class Power(OfDrawnQueries):
         >>> found.summary(10).select("p50", "n80").row(0)
         (0.84, 10.0)
         """
-        size = self._size(n)
+        n = self.n if n is None else n
+        if n not in self.sizes:
+            raise UsageError("not-a-choice", name="size", value=n, near=None, known=self.sizes)
+        size = self.sizes.index(n)
         levels = np.quantile(self.power[:, :, size], [0.1, 0.5, 0.9], axis=1)
         columns = {"p10": levels[0], "p50": levels[1], "p90": levels[2], "n80": self.n80()}
         return pl.DataFrame({"measure": list(self.measures), **columns}).fill_nan(None)
@@ -243,10 +246,8 @@ class Power(OfDrawnQueries):
         >>> found.n80().tolist()
         [10.0]
         """
-        reached = self.power >= 0.8
-        first = np.where(reached.any(axis=2), np.array(self.sizes)[reached.argmax(axis=2)], np.inf)
-        ranked, pairs = np.sort(first, axis=1), first.shape[1]
-        middle: Floats = (ranked[:, (pairs - 1) // 2] + ranked[:, pairs // 2]) / 2
+        ranked = np.sort(reaching(self.power, self.sizes), axis=1)
+        middle: Floats = (ranked[:, (self.pairs - 1) // 2] + ranked[:, self.pairs // 2]) / 2
         return middle
 
     def verdicts(self) -> dict[str, int]:
@@ -275,13 +276,6 @@ class Power(OfDrawnQueries):
             "any": int((votes > 0).sum()),
             "none": int((votes == 0).sum()),
         }
-
-    def _size(self, n: int | None) -> int:
-        if n is None:
-            return self.sizes.index(usual(self.sizes))
-        if n not in self.sizes:
-            raise UsageError("not-a-choice", name="size", value=n, near=None, known=self.sizes)
-        return self.sizes.index(n)
 
 
 def power(
@@ -351,12 +345,9 @@ def power(
     most_extremes(permutations, alpha, p_value)  # refuses an unknown p_value
     design = Design.of(scores, measures, clusters=clusters)
     scores, groups, pool, unit = design.scores, design.drawn, design.pool, design.unit
-    remarks: list[Note] = []
-    plan = fitting(sizes, groups, unit, remarks, replaced=replacement)
+    plan, remarks = fitting(sizes, groups, unit, replacement)
     small = [n for n in plan if n < fewest_differing(alpha)]
     large = tuple(n for n in plan if n > SHARE * pool and not replacement)
-    for remark in remarks:
-        warn(remark)
     remarks += [Note("cannot-reject", size=small[-1], alpha=alpha, unit=unit)] if small else []
     remarks += [Note("large-share", size=large[0], count=pool, unit=unit)] if large else []
     asked = [(n, replacement) for n in plan] + [(n, True) for n in large]
@@ -371,30 +362,29 @@ def power(
     rejected = np.zeros((len(scores.measures), count), bool)
     for panel in groups:
         rejected[list(panel.places)] = _rejections(panel, len(panel.queries), 1, False, **settings) > 0
-    found: dict[tuple[int, bool], Floats] = {}  # [measure, pair]
-    done = 0.0
+    found = np.full((2, *rejected.shape, len(plan)), np.nan)  # as asked, and again with replacement
+    done, steps = 0.0, 0
     try:
         for n, replaced in asked:
-            part = np.full((len(scores.measures), count), np.nan)
             for panel in groups:
                 if replaced or n <= len(panel.queries):
-                    part[list(panel.places)] = _rejections(panel, n, subsamples, replaced, **settings) / subsamples
+                    part = _rejections(panel, n, subsamples, replaced, **settings) / subsamples
+                    found[int(steps >= len(plan)), list(panel.places), :, plan.index(n)] = part
                 done += cost * n * len(panel.measures)
                 report(done, cost * columns, f"n = {n}")
-            found[n, replaced] = part
+            steps += 1
     except KeyboardInterrupt:
-        if not found:
+        if not steps:
             raise
         remarks.append(Note("interrupted"))
-    finished = tuple(n for n in plan if (n, replacement) in found)
-    nothing = np.full(rejected.shape, np.nan)
-    again = [found.get((n, True), nothing) if n in large else nothing for n in finished]
+    finished = plan[:steps]
+    first, again = found[..., : len(finished)]
     sizes_of = {place: len(panel.queries) for panel in groups for place in panel.places}
     simulated = Power(
         systems=scores.systems,
         measures=scores.measures,
         sizes=finished,
-        power=np.stack([found[n, replacement] for n in finished], axis=2),
+        power=first,
         rejected=rejected,
         queries=tuple(sizes_of[place] for place in range(len(scores.measures))),
         subsamples=subsamples,
@@ -402,17 +392,17 @@ def power(
         alpha=alpha,
         p_value=p_value,
         seed=seed,
-        complete=len(found) == len(asked),
+        complete=steps == len(asked),
         remarks=(*remarks, *design.on_clusters(COUNTED), *design.notes),
         replacement=replacement,
         limits=_limits(groups, finished, scores, alpha),
-        replaced=np.stack(again, axis=2),
+        replaced=again,
         clusters=None if clusters is None else pool,
     )
-    first = dict(zip(scores.measures, simulated.n80().tolist(), strict=True))
-    beyond = [measure for measure, size in first.items() if size == np.inf]
+    needed = dict(zip(scores.measures, simulated.n80().tolist(), strict=True))
+    beyond = [measure for measure, size in needed.items() if size == np.inf]
     more = [Note("beyond-sizes", measures=beyond, size=finished[-1], unit=unit)] if beyond else []
-    return replace(simulated, remarks=(*simulated.remarks, *at_most("n80", finished, first, pool), *more))
+    return replace(simulated, remarks=(*simulated.remarks, *at_most("n80", finished, needed, pool), *more))
 
 
 def _rejections(

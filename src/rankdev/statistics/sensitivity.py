@@ -49,7 +49,7 @@ class Sensitivity(Result):
     """
 
     view: ClassVar = View(
-        [Tab("Median power of {measure} at {n} {unit}", pivot=("{down}", "{across}", "power"), digits=3)],
+        [Tab("Median power of {measure} at {n} {simulated.unit}", pivot=("{down}", "{across}", "power"), digits=3)],
         "sensitivity",
         closing=[
             "Paired randomization tests at level {simulated.alpha:g}, {simulated.permutations:,} sign flips,"
@@ -79,11 +79,6 @@ class Sensitivity(Result):
     def n(self) -> int:
         """Queries per subsample."""
         return self.simulated.n
-
-    @property
-    def unit(self) -> str:
-        """What n counts: queries, or clusters of them."""
-        return self.simulated.unit
 
     @property
     def remarks(self) -> tuple[str, ...]:

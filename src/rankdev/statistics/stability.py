@@ -13,12 +13,12 @@ import polars as pl
 from rankdev._common.arrays import Floats, Ints, Words
 from rankdev._common.checks import check_seed, check_whole
 from rankdev._common.view import Curves, Tab, View
-from rankdev.errors import Note, UsageError, warn
+from rankdev.errors import UsageError
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.agreement import tau_b
 from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel
 from rankdev.statistics.flips import draw, largest_of, scale_for, stream_keys
-from rankdev.statistics.student import at_most, fitting
+from rankdev.statistics.student import at_most, fitting, reaching
 
 AT_ONCE = 1 << 23  # numbers held at a time
 TIED = 2.0  # units that two equal means may lie apart
@@ -180,14 +180,10 @@ class Stability(OfDrawnQueries):
             if n not in self.sizes:
                 raise UsageError("not-a-choice", name="size", value=n, near=None, known=self.sizes)
         columns: dict[str, Any] = {f"tau_{n}": self.tau[:, self.sizes.index(n)] for n in wanted}
-        columns |= {"auc": self._area(), "n_at_0.8": self._first(self.tau)}
+        columns |= {"auc": self._area(), "n_at_0.8": reaching(self.tau, self.sizes)}
         columns |= {f"split_{n}": self.split[:, self.sizes.index(n)] for n in wanted}
-        columns["split_at_0.8"] = self._first(self.split)
+        columns["split_at_0.8"] = reaching(self.split, self.sizes)
         return pl.DataFrame({"measure": list(self.measures), **columns}).fill_nan(None)
-
-    def _first(self, values: Floats) -> Floats:
-        reached = values >= 0.8
-        return np.where(reached.any(axis=1), np.array(self.sizes)[reached.argmax(axis=1)], np.inf)
 
     def _area(self) -> Floats:
         if len(self.sizes) < 2:
@@ -246,10 +242,7 @@ def stability(
     subsamples, seed = check_whole("subsamples", subsamples, 1), check_seed(seed)
     design = Design.of(scores, measures, clusters=clusters)
     names, pool = design.scores.measures, design.pool
-    remarks: list[Note] = []
-    plan = fitting(sizes, design.drawn, design.unit, remarks)
-    for remark in remarks:
-        warn(remark)
+    plan, remarks = fitting(sizes, design.drawn, design.unit)
     tau, split = np.full((2, len(names), len(plan)), np.nan)
     for panel in design.drawn:
         orders = Orders(panel)
@@ -269,5 +262,5 @@ def stability(
         remarks=(*remarks, *design.on_clusters(COUNTED), *design.notes),
         clusters=None if clusters is None else pool,
     )
-    first = dict(zip(names, found._first(found.tau).tolist(), strict=True))
+    first = dict(zip(names, reaching(tau, plan).tolist(), strict=True))
     return replace(found, remarks=(*found.remarks, *at_most("n_at_0.8", plan, first, pool)))

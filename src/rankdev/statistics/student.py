@@ -10,7 +10,7 @@ import numpy as np
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_whole, is_list
-from rankdev.errors import DataError, Note, UsageError
+from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.statistics.design import Panel
 from rankdev.statistics.paired import fewest_differing
 
@@ -119,38 +119,40 @@ def usual(sizes: Sequence[int]) -> int:
 
 
 def fitting(
-    sizes: Sequence[int] | None,
-    groups: list[Panel],
-    unit: str,
-    remarks: list[Note],
-    replaced: bool = False,
-) -> tuple[int, ...]:
-    """Keep the sizes that fit into the largest pool (all with replacement), and add notes on those left out.
+    sizes: Sequence[int] | None, groups: list[Panel], unit: str, replaced: bool = False
+) -> tuple[tuple[int, ...], list[Note]]:
+    """Keep the sizes that fit into the largest pool (all with replacement), with notes and warnings of those left out.
 
     Without any, those of the paper, or finer ones below all of a small pool.
     """
-    pool = max((len(panel.queries) for panel in groups), default=0)
+    pool = max(len(panel.queries) for panel in groups)
     if sizes is None:
         small = pool < 100 and not replaced
         sizes = [size for size in SMALL_SIZES if size < pool] or SMALL_SIZES[:1] if small else PAPER_SIZES
-    if not is_list(sizes):
+    if not is_list(sizes) or not len(sizes):
         raise UsageError("bad-value", name="sizes", value=sizes, expected="whole numbers, such as [25, 50, 100]")
-    sizes = [check_whole("sizes", size, 2) for size in sizes]
-    if replaced and groups:
-        return tuple(sorted(set(sizes)))
-    kept = tuple(sorted({size for size in sizes if size <= pool}))
+    asked = sorted({check_whole("sizes", size, 2) for size in sizes})
+    if replaced:
+        return tuple(asked), []
+    kept = tuple(size for size in asked if size <= pool)
     if not kept:
-        raise DataError("too-few", what="the smallest size", least=min(sizes, default=2), unit=unit, count=pool)
-    if len(kept) < len(set(sizes)):
-        dropped = sorted(set(sizes) - set(kept))
-        remarks.append(Note("sizes-left-out", count=pool, unit=unit, sizes=dropped))
-    for size in sorted({len(panel.queries) for panel in groups} & set(kept)):
-        remarks.append(Note("size-of-all", count=size, unit=unit))
-    return kept
+        raise DataError("too-few", what="the smallest size", least=asked[0], unit=unit, count=pool)
+    dropped = asked[len(kept) :]
+    notes = [Note("sizes-left-out", count=pool, unit=unit, sizes=dropped)] if dropped else []
+    whole = sorted({len(panel.queries) for panel in groups} & set(kept))
+    notes += [Note("size-of-all", count=size, unit=unit) for size in whole]
+    for note in notes:
+        warn(note)
+    return kept, notes
+
+
+def reaching(values: Floats, sizes: Sequence[int]) -> Floats:
+    """Return the first size at which values, along the last axis, are at least 0.8; infinite where there is none."""
+    reached = values >= 0.8
+    return np.where(reached.any(axis=-1), np.array(sizes)[reached.argmax(axis=-1)], np.inf)
 
 
 def at_most(what: str, sizes: Sequence[int], first: Mapping[str, float], pool: int) -> list[Note]:
     """State of which measures the smallest size that was simulated is enough already, so that fewer may be."""
-    small = bool(sizes) and sizes[0] < pool
-    names = [measure for measure, size in first.items() if size == sizes[0]] if small else []
+    names = [measure for measure, size in first.items() if size == sizes[0]] if sizes[0] < pool else []
     return [Note("smallest-size", name=what, measures=names, size=sizes[0])] if names else []
