@@ -245,9 +245,9 @@ def test_missing_values_leave_queries_out_with_a_warning(make_scores, rng):
 def test_bad_data_and_calls_are_refused(make_scores):
     with raises("no-common-query", DataError, measure="m0"):
         significance(make_scores(np.full((2, 3), np.nan)))
-    for large in (np.inf, -1e200):  # whose squares are no numbers
+    for wrong in (np.inf, -1e200, 1e-200):  # whose squares are no numbers, or 0
         with raises("bad-value", DataError, system="s0", query="q0", measure="m0", name="score"):
-            significance(make_scores([[large, 1], [0, 1]]))
+            significance(make_scores([[wrong, 0], [0, wrong]]))
     with raises("too-few", UsageError, unit="system", count=1):
         significance(make_scores(np.ones((1, 3))))
     with raises("no-rows", DataError):

@@ -18,14 +18,15 @@ from rankdev.evaluation.files import read_scores
 from rankdev.evaluation.scores import Scores, ScoresLike
 
 ALL = "all"  # the name of all queries
-LARGEST = 1e100  # squares of larger scores are no numbers
+LARGEST = 1e100  # squares of larger scores are no numbers, those of smaller ones than 1 ÷ this are 0
 SEGMENTS = "{query: segment} or {segment: [query, …]}"
 
 
 def as_scores(scores: Any, measures: Sequence[str] | None = None, weighted: bool = False) -> Scores:
     """Accept ``Scores``, a table with the columns system, query, measure, value, or the path of a file of scores.
 
-    Weights of queries are refused but where the caller says that they may be ``weighted``; infinite scores everywhere.
+    Weights of queries are refused but where the caller says that they may be ``weighted``; and scores whose squares are
+    no numbers.
     """
     if isinstance(scores, str | PathLike):
         scores = read_scores(scores)
@@ -37,11 +38,13 @@ def as_scores(scores: Any, measures: Sequence[str] | None = None, weighted: bool
         raise UsageError("geometric", measure=chosen.geometric[0])
     if chosen.weights is not None and not weighted:
         raise UsageError("weights-unknown")
-    wrong = np.argwhere(np.abs(chosen.values) > LARGEST)
+    sizes = np.abs(chosen.values)
+    tiny = np.fmax.reduce(sizes, axis=(0, 1), initial=0.0) < 1 / LARGEST
+    wrong = np.argwhere((sizes > LARGEST) | (tiny & (sizes > 0)))
     if len(wrong):
         s, q, m = wrong[0]
         where = {"system": chosen.systems[s], "query": chosen.queries[q], "measure": chosen.measures[m]}
-        expected = f"a finite number, at most {LARGEST:g}"
+        expected = f"0, or a measure whose largest score is between {1 / LARGEST:g} and {LARGEST:g}"
         raise DataError("bad-value", **where, name="score", value=chosen.values[s, q, m], expected=expected)
     return chosen
 
