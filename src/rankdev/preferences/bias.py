@@ -257,11 +257,9 @@ def _by_worker(preferences: Preferences, found: OrderEffect, alpha: float) -> pl
         return pl.DataFrame(schema={"worker": pl.String, "judgments": pl.Int64, **numbers})
     pairs, score = found.pairs, gains(preferences, shown_first(preferences))
     d = (found.strength[pairs.first] - found.strength[pairs.second])[pairs.of]
-    likelihood = np.empty((len(GRID), workers))
-    for k, effect in enumerate(logit(GRID)):
-        at = d + effect
-        likelihood[k] = sums(worker, score * at - np.logaddexp(0.0, at), workers)
-    mass, low, high = on_grid(likelihood, alpha)
+    leads = (d + effect for effect in logit(GRID))
+    likelihood = [sums(worker, score * lead - np.logaddexp(0.0, lead), workers) for lead in leads]
+    mass, low, high = on_grid(np.stack(likelihood), alpha)
     rest, variance = found.residuals(preferences, 0.0)
     pushed, known = sums(worker, rest, workers), sums(worker, variance, workers)
     columns = {

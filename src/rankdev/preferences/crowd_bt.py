@@ -197,11 +197,9 @@ class _Point:
     def judged(self, preferences: Preferences, alpha: float) -> WorkerQuality:
         """Compute an interval of each quality: the posterior on a grid, given the strengths."""
         votes, workers = self.votes, len(self.odds)
-        posterior = np.empty((len(GRID), workers))
-        for k, eta in enumerate(GRID):
-            likely = np.log(0.5 + (2 * eta - 1) * (self.chance - 0.5))
-            posterior[k] = sums(votes.worker, votes.weight * likely, workers) + np.log(eta)
-        _, low, high = on_grid(posterior, alpha)
+        likely = (np.log(0.5 + (2 * eta - 1) * (self.chance - 0.5)) for eta in GRID)
+        posterior = np.stack([sums(votes.worker, votes.weight * each, workers) for each in likely])
+        _, low, high = on_grid(posterior + np.log(GRID)[:, None], alpha)
         low, high = np.minimum(low, self.quality), np.maximum(high, self.quality)  # the mode may lie beyond a quantile
         counts = np.bincount(preferences.worker if preferences.worker is not None else [], minlength=workers)
         return WorkerQuality(preferences.workers, self.quality, low, high, counts, alpha)
