@@ -571,7 +571,7 @@ def test_tests_intervals_and_losses_are_those_of_systems():
     assert found.scores.systems == ("x", "y")
     assert found.scores.values[0] == pytest.approx(scores.values[:3].mean(axis=0))
     expected = rd.significance(scores, replicates=REPLICATES)
-    assert found.significance.columns["p"] == pytest.approx(expected.columns["p"])
+    assert found.significance.frame["p"].to_list() == pytest.approx(expected.frame["p"].to_list())
     board = (
         rd.leaderboard(scores, replicates=REPLICATES).to_polars().sort("measure", "system", descending=[True, False])
     )
@@ -588,7 +588,7 @@ def test_clusters_are_in_every_number():
     scores = rd.evaluate(REFERENCES, RUNS, ["RDQ@3", "P@3"])
     expected = rd.significance(scores, clusters=CLUSTERS, margin=0.1)
     for name in ("p", "low", "high"):
-        assert found.significance.columns[name] == pytest.approx(expected.columns[name])
+        assert found.significance.frame[name].to_list() == pytest.approx(expected.frame[name].to_list())
     assert found.significance.conclusion == expected.conclusion
     board = rd.leaderboard(scores, clusters=CLUSTERS).to_polars().filter(measure="RDQ@3").sort("system")
     assert found.mean_intervals[0][:, 0] == pytest.approx(board["low"].to_numpy())
@@ -619,7 +619,7 @@ def test_the_page_has_the_runs_of_each_system(show):
 
 def test_the_page_states_what_its_tests_could_find():
     found = compared()
-    low, high = (found.significance.columns[name][: found.significance.pairs] for name in ("low", "high"))
+    low, high = (found.significance.frame[name][: found.significance.pairs] for name in ("low", "high"))
     header = header_of(rd.report(REFERENCES, RUNS, ["RDQ@3", "P@3"]).html)
     name, _, value, text = header["checks"][0][-1]
     size = float(re.search(r"a difference of ([\d.]+)", text)[1])

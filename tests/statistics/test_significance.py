@@ -107,7 +107,7 @@ def test_the_levels_of_holm_are_between_single_and_bonferroni(make_scores, rng):
     p, m = found.to_polars()["p"].to_numpy(), 6
     rejected = int((found.to_polars()["p_adjusted"] <= 0.05).sum())
     expected = [0.05 / (m - min(int((p < one).sum()), rejected)) for one in p]
-    assert found.details["level"] == pytest.approx(expected)
+    assert found.frame["level"].to_list() == pytest.approx(expected)
     for level, got in zip(expected, found.to_polars().iter_rows(named=True), strict=True):
         apart = values[int(got["a"][1])] - values[int(got["b"][1])]
         interval = stats.ttest_1samp(apart, 0).confidence_interval(1 - level)
@@ -547,4 +547,4 @@ def test_what_shows_no_deviation_promises_no_number_of_queries(n):
 def test_the_range_seen_is_stated_where_intervals_are_made_of_it(test, stated):
     values = np.random.default_rng(0).uniform(0, 100, (2, 4, 1))
     found = significance(rd.Scores(("a", "b"), tuple("wxyz"), ("latency",), values), test=test)
-    assert ("range-seen" in kinds_of(found.remarks), np.isfinite(found.columns["low"]).all()) == (stated, stated)
+    assert ("range-seen" in kinds_of(found.remarks), found.frame["low"].is_finite().all()) == (stated, stated)

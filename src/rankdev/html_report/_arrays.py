@@ -103,7 +103,7 @@ def _ranks(standing: pl.DataFrame, systems: Sequence[str]) -> Ints:
 def tested_segments(found: Comparison) -> list[str]:
     """Name the segments whose tests are on the page."""
     parts = {} if found.significance is None else found.significance.segments
-    count = sum(len(part.columns["p"]) for part in parts.values())
+    count = sum(part.frame.height for part in parts.values())
     return list(parts) if count <= MOST_OF_SEGMENTS else []
 
 
@@ -114,7 +114,7 @@ def _pair_arrays(found: Comparison) -> Arrays:
         return {}
     shape = (len(found.scores.measures), -1)
     arrays = _decided("pair", [tested], shape)
-    arrays |= {f"pair_{name}": (np.reshape(tested.columns[name], shape), 0) for name in ("wins", "ties", "losses")}
+    arrays |= {f"pair_{name}": (tested.frame[name].to_numpy().reshape(shape), 0) for name in ("wins", "ties", "losses")}
     if segments:
         arrays |= _decided("segment", [tested.segments[name] for name in segments], (len(segments), *shape))
     return arrays
@@ -124,7 +124,7 @@ def _decided(name: str, parts: Sequence[Significance], shape: tuple[int, ...]) -
     """Return differences, limits, p-values (0 denotes less than can be shown) and verdicts, those of b − a last."""
 
     def column(name: str) -> npt.NDArray[Any]:
-        return np.reshape(np.stack([np.asarray(part.columns[name]) for part in parts]), shape)
+        return np.stack([part.frame[name].to_numpy() for part in parts]).reshape(shape)
 
     p = column("p_adjusted")
     decisions = [one for part in parts for one in part.decisions]

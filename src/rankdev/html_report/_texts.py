@@ -241,9 +241,8 @@ def _queries(found: Comparison, m: int) -> Check:
         return Check(name, "good", f"{number:,}", "The interval of the mean allows for their number.")
     if found.problems:
         return Check(name, "unknown", f"{number:,}", "What they can show is unknown until the data are mended.")
-    rows = slice(m * tested.pairs, (m + 1) * tested.pairs)
-    low, high, at = (each[rows] for each in (tested.columns["low"], tested.columns["high"], tested.details["level"]))
-    sizes = detectable(low, high, at)
+    rows = tested.frame[m * tested.pairs : (m + 1) * tested.pairs]
+    sizes = detectable(*(rows[name].to_numpy() for name in ("low", "high", "level")))
     several = f" (the median of {tested.pairs:,} pairs; {sizes.min():.2g} to {sizes.max():.2g})"
     text = (
         f"With so many, these tests find a difference of {np.median(sizes):.2g} in {found.scores.measures[m]} with 80%"

@@ -280,9 +280,9 @@ def refused(problems: Sequence[str]) -> str:
 def remarks_on(design: Design, families: Sequence[Family], found: Significance) -> list[Note]:
     """Return notes on tests of all queries, each with its number."""
     notes: list[Note] = []
-    levels = np.split(found.details["level"], len(families))
+    levels = np.split(found.frame["level"].to_numpy(), len(families))
     significant = np.split(np.array(found.significant), len(families))
-    lows = np.split(found.columns["low"], len(families))
+    lows = np.split(found.frame["low"].to_numpy(), len(families))
     rows = zip(design.scores.measures, families, levels, significant, lows, strict=True)
     for measure, family, level, clear, low in rows:
         few = int((fewest_p(family) > level).sum())

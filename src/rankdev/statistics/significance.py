@@ -26,7 +26,7 @@ from rankdev.statistics.pairs import Family, gains
 
 TESTS = ("t", "randomization")
 FAMILIES = ("measure", "all")
-DETAILS = ("level", "queries", "deviation", "moved", "equal")  # of each row, beside the columns of the table
+DETAILS = ("level", "queries", "deviation", "moved", "equal")  # of each decision, beside the columns of the table
 NAMES = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
 SENTENCES = 6  # pairs and measures that have a sentence each
 LISTED = 3  # systems that a cell names; where there are more they are counted: their ranks say which
@@ -98,10 +98,9 @@ class Significance(PairTests):
 
     Attributes
     ----------
-    columns : dict
-        Columns of the table, one entry per pair and measure.
-    details : dict
-        For each row also its level, the number of queries (or clusters) and the standard deviation of differences.
+    frame : polars.DataFrame
+        The table, a row per pair and measure; for each also its level, the number of queries (or clusters) and of those
+        that differ, the standard deviation of differences, and whether both systems score the same everywhere.
     systems : tuple of str
         The systems, in order.
     test : {"t", "randomization"}
@@ -144,8 +143,7 @@ class Significance(PairTests):
 
     view: ClassVar = PAIRS
 
-    columns: dict[str, Any] = field(repr=False)
-    details: dict[str, Floats] = field(repr=False)
+    frame: pl.DataFrame = field(repr=False)
     systems: tuple[str, ...] = field(repr=False)
     means: Floats = field(repr=False)
     test: str
@@ -174,12 +172,12 @@ class Significance(PairTests):
     @property
     def measures(self) -> list[str]:
         """The measures, in order."""
-        return list(dict.fromkeys(self.columns["measure"]))
+        return self.frame["measure"].unique(maintain_order=True).to_list()
 
     @property
     def pairs(self) -> int:
         """Number of pairs of each measure."""
-        return len(self.columns["measure"]) // len(self.measures)
+        return self.frame.height // len(self.measures)
 
     @property
     def method(self) -> str:
@@ -187,7 +185,7 @@ class Significance(PairTests):
         test = "t-test" if self.test == "t" else "randomization test"
         flips = f" ({self.permutations:,} sign flips)" if self.permutations else ""
         of = "" if self.clusters is None else f" of {counted(self.clusters, 'cluster')}"
-        text = f"Paired {test}{'s' if len(self.columns['measure']) > 1 else ''}{flips}{of}"
+        text = f"Paired {test}{'s' if self.frame.height > 1 else ''}{flips}{of}"
         together, what = self.pairs, "pair"
         if self.family == "all":
             together, what = self.pairs * len(self.measures), "comparison"
@@ -199,7 +197,7 @@ class Significance(PairTests):
     @property
     def drawn(self) -> str:
         """The number of queries, or of clusters of them."""
-        return counted(int(self.details["queries"][0]), "query" if self.clusters is None else "cluster")
+        return counted(self.frame["queries"][0], "query" if self.clusters is None else "cluster")
 
     def view_of(self, pairs: bool = False) -> View:
         """Return how the tests look: two systems by measure, several by their standing, or all ``pairs``."""
@@ -209,7 +207,7 @@ class Significance(PairTests):
 
     def _with_means(self) -> pl.DataFrame:
         """Return the table with the means of both systems."""
-        b, a = (self.means[self.systems.index(self.columns[side][0])] for side in "ba")
+        b, a = (self.means[self.systems.index(self.frame[side][0])] for side in "ba")
         return self.to_polars().with_columns(mean_b=b, mean_a=a)
 
     def _standings(self) -> pl.DataFrame:
@@ -231,25 +229,17 @@ class Significance(PairTests):
     @cached_property
     def decisions(self) -> list[Decision]:
         """The decision about each row of the table."""
-        names = ("measure", "a", "b", "verdict", "difference", "low", "high", "p", "p_adjusted")
-        rows = zip(*(self.columns[name] for name in names), *self.details.values(), strict=True)
-        unit = "query" if self.clusters is None else "cluster"
-        made = []
-        for row in rows:
-            known = dict(zip((*names, *self.details), row, strict=True))
-            known |= {"queries": int(known["queries"]), "moved": int(known["moved"]), "equal": bool(known["equal"])}
-            lower = known["measure"] in self.lower_is_better
-            made.append(Decision(**known, margin=self.margin, unit=unit, lower_is_better=lower))
-        return made
+        unit, lower = "query" if self.clusters is None else "cluster", self.lower_is_better
+        rows = self.frame.drop("effect", "wins", "ties", "losses").iter_rows(named=True)
+        more: dict[str, Any] = {"margin": self.margin, "unit": unit}
+        return [Decision(**row, **more, lower_is_better=row["measure"] in lower) for row in rows]
 
     @cached_property
     def better(self) -> dict[str, Bools]:
         """Of each measure, which system (row) is better than which (column)."""
         place = {name: i for i, name in enumerate(self.systems)}
         found = {name: np.zeros((len(place), len(place)), bool) for name in self.measures}
-        for measure, a, b, verdict in zip(
-            *(self.columns[name] for name in ("measure", "a", "b", "verdict")), strict=True
-        ):
+        for measure, a, b, verdict in self.frame.select("measure", "a", "b", "verdict").iter_rows():
             if verdict == "better":
                 found[measure][place[a], place[b]] = True
             elif verdict == "worse":
@@ -267,7 +257,7 @@ class Significance(PairTests):
             return refused(self.problems)
         if not self.baselines and len(self.systems) > 2:
             return self._leader(measure)
-        if self.pairs == 1 or len(self.columns["measure"]) <= SENTENCES:
+        if self.pairs == 1 or self.frame.height <= SENTENCES:
             return "\n".join(str(one) for one in self.decisions if one.measure == measure)
         return self._counts(measure)
 
@@ -314,12 +304,9 @@ class Significance(PairTests):
         return leading(measure, leaders, rivals, beaten, len(others))
 
     def _counts(self, measure: str) -> str:
-        rows = zip(self.columns["measure"], self.columns["verdict"], strict=True)
-        own = [verdict for name, verdict in rows if name == measure]
-        counts = {word: own.count(word) for word in dict.fromkeys(own)}
-        return (
-            f"{measure}: of {len(own)} pairs, " + ", ".join(f"{count} {word}" for word, count in counts.items()) + "."
-        )
+        own = self.frame.filter(measure=measure)["verdict"].to_list()
+        counts = ", ".join(f"{own.count(word)} {word}" for word in dict.fromkeys(own))
+        return f"{measure}: of {len(own)} pairs, {counts}."
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per pair and measure.
@@ -342,7 +329,7 @@ class Significance(PairTests):
         if self.segments:
             frames = {name: part.to_polars() for name, part in self.parts.items()}
             return pl.concat(frame.select(pl.lit(name).alias("segment"), pl.all()) for name, frame in frames.items())
-        return pl.DataFrame(self.columns).fill_nan(None)
+        return self.frame.drop(DETAILS).fill_nan(None)
 
     def discriminative_power(self) -> DiscriminativePower:
         """Order the achieved significance levels of every measure (Sakai 2006): the p-values of all pairs, ascending.
@@ -365,8 +352,7 @@ class Significance(PairTests):
         """
         if self.segments:
             return self.parts[ALL].discriminative_power()
-        needed = (np.asarray(self.columns["high"]) - np.asarray(self.columns["low"])) / 2
-        rows = self.to_polars().with_columns(needed=pl.Series(needed))
+        rows = self.frame.with_columns(needed=(pl.col("high") - pl.col("low")) / 2).fill_nan(None)
         ordered = rows.sort("p_adjusted", maintain_order=True)
         frame = pl.concat([ordered.filter(measure=name) for name in self.measures])
         frame = frame.select(
@@ -510,7 +496,7 @@ def _tested(
     together = sum(own[0].pairs for own in parts.values()) * (count if made["family"] == "all" else 1)
     finest = made["alpha"] / (1 if made["correction"] == "none" else together)
     tested = {name: [perform(one, finest) for one in own] for name, own in parts.items()}
-    columns: dict[tuple[str, int], dict[str, Any]] = {}
+    frames: dict[tuple[str, int], pl.DataFrame] = {}
     groups = (
         [[(name, m) for m in range(count) for name in names]]
         if made["family"] == "all"
@@ -522,16 +508,17 @@ def _tested(
         ends = np.cumsum([parts[name][m].pairs for name, m in group])[:-1]
         for place, own, at in zip(group, np.split(adjusted, ends), np.split(level, ends), strict=True):
             name, m = place
-            columns[place] = _columns(design, m, parts[name][m], tested[name][m], own, at, made)
+            frames[place] = _decided(design, m, parts[name][m], tested[name][m], own, at, made)
     return {
-        name: _result(design, parts[name], tested[name], [columns[name, m] for m in range(count)], made)
+        name: _result(design, parts[name], tested[name], [frames[name, m] for m in range(count)], made)
         for name in names
     }
 
 
-def _columns(
+def _decided(
     design: Design, m: int, family: Family, tested: Tested, adjusted: Floats, level: Floats, made: Mapping[str, Any]
-) -> dict[str, Any]:
+) -> pl.DataFrame:
+    """Return the rows of a family of pairs: what was tested, and what is decided from it."""
     scores = design.scores
     measure = scores.measures[m]
     lower = measure in scores.lower_is_better
@@ -544,29 +531,27 @@ def _columns(
         if made["problems"]
         else verdicts(gain, *ends, (adjusted <= made["alpha"]).tolist(), made["margin"])
     )
-    return {
-        "measure": [measure] * family.pairs,
+    columns: dict[str, Any] = {
         "a": [scores.systems[i] for i in family.first],
         "b": [scores.systems[i] for i in family.second],
         **{"difference": family.mean, "low": low, "high": high, "effect": statistics["effect"]},
         **{"wins": wins, "ties": statistics["ties"].astype(np.int64), "losses": losses},
-        **{"p": tested.p, "p_adjusted": adjusted, "verdict": decided},
-        **{"level": level, "queries": np.full(family.pairs, len(family.rows.values)), "deviation": family.deviation},
-        **{"moved": family.moved, "equal": statistics["moved"] == 0},
+        **{"p": tested.p, "p_adjusted": adjusted, "verdict": decided, "level": level},
+        **{"queries": np.full(family.pairs, len(family.rows.values)), "deviation": family.deviation},
+        **{"moved": family.moved.astype(np.int64), "equal": statistics["moved"] == 0},
     }
+    return pl.DataFrame(columns).select(pl.lit(measure).alias("measure"), pl.all())
 
 
 def _result(
     design: Design,
     families: Sequence[Family],
     tested: Sequence[Tested],
-    columns: Sequence[dict[str, Any]],
+    frames: Sequence[pl.DataFrame],
     made: Mapping[str, Any],
 ) -> Significance:
-    joined = {name: _joined([one[name] for one in columns]) for name in columns[0]}
     return Significance(
-        details={name: joined.pop(name) for name in DETAILS},
-        columns=joined,
+        frame=pl.concat(frames),
         systems=design.scores.systems,
         means=np.stack([one.means for one in families], axis=1),
         permutations=max(one.drawn for one in tested),
@@ -575,7 +560,3 @@ def _result(
         remarks=tuple(dict.fromkeys(note for one in tested for note in one.notes)),
         **made,
     )
-
-
-def _joined(parts: Sequence[Any]) -> Any:
-    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else [value for part in parts for value in part]
