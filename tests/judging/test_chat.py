@@ -211,7 +211,7 @@ def test_options_are_sent_and_a_server_need_not_count():
 @pytest.mark.parametrize("kind", ["table", "file", "tsv"])
 def test_texts_as_elsewhere(kind, tmp_path):
     rows = pl.DataFrame({"query": ["q"] * 2, "item": ["x", "y"], "title": ["bread", None], "text": ["old", "bridge"]})
-    texts = rows.with_columns(query_text=pl.lit("bridges"))
+    texts = rows.select("text", "item", "title", "query", query_text=pl.lit("bridges"))  # in any order
     if kind == "file":
         texts.write_ndjson(tmp_path / "items.jsonl")
         texts = tmp_path / "items.jsonl"

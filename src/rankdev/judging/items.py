@@ -309,7 +309,7 @@ def texts_by_item(
     columns = [column for column in shown if column in table.columns]
     if "item" not in table.columns or not columns:
         raise DataError("no-texts", path=name, columns=shown)
-    keys = [key for key in table.columns if key in ("query", "item")]
+    keys: list[str] = [key for key in ("query", "item") if key in table.columns]
     return name, keys, table.select(*(pl.col(key).cast(pl.String) for key in keys), *columns)
 
 
