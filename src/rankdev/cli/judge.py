@@ -17,7 +17,7 @@ import click
 from rankdev.cli import Part, argument, command, option, refuse_unused, shared
 from rankdev.cli.from_function import json_or_text, named_values
 from rankdev.cli.inputs import READING, chosen
-from rankdev.cli.outputs import TABLE, encoded_table, file_option, working_progress, write_files
+from rankdev.cli.outputs import TABLE, file_option, working_progress, write_files
 from rankdev.cli.terminal import write_line, write_notes
 from rankdev.errors import DataError, Note, UsageError, counted, warn
 
@@ -250,5 +250,5 @@ def pool_command(runs: tuple[str, ...], depth: int, texts: str | None, read: dic
     from rankdev.judging.items import pool
 
     items = pool(dict(zip(runs, runs, strict=True)), depth=depth, texts=texts, **read)
-    write_files({output: encoded_table(items, output)})
+    write_files({output: items})
     write_line(f"{counted(len(items), 'item')} of {counted(items['query'].n_unique(), 'query')}")

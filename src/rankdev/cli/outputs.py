@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,7 +16,7 @@ import click
 from rankdev._common.work import Progress
 from rankdev.cli import Part, option, shared
 from rankdev.cli.terminal import for_command, not_yet_written, write_notes
-from rankdev.data.write import announce_output, refusal, writing
+from rankdev.data.write import announce_output, writing
 from rankdev.display.encodings import FORMATS, choose_format
 from rankdev.errors import MissingExtraError, UsageError
 
@@ -55,10 +54,8 @@ class Output:
         else:
             sys.stdout.buffer.write(chosen.encode(report))
             sys.stdout.buffer.flush()
-        records = (
-            chosen.name == "json" and not report.command
-        )  # scores are a list of records, without a place for notes
-        write_notes(() if chosen.holds_remarks and not records else report.remarks)
+        if not chosen.holds_remarks or (chosen.name == "json" and not report.command):  # a list of records
+            write_notes(report.remarks)
 
     def show(self, found: Result, report: Report | None = None, drawn: Result | None = None) -> None:
         """Deliver a result, and draw it where that is asked for; end with status 1 where its data have a problem."""
@@ -141,21 +138,15 @@ BRIEF = Part("output", [*OUTPUT.params, verbose_option], Output)
 DRAWN_BRIEF = Part("output", [*DRAWN.params, verbose_option], Output)
 
 
-def encoded_table(rows: Any, path: str) -> bytes:
-    """Encode a table in the format of its file's extension."""
+def write_files(contents: Mapping[str | None, Any]) -> None:
+    """Write bytes and tables to the files that were asked for; none appears unless all can be written."""
     from rankdev.data.formats import encode_table
 
-    return encode_table(rows, path)
-
-
-def write_files(contents: Mapping[str | None, bytes]) -> None:
-    """Write the files that were asked for; none appears unless all can be written."""
     with ExitStack() as stack:
-        named = [
-            (stack.enter_context(writing(path)), content) for path, content in contents.items() if path is not None
-        ]
-        for stream, content in named:
-            stream.write(content)
+        files = {stack.enter_context(writing(path)): path for path in contents if path is not None}
+        for stream, path in files.items():
+            content = contents[path]
+            stream.write(content if isinstance(content, bytes) else encode_table(content, path))
 
 
 def figures_option(what: str) -> click.Option:
@@ -164,17 +155,20 @@ def figures_option(what: str) -> click.Option:
 
 
 def _check_figures(ctx: click.Context, param: click.Parameter, folder: str | None) -> str | None:
-    """Refuse a folder of figures that could not be made, before any work begins."""
-    if folder is not None:
+    """Refuse a folder of figures that could not be written, before any work begins."""
+    if folder is not None and not ctx.resilient_parsing:
         _check_matplotlib()
-        above = Path(folder).absolute()
-        while not above.exists():
-            above = above.parent
-        if not above.is_dir() or not os.access(above, os.W_OK):
-            raise UsageError(
-                "cannot-write", path=folder, why=refusal(above) if above.is_dir() else f"{above} is a file"
-            )
+        announce_output(made_folder(folder) / "figure.png")
     return folder
+
+
+def made_folder(name: str) -> Path:
+    """Make a folder that is not there yet."""
+    try:
+        Path(name).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError("cannot-write", path=name, why=error.strerror) from None
+    return Path(name)
 
 
 def _check_matplotlib() -> None:

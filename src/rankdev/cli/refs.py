@@ -10,7 +10,7 @@ import click
 from rankdev.cli import Group, Part, argument, command, option, refuse_unused
 from rankdev.cli.from_function import OWN, json_or_text, named_values, options_of
 from rankdev.cli.inputs import GRADES, READING, chosen, import_option, measure_option, named
-from rankdev.cli.outputs import OUTPUT, REFERENCES, TABLE, Output, encoded_table, file_option, write_files
+from rankdev.cli.outputs import OUTPUT, REFERENCES, TABLE, Output, file_option, write_files
 from rankdev.cli.terminal import for_command, write_line, write_notes
 from rankdev.errors import UsageError, counted
 
@@ -168,11 +168,10 @@ def preferences_command(
         raise UsageError("not-needed", name="workers_file", use="method='crowd-bt'")
     pool = None if items is None else read_items(items).pool.items
     found = tiers_from_preferences(read_judgments(file, described, pool), method, **options)
-    files: dict[str | None, bytes] = {output: encode_references(References.from_tiers(found.tiers), output)}
-    if strengths_file is not None:
-        files[strengths_file] = encoded_table(found.to_polars(), strengths_file)
-    if workers_file is not None and found.strengths.workers is not None:
-        files[workers_file] = encoded_table(found.strengths.workers.to_polars(), workers_file)
+    files: dict[str | None, Any] = {output: encode_references(References.from_tiers(found.tiers), output)}
+    files[strengths_file] = found.to_polars()
+    if found.strengths.workers is not None:
+        files[workers_file] = found.strengths.workers.to_polars()
     write_files(files)
     called, width = click.get_current_context().command, screen_width(sys.stderr)
     notes = [note for note in found.remarks if strengths_file is not None or getattr(note, "kind", "") != "few-workers"]
@@ -232,5 +231,5 @@ def agreement_command(
         raise UsageError("not-needed", name="workers_file", use="judgments with a worker column")
     found = judge_agreement(judged, seed=seed)
     if workers_file is not None:
-        write_files({workers_file: encoded_table(found.workers, workers_file)})
+        write_files({workers_file: found.workers})
     output.show(found)

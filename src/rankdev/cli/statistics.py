@@ -96,7 +96,7 @@ leaderboard_command = of_scores(
     " these.",
     collections=True,
     shown=DRAWN_BRIEF,
-    without=("measures", "permutations", "seed"),
+    without=("permutations", "seed"),
 )
 
 table_command = of_scores(
@@ -107,7 +107,7 @@ table_command = of_scores(
     " --format latex or -o table.tex for LaTeX.",
     collections=True,
     shown=OUTPUT,
-    without=("measures", "permutations", "seed"),
+    without=("permutations", "seed"),
 )
 
 power_command = of_scores(
@@ -115,14 +115,12 @@ power_command = of_scores(
     "rankdev.statistics.power:power",
     example=f"rankdev power {TWO} -m paper@5 --sizes 8,10 --subsamples 50",
     more="Give REFERENCES and RUNs, or --scores. Ctrl-C writes the sizes that are finished.",
-    without=("measures",),
 )
 
 stability_command = of_scores(
     "stability",
     "rankdev.statistics.stability:stability",
     example=f"rankdev stability {THREE} -m RDQ@5 --sizes 5,8",
-    without=("measures",),
 )
 
 
@@ -153,7 +151,6 @@ agreement_command = of_scores(
     example=f"rankdev agreement {THREE} -m RDQ@5 -m AP@5",
     more="Give REFERENCES and RUNs, or --scores, and at least two measures. With --people, report how often each"
     " measure prefers the list that users prefer.",
-    without=("measures",),
     adjust=_with_people,
 )
 

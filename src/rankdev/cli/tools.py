@@ -18,7 +18,16 @@ import click
 from rankdev.cli import Group, argument, cli, command, option, topics
 from rankdev.cli.from_function import options_of
 from rankdev.cli.inputs import by_name, chosen, import_option, measure_option
-from rankdev.cli.outputs import OUTPUT, PAGE, Output, figures_option, file_option, working_progress, write_files
+from rankdev.cli.outputs import (
+    OUTPUT,
+    PAGE,
+    Output,
+    figures_option,
+    file_option,
+    made_folder,
+    working_progress,
+    write_files,
+)
 from rankdev.commands import COMMANDS
 from rankdev.errors import UsageError, nearest
 
@@ -39,16 +48,8 @@ def measures_command(output: Output) -> None:
 
     load_installed()
     parts = [_rows(REGISTRY[name]) for name in dict.fromkeys([*EVERYDAY, *REGISTRY])]
-    measures = [
-        {
-            **first,
-            "parameter": ", ".join(
-                f"{row['parameter']}={row['default']}".removesuffix("False").rstrip("=") for row in rows
-            ),
-        }
-        for first, *rows in parts
-    ]
-    named = pl.DataFrame(measures).select("measure", pl.col("parameter").alias("parameters"), "meaning")
+    measures = [{**first, "parameters": ", ".join(map(_assigned, rows))} for first, *rows in parts]
+    named = pl.DataFrame(measures).select("measure", "parameters", "meaning")
     every = pl.DataFrame([row for rows in parts for row in rows])
     known = every.filter(pl.col("parameter") != "").unique(["parameter", "meaning"], maintain_order=True)
     tables = [
@@ -56,6 +57,10 @@ def measures_command(output: Output) -> None:
         Table(known.select("parameter", "meaning"), "Parameters", prose=("meaning",)),
     ]
     output.deliver(Report(every, tables))
+
+
+def _assigned(row: dict[str, str]) -> str:
+    return row["parameter"] if row["default"] in ("", "False") else f"{row['parameter']}={row['default']}"
 
 
 def _rows(kind: type[Measure]) -> list[dict[str, str]]:
@@ -113,15 +118,12 @@ def _folded(line: str) -> str:
 
 
 def _save(folder: Path, target: Path) -> None:
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        for source in folder.iterdir():
-            there = target / source.name
-            if there.exists() and there.read_bytes() != source.read_bytes():
-                raise UsageError("other-file", path=there)
-    except OSError as error:
-        raise UsageError("cannot-write", path=target, why=error.strerror) from None
-    write_files({str(target / source.name): source.read_bytes() for source in folder.iterdir()})
+    made_folder(str(target))
+    files = {target / source.name: source.read_bytes() for source in folder.iterdir()}
+    for there, content in files.items():
+        if there.exists() and there.read_bytes() != content:
+            raise UsageError("other-file", path=there)
+    write_files({str(there): content for there, content in files.items()})
     click.echo(f"{target}: places.jsonl, nearest.run, popular.run, blended.run and others")
 
 
