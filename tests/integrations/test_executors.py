@@ -1,7 +1,6 @@
 """What a worker of Spark does, without Spark: whatever queries come together, the values are those of one machine."""
 
 import random
-import warnings
 
 import polars as pl
 import pytest
@@ -68,17 +67,6 @@ def test_every_measure_is_that_of_one_machine_bit_for_bit(measures, ties, seed, 
     for entry in expected.coverage:
         found = counts.row(by_predicate=pl.col("system") == entry.system, named=True)
         assert found == {"system": entry.system, **{name: getattr(entry, name) for name in executors.COUNTS}}
-
-
-def test_tasks_that_share_a_process_leave_its_warnings_as_they_were():
-    before = list(warnings.filters)
-    first, second = executors.QUIET, executors.QUIET
-    first.__enter__()
-    second.__enter__()
-    first.__exit__()
-    warnings.warn("nobody reads this", rd.RankdevWarning, stacklevel=1)
-    second.__exit__()
-    assert warnings.filters == before
 
 
 @draws.quick

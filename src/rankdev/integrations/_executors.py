@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -15,10 +13,10 @@ import polars as pl
 import pyarrow as pa
 
 from rankdev._common.arrays import Floats
-from rankdev.data.options import Ties
+from rankdev.data.options import ReadOptions, Ties
 from rankdev.data.references import References
 from rankdev.data.run import Run
-from rankdev.errors import DataError, RankdevWarning, errors_at
+from rankdev.errors import DataError, errors_at
 from rankdev.evaluation.coverage import Coverage
 from rankdev.evaluation.evaluate import Empty
 from rankdev.evaluation.join import Known, join, score_match
@@ -31,35 +29,6 @@ COUNTS = ("queries", "missing", "unreferenced", "tied", "empty")
 Frames = Iterator[pl.DataFrame]
 
 
-class Quiet:
-    """Ignores our warnings: nobody reads what a worker prints, and a few queries may well have no relevant item.
-
-    Filters belong to the process, and tasks may be its threads: the first changes them, the last restores them.
-    """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._inside = 0
-        self._filters = warnings.catch_warnings()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._inside += 1
-            if self._inside == 1:
-                self._filters = warnings.catch_warnings()
-                self._filters.__enter__()
-                warnings.simplefilter("ignore", RankdevWarning)
-
-    def __exit__(self, *exception: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                self._filters.__exit__(None, None, None)
-
-
-QUIET = Quiet()
-
-
 @dataclass(frozen=True)
 class Task:
     """What to score, and what a task cannot see in its own rows: all systems, and the highest grade there is."""
@@ -70,13 +39,17 @@ class Task:
     highest_grade: float = 0.0
     empty: Empty = "zero"
 
+    def run(self, frame: pl.DataFrame) -> Run:
+        """Make a run; nobody reads the warnings of a worker, and a few queries may well have no relevant item."""
+        return Run.of_value(frame, ReadOptions(ties=self.ties).of_source())
+
     def rehearse(self, columns: list[str]) -> None:
         """Score one query of two tiers, so that a measure that needs other references is refused before any work."""
         highest = self.highest_grade or 1.0
         values = {"rank": (1.0, 2.0), "grade": (highest, highest / 2), "nonrelevant": (False, False)}
         reference = pl.DataFrame({"query": "q", "item": ["d", "e"], **{name: values[name] for name in columns}})
-        run = Run.of(pl.DataFrame({"query": "q", "item": "d", "score": [1.0]}), ties=self.ties)
-        known = Known.of(References.from_table(reference))
+        run = self.run(pl.DataFrame({"query": "q", "item": "d", "score": [1.0]}))
+        known = Known.of(References.of_table(reference, ReadOptions()))
         score_match(join(known, run, self.measures)[0], self.measures)
 
     def score(self, frame: pl.DataFrame) -> Frames:
@@ -118,7 +91,9 @@ class Task:
         _check_named(relevant, "references", "query", "item")
         _check_named(returned, "runs", "system", "query", "item")
         given = ["query", "item", *(name for name in ("rank", "grade", "nonrelevant") if name in frame.columns)]
-        return (References.from_table(relevant.select(given)) if len(relevant) else None), self._runs(returned)
+        return (References.of_table(relevant.select(given), ReadOptions()) if len(relevant) else None), self._runs(
+            returned
+        )
 
     def _runs(self, rows: pl.DataFrame) -> Iterator[tuple[str, Run]]:
         """Yield the run of each system. All are ordered at once, as one run: ordering each takes longer."""
@@ -130,11 +105,11 @@ class Task:
         rows = rows.select(number, "system", "query", "item", "score").sort("number", maintain_order=True)
         query = pl.concat_str(pl.col("number").cast(pl.String), "query", separator=" ")
         try:
-            together = Run.of(rows.select(query.alias("query"), "item", "score"), ties=self.ties)
+            together = self.run(rows.select(query.alias("query"), "item", "score"))
         except DataError:
             for (system,), part in rows.partition_by("system", as_dict=True).items():
                 with errors_at(system=str(system)):
-                    Run.of(part, ties=self.ties)
+                    self.run(part)
             raise
         names = [query.partition(" ")[::2] for query in together.queries]
         owners = np.array([int(number) for number, _ in names], np.int64)
@@ -146,7 +121,7 @@ class Task:
         """Match some queries of a run. It may answer none of them: an error for a whole run, but here they are few."""
         if not known.references.places.keys().isdisjoint(run.queries):
             return join(known, run, self.measures)[:2]
-        silent = replace(Run.from_lists({known.references.queries[0]: []}), read=run.read)
+        silent = replace(Run.of_lists({known.references.queries[0]: []}, ReadOptions()), read=run.read)
         matched, coverage, _ = join(known, silent, self.measures)
         unknown = _not_in(known.skipped, run)
         return matched, replace(coverage, missing=len(known.references), unreferenced=unknown)
@@ -168,10 +143,9 @@ def _part(run: Run, queries: list[str], begin: int, end: int) -> Run:
 
 def apply(batches: Iterable[Any], work: Callable[[pl.DataFrame], Frames]) -> Iterator[Any]:
     """Do the work on the rows of a partition, some whole queries at a time."""
-    with QUIET:
-        for frame in whole_queries(pl.DataFrame(batch) for batch in batches):
-            for found in work(frame):
-                yield from as_batches(found)
+    for frame in whole_queries(pl.DataFrame(batch) for batch in batches):
+        for found in work(frame):
+            yield from as_batches(found)
 
 
 def whole_queries(frames: Frames) -> Frames:
