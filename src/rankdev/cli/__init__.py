@@ -37,6 +37,7 @@ from rankdev.data.write import one_command
 from rankdev.errors import RankdevError, RankdevWarning, UsageError, nearest
 
 SETTINGS_FILES = ("rankdev.toml", "pyproject.toml")
+CALLED = "rankdev.called"  # the words of the command line, in the context's meta
 
 
 @cache
@@ -65,6 +66,11 @@ class _Helped(click.Command):
 
 class Command(_Helped):
     """A command whose ``--help`` fits a screen: it names shared options with the topics that explain them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Note how the command was called."""
+        ctx.meta[CALLED] = [*ctx.command_path.split(), *args]
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Note which options come from a file of settings."""

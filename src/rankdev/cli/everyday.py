@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import re
 import shlex
 import sys
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from rankdev.cli import command, option, refuse_unused
+from rankdev.cli import CALLED, command, option, refuse_unused
 from rankdev.cli.from_function import FILE, OWN, options_of
 from rankdev.cli.inputs import USUAL, Source, by_segment, chosen, source
 from rankdev.cli.outputs import DRAWN_BRIEF, OUTPUT, PAGE, Output, file_option, reading_progress
@@ -169,15 +168,4 @@ def report_command(source: Source, output: str, query_texts: str | None, item_te
 
 def _as_called(ctx: click.Context) -> str:
     """Return the command as it was called, without the folders of files: whoever reads the page may be anyone."""
-    words = ["rankdev", "report"]
-    for parameter in ctx.command.params:
-        if ctx.get_parameter_source(parameter.name or "") != ParameterSource.COMMANDLINE:
-            continue
-        value = ctx.params.get(parameter.name or "", ctx.meta.get(f"rankdev.{parameter.name}"))
-        values = value if isinstance(value, tuple) else (value,)
-        if isinstance(parameter.type, click.Path) or parameter.name in ("output", "import"):
-            values = tuple(Path(entry).name for entry in values)
-        for entry in values:
-            flag = [] if isinstance(parameter, click.Argument) else [parameter.opts[0]]
-            words += [*flag, *([] if entry is True else [str(entry)])]
-    return shlex.join(words)
+    return shlex.join(word if word == ctx.params["title"] else re.sub("[^=]*/", "", word) for word in ctx.meta[CALLED])

@@ -31,12 +31,10 @@ ALL = "all"  # queries, beside the segments
 
 
 def _import_measures(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> None:
-    if paths:
+    for path in paths:
         from rankdev.measures import load_file
 
-        ctx.meta["rankdev.import"] = paths  # the report shows how it was called
-        for path in paths:
-            load_file(path)
+        load_file(path)
 
 
 def _complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -202,18 +200,15 @@ class Source:
         with Opened(path, columns=self.columns) as opened:
             frame = opened.named("query", column)
             pairs = list(zip(*(text_column(frame, name, f"{column}s") for name in ("query", column)), strict=True))
-        if column == "segment":
-            members: dict[str, set[str]] = {}
-            for query, name in pairs:
-                members.setdefault(name, set()).add(query)
-            if ALL in members:
-                expected = "another name: this means all queries"
-                raise DataError("bad-value", path=path, name="a segment", value=ALL, expected=expected)
-            return members
-        found: dict[str, str] = {}
+        found: dict[str, Any] = {}
         for query, name in pairs:
-            if found.setdefault(query, name) != name:
+            if column == "segment":
+                found.setdefault(name, set()).add(query)
+            elif found.setdefault(query, name) != name:
                 raise DataError("two-clusters", path=path, query=query, one=found[query], other=name)
+        if column == "segment" and ALL in found:
+            expected = "another name: this means all queries"
+            raise DataError("bad-value", path=path, name="a segment", value=ALL, expected=expected)
         return found
 
 

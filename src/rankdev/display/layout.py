@@ -163,9 +163,9 @@ def apart(names: Sequence[str], width: int) -> dict[str, str]:
     ['…in-1-sam…', '…in-2-sam…']
     """
     texts = dict.fromkeys(names)
-    around = _around([text for text in texts if cell_len(text) > width])
+    around = _around([text for text in texts if cell_len(text) > width])  # at one end where they differ at the other
     for wanted in range(max(width, SHORTEST), max(map(cell_len, texts), default=0)):
-        for cut in (_middle, _start, _end, around):
+        for cut in (_middle, around):
             short = {text: text if cell_len(text) <= wanted else cut(text, wanted) for text in texts}
             if len({*short.values()}) == len(texts):
                 return short
@@ -181,7 +181,8 @@ def _around(texts: Sequence[str]) -> Callable[[str, int], str]:
 
     def cut(text: str, width: int) -> str:
         apart = max(0, len(text) - begin - end)
-        return f"…{_head(text[max(0, begin - max(0, width - 2 - apart) // 2) :], width - 2)}…"
+        start = max(0, begin - max(0, width - 2 - apart) // 2)
+        return "…" * (start > 0) + _head(text[start:], width - 2) + "…"
 
     return cut
 
@@ -189,14 +190,6 @@ def _around(texts: Sequence[str]) -> Callable[[str, int], str]:
 def _middle(text: str, width: int) -> str:
     tail = (width - 1) // 2
     return f"{_head(text, width - 1 - tail)}…{_tail(text, tail)}"
-
-
-def _start(text: str, width: int) -> str:
-    return f"…{_tail(text, width - 1)}"
-
-
-def _end(text: str, width: int) -> str:
-    return f"{_head(text, width - 1)}…"
 
 
 def _head(text: str, width: int) -> str:
