@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import DEMO
 
 PLACES, BLENDED, NEAREST = "places.jsonl", "blended.run", "nearest.run"
 CALLS = [
@@ -14,6 +15,7 @@ CALLS = [
     ("refs", "lists", BLENDED),
     ("refs", "preferences", "judgments.csv"),
 ]
+QUERIES = [json.loads(line)["query"] for line in (DEMO / PLACES).read_text(encoding="utf-8").splitlines()]
 SEPARATE = "two outputs of this call are the same file"
 
 
@@ -97,18 +99,18 @@ def test_an_interrupted_power_is_written(rankdev, monkeypatch, folder):
 
 
 @pytest.mark.parametrize("name", ["s.csv", "s.tsv", "s.json", "s.jsonl", "s.parquet", "s.csv.gz", "s.jsonl.zst"])
-def test_compare_reads_what_eval_writes_missing_values_included(rankdev, name):
+@pytest.mark.parametrize("weights", [None, {query: 1 + len(query) for query in QUERIES}])
+def test_compare_reads_what_eval_writes_missing_values_and_weights_included(rankdev, folder, name, weights):
     import rankdev as rd
 
-    call = (PLACES, BLENDED, NEAREST, "-m", "RDQ@5", "-m", "Tau@5")
-    assert rankdev("eval", *call, "-q", "-o", name).status == 0
-    again = rd.read_scores(name)
+    call = [PLACES, BLENDED, NEAREST, "-m", "RDQ@5", "-m", "Tau@5"]
     expected = rd.evaluate(PLACES, {"blended": BLENDED, "nearest": NEAREST}, ["RDQ@5", "Tau@5"])
-    assert (
-        again.to_polars()
-        .sort("system", "query", "measure")
-        .equals(expected.to_polars().sort("system", "query", "measure"))
-    )
+    if weights is not None:
+        (folder / "w.csv").write_text("query,weight\n" + "".join(f"{q},{w}\n" for q, w in weights.items()))
+        expected = expected.weighted(weights)
+    assert rankdev("eval", *call, "-q", "-o", name, *(["--weights", "w.csv"] if weights else [])).status == 0
+    order = ["system", "query", "measure"]
+    assert rd.read_scores(name).to_polars().sort(order).equals(expected.to_polars().sort(order))
     assert expected.to_polars()["value"].null_count()
     assert rankdev("compare", "--scores", name, "-m", "RDQ@5").status == 0
 

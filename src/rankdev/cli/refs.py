@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -134,20 +135,19 @@ def read_judgments(file: str, described: dict[str, Any], items: Any = None) -> P
     WRITTEN,
     *options_of("rankdev.preferences.strengths:strengths", "method", "disconnected"),
     *options_of("rankdev.preferences.tiers:tiers", "rule", "probability"),
-    file_option("--strengths", "strengths_file", check=TABLE, help="Also write strengths and intervals here."),
-    file_option("--workers", "workers_file", check=TABLE, help="Also write each worker's quality here (crowd-bt)."),
+    Part(
+        "also",
+        [
+            file_option("--strengths", check=TABLE, help="Also write strengths and intervals here."),
+            file_option("--workers", check=TABLE, help="Also write each worker's quality here (crowd-bt)."),
+        ],
+        SimpleNamespace,
+    ),
     group=refs_command,
     example="rankdev refs preferences judgments.csv -o refs.jsonl",
 )
 def preferences_command(
-    file: str,
-    described: dict[str, Any],
-    items: str | None,
-    output: str,
-    strengths_file: str | None,
-    workers_file: str | None,
-    method: str,
-    **options: Any,
+    file: str, described: dict[str, Any], items: str | None, output: str, also: SimpleNamespace, **options: Any
 ) -> None:
     """Turn pairwise judgments into references.
 
@@ -164,17 +164,15 @@ def preferences_command(
     from rankdev.judging.items import read_items
     from rankdev.preferences import tiers_from_preferences
 
-    if workers_file is not None and method != "crowd-bt":
-        raise UsageError("not-needed", name="workers_file", use="method='crowd-bt'")
+    if also.workers is not None and options["method"] != "crowd-bt":
+        raise UsageError("not-needed", name="workers", use="method='crowd-bt'")
     pool = None if items is None else read_items(items).pool.items
-    found = tiers_from_preferences(read_judgments(file, described, pool), method, **options)
-    files: dict[str | None, Any] = {output: encode_references(References.from_tiers(found.tiers), output)}
-    files[strengths_file] = found.to_polars()
-    if found.strengths.workers is not None:
-        files[workers_file] = found.strengths.workers.to_polars()
-    write_files(files)
+    found = tiers_from_preferences(read_judgments(file, described, pool), **options)
+    made = encode_references(References.from_tiers(found.tiers), output)
+    workers = found.strengths.workers
+    write_files({output: made, also.strengths: found.to_polars(), also.workers: workers and workers.to_polars()})
     called, width = click.get_current_context().command, screen_width(sys.stderr)
-    notes = [note for note in found.remarks if strengths_file is not None or getattr(note, "kind", "") != "few-workers"]
+    notes = [note for note in found.remarks if also.strengths is not None or getattr(note, "kind", "") != "few-workers"]
     conclusion = found.conclusion if output == "-" else f"{output}: {found.conclusion}"
     for text in (conclusion, *(for_command(note, called) for note in notes)):
         click.echo("\n".join(paragraph(text, width)), err=True)
@@ -184,11 +182,17 @@ def preferences_command(
     "agreement",
     argument("file", metavar="PREFS"),
     JUDGMENTS,
-    file_option("--workers", "workers_file", check=TABLE, help="Also write a row per worker here."),
+    file_option("--workers", check=TABLE, help="Also write a row per worker here."),
     option("--model", metavar="NAME", help="Compare people with this worker, a model."),
-    option("--leave-out", metavar="NAME", multiple=True, help="With --model: exclude this worker too; repeat."),
-    option("--run", "runs", metavar="FILE", multiple=True, help="With --model: a run to score; repeat."),
-    measure_option("With --run: such as RDQ@5; repeat."),
+    Part(
+        "check",
+        [
+            option("--leave-out", metavar="NAME", multiple=True, help="With --model: exclude this worker too; repeat."),
+            option("--run", "runs", metavar="FILE", multiple=True, help="With --model: a run to score; repeat."),
+            measure_option("With --run: such as RDQ@5; repeat."),
+        ],
+        dict,
+    ),
     import_option,
     OWN["seed"],
     OUTPUT,
@@ -196,15 +200,7 @@ def preferences_command(
     example="rankdev refs agreement judgments.csv",
 )
 def agreement_command(
-    file: str,
-    described: dict[str, Any],
-    workers_file: str | None,
-    seed: int,
-    output: Output,
-    model: str | None,
-    leave_out: tuple[str, ...],
-    runs: tuple[str, ...],
-    measures: tuple[str, ...],
+    file: str, described: dict[str, Any], model: str | None, check: dict[str, Any], output: Output, **given: Any
 ) -> None:
     """Measure how far assessors agree.
 
@@ -217,19 +213,17 @@ def agreement_command(
     from rankdev.preferences import judge_agreement
 
     if model is not None:
-        refuse_unused("workers_file", "seed", beside="model")
-        if bool(runs) != bool(measures) or len(runs) == 1:
+        refuse_unused("workers", "seed", beside="model")
+        if bool(check["runs"]) != bool(check["measures"]) or len(check["runs"]) == 1:
             raise UsageError("needs-runs")
         whole = is_database(file) and not chosen(**described)  # it knows skipped pairs too
         known: Any = file if whole else read_judgments(file, described)
-        scored: dict[str, Any] = {"runs": named(runs) or None, "measures": list(measures) or None}
-        output.show(check_model(known, model, leave_out=leave_out, **scored))
+        output.show(check_model(known, model, **chosen(**check | {"runs": named(check["runs"]) or None})))
         return
-    refuse_unused("leave_out", "runs", "measures", needs="model")
+    refuse_unused(*check, needs="model")
     judged = read_judgments(file, described)
-    if workers_file is not None and judged.worker is None:
-        raise UsageError("not-needed", name="workers_file", use="judgments with a worker column")
-    found = judge_agreement(judged, seed=seed)
-    if workers_file is not None:
-        write_files({workers_file: found.workers})
+    if given["workers"] is not None and judged.worker is None:
+        raise UsageError("not-needed", name="workers", use="judgments with a worker column")
+    found = judge_agreement(judged, seed=given["seed"])
+    write_files({given["workers"]: found.workers})
     output.show(found)

@@ -57,7 +57,7 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
         )
         return pl.concat([table, scores.mean().select("system", pl.lit(over).alias("query"), *scores.measures)])
 
-    both = pl.concat([every, rows().cast({"query": every["query"].dtype})])
+    both = pl.concat([every, rows().cast({"query": every["query"].dtype})], how="diagonal")  # weights are of queries
     return Report(both, [Table(wide, **look)], remarks=scores.remarks, provenance=provenance_of(scores))
 
 
