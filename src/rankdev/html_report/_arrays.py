@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from rankdev._common.arrays import Ints
 from rankdev.data import ids
@@ -20,6 +20,7 @@ from rankdev.statistics.significance import Significance
 
 Arrays = dict[str, tuple[npt.ArrayLike, int]]
 SHOWN = 4  # decimals that a page shows
+SIGNIFICANT = 5  # digits of the scores with which items were retrieved
 SCORES = 8  # decimals of single scores, so that they and their differences are rounded only once, where they are shown
 
 
@@ -34,6 +35,7 @@ def arrays_of(found: Comparison, places: Ints, found_at: Ints) -> Arrays:
         | _pair_arrays(found)
         | _reference_arrays(found)
         | _list_arrays(found.lists, places, found_at)
+        | _retrieved(found)
     )
 
 
@@ -71,33 +73,30 @@ def positions(found: Comparison, pools: Sequence[Sequence[str]]) -> Ints | None:
     return at
 
 
+def _retrieved(found: Comparison) -> Arrays:
+    """Return the score with which each system retrieved each item that is shown, where it has scores."""
+    systems, queries, depth = found.lists.items.shape
+    scores = np.full((systems, queries, depth), np.nan)
+    for s, run in enumerate(found.runs.values()):
+        for q, query in enumerate(found.references.queries):
+            if run.scores is not None and query in run.places:
+                own = run.scores[run.rows(query)][:depth]
+                scores[s, q, : len(own)] = own
+        most = np.abs(scores[s])[np.isfinite(scores[s])].max(initial=1e-9)
+        scores[s] = np.round(scores[s], SIGNIFICANT - 1 - math.floor(math.log10(most)))
+    return {"retrieved": (scores, SCORES)} if np.isfinite(scores).any() else {}
+
+
 def _score_arrays(found: Comparison) -> Arrays:
-    lost = found.losses.to_polars()
-    low, high = found.mean_intervals
     arrays: Arrays = {
         "scores": (found.scores.values[:, found.shown].transpose(2, 0, 1), SCORES),
         "means": (found.means, SHOWN),
-        "lows": (low, SHOWN),
-        "highs": (high, SHOWN),
-        "ranks": ([_ranks(standing, found.scores.systems) for standing in found.standings], 0),
         "query_losses": (found.losses.by_query[:, found.shown], SHOWN),
-        "losses": (lost.drop("system").to_numpy(), SHOWN),
     }
-    if found.single is not None:
-        arrays["run_means"] = (complete(found.single).averages, SHOWN)
     if found.segments:
         parts = [complete(found.scores.select(queries=queries)).averages for queries in found.segments.values()]
         arrays["segment_means"] = (np.stack(parts), SHOWN)
-    if found.agreement is not None:
-        arrays["tau"] = (found.agreement.tau[0], 3)
-        arrays["r"] = (found.agreement.r[0], 3)
     return arrays
-
-
-def _ranks(standing: pl.DataFrame, systems: Sequence[str]) -> Ints:
-    """Return rank, first and last possible rank of each system, in their order."""
-    place = {name: row for name, *row in standing.select("system", "rank", "rank_low", "rank_high").iter_rows()}
-    return np.array([place[name] for name in systems])
 
 
 def tested_segments(found: Comparison) -> list[str]:

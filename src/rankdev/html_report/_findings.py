@@ -117,8 +117,10 @@ def compare(
     scores = evaluate(known, loaded, wanted, empty=empty, strict=read.get("strict", False))
     if empty == "skip" and known.empty:
         known = known.without_empty()
-    positions = min(explained.cutoff or MOST_POSITIONS, MOST_POSITIONS)
-    sampled = _shown(scores, positions, seed)
+    least = min(explained.cutoff or MOST_POSITIONS, MOST_POSITIONS)
+    sampled = _shown(scores, least, seed)
+    roomy = len(systems) * len(known) * (len(wanted) + MOST_POSITIONS) <= MOST_NUMBERS
+    positions = MOST_POSITIONS if roomy else least  # below the cutoff too
     held = known if len(sampled) == len(known) else known.of_queries(sampled)
     checks = health(known, loaded, scores, wanted)
     averaged = any(run.read.rule.open for run in loaded.values())

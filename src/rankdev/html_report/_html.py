@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 import zlib
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -29,12 +28,12 @@ class Assets:
     @cached_property
     def style(self) -> str:
         """All styles."""
-        return "\n".join(_read(name) for name in self.styles)
+        return "\n".join(asset(name) for name in self.styles)
 
     @cached_property
     def script(self) -> str:
         """All scripts."""
-        return "\n".join(_read(name) for name in self.scripts)
+        return "\n".join(asset(name) for name in self.scripts)
 
 
 def self_contained(
@@ -46,7 +45,7 @@ def self_contained(
     and ``opens`` has its policy, which therefore allows the scripts of both.
     """
     pages = [assets, *([] if opens is None else [opens])]
-    style, script, body = assets.style, assets.script, _read(assets.body)
+    style, script, body = assets.style, assets.script, asset(assets.body)
     for name, content in (static or {}).items():
         body = body.replace(f"<!--{name}-->", content)
     scripts = " ".join(_hash(page.script) for page in pages)
@@ -75,7 +74,8 @@ def in_script(data: Any) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _read(name: str) -> str:
+def asset(name: str) -> str:
+    """Return the text of a file in ``assets``."""
     return files("rankdev.html_report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
@@ -83,34 +83,18 @@ def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-TYPES = {"Int8": "<i1", "Int16": "<i2", "Int32": "<i4"}
-
-
 def packed(header: Mapping[str, Any], arrays: Mapping[str, tuple[npt.ArrayLike, int]]) -> str:
-    """Put a JSON header and arrays, each with the number of decimals that it keeps, into one text.
+    """Put names and sentences, and arrays, each with the number of decimals that it keeps, into one text.
 
-    ``assets/unpacking.js`` reads it. The least number of a type denotes a missing value, the next and the
-    greatest −∞ and ∞. Numbers too large for an integer type are kept as floats.
+    ``assets/report.js`` reads it: a missing number is null, and 1e999 is ∞ there.
     """
-    directory, pieces, at = {}, [], 0
-    for name, (values, digits) in arrays.items():
-        kind, content = _whole(np.asarray(values, np.float64), digits)
-        directory[name] = {"type": kind, "shape": list(np.shape(values)), "at": at, "digits": digits}
-        pieces.append(content)
-        at += len(content)
-    text = json.dumps({**header, "arrays": directory}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    head = text.encode("utf-8", "replace")
-    return b64encode(zlib.compress(struct.pack("<I", len(head)) + head + b"".join(pieces), 9)).decode()
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    rows = {name: _rounded(np.asarray(values, np.float64), digits) for name, (values, digits) in arrays.items()}
+    numbers = json.dumps(rows, separators=(",", ":")).replace("NaN", "null").replace("Infinity", "1e999")
+    return b64encode(zlib.compress(f"[{text},{numbers}]".encode("utf-8", "replace"), 9)).decode()
 
 
-def _whole(values: npt.NDArray[np.float64], digits: int) -> tuple[str, bytes]:
-    """Encode values in the smallest integer type that holds them at this number of decimals."""
-    scaled = np.rint(values * 10.0**digits)
-    finite = np.isfinite(scaled)
-    most = float(np.abs(scaled[finite]).max(initial=0.0))
-    kind = next((name for name, code in TYPES.items() if most < np.iinfo(code).max), None)
-    if kind is None:
-        return "Float64", values.astype("<f8").tobytes()
-    limit = np.iinfo(TYPES[kind]).max
-    filled = np.where(finite, scaled, np.where(np.isnan(scaled), -limit - 1, np.sign(scaled) * limit))
-    return kind, filled.astype(TYPES[kind]).tobytes()
+def _rounded(values: npt.NDArray[np.float64], digits: int) -> list[Any]:
+    whole = digits == 0 and np.isfinite(values).all()
+    made: list[Any] = (values.astype(np.int64) if whole else np.round(values, digits)).tolist()
+    return made

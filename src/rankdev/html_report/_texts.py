@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
 from importlib.metadata import version
 from typing import Any
 
@@ -13,16 +12,16 @@ import numpy as np
 
 from rankdev import __version__
 from rankdev.data.references import References
-from rankdev.display.cells import interval, number, percent, ranks
+from rankdev.display.cells import percent
 from rankdev.errors import Note, counted, printable
 from rankdev.evaluation.coverage import Check
 from rankdev.evaluation.explain import KINDS, REFERENCE_ITEMS
 from rankdev.evaluation.losses import ROUNDING
-from rankdev.evaluation.scores import Scores
 from rankdev.html_report._arrays import SHOWN, tested_segments
-from rankdev.html_report._findings import Comparison
+from rankdev.html_report._findings import MOST_POSITIONS, Comparison
+from rankdev.html_report._views import short_names
 from rankdev.statistics.decision import VERDICTS, detectable, refused
-from rankdev.statistics.design import in_words, replicated
+from rankdev.statistics.design import in_words
 from rankdev.statistics.judgment_uncertainty import UncertainScores
 
 TEXTS = 1_000_000  # characters of all texts of a page together, as long as each has its first ones:
@@ -40,6 +39,7 @@ def header_of(
 ) -> dict[str, Any]:
     """Name what is compared and how it is grouped and ordered; write conclusions, checks, next steps and notes."""
     scores, tested = found.scores, found.significance
+    queries = [scores.queries[i] for i in found.shown]
     what = f"{counted(len(scores.systems), 'system')} on {counted(len(scores.queries), 'query')}"
     lines = [*([what] if title.strip() else []), *under]
     return {
@@ -48,12 +48,14 @@ def header_of(
         "systems": scores.systems,
         "measures": scores.measures,
         "lower": [name in scores.lower_is_better for name in scores.measures],
-        "queries": [scores.queries[i] for i in found.shown],
+        "queries": queries,
+        "short": short_names(scores.systems, queries, list(found.segments)),
+        "pair": first_pair(found),
         "orders": [[scores.systems.index(name) for name in standing["system"]] for standing in found.standings],
         "segments": _segments(found),
         "tested_segments": tested_segments(found),
-        "runs": None if found.single is None else _runs(found.single, found.replicates or {}),
         "explained": str(found.explained),
+        "cutoff": min(found.explained.cutoff or MOST_POSITIONS, found.lists.items.shape[2]),
         "kinds": KINDS,
         "grades": grades_in(found.references),
         "cards": [
@@ -78,9 +80,17 @@ def header_of(
     }
 
 
-def _runs(single: Scores, replicates: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Name the runs, and which of them each system has, by place."""
-    return {"names": single.systems, "of": list(replicated(single, replicates).members.values())}
+def first_pair(found: Comparison) -> tuple[int, int]:
+    """Choose the systems that are compared first: of two the candidate with the baseline, else the best with the next.
+
+    The next is the first whose mean differs: the same run may be submitted twice.
+    """
+    systems = found.scores.systems
+    best, *others = map(systems.index, found.standings[0]["system"])
+    if len(systems) == 2:
+        return 1, 0
+    apart = (s for s in others if abs(found.means[s, 0] - found.means[best, 0]) >= 0.5 * 10**-SHOWN)
+    return best, next(apart, others[0] if others else best)
 
 
 def uncertainty_in(found: UncertainScores, systems: Sequence[str]) -> dict[str, Any]:
@@ -105,44 +115,6 @@ def grades_in(references: References) -> list[dict[int, float]] | None:
         return None
     parts = [references.rows(query) for query in references.queries]
     return [dict(zip(references.ranks[p].tolist(), references.grades[p].tolist(), strict=True)) for p in parts]
-
-
-def static_in(found: Comparison, header: Mapping[str, Any]) -> dict[str, str]:
-    """Write what the page shows first as HTML, for readers without scripts: verdict, checks and leaderboard."""
-    first, *others = header["cards"]
-    names = ["Rank", "System", "Mean", f"{header['confidence']} interval", "Rank is", "May be best"]
-    place = {name: s for s, name in enumerate(found.scores.systems)}
-    low, high = found.mean_intervals
-    rows = []
-    for row in found.standings[0].iter_rows(named=True):
-        s = place[row["system"]]
-        mean, bounds = number(float(found.means[s, 0])), interval(float(low[s, 0]), float(high[s, 0]), SHOWN)
-        place_of = ranks(row["rank_low"], row["rank_high"]), "yes" if row["may_be_best"] else ""
-        rows.append([f"{row['rank']}", printable(row["system"]), mean, bounds, *place_of])
-    width = len(names) if len(found.scores.systems) > 1 else 4
-    return {
-        "title": escape(header["title"]),
-        "subtitle": escape(header["subtitle"]),
-        "level": first["level"],
-        "conclusion": escape(first["sentence"]),
-        "by": escape(first["by"]),
-        "tests": escape(header["tests"]),
-        "checks": "".join(
-            f'<li class="{level}"><span><span class="name">{escape(name)}</span> <b>{escape(value)}</b>'
-            f"<small>{escape(text)}</small></span></li>"
-            for name, level, value, text in header["checks"][0]
-        ),
-        "others": "".join(f"<p>{escape(card['sentence'])}</p>" for card in others),
-        "caption": escape(found.scores.measures[0]),
-        "heads": _row("th", names[:width]),
-        "board": "".join(_row("td", cells[:width]) for cells in rows),
-    }
-
-
-def _row(tag: str, cells: Sequence[str]) -> str:
-    look = {1: ' class="text"', 5: ' class="text"'}  # the name, and whether it may be best
-    made = (f"<{tag}{look.get(i, '')}>{escape(text)}</{tag}>" for i, text in enumerate(cells))
-    return f"<tr>{''.join(made)}</tr>"
 
 
 def making_of(found: Comparison, command: str) -> list[tuple[str, str]]:

@@ -24,13 +24,14 @@ from rankdev.evaluation.scores import WeightsLike
 from rankdev.html_report._arrays import arrays_of, pools_of, positions
 from rankdev.html_report._findings import Comparison, compare
 from rankdev.html_report._html import Assets, packed, self_contained
-from rankdev.html_report._texts import beginnings, header_of, static_in, verdict
+from rankdev.html_report._texts import beginnings, header_of, verdict
+from rankdev.html_report._views import others, views
 from rankdev.html_report.playground import PLAYGROUND, playground, playground_settings
 from rankdev.measures.base import MeasureLike
 from rankdev.statistics.judgment_uncertainty import UncertainScores as Uncertain
 
-PARTS = ("names", "tables", "figures", "queries")
-SCRIPTS = ("page.js", "unpacking.js", *(f"report_{part}.js" for part in PARTS), "report.js")
+PARTS = ("tables", "figures", "queries")
+SCRIPTS = ("page.js", *(f"report_{part}.js" for part in PARTS), "report.js")
 PAGE = Assets("report.html", ("page.css", "report.css"), SCRIPTS)
 
 
@@ -201,8 +202,10 @@ def report(
         "everywhere": everywhere is not None,
         "playground": settings and {"page": playground(), "settings": settings},
     }
+    header["views"] = views(found, header)
     data = packed(header, arrays_of(found, places, found.lists.found_at if everywhere is None else everywhere))
-    html = self_contained(header["title"], PAGE, data, PLAYGROUND if settings else None, static_in(found, header))
+    static = header["views"][0] | others(found, header)
+    html = self_contained(header["title"], PAGE, data, PLAYGROUND if settings else None, static)
     return ReportPage(header["title"], verdict(found), html)
 
 

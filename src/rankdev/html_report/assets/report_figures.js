@@ -11,16 +11,6 @@ function ticks(from, to) {
   return found;
 }
 
-/** A mean with its interval, on an axis that all rows share.
- *  @param {{mean: number, low: number, high: number}} row @param {number} from @param {number} to @param {string} label */
-function drawInterval(row, from, to, label) {
-  const x = (/** @type {number} */ value) => 6 + ((value - from) / (to - from)) * 188;
-  return svg("svg", { class: "interval", viewBox: "0 0 200 16", preserveAspectRatio: "none", role: "img", "aria-label": label },
-    svg("line", { class: "axis", x1: 6, x2: 194, y1: 8, y2: 8 }),
-    svg("line", { class: "span", x1: x(row.low), x2: x(row.high), y1: 8, y2: 8 }),
-    svg("rect", { class: "dot", x: x(row.mean) - 3, y: 2, width: 6, height: 12, rx: 2 }));
-}
-
 /** Differences of two systems, those in favour of A first, as one line per query.
  *  @param {number[]} values @param {boolean} lower whether lower values are better @param {number} chosen the line to mark, or -1 @param {number} width @param {string} label
  *  @param {(index: number) => void} pick @param {(index: number) => string} tipOf */
@@ -65,14 +55,4 @@ function showTip(text, x, y) {
   const { width, height } = tip.getBoundingClientRect();
   tip.style.left = `${Math.max(4, Math.min(x + 12, window.innerWidth - width - 4))}px`;
   tip.style.top = `${y + 16 + height > window.innerHeight ? y - height - 8 : y + 16}px`;
-}
-
-/** Show the texts that parts of charts have. */
-function listenToTips() {
-  document.addEventListener("mousemove", (event) => {
-    const target = event.target instanceof Element ? event.target : null;
-    if (target?.closest("#differences")) return; // it has a text for each query
-    showTip(target?.closest("[data-tip]")?.getAttribute("data-tip") ?? "", event.clientX, event.clientY);
-  });
-  document.addEventListener("keydown", () => showTip("", 0, 0));
 }

@@ -21,7 +21,7 @@ function differenceOf(query) {
 
 /** @param {number} query @returns {number | null} */
 function computed(query) {
-  const [a, b] = [arrays.scores.at(state.measure, state.a, query), arrays.scores.at(state.measure, state.b, query)];
+  const [a, b] = [arrays.scores[state.measure][state.a][query], arrays.scores[state.measure][state.b][query]];
   return a === null || b === null ? null : a - b;
 }
 
@@ -29,8 +29,8 @@ function computed(query) {
 function sortKey(query) {
   if (state.sort === "query") return report.queries[query];
   if (state.sort === "changed") return changed(query);
-  if (state.sort === "size") return arrays.reference_sizes.at(query, 1) ?? 0;
-  const value = state.sort === "difference" && report.systems.length > 1 ? differenceOf(query) : arrays.scores.at(state.measure, state.sort === "b" ? state.b : state.a, query);
+  if (state.sort === "size") return arrays.reference_sizes[query][1];
+  const value = state.sort === "difference" && report.systems.length > 1 ? differenceOf(query) : arrays.scores[state.measure][state.sort === "b" ? state.b : state.a][query];
   return value ?? (state.down ? -Infinity : Infinity);
 }
 
@@ -76,9 +76,6 @@ function chosenQueries() {
   return found.sort((x, y) => sign * compare(keys.get(x), keys.get(y)) || x - y);
 }
 
-/** @type {string[]} */ let NAMES_OF_SEGMENTS = [];
-const segmentNames = () => (NAMES_OF_SEGMENTS.length ? NAMES_OF_SEGMENTS : (NAMES_OF_SEGMENTS = report.segments.map((/** @type {any} */ part) => part.name)));
-
 function showSegments() {
   byId("segments-part").hidden = byId("segment-label").hidden = !report.segments.length;
   if (!report.segments.length) return;
@@ -86,11 +83,11 @@ function showSegments() {
   const order = ordered(state.measure);
   const some = order.slice(0, tested ? 6 : 12);
   for (const system of [state.a, state.b]) if (!some.includes(system)) some.push(system);
-  const heads = [head("Segment", "text"), head("Queries"), ...some.map((/** @type {number} */ s) => element("th", { scope: "col", class: "measure", "data-system": String(s) }, labelled(report.systems, s, 30))), ...(tested ? [head("A − B"), head(`${report.confidence} interval`), head(`p, ${report.correction}`), head("A is", "text")] : [])];
+  const heads = [head("Segment", "text"), head("Queries"), ...some.map((/** @type {number} */ s) => element("th", { scope: "col", class: "measure", "data-system": String(s) }, labelled(report.systems[s]))), ...(tested ? [head("A − B"), head(`${report.confidence} interval`), head(`p, ${report.correction}`), head("A is", "text")] : [])];
   const rows = report.segments.map((/** @type {any} */ part, /** @type {number} */ i) => {
-    const means = some.map((s) => arrays.segment_means.at(i, s, state.measure));
+    const means = some.map((s) => arrays.segment_means[i][s][state.measure]);
     const best = lead(state.measure, Math.max(...means.map((mean) => lead(state.measure, mean) ?? -Infinity)));
-    return element("tr", {}, element("th", { scope: "row", class: "text" }, labelled(segmentNames(), i)), cell(String(part.size)),
+    return element("tr", {}, element("th", { scope: "row", class: "text" }, labelled(part.name)), cell(String(part.size)),
       ...means.map((mean) => cell(shown(mean), mean === best && means.length > 1 ? "best" : "")), ...(tested ? segmentTest(part.name) : []));
   });
   const left = order.length > some.length ? `; ${some.length} of ${order.length} systems` : "";
@@ -127,16 +124,16 @@ function showQueries() {
 
 /** The headings and rows of some queries. @param {number[]} queries */
 function rowsOf(queries) {
-  const [a, b] = [systemName(state.a, 24), systemName(state.b, 24)];
+  const [a, b] = [systemName(state.a), systemName(state.b)];
   const several = report.systems.length > 1;
   const by = (/** @type {string} */ text, /** @type {string} */ sort, kind = "") =>
     sorter(text, state.sort === sort, state.down, () => choose({ sort, down: state.sort === sort ? !state.down : sort !== "query", page: 0 }), kind);
   const heads = [by("Query", "query", "text"), by(several ? `A: ${a}` : a, several ? "a" : "difference", several ? "of-a" : ""), ...(several ? [by(`B: ${b}`, "b", "of-b"), by("A − B", "difference")] : []), by("Relevant items", "size", "size")];
   const rows = queries.map((query) => {
-    const scores = (several ? [state.a, state.b] : [state.a]).map((s) => cell(shown(arrays.scores.at(state.measure, s, query))));
+    const scores = (several ? [state.a, state.b] : [state.a]).map((s) => cell(shown(arrays.scores[state.measure][s][query])));
     const text = textOf(report.query_texts, report.queries[query]);
     return element("tr", {}, element("th", { scope: "row", class: "text" }, queryLink(query), ...(text ? [element("small", {}, element("bdi", {}, prose(text)))] : [])),
-      ...scores, ...(several ? [cell(signed(differenceOf(query)))] : []), cell(String(arrays.reference_sizes.at(query, 1)), "size"));
+      ...scores, ...(several ? [cell(signed(differenceOf(query)))] : []), cell(String(arrays.reference_sizes[query][1]), "size"));
   });
   return { caption: `Scores on ${report.measures[state.measure]}`, heads, rows };
 }
@@ -156,7 +153,7 @@ function wholeRows() {
 
 /** @param {number} query @param {string} [text] to show next to its id */
 function queryLink(query, text = "") {
-  const made = element("button", { type: "button", class: "link" }, labelled(report.queries, query, 48), text ? element("bdi", {}, ` ${brief(prose(text), 60)}`) : "");
+  const made = element("button", { type: "button", class: "link" }, labelled(report.queries[query]), text ? element("bdi", {}, ` ${brief(prose(text), 60)}`) : "");
   made.addEventListener("click", () => openQuery(query));
   return made;
 }
@@ -180,9 +177,9 @@ function showDifferences(found) {
   byId("differences-title").textContent = `${a} is better on ${better}, ${b} on ${worse} of ${counted(values.length, "query")} on ${report.measures[state.measure]}`;
   const described = `Differences ${a} minus ${b}, ${lower ? "smallest" : "largest"} first, from ${signed(values[0] ?? 0)} to ${signed(values[values.length - 1] ?? 0)}; the numbers are in the table below`;
   const tipOf = (/** @type {number} */ i) => {
-    const [mine, other] = [state.a, state.b].map((system) => shown(arrays.scores.at(state.measure, system, sorted[i])));
+    const [mine, other] = [state.a, state.b].map((system) => shown(arrays.scores[state.measure][system][sorted[i]]));
     const text = textOf(report.query_texts, report.queries[sorted[i]]);
-    return `${label(report.queries, sorted[i], 60)}${text && ` (${brief(prose(text), 60)})`}: A ${mine}, B ${other}, difference ${signed(values[i])}`;
+    return `${short(report.queries[sorted[i]])}${text && ` (${brief(prose(text), 60)})`}: A ${mine}, B ${other}, difference ${signed(values[i])}`;
   };
   byId("differences").replaceChildren(better + worse ? drawDifferences(values, lower, sorted.indexOf(state.query), widthOf("differences"), described, (i) => openQuery(sorted[i]), tipOf) : "");
   const texts = Object.keys(report.query_texts).length > 0; // a line for each
@@ -204,14 +201,14 @@ function showQuery(found) {
   if (query < 0) return;
   const id = report.queries[query];
   const text = textOf(report.query_texts, id);
-  byId("query-title").replaceChildren(element("bdi", {}, text ? prose(text) : visible(id)), ...(text ? [" ", element("small", {}, labelled(report.queries, query, 40))] : []));
+  byId("query-title").replaceChildren(element("bdi", {}, text ? prose(text) : visible(id)), ...(text ? [" ", element("small", {}, labelled(report.queries[query]))] : []));
   const at = found.indexOf(query);
   byId("query-at").textContent = `${at < 0 ? "–" : at + 1} of ${found.length.toLocaleString("en")}`;
   byId("query-before").disabled = at <= 0;
   byId("query-after").disabled = at < 0 || at >= found.length - 1;
   const several = report.systems.length > 1;
   const systems = several ? [state.a, state.b] : [state.a];
-  const score = (/** @type {number} */ s) => arrays.scores.at(state.measure, s, query);
+  const score = (/** @type {number} */ s) => arrays.scores[state.measure][s][query];
   const difference = several ? differenceOf(query) : null;
   const gained = (lead(state.measure, difference) ?? 0) > 0;
   byId("query-scores").replaceChildren(
@@ -221,24 +218,26 @@ function showQuery(found) {
   byId("query-hint").textContent = otherMeasures(query, systems);
   byId("lists").className = several ? "lists" : "lists alone";
   byId("lists").replaceChildren(...systems.map((system, i) => listOf(query, system, several ? "ab"[i] : "")));
+  const last = Math.max(...systems.map((s) => positionsOf(query, s, Infinity).filter(({ place }) => place >= 0).length));
+  byId("deeper").hidden = last <= report.cutoff;
+  byId("deeper").textContent = `${byId("query").classList.contains("deep") ? "Hide" : "Show"} what is below the cutoff, positions ${report.cutoff + 1} to ${last}`;
   byId("elsewhere").replaceChildren(...notReturned(query, systems));
 }
 
 /** The scores of a query by the other measures, and what bars and losses are of. @param {number} query @param {number[]} systems */
 function otherMeasures(query, systems) {
-  const others = report.measures.flatMap((/** @type {string} */ name, /** @type {number} */ m) => (m === state.measure ? [] : [`${name}: ${systems.map((s) => shown(arrays.scores.at(m, s, query))).join(" and ")}`]));
+  const others = report.measures.flatMap((/** @type {string} */ name, /** @type {number} */ m) => (m === state.measure ? [] : [`${name}: ${systems.map((s) => shown(arrays.scores[m][s][query])).join(" and ")}`]));
   return `${others.length ? `${others.join(", ")}. ` : ""}Bars and losses are of ${report.explained}. ${report.one_order}`;
 }
 
 /** What can be said of an item in a list, and its sign. @type {Record<string, string>} */
 const SIGNS = { nonrelevant: "✗", unjudged: "?", "not in the reference": "✗", repeated: "↻" };
 
-/** The positions of a list. @param {number} query @param {number} system */
-function positionsOf(query, system) {
-  return Array.from({ length: arrays.items.shape[2] }, (_, i) => {
-    const code = arrays.outcome.at(system, query, i) ?? 0;
-    const [rank, kind, credit] = [0, 1, 2].map((part) => arrays.outcomes.at(part, code) ?? 0);
-    return { place: arrays.items.at(system, query, i) ?? -1, rank, kind: report.kinds[kind], credit: credit / 1e4 };
+/** The positions of a list. @param {number} query @param {number} system @param {number} [depth] @returns {{place: number, rank: number, kind: string, credit: number}[]} */
+function positionsOf(query, system, depth = report.cutoff) {
+  return arrays.items[system][query].slice(0, depth).map((/** @type {number} */ place, /** @type {number} */ i) => {
+    const [rank, kind, credit] = arrays.outcomes.map((/** @type {number[]} */ part) => part[arrays.outcome[system][query][i]]);
+    return { place, rank, kind: report.kinds[kind], credit: credit / 1e4 };
   });
 }
 
@@ -250,49 +249,59 @@ function worth(query, rank, kind) {
   return element("i", { class: `worth ${kind.replaceAll(" ", "-")}` }, `${SIGNS[kind] ?? ""} ${text}`.trim());
 }
 
-/** How far an item is from where the other list has it. @param {number} at @param {number} other from 1; 0: not there @param {string} side @param {boolean} whole whether all of the other list is known @param {boolean} good whether it is relevant, so that higher is better */
+/** Where the other list has an item, and how far from there it is here. @param {number} at @param {number} other from 1; 0: not there @param {string} side @param {boolean} whole whether all of the other list is known @param {boolean} good whether it is relevant, so that higher is better @returns {(Node|string)[]} */
 function moved(at, other, side, whole, good) {
-  if (!side || at === other) return "";
-  if (!other) return element("b", { class: "only" }, whole ? `only in ${side.toUpperCase()}` : `not in ${side === "a" ? "B" : "A"}'s ${arrays.items.shape[2]}`);
-  return element("b", { class: at < other === good ? "up" : "down", title: `position ${other} in ${side === "a" ? "B" : "A"}` }, `${at < other ? "↑" : "↓"}${Math.abs(at - other)}`);
+  if (!side) return [];
+  const name = side === "a" ? "B" : "A";
+  if (!other) return [element("b", { class: "only" }, whole ? `only in ${side.toUpperCase()}` : `not in ${name}'s ${arrays.items[0][0].length}`)];
+  const move = element("b", { class: at < other === good ? "up" : "down" }, at === other ? "" : `${at < other ? "↑" : "↓"}${Math.abs(at - other)}`);
+  return [move, " ", element("span", {}, `${other} in ${name}`)];
 }
 
-const AHEAD = 100; // characters before the first word of the query, from which on a closed text begins later
+const PASSAGE = 160; // characters of a text that are seen while it is closed
+const LEAD = 40; // those of them that may be ahead of a word of the query
 
-/** A text in which the words of the query are marked; closed, it begins where they do. @param {string} text @param {RegExp | null} words */
+/** Where the passage begins that has most of the words of a query. @param {string} text @param {RegExp | null} words */
+function passage(text, words) {
+  const found = words ? [...text.matchAll(words)] : [];
+  const inside = (/** @type {number} */ begin) => new Set(found.filter(({ index }) => index >= begin && index < begin + PASSAGE).map(([word]) => word.toLowerCase().replace(/s$/, ""))).size;
+  const [best] = [0, ...found.map(({ index }) => index)].sort((x, y) => inside(y) - inside(x) || x - y);
+  return best > LEAD ? text.indexOf(" ", best - LEAD) + 1 : 0;
+}
+
+/** A text in which the words of the query are marked; closed, it begins with its best passage. @param {string} text @param {RegExp | null} words */
 function withWords(text, words) {
-  const parts = marked(text, words);
-  const first = String(parts[0]);
-  const begin = parts.length > 1 && first.length > AHEAD ? first.indexOf(" ", first.length - AHEAD / 2) + 1 : 0;
-  if (!begin) return [element("bdi", {}, ...parts)];
-  return [element("bdi", {}, element("span", { class: "before" }, first.slice(0, begin)), element("span", { class: "skip" }, "… "), first.slice(begin), ...parts.slice(1))];
+  const begin = passage(text, words);
+  const skipped = begin ? [element("span", { class: "before" }, ...marked(text.slice(0, begin), words)), element("span", { class: "skip" }, "… ")] : [];
+  return element("bdi", {}, ...skipped, ...marked(text.slice(begin), words));
 }
 
 /** @param {number} query @param {number} system @param {string} side "a", "b" or empty */
 function listOf(query, system, side) {
-  const positions = positionsOf(query, system);
   const other = side ? (side === "a" ? state.b : state.a) : -1;
-  const places = side ? positionsOf(query, other).map((entry) => entry.place) : [];
-  const inside = arrays.reference_sizes.at(query, 0) ?? 0;
+  const places = side ? arrays.items[other][query] : [];
+  const inside = arrays.reference_sizes[query][0];
   const wanted = sought(textOf(report.query_texts, report.queries[query]));
   const looked = (/** @type {number} */ place) => report.everywhere || place < inside;
-  const there = (/** @type {number} */ place) => places.indexOf(place) + 1 || (side && looked(place) ? arrays.found_at.at(other, query, place) ?? 0 : 0);
-  const items = positions.flatMap(({ place, rank, kind, credit }, i) => {
+  const there = (/** @type {number} */ place) => places.indexOf(place) + 1 || (side && looked(place) ? arrays.found_at[other][query][place] ?? 0 : 0);
+  const items = positionsOf(query, system, Infinity).flatMap(({ place, rank, kind, credit }, i) => {
     if (place < 0) return [];
     const text = textOf(report.texts, report.pools[query][place]);
-    const id = labelled(report.pools[query], place, text ? 30 : 60);
-    const about = element("small", {}, worth(query, rank, kind), " ", kind === "repeated" ? "repeated" : moved(i + 1, there(place), side, looked(place) || places.includes(-1), rank > 0), ...(text ? [" ", element("span", { class: "id" }, id)] : []));
-    const label = `credit ${written(credit, 2)}`;
-    return [element("li", { tabindex: i ? "-1" : "0", "data-item": String(place), class: rank ? "" : "poor" }, element("span", { class: "at" }, String(i + 1)),
-      element("div", {}, element("p", {}, ...(text ? withWords(prose(text), wanted) : [id])), about), bar(credit, 1, label))];
+    const id = labelled(report.pools[query][place]);
+    const score = arrays.retrieved?.[system][query][i] ?? null;
+    const about = element("small", {}, worth(query, rank, kind), " ", ...(kind === "repeated" ? ["repeated"] : moved(i + 1, there(place), side, looked(place) || places.includes(-1), rank > 0)),
+      ...(score === null ? [] : [" ", element("span", { class: "retrieved", title: "score with which it was retrieved" }, `score ${score}`)]), ...(text ? [" ", element("span", { class: "id" }, id)] : []));
+    const below = i >= report.cutoff;
+    return [element("li", { tabindex: i ? "-1" : "0", "data-item": String(place), class: `${rank ? "" : "poor"} ${below ? "below" : ""}` }, element("span", { class: "at" }, String(i + 1)),
+      element("div", {}, element("p", {}, text ? withWords(prose(text), wanted) : id), about), below ? "" : bar(credit, 1, `credit ${written(credit, 2)}`))];
   });
-  const [, retrieval, cutoff, order] = [0, 1, 2, 3].map((part) => arrays.query_losses.at(system, query, part) ?? 0);
+  const [, retrieval, cutoff, order] = [0, 1, 2, 3].map((part) => arrays.query_losses[system][query][part]);
   const lost = [["order", order], ["the cutoff", cutoff], ["retrieval", retrieval]].filter(([, value]) => Number(value) >= 5e-5).map(([text, value]) => `${written(Number(value), 3)} by ${text}`);
-  const title = element("h3", { class: side }, labelled(report.systems, system));
+  const title = element("h3", { class: side }, labelled(report.systems[system]));
   const made = element("section", side ? { class: side } : {}, title,
     element("p", { class: "hint" }, `Loses ${lost.length ? lost.join(", ") : "nothing"}`),
     items.length ? element("ol", {}, ...items) : element("p", { class: "nothing" }, "This system returns nothing."));
-  const link = playgroundLink(query, positions);
+  const link = playgroundLink(query, positionsOf(query, system));
   if (link === null) return made;
   const button = element("button", { type: "button", class: "tool screen" }, "Try it in the playground");
   button.addEventListener("click", () => window.open(playgroundPage() + link));
@@ -302,14 +311,14 @@ function listOf(query, system, side) {
 
 /** The relevant items that a list does not show, and where it has them. @param {number} query @param {number[]} systems */
 function notReturned(query, systems) {
-  const [count, all] = [arrays.reference_sizes.at(query, 0) ?? 0, arrays.reference_sizes.at(query, 1) ?? 0];
-  const lists = systems.map((system) => positionsOf(query, system).map((entry) => entry.place));
-  const missed = Array.from({ length: count }, (_, place) => place).filter((place) => lists.some((list) => !list.includes(place)));
+  const [count, all] = [arrays.reference_sizes[query][0], arrays.reference_sizes[query][1]];
+  const lists = systems.map((system) => arrays.items[system][query]);
+  const missed = Array.from({ length: count }, (_, place) => place).filter((place) => lists.some((list) => !list.slice(0, report.cutoff).includes(place)));
   if (!missed.length) return [];
   const rows = missed.map((place) => {
     const text = textOf(report.texts, report.pools[query][place]);
-    const item = element("td", { class: "prose" }, worth(query, arrays.reference_ranks.at(query, place) ?? 0, ""), " ", labelled(report.pools[query], place, 60), ...(text ? [element("small", {}, element("bdi", {}, prose(text)))] : []));
-    const at = systems.map((system, i) => lists[i].indexOf(place) + 1 || (arrays.found_at.at(system, query, place) ?? 0));
+    const item = element("td", { class: "prose" }, worth(query, arrays.reference_ranks[query][place], ""), " ", labelled(report.pools[query][place]), ...(text ? [element("small", {}, element("bdi", {}, prose(text)))] : []));
+    const at = systems.map((system, i) => lists[i].indexOf(place) + 1 || (arrays.found_at[system][query][place] ?? 0));
     return element("tr", {}, item, ...at.map((position) => cell(position ? String(position) : "not returned")));
   });
   const heads = [head("Item", "text"), ...systems.map((_, i) => head(systems.length > 1 ? `Position in ${"AB"[i]}` : "Position"))];
@@ -328,7 +337,7 @@ function playgroundPage() {
 /** The list and its reference as a link to the playground; null where it would score another list than this one.
  *  @param {number} query @param {ReturnType<typeof positionsOf>} positions */
 function playgroundLink(query, positions) {
-  const [count, all] = [arrays.reference_sizes.at(query, 0) ?? 0, arrays.reference_sizes.at(query, 1) ?? 0];
+  const [count, all] = [arrays.reference_sizes[query][0], arrays.reference_sizes[query][1]];
   const returned = positions.filter((entry) => entry.place >= 0);
   const names = [...Array.from({ length: count }, (_, i) => i), ...returned.map((entry) => entry.place)].map((place) => report.pools[query][place]);
   const known = names.every((name) => name === name.trim() && name.length <= 60);
@@ -337,7 +346,7 @@ function playgroundLink(query, positions) {
   /** @type {number[][]} */
   const tiers = [];
   for (let i = 0; i < count; i++) {
-    if (i && arrays.reference_ranks.at(query, i) === arrays.reference_ranks.at(query, i - 1)) tiers[tiers.length - 1].push(i);
+    if (i && arrays.reference_ranks[query][i] === arrays.reference_ranks[query][i - 1]) tiers[tiers.length - 1].push(i);
     else tiers.push([i]);
   }
   const poor = returned.filter((entry) => entry.kind === "nonrelevant");
@@ -405,6 +414,10 @@ function listenToQueries() {
   byId("before").addEventListener("click", () => choose({ page: state.page - 1 }));
   byId("after").addEventListener("click", () => choose({ page: state.page + 1 }));
   byId("query-close").addEventListener("click", closeQuery);
+  byId("deeper").addEventListener("click", () => {
+    byId("query").classList.toggle("deep");
+    showQueries();
+  });
   byId("query-title").addEventListener("click", () => byId("query-title").classList.toggle("open"));
   byId("query-before").addEventListener("click", () => otherQuery(-1));
   byId("query-after").addEventListener("click", () => otherQuery(1));

@@ -3,8 +3,7 @@
 
 /** The text of a cell; parts in small follow after a space. @param {Element} made @returns {string} */
 function cellText(made) {
-  const full = made.matches("th[title], bdi[title]") ? made.getAttribute("title") : null;
-  if (full !== null) return full;
+  if (made.matches("bdi") && made.getAttribute("title")) return made.getAttribute("title") ?? "";
   if (made.matches(".paper, .stack, .bar, svg, .span-cell")) return "";
   const parts = Array.from(made.childNodes, (node) => (node instanceof Element ? (node.tagName === "SMALL" ? " " : "") + cellText(node) : node.textContent ?? ""));
   return parts.join("").replace(/\s+/g, " ").trim();
@@ -52,6 +51,6 @@ function tableTools(table, name) {
 
 /** Put the buttons after each table of the page; a table of which one page is shown is saved whole. */
 function addTableTools() {
-  for (const table of /** @type {NodeListOf<HTMLTableElement>} */ (document.querySelectorAll("main table[id]")))
-    /** @type {HTMLElement} */ (table.parentElement).after(tableTools(() => (table.id === "rows" ? wholeRows() : table), table.id));
+  for (const { id, parentElement } of document.querySelectorAll("main table[id]"))
+    parentElement?.after(tableTools(() => (id === "rows" ? wholeRows() : byId(id)), id));
 }
