@@ -253,7 +253,7 @@ def _agreement(found: Comparison, header: Mapping[str, Any]) -> Html:
     measures, tested = header["measures"], found.significance
     if found.agreement is None or tested is None:
         return Html("")
-    told = np.isin(tested.columns["verdict"], ("better", "worse")).reshape(len(measures), -1)
+    told = tested.frame["verdict"].is_in(["better", "worse"]).to_numpy().reshape(len(measures), -1)
     tau, r = (
         [[number(x, 3) for x in row] for row in each[0].tolist()] for each in (found.agreement.tau, found.agreement.r)
     )
