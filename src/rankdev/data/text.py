@@ -100,6 +100,8 @@ class Source:
                 taken, size = [], 0
             taken.append(piece[end:])
             size += len(taken[-1])
+            if size > LINE_BYTES:  # as much in one query, or in one line
+                raise DataError("too-big")
         yield b"".join(taken)
 
     def value(self, layout: Layout = RUN) -> Any:
