@@ -209,9 +209,9 @@ def padded(references: ReferencesLike, items: Mapping[Any, Iterable[Any]]) -> tu
         if not is_list(entries):
             raise DataError("bad-value", query=query, name="items", value=entries, expected="a list of items")
         names = [as_id(item) for item in entries]
-        for name, times in Counter(names).items():
+        for item, times in Counter(names).items():
             if times > 1:
-                raise DataError("appears-twice", query=query, what="item", value=name)
+                raise DataError("appears-twice", query=query, what="item", value=item)
         reference = known[name]
         ranks.append(torch.tensor([reference.get(item, 0) for item in names], dtype=torch.long))
         whole.append(torch.tensor(list(reference.values()), dtype=torch.long))
