@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import rankdev as rd
+from rankdev.data.options import ReadOptions
 from tests.raising import raises
 
 
@@ -24,6 +25,10 @@ def test_ratings_and_interactions(tmp_path):
         run = pd.DataFrame({user: [1, 1], item: [11, 10], "score": [2, 1]})
         assert dict(rd.Run.of(run)) == {"1": ["11", "10"]}
         assert rd.evaluate({1: {10, 11}}, {"a": run}, "RDQ@2").means.item() == 1  # within a tier no order is better
+        assert rd.Run.of(run.groupby(user)[item].apply(list)) == rd.Run.of(run)
+    for levels, kind in (([1, 5, 1], ["not-grades"]), ([True, False, True], ["not-grades"]), ([1, 2, 3], [])):
+        clicks = pd.DataFrame({"user": [1, 1, 2], "item": [10, 11, 12], "clicks": levels})
+        assert [note.kind for note in rd.References.of_value(clicks, ReadOptions()).notes] == kind
 
 
 def test_whole_numbers_name_queries_and_items_elsewhere(tmp_path):

@@ -320,21 +320,25 @@ def of_records(
     sizes = [len(entry) for entry in lists.values()]
     for name in names if read.order != "rank" else ():
         of_item = names[name] == "item" or plain_name(name) in _NAMES_OF_HIT
-        if not of_item and _reorders([hit.get(name) for hit in hits], sizes, "grade" in wanted):
-            raise DataError("unknown-order", name=name)
+        if not of_item:
+            _note_order(name, [hit.get(name) for hit in hits], sizes, "grade" in wanted, read)
     return found
 
 
-def _reorders(values: list[Any], sizes: list[int], graded: bool) -> bool:
-    """Tell whether these are numbers, of lists of these sizes, that could order them in another way than they are.
+def _note_order(name: str, values: list[Any], sizes: list[int], graded: bool, read: ReadOptions) -> None:
+    """Note numbers, of lists of these sizes, that could order them in another way than they are listed.
 
-    Scores that never rise agree with a list; equal grades would make a tier of what it has in order.
+    Scores that never rise agree with a list; equal grades would make a tier of what it has in order. What is no whole
+    number, as a page or a year is, is refused.
     """
     if not all(is_finite(value) and not isinstance(value, bool) for value in values):
-        return False
-    inside = np.repeat(np.arange(len(sizes)), sizes)
-    steps = np.diff(list(map(float, values)))[np.diff(inside) == 0]
-    return bool((steps > 0).any() or (graded and (steps == 0).any() and (steps != 0).any()))
+        return
+    inside, numbers = np.repeat(np.arange(len(sizes)), sizes), np.array(list(map(float, values)))
+    steps = np.diff(numbers)[np.diff(inside) == 0]
+    if (steps > 0).any() or (graded and (steps == 0).any() and (steps != 0).any()):
+        if (numbers % 1).any():
+            raise DataError("unknown-order", name=name)
+        read.note("unknown-order", name=name)
 
 
 def gold_of(value: Any, read: ReadOptions) -> dict[Any, Any] | pl.DataFrame | None:

@@ -505,6 +505,8 @@ class References(ByQuery[Reference]):
         with tables.renumbered(kept):
             frame = read.named(table if isinstance(kept, range) else table[kept])
             if tables.is_interactions(table.columns, read.columns or tables.NONE):  # each item has rank 1
+                if name := next(filter(None, map(tables.levels, frame.drop("query", "item"))), None):
+                    read.note("not-grades", name=name)
                 return cls._ranked(frame.with_columns(rank=pl.lit(1)), read)
             names = {*frame.columns}
             ranked_run = "score" in names and "grade" not in names and read.chosen("rank") is None

@@ -52,6 +52,7 @@ INVISIBLE = "\ufeff\u200b\u2060"  # characters that nobody sees, and that make t
 SYSTEMS = ("system", "tag", "run_id", "run", "name", "snapshot_name")  # may name a row's system; the first that varies
 POSITIONS = ("position", "doc_position")  # of a run; elsewhere a position may be that of a click
 _NOT_OF_NAMES = re.compile(r":(token|float)$|[\W_]")
+MOST_LEVELS = 100  # different grades, at most
 DEEPEST = 50  # lists in lists
 _NO_WORDS = ("nan", "inf", "infinity")
 _IDS = ("query", "item", "system", "measure")
@@ -139,6 +140,13 @@ def is_interactions(columns: Collection[str], chosen: Mapping[str, str] = NONE) 
     return bool(users) and "item" in names and not names & {"rank", "grade", "score", "tiers", "items", *POSITIONS}
 
 
+def levels(column: pl.Series) -> str | None:
+    """Return the name of a column of few different numbers, such as grades or clicks; None of all others."""
+    numbers = None if column.dtype.is_nested() else column.cast(pl.Float64, strict=False).drop_nulls()
+    few = numbers is not None and 1 < numbers.n_unique() <= min(MOST_LEVELS, len(numbers) - 1)
+    return column.name if few else None
+
+
 def is_beir(columns: Collection[str]) -> bool:
     """Recognise the qrels of BEIR, whose grade is called score: taken for a run, they would be scored silently."""
     return {"query-id", "corpus-id", "score"} <= {*columns} and not {"grade", "relevance"} & {*columns}
@@ -185,6 +193,8 @@ def table_of_records(value: Any) -> Any:
     >>> table_of_records([{"query": "q", "item": "d", "rank": 1}]).columns
     ['query', 'item', 'rank']
     """
+    if type(value).__module__.startswith("pandas") and str(getattr(value, "dtype", "")) == "object":
+        return value.to_dict()  # a Series of lists, by query
     if is_table(value) or not is_list(value):
         return value
     records = list(value)
