@@ -1,5 +1,7 @@
 """ir_measures: the same text is the same number where it is right, and where it is not."""
 
+from math import log2
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,6 +36,22 @@ def test_gain_that_users_want_is_that_of_cwl_eval(case, text):
     qrels, run = case
     got = rd.evaluate(rd.References.from_grades(qrels), {"a": run}, text).values.item()
     assert got == pytest.approx(theirs(qrels, run, text)["1"], abs=1e-12)
+
+
+@draws.quick
+@given(cases(), st.sampled_from([1, 3, 20]))
+def test_what_their_measures_make(case, k):
+    """F1 is SetF of k items, R_cap (of BEIR) is R over another number, DCG is SDCG of cwl_eval before it is scaled."""
+    qrels, run = case
+    filled = dict([*run["1"].items(), *((f"more {i}", -i) for i in range(k))][:k])
+    relevant = theirs(qrels, run, "NumRel")["1"]
+    expected = {
+        f"F1@{k}": theirs(qrels, {"1": filled}, "SetF")["1"],
+        f"R_cap@{k}": theirs(qrels, run, f"R@{k}")["1"] * relevant / min(k, relevant),
+        f"DCG@{k}": theirs(qrels, run, f"SDCG(max_rel=9)@{k}")["1"] * sum(9 / log2(i + 2) for i in range(k)),
+    }
+    scores = rd.evaluate(rd.References.from_grades(qrels), {"a": run}, [*expected])
+    assert scores.values.ravel().tolist() == pytest.approx([*expected.values()], abs=1e-12)
 
 
 OBJECTS = [
