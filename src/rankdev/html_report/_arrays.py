@@ -149,18 +149,12 @@ def _reference_arrays(found: Comparison) -> Arrays:
 
 
 def _list_arrays(lists: Lists, places: Ints, found_at: Ints) -> Arrays:
-    """Return the item at each position, and the distinct outcomes of a position, each once."""
-    columns = [lists.ranks, lists.kinds, np.rint(lists.credit * 10**SHOWN)]
-    code = np.zeros(lists.items.size, np.int64)
-    for part in columns:  # much faster than whole columns at once
-        values, place = np.unique(part, return_inverse=True)
-        code = np.unique(code * len(values) + place.ravel(), return_inverse=True)[1]
-    _, first = np.unique(code, return_index=True)
-    outcomes = np.stack([part.ravel()[first] for part in columns])
+    """Return the item at each position, and its rank, kind and credit."""
     return {
         "items": (places, 0),
-        "outcome": (code.reshape(lists.items.shape), 0),
-        "outcomes": (outcomes, 0),
+        "ranks": (lists.ranks, 0),
+        "kinds": (lists.kinds, 0),
+        "credit": (lists.credit, 2),
         # where items are among the positions that are shown is in the lists: here it would only take space
         "found_at": (np.where(found_at > lists.items.shape[2], found_at, found_at > 0), 0),
     }

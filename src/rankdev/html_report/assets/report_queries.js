@@ -235,10 +235,8 @@ const SIGNS = { nonrelevant: "✗", unjudged: "?", "not in the reference": "✗"
 
 /** The positions of a list. @param {number} query @param {number} system @param {number} [depth] @returns {{place: number, rank: number, kind: string, credit: number}[]} */
 function positionsOf(query, system, depth = report.cutoff) {
-  return arrays.items[system][query].slice(0, depth).map((/** @type {number} */ place, /** @type {number} */ i) => {
-    const [rank, kind, credit] = arrays.outcomes.map((/** @type {number[]} */ part) => part[arrays.outcome[system][query][i]]);
-    return { place, rank, kind: report.kinds[kind], credit: credit / 1e4 };
-  });
+  const [ranks, kinds, credit] = [arrays.ranks, arrays.kinds, arrays.credit].map((all) => all[system][query]);
+  return arrays.items[system][query].slice(0, depth).map((/** @type {number} */ place, /** @type {number} */ i) => ({ place, rank: ranks[i], kind: report.kinds[kinds[i]], credit: credit[i] }));
 }
 
 /** How good an item is: its grade, its rank in the reference, or that it is in none. @param {number} query @param {number} rank @param {string} kind */
