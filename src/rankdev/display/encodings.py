@@ -229,12 +229,12 @@ def _tabular(table: Table) -> str:
     if table.caption:
         cells = zip(heads, columns, strict=True)
         widths = [max([len(name), *(len(cell.bare) for cell in column.cells)]) for (_, name), column in cells]
-        wide = sum(widths) + sum(len(most) for most in marks if len(most) > MARKS) + 2 * len(columns) > WIDE
-        place = "table*" if wide else "table"
+        needed = sum(widths) + sum(len(most) for most in marks if len(most) > MARKS) + 2 * len(columns)
+        place, size = "table*" if needed > WIDE else "table", ["\\small"] if needed > 1.7 * WIDE else []
         known = dict.fromkeys(group for group, _ in table.groups.values()) or [name for _, name in heads[1:]]
         label = re.sub("[^a-z0-9]+", "-", " ".join(known).lower()).strip("-")[:40]
         about = [f"\\caption{{{_in_latex(printable(table.caption))}}}", f"\\label{{tab:{label}}}"]
-        lines = [f"\\begin{{{place}}}", "\\centering", *about, *lines, f"\\end{{{place}}}"]
+        lines = [f"\\begin{{{place}}}", "\\centering", *about, *size, *lines, f"\\end{{{place}}}"]
     return "\n".join([*lines, ""])
 
 

@@ -91,7 +91,7 @@ def packed(header: Mapping[str, Any], arrays: Mapping[str, tuple[npt.ArrayLike, 
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     rows = {name: _rounded(np.asarray(values, np.float64), digits) for name, (values, digits) in arrays.items()}
     numbers = json.dumps(rows, separators=(",", ":")).replace("NaN", "null").replace("Infinity", "1e999")
-    return b64encode(zlib.compress(f"[{text},{numbers}]".encode("utf-8", "replace"))).decode()
+    return b64encode(zlib.compress(f"[{text},{numbers}]".encode("utf-8", "replace"), 8)).decode()
 
 
 def _rounded(values: npt.NDArray[np.float64], digits: int) -> list[Any]:
