@@ -1,5 +1,6 @@
 """The same rows in every form that has columns; a small run, grades and references in every format."""
 
+import gzip
 import io
 import json
 import zipfile
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import zstandard
 
 from rankdev import References, read_references
 
@@ -68,6 +70,21 @@ def doors(folder: Path, rows: list[tuple], *names: str) -> dict:
     for name, content in contents.items():
         found[name] = folder / f"a.{name}"
         found[name].write_bytes(content)
+    return found
+
+
+def all_doors(folder: Path, rows: list[tuple], *names: str, line: str) -> dict:
+    """The same rows in every form that has columns and in lines, each file packed too."""
+    found = doors(folder, rows, *names)
+    found["lazy"] = found["polars"].lazy()
+    if line:
+        found["lines"] = folder / "a.txt"
+        found["lines"].write_text("".join(line.format(*row) for row in rows))
+    for form, door in list(found.items()):
+        for ending, pack in ((".gz", gzip.compress), (".zst", zstandard.compress)):
+            if isinstance(door, Path):
+                found[form + ending] = door.with_name(door.name + ending)
+                found[form + ending].write_bytes(pack(door.read_bytes()))
     return found
 
 

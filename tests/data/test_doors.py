@@ -1,8 +1,10 @@
 """What is read is the same through every door, or refused in the same way."""
 
+import io
 import json
 from importlib.util import find_spec
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pandas as pd
@@ -10,8 +12,9 @@ import polars as pl
 import pytest
 
 import rankdev as rd
-from tests.data.samples import by_query, doors, parquet, references_of, workbook
-from tests.fuzz.files import NO_NUMBERS, NUMBERS
+from rankdev.data import trec
+from tests.data.samples import all_doors, by_query, doors, parquet, references_of, workbook
+from tests.fuzz.files import FILES, NO_NUMBERS, NUMBERS, seeds
 from tests.raising import raises, warns
 
 ROWS = [("q1", "d1", 0.5), ("q1", "d2", 2.0), ("7", "12", -1.0), ("q1", "d3", 2.0), ("7", "é", 3.5)]
@@ -21,6 +24,59 @@ GRADES = [("q1", "d1", 1), ("q1", "d2", 3), ("7", "12", 0), ("q1", "d3", 3), ("7
 
 def read(door, **options) -> rd.Run:
     return rd.read_run(door, **options) if isinstance(door, Path) else rd.Run.of(door, **options)
+
+
+def same(chance: Random, kind: str) -> tuple[list[tuple], tuple[str, ...], str]:
+    """Rows of a kind with ids that need care, the names of their columns, and how TREC and others write a line."""
+    items = chance.sample(["d1", "d2", "é", "007", "7", "x^2", "a,b", '"q"', "d\u00a0e"], 6)
+    queries = chance.sample(["q1", "2", "ü", "q-4"], chance.randint(1, 3))
+    pairs = [(query, item) for query in queries for item in chance.sample(items, chance.randint(1, 6))]
+    scores = [0.5, 1.0, 1.0, 2.0, -1.0, 1 + 1e-9, 0.1 + 0.2, 1e300]
+    if kind == "run":
+        return [(*pair, chance.choice(scores)) for pair in pairs], ("query", "item", "score"), "{} Q0 {} 1 {!r} 7\n"
+    if kind == "grades":
+        return [(*pair, chance.choice([-1, 0, 1, 2, 3])) for pair in pairs], ("query", "item", "grade"), "{} 0 {} {}\n"
+    if kind == "preferences":
+        judged = [(query, item, chance.choice([*{*items} - {item}])) for query, item in pairs]
+        return judged, ("query", "winner", "loser"), "{} {} {}\n"
+    values = [(system, query, "AP@5", chance.random()) for system in ("a", "b") for query in queries]
+    return values, ("system", "query", "measure", "value"), ""
+
+
+KINDS = {
+    "run": (rd.read_run, rd.Run.of),
+    "grades": (rd.read_references, rd.References.of),
+    "preferences": (rd.read_preferences, rd.Preferences.from_table),
+    "scores": (rd.read_scores, rd.Scores.from_table),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    read_file, of = KINDS[kind]
+    for seed, chance in enumerate(seeds(max(4, FILES // 60))):
+        rows, names, line = same(chance, kind)
+        found = all_doors(tmp_path, rows, *names, line=line)
+        if kind == "run":
+            found |= {"dict": by_query(rows), "document": tmp_path / "b.json", "run": rd.Run.of(by_query(rows))}
+            found["document"].write_text(json.dumps(by_query(rows)))
+        elif kind == "grades":
+            found["dict"] = rd.References.from_grades(by_query(rows))
+        elif kind == "preferences":
+            found["rows"] = rd.Preferences.from_rows(rows).to_polars()
+        monkeypatch.setattr(trec, "SMALL", chance.choice([0, 1 << 19]))
+        expected = None
+        for form, door in found.items():
+            made = [(read_file if isinstance(door, Path) else of)(door)]
+            if isinstance(door, Path):
+                stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(door.read_bytes())))  # type: ignore[arg-type]
+                monkeypatch.setattr("sys.stdin", stdin)
+                made += [read_file(str(door)), read_file("-")]
+                assert not stdin.closed
+            for one in made:
+                table = one.to_polars()
+                expected = table.sort(table.columns) if expected is None else expected
+                assert table.sort(table.columns).equals(expected), f"seed {seed}: {form}"
 
 
 def test_runs(tmp_path: Path) -> None:

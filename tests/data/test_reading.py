@@ -1,57 +1,28 @@
-"""Every format, packed in every way, gives the same run or references; texts are read as they are handed round."""
+"""Formats that are known without a name; grades and ranks in files; texts, read as they are handed round."""
 
-import gzip
-import io
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-import zstandard
 
-from rankdev import DataError, References, Run
+from rankdev import DataError, References
 from rankdev.data.files import read_grades, read_references, read_run
 from rankdev.data.texts import read_texts
-from tests.data.samples import GRADE_FILES, GRADE_JSON, GRADES, RANKS, REFERENCE_FILES, RUN, RUN_FILES
+from tests.data.samples import GRADE_FILES, GRADE_JSON, GRADES, RANKS, REFERENCE_FILES
 from tests.raising import raises
 
-PACKED: dict[str, Callable[[bytes], bytes]] = {
-    "": lambda content: content,
-    ".gz": gzip.compress,
-    ".zst": zstandard.compress,
-}
 
-
-class Case(NamedTuple):
-    read: Callable[[Any], object]
-    suffix: str
-    content: bytes
-    expected: object
-
-    def __str__(self) -> str:
-        return f"{self.read.__name__} {self.suffix}"
-
-
-GRADED = References.from_grades(GRADES)
-CASES = [
-    *(Case(read_run, *file, Run.from_scores(RUN)) for file in RUN_FILES.items()),
-    *(Case(read_references, *file, GRADED) for file in GRADE_FILES.items()),
-    *(Case(read_grades, *file, GRADED) for file in (GRADE_FILES | GRADE_JSON).items()),
-    *(Case(read_references, *file, References.from_ranks(RANKS)) for file in REFERENCE_FILES.items()),
-]
-
-
-@pytest.mark.parametrize("packing", PACKED)
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_files_and_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: Case, packing: str) -> None:
-    content = PACKED[packing](case.content)
-    path = tmp_path / f"file.{case.suffix}{packing}"
-    path.write_bytes(content)
-    assert case.read(path) == case.read(str(path)) == case.expected
-    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(content)))  # type: ignore[arg-type]
-    monkeypatch.setattr("sys.stdin", stdin)
-    assert case.read("-") == case.expected
-    assert not stdin.closed
+@pytest.mark.parametrize(
+    ("files", "read", "expected"),
+    [
+        (GRADE_FILES | GRADE_JSON, read_grades, References.from_grades(GRADES)),
+        (REFERENCE_FILES, read_references, References.from_ranks(RANKS)),
+    ],
+)
+def test_grades_and_ranks(tmp_path: Path, files: dict[str, bytes], read: Any, expected: References) -> None:
+    for suffix, content in files.items():
+        (tmp_path / f"a.{suffix}").write_bytes(content)
+        assert read(tmp_path / f"a.{suffix}") == expected
 
 
 @pytest.mark.parametrize(

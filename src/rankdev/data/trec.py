@@ -120,13 +120,18 @@ def _irregular(plain: str, layout: Layout) -> tuple[list[list[Any]], tuple[int, 
     found: list[list[Any]] = []
     most, wrong = len(layout.columns), None
     for at, line in enumerate(plain.split("\n"), 1):
-        fields = [field for field in line.split(" ") if field]
+        fields = fields_of(line)
         if fields and not layout.least <= len(fields) <= most:
             wrong = at, len(fields)
             break
         if fields:
             found.append([*fields, *[None] * (most - len(fields))])
     return [*map(list, zip(*found, strict=True))] or [[] for _ in range(most)], wrong
+
+
+def fields_of(line: str) -> list[str]:
+    """Split a line at blanks and tabs only; other white space may be part of an id."""
+    return [field for field in line.translate(_BLANKS).split(" ") if field]
 
 
 def _number(layout: Layout, read: ReadOptions) -> Any:

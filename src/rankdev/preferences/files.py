@@ -13,6 +13,7 @@ from rankdev.data.database import as_judgments, is_database, read_answers
 from rankdev.data.formats import encode_table
 from rankdev.data.tables import plain_name
 from rankdev.data.text import Source
+from rankdev.data.trec import fields_of
 from rankdev.data.write import PathLike, writing
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.preferences import Preferences
@@ -130,7 +131,7 @@ def _words(source: Source) -> pl.DataFrame:
         text = source.content.decode()
     except UnicodeDecodeError:
         raise DataError("not-utf8") from None
-    rows = [(number, words) for number, line in enumerate(text.split("\n"), 1) if (words := line.split())]
+    rows = [(number, words) for number, line in enumerate(text.split("\n"), 1) if (words := fields_of(line))]
     for number, words in rows:
         if len(words) not in {3, 4} or len(words) != len(rows[0][1]):
             raise DataError("word-count", count=len(words), line=number)
