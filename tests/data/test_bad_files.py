@@ -75,7 +75,7 @@ RUNS: list[tuple[str, str | bytes, int | None, str]] = [
     ("a.jsonl", FIRST.encode() + b'{"query": "\xff", "item": "d1", "score": 1}\n', 2, "not-utf8"),
     ("a.jsonl", A, None, "wrong-content"),
     ("a.json", '{"q1": {"d1": 1}', 1, "not-json"),
-    ("a.json", '{"q1":\n {"d1": 1},\n}', 3, "not-json"),
+    ("a.json", '{"q1":\n {"d1": 1},\n 7}', 3, "not-json"),
     ("a.json", "{}", None, "not-by-query"),
     ("a.json", '[{"q1": {"d1": 1}}]', None, "no-columns"),
     ("a.json", '{"q1": {"d1": Infinity}}', None, "not-finite"),
