@@ -1,4 +1,6 @@
-"""Whatever number is given to an option of a command, the answer is a result or one clear line."""
+"""Whatever is given to an option of a command, the answer is a result or one clear line."""
+
+import json
 
 import click
 import pytest
@@ -30,15 +32,21 @@ ABSURD = ["0", "-1", "1e400", "nan", "", "x", str(10**30), f"-{10**30}", "1.5", 
 ELSEWHERE = {"study", "ppi", "judge"}
 
 
-def numeric_options():
+def options():
     for name in sorted(COMMANDS.keys() - ELSEWHERE):
         command = cli.get_command(None, name)
         parts = command.commands.items() if isinstance(command, click.Group) else [("", command)]
         for part, one in parts:
             for option in one.params:
-                kind = option.type
-                if isinstance(kind, click.types.IntParamType | click.types.FloatParamType) and not option.multiple:
-                    yield f"{name} {part}".strip(), option.opts[-1]
+                if isinstance(option, click.Option):
+                    yield f"{name} {part}".strip(), option
+
+
+def numeric_options():
+    for name, option in options():
+        kind = option.type
+        if isinstance(kind, click.types.IntParamType | click.types.FloatParamType) and not option.multiple:
+            yield name, option.opts[-1]
 
 
 WORKED = set()  # commands whose own call, without a wrong option, was tried
@@ -56,3 +64,21 @@ def test_an_absurd_number_is_one_clear_line(rankdev, folder, place, name, option
         assert done.status in (0, 1, 2), f"{option}={value}: {done.err}"
         if done.status:
             assert len(said) == 1, f"{option}={value}: {done.err}"
+
+
+USUAL = {  # what is usual to give, so that no option of any command is forgotten on its way to the function
+    **dict.fromkeys(("clusters", "segments", "weights"), "ids.csv"),
+    **{"empty": "skip", "ties": "ascending", "order": "score", "duplicates": "best", "ranks": "competition"},
+    **{"collapse": "#", "columns": "item=item", "grades": "good=1", "like": "trec_eval", "names": "a", "form": "json"},
+    **{"by_tag": None, "strict": None, "verbose": None, "losses": None, "per_query": None},
+}
+
+
+@pytest.mark.parametrize(("name", "option"), [(name, one) for name, one in options() if one.name in USUAL], ids=str)
+def test_every_option_reaches_its_function(rankdev, folder, name, option):
+    places = (folder / "places.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (f"{json.loads(line)['query']},{i % 3},{i % 2},{i + 1}" for i, line in enumerate(places))
+    (folder / "ids.csv").write_text("query,cluster,segment,weight\n" + "\n".join(lines))
+    value = USUAL[option.name]
+    done = rankdev(*name.split(), *CALLS.get(name, SCORED), option.opts[0], *([] if value is None else [value]))
+    assert done.status in (0, 1, 2, 3), done.err

@@ -146,7 +146,7 @@ def report_command(source: Source, output: str, query_texts: str | None, item_te
     from rankdev.html_report.page import report
 
     systems = source.systems()
-    known = load_references(source.references, **source.read)
+    known = load_references(source.references, **source.reading)
     with reading_progress(source.runs) as progress:
         page = report(
             known,

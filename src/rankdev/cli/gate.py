@@ -129,7 +129,7 @@ def _scored(source: Source, named: SimpleNamespace) -> Scores:
     *baseline, named.candidate = scores.systems
     named.baseline = next(iter(baseline), None)
     if lasting:
-        scores = with_digest(scores, references, **{name: one for name, one in source.read.items() if name != "empty"})
+        scores = with_digest(scores, references, **source.reading)
     if named.against is None:
         return scores
     try:

@@ -105,6 +105,11 @@ class Source:
         """The names of columns that were chosen."""
         return self.read.get("columns")
 
+    @property
+    def reading(self) -> Mapping[str, Any]:
+        """The options for files alone, without those for scoring."""
+        return {name: value for name, value in self.read.items() if name not in ("empty", "like")}
+
     def one_measure(self, usual: str = USUAL[0]) -> str:
         """Return the measure of a command that takes only one."""
         if len(self.measures) > 1:
