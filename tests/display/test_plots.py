@@ -122,6 +122,7 @@ MANY = {
     "differences": lambda many: many.differences(many.systems[0], many.systems[8]),
     "agreement": agreement,
     "stability": lambda many: stability(many, sizes=[10, 20], subsamples=3),
+    "equal systems": lambda many: stability(Scores(("a", "b"), many.queries, ("P@1",), np.ones((2, 30, 1))), sizes=[9]),
     "plan": lambda many: plan(many, many.systems[0], many.systems[60], "AP@5"),
     "losses": lambda many: losses({"q": ["d1", "d2"]}, {name: {"q": ["d2"]} for name in many.systems}, "RDQ@5"),
     "explanation": lambda many: explain(many.systems[:6], many.systems[2:8], k=5),

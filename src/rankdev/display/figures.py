@@ -188,6 +188,8 @@ def _first(found: Any, kind: Curves, rows: pl.DataFrame, names: Sequence[str]) -
     """State which curve reaches the goal first."""
     there = rows.filter(pl.col(kind.y) >= kind.goal).sort(kind.x, maintain_order=True)
     what = f"a {Words(found)(kind.label)} of {kind.goal:g}"
+    if rows.is_empty():
+        return f"There is no value of a {Words(found)(kind.label)}"
     if there.is_empty():
         return f"None reaches {what} with up to {max(rows[kind.x]):,} {found.unit}"
     at = there[kind.x][0]
