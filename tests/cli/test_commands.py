@@ -195,7 +195,4 @@ def test_formats_hold_the_same_rows(rankdev, folder, name):
     assert records(frame) == rows
     for ending, separator in ((".csv", ","), (".tsv", "\t")):
         assert frame.write_csv(separator=separator) == made(ending).decode()
-    for ending, begin in ((".tex", b""), (".md", b""), (".txt", b"")):
-        text = made(ending)
-        assert text.startswith(begin)
-        assert len(text) > 100
+    assert all(len(made(ending)) > 100 for ending in (".tex", ".md", ".txt"))

@@ -44,18 +44,12 @@ def texts(axis):
     return [text.get_text() for text in axis.texts]
 
 
-def test_power_curves_hold_the_medians(scores):
-    found = power(scores, sizes=[5, 10], subsamples=6, permutations=39)
-    axis = found.plot().axes[0]
-    drawn = {line.get_label(): line.get_ydata() for line in axis.lines}
-    for m, name in enumerate(MEASURES):
-        assert np.array_equal(drawn[name], np.median(found.power[m], axis=0))
-
-
-def test_stability_curves_hold_the_means(scores):
-    found = stability(scores, sizes=[5, 10], subsamples=6)
-    drawn = {line.get_label(): line.get_ydata() for line in found.plot().axes[0].lines}
-    assert np.array_equal(drawn["nDCG@10"], found.tau[2])
+def test_curves_hold_the_medians_and_the_means(scores):
+    simulated = power(scores, sizes=[5, 10], subsamples=6, permutations=39)
+    sampled = stability(scores, sizes=[5, 10], subsamples=6)
+    for found, values in ((simulated, np.median(simulated.power, axis=1)), (sampled, sampled.tau)):
+        drawn = {line.get_label(): line.get_ydata() for line in found.plot().axes[0].lines}
+        assert all(np.array_equal(drawn[name], values[m]) for m, name in enumerate(MEASURES))
 
 
 def test_a_heatmap_shows_every_cell_and_frames_the_chosen(grid):

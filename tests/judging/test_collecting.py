@@ -36,13 +36,6 @@ def drawn(queries, items, seed, spread=1.5):
     return {f"q{q}": {f"d{k}": float(x) for k, x in enumerate(rng.normal(size=items) * spread)} for q in range(queries)}
 
 
-def test_a_consistent_judge_gives_the_order():
-    found = rd.collect(alphabetical, {"q": LETTERS})
-    assert found.references["q"].tiers == [[letter] for letter in sorted(LETTERS)]
-    assert found.asked == len(found.preferences) <= 40
-    assert found.stopped == "order settled"
-
-
 def test_repeats_are_limited_and_swapped():
     found = rd.collect(lambda query, a, b: None, {"q": ["x", "y", "z"]}, repeats=2, budget=10)
     assert found.stopped == "no useful pair left to ask"

@@ -103,13 +103,6 @@ def test_a_closed_page_gives_back_what_it_showed_in_either_mode(tmp_path):
         assert (pairs, grades) == (9, 7)
 
 
-def test_without_a_scale_there_is_no_grading(tmp_path):
-    with serving(tmp_path) as server:
-        ann = Client(server)
-        assert ann.post("page")[1]["scale"] is None
-        assert [ann.post(path, mode="grades")[0] for path in ("next", "answer", "undo")] == [404] * 3
-
-
 def test_grades_resume_and_another_scale_is_refused(tmp_path):
     with grading(tmp_path) as server:
         ann = Client(server)
