@@ -65,7 +65,7 @@ def test_whatever_else_happens_is_a_line(rankdev, monkeypatch, error, line):
     def fail(*arguments, **options):
         raise error
 
-    monkeypatch.setattr("rankdev.evaluation.evaluate.evaluate", fail)
+    monkeypatch.setattr("rankdev.evaluate", fail)
     done = rankdev("eval", "places.jsonl", "blended.run")
     assert done.status in (1, 70)
     assert done.err.startswith(f"rankdev: {line}")

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+import rankdev as rd
 from rankdev.cli import CALLED, command, option, refuse_unused
 from rankdev.cli.from_function import FILE, OWN, options_of
 from rankdev.cli.inputs import USUAL, Source, by_segment, chosen, source
@@ -41,11 +42,9 @@ def eval_command(source: Source, per_query: bool, losses: bool, segments: str | 
         of_segments = source.design({"segments": segments})["segments"]
         output.deliver(by_segment(source.load(), of_segments, lambda part: part, per_query=per_query)[1])
         return
-    from rankdev.evaluation.losses import losses as split
-
     refuse_unused("per_query", "segments", "like", "weights", beside="losses")
     with reading_progress(source.runs) as progress:
-        found = split(source.references, source.systems(), source.one_measure(), **source.read, progress=progress)
+        found = rd.losses(source.references, source.systems(), source.one_measure(), **source.read, progress=progress)
     write_notes(found.remarks)
     output.show(found)
 
@@ -65,15 +64,13 @@ def compare_command(source: Source, per_query: bool, pairs: bool, output: Output
     Give REFERENCES and RUNs (of two, the first is the baseline), or --scores.
     """
     from rankdev.display.view import report_of
-    from rankdev.statistics.significance import significance
 
     if source.collections:
         refuse_unused("per_query", "segments", "margin", "pairs", beside="collections")
         refuse_unused("test", "permutations", "seed", "replicates", "weights", beside="collections")
-        from rankdev.statistics.meta_analysis import meta_analysis
 
         asked = source.design({name: given[name] for name in ("baselines", "correction", "alpha", "clusters")})
-        output.show(meta_analysis(source.load_collections(), **chosen(**asked)))
+        output.show(rd.meta_analysis(source.load_collections(), **chosen(**asked)))
         return
     scores = source.load()
     asked = chosen(**source.design(given, scores.systems))
@@ -85,7 +82,7 @@ def compare_command(source: Source, per_query: bool, pairs: bool, output: Output
         return
     if given["test"] == "t":
         refuse_unused("permutations", needs="test='randomization'")
-    found = significance(scores, **asked)
+    found = rd.significance(scores, **asked)
     one_pair = len(scores.systems) == 2 and len(scores.measures) == 1 and "replicates" not in asked
     output.show(found, report_of(found, pairs=pairs), scores.differences() if one_pair else found)
 
@@ -105,7 +102,6 @@ def explain_command(source: Source, query: str, output: Output) -> None:
     from rankdev.data.files import load_references, load_runs
     from rankdev.display.special import explanations_report
     from rankdev.display.view import report_of
-    from rankdev.evaluation.explain import explain
 
     check_one_order(source.read.get("ties"), "an explanation")
     systems = source.systems()
@@ -116,7 +112,7 @@ def explain_command(source: Source, query: str, output: Output) -> None:
         raise DataError("unknown-query", path=source.references, query=query, near=nearest(query, known))
     measure = source.one_measure()
     runs = load_runs(systems, **source.read)
-    found = {name: explain(known[query], run.get(query, []), measure=measure) for name, run in runs.items()}
+    found = {name: rd.explain(known[query], run.get(query, []), measure=measure) for name, run in runs.items()}
     single = report_of(next(iter(found.values())), query=query)
     output.deliver(single if len(found) == 1 else explanations_report(found, query))
 
@@ -143,12 +139,11 @@ def report_command(source: Source, output: str, query_texts: str | None, item_te
     from rankdev.data.texts import read_texts
     from rankdev.display.layout import paragraph
     from rankdev.display.report import screen_width
-    from rankdev.html_report.page import report
 
     systems = source.systems()
     known = load_references(source.references, **source.reading)
     with reading_progress(source.runs) as progress:
-        page = report(
+        page = rd.report(
             known,
             systems,
             source.measures or USUAL,

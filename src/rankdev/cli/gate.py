@@ -5,20 +5,18 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
+import rankdev as rd
 from rankdev.cli import Part, command, option, refuse_unused
 from rankdev.cli.from_function import FILE, options_of
 from rankdev.cli.inputs import Source, source
 from rankdev.cli.outputs import BRIEF, Output, file_option, write_files
 from rankdev.data.write import is_special
 from rankdev.errors import DataError, UsageError
-
-if TYPE_CHECKING:
-    from rankdev.evaluation.scores import Scores
 
 
 def check_saved(path: str) -> None:
@@ -64,9 +62,8 @@ def gate_command(
     from rankdev.display.encodings import FORMATS
     from rankdev.display.special import junit_of
     from rankdev.display.view import report_of
-    from rankdev.statistics.gate import gate
 
-    def keep(scores: Scores) -> None:
+    def keep(scores: rd.Scores) -> None:
         """Write scores with what they were made from, to be compared with later."""
         if named.save is not None:
             write_files({named.save: FORMATS["parquet"].encode(report_of(scores, per_query=True))})
@@ -84,7 +81,7 @@ def gate_command(
         scores = source.load()
     if given["margin"] is None:
         raise UsageError("margin-needed")
-    found = gate(scores, baseline=named.baseline, candidate=named.candidate, **source.design(given))
+    found = rd.gate(scores, baseline=named.baseline, candidate=named.candidate, **source.design(given))
     report = report_of(found)
     write_files({junit: junit_of(found), comment: FORMATS["markdown"].encode(report)})
     output.show(found, report)
@@ -110,10 +107,10 @@ def _completed(source: Source, named: SimpleNamespace) -> Source:
     return replace(source, references=words[0] if words else "", runs=tuple(words[1:]))
 
 
-def _scored(source: Source, named: SimpleNamespace) -> Scores:
+def _scored(source: Source, named: SimpleNamespace) -> rd.Scores:
     """Score the runs and add the saved baseline; name both systems, where it is not the first that is saved."""
     from rankdev.data.files import system_name
-    from rankdev.evaluation.files import read_scores, with_digest, with_system
+    from rankdev.evaluation.files import with_digest, with_system
 
     first = named.save is not None and named.against is None and len(source.runs) == 1
     if len(source.runs) != (1 if named.against is not None or first else 2):
@@ -133,7 +130,7 @@ def _scored(source: Source, named: SimpleNamespace) -> Scores:
     if named.against is None:
         return scores
     try:
-        saved = read_scores(named.against)
+        saved = rd.read_scores(named.against)
         if saved.digest is None:
             raise DataError("no-digest")
         scores, named.baseline = with_system(scores, saved, "baseline")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+import rankdev as rd
 from rankdev.cli import Part, SharedOption, argument, option, shared
 from rankdev.cli.from_function import FILE, options_of
 from rankdev.cli.outputs import reading_progress
@@ -18,12 +19,10 @@ from rankdev.data.options import ReadOptions
 from rankdev.errors import DataError, Note, UsageError, errors_at
 
 if TYPE_CHECKING:
-    from rankdev._common.result import Result
     from rankdev.data.run import RunLike
     from rankdev.display.report import Report
-    from rankdev.evaluation.scores import Scores
 
-Found = TypeVar("Found", bound="Result")
+Found = TypeVar("Found", bound="rd.Result")
 Value = TypeVar("Value")
 EVALUATE = "rankdev.evaluation.evaluate:evaluate"
 USUAL = ("RDQ@10",)  # what is computed where no measure is named
@@ -130,10 +129,8 @@ class Source:
         found = ((name, path, rows) for path in self.runs for name, rows in read_systems(path, read).items())
         return by_name(found, "same-name", "systems")
 
-    def load(self) -> Scores:
+    def load(self) -> rd.Scores:
         """Score the runs, with progress on a terminal, or read the table; note what was missing."""
-        from rankdev.evaluation.evaluate import evaluate
-
         if self.scores is not None:
             return self._read_scores(self.scores, "scores")
         if not self.references or not self.runs:
@@ -141,12 +138,12 @@ class Source:
             known = [one.opts[0] for one in params if one.name in ("scores", "collections")]
             raise UsageError("no-source", known=known)
         with reading_progress(self.runs) as progress:
-            found = evaluate(self.references, self.systems(), self.measures or USUAL, **self.read, progress=progress)
+            found = rd.evaluate(self.references, self.systems(), self.measures or USUAL, **self.read, progress=progress)
         found = self._weighted(found)
         write_notes(found.remarks)
         return found
 
-    def load_collections(self) -> dict[str, Scores]:
+    def load_collections(self) -> dict[str, rd.Scores]:
         """Read the scores of several collections; NAME=FILE names one, else its file does."""
         from rankdev.data.files import system_name
 
@@ -158,16 +155,14 @@ class Source:
         )
         return {name: self._read_scores(path, "collections") for name, path in files.items()}
 
-    def _read_scores(self, path: str, option: str) -> Scores:
+    def _read_scores(self, path: str, option: str) -> rd.Scores:
         """Read scores that were computed elsewhere, all or those of some measures."""
-        from rankdev.evaluation.files import read_scores
-
         if self.references:
             raise UsageError("not-together", name="references", other=option)
         unused = [name for name in ("names", "by_tag") if getattr(self, name)]
         for name in (*unused, *(name for name in self.read if name != "columns")):
             raise UsageError("not-needed", name=name, use="runs")
-        found = self._weighted(read_scores(path, columns=self.columns))
+        found = self._weighted(rd.read_scores(path, columns=self.columns))
         write_notes(found.remarks)
         return found.select(measures=_labels(self.measures, found.measures)) if self.measures else found
 
@@ -180,7 +175,7 @@ class Source:
         with Opened(self.weights, columns=self.columns) as opened:
             return opened.named("query", "weight")
 
-    def _weighted(self, scores: Scores) -> Scores:
+    def _weighted(self, scores: rd.Scores) -> rd.Scores:
         weights = self.weights_of_queries()
         if weights is None:
             return scores

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import rankdev as rd
 from rankdev.cli import Part, argument, command, option, refuse_unused, shared
 from rankdev.cli.from_function import json_or_text, named_values
 from rankdev.cli.inputs import READING, chosen
@@ -195,7 +196,6 @@ def ask_model(
 ) -> None:
     """Ask a language model, and keep its answers in the database under its name."""
     from rankdev.judging.chat import ChatJudge
-    from rankdev.judging.collect import collect
 
     url, name = model
     what: dict[str, Any] = {"texts": shown.texts(), "query_texts": shown.query_text, "instructions": guidelines}
@@ -212,7 +212,7 @@ def ask_model(
         asked.__name__ = name
         kept: dict[str, Any] = {"file": database, "budget": sent.budget, "parallel": sent.parallel}
         try:
-            found = collect(asked, shown.pool.grades or shown.pool.items, **kept, **rule)
+            found = rd.collect(asked, shown.pool.grades or shown.pool.items, **kept, **rule)
         except KeyboardInterrupt as interrupt:
             if not hasattr(interrupt, "collected"):
                 raise
@@ -247,8 +247,6 @@ def pool_command(runs: tuple[str, ...], depth: int, texts: str | None, read: dic
     Assessors see the texts in --texts. If it has a column query, each row is about an item of that query, and may have
     a query_text. Then: rankdev judge items.jsonl --db judgments.sqlite
     """
-    from rankdev.judging.items import pool
-
-    items = pool(dict(zip(runs, runs, strict=True)), depth=depth, texts=texts, **read)
+    items = rd.pool(dict(zip(runs, runs, strict=True)), depth=depth, texts=texts, **read)
     write_files({output: items})
     write_line(f"{counted(len(items), 'item')} of {counted(items['query'].n_unique(), 'query')}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import rankdev as rd
 from rankdev._common.work import Progress
 from rankdev.cli import Part, option, shared
 from rankdev.cli.terminal import for_command, not_yet_written, write_notes
@@ -21,7 +22,6 @@ from rankdev.display.encodings import FORMATS, choose_format
 from rankdev.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
-    from rankdev._common.result import Result
     from rankdev.display.report import Report
 
 PROGRESS_BYTES = 50_000_000
@@ -57,7 +57,7 @@ class Output:
         if not chosen.holds_remarks or (chosen.name == "json" and not report.command):  # a list of records
             write_notes(report.remarks)
 
-    def show(self, found: Result, report: Report | None = None, drawn: Result | None = None) -> None:
+    def show(self, found: rd.Result, report: Report | None = None, drawn: rd.Result | None = None) -> None:
         """Deliver a result, and draw it where that is asked for; end with status 1 where its data have a problem."""
         from rankdev.display.view import report_of
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import sys
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import rankdev as rd
 from rankdev.cli import Group, Part, argument, command, option, refuse_unused
 from rankdev.cli.from_function import OWN, json_or_text, named_values, options_of
 from rankdev.cli.inputs import GRADES, READING, chosen, import_option, measure_option, named
 from rankdev.cli.outputs import OUTPUT, REFERENCES, TABLE, Output, file_option, write_files
 from rankdev.cli.terminal import for_command, write_line, write_notes
 from rankdev.errors import UsageError, counted
-
-if TYPE_CHECKING:
-    from rankdev.data.references import References
-    from rankdev.preferences import Preferences
 
 refs_command = Group(
     "refs",
@@ -29,7 +26,7 @@ COLUMNS, RANKS = (next(one for one in READING if one.name == name) for name in (
 TABLES = Part("read", [COLUMNS, RANKS], chosen)
 
 
-def write(references: References, output: str) -> None:
+def write(references: rd.References, output: str) -> None:
     """Write references, and note how many there are."""
     from rankdev.data.files import encode_references
 
@@ -118,11 +115,9 @@ JUDGMENTS = Part(
 )
 
 
-def read_judgments(file: str, described: dict[str, Any], items: Any = None) -> Preferences:
+def read_judgments(file: str, described: dict[str, Any], items: Any = None) -> rd.Preferences:
     """Read judgments, and note how they were read."""
-    from rankdev.preferences.files import read_preferences
-
-    judged = read_preferences(file, **described, items=items)
+    judged = rd.read_preferences(file, **described, items=items)
     write_notes(judged.remarks)
     return judged
 
@@ -158,7 +153,6 @@ def preferences_command(
     lines 'topic a b winner'.
     """
     from rankdev.data.files import encode_references
-    from rankdev.data.references import References
     from rankdev.display.layout import paragraph
     from rankdev.display.report import screen_width
     from rankdev.judging.items import read_items
@@ -168,7 +162,7 @@ def preferences_command(
         raise UsageError("not-needed", name="workers", use="method='crowd-bt'")
     pool = None if items is None else read_items(items).pool.items
     found = tiers_from_preferences(read_judgments(file, described, pool), **options)
-    made = encode_references(References.from_tiers(found.tiers), output)
+    made = encode_references(rd.References.from_tiers(found.tiers), output)
     workers = found.strengths.workers
     write_files({output: made, also.strengths: found.to_polars(), also.workers: workers and workers.to_polars()})
     called, width = click.get_current_context().command, screen_width(sys.stderr)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import rankdev as rd
 from rankdev.cli import Part, argument, command, option, refuse_unused
 from rankdev.cli.from_function import FILE, OWN, documented, options_of
 from rankdev.cli.inputs import USUAL, Source, by_segment, chosen, source
 from rankdev.cli.outputs import DRAWN, DRAWN_BRIEF, OUTPUT, Output, working_progress
 from rankdev.errors import UsageError
-
-if TYPE_CHECKING:
-    from rankdev.evaluation.scores import Scores
 
 THREE = "places.jsonl nearest.run popular.run blended.run"
 TWO = "places.jsonl popular.run blended.run"
@@ -124,18 +122,17 @@ stability_command = of_scores(
 )
 
 
-def _with_people(agreement: Any, scores: Scores, asked: dict[str, Any], people: str | None) -> Any:
+def _with_people(agreement: Any, scores: rd.Scores, asked: dict[str, Any], people: str | None) -> Any:
     """Compare with what people prefer, where that is asked for."""
     if people is None:
         return agreement, asked
     from rankdev.preferences.files import read_preferences
-    from rankdev.statistics.agreement_with_people import agreement_with_people
 
     refuse_unused("resamples", beside="people")
     verdicts = read_preferences(people)
 
-    def compare(part: Scores, clusters: Any = None, **unused: Any) -> Any:
-        return agreement_with_people(part, verdicts, clusters=clusters)
+    def compare(part: rd.Scores, clusters: Any = None, **unused: Any) -> Any:
+        return rd.agreement_with_people(part, verdicts, clusters=clusters)
 
     return compare, asked
 
@@ -155,7 +152,7 @@ agreement_command = of_scores(
 )
 
 
-def _of_pair(plan: Any, scores: Scores, asked: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _of_pair(plan: Any, scores: rd.Scores, asked: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Plan for the two systems that are there or named; if only one of two was named, also for the other."""
     a, b, names = asked.pop("a", None), asked.pop("b", None), scores.systems
     if len(scores.measures) != 1:
@@ -210,12 +207,10 @@ def ppi_command(human: str, model: str, source: Source, output: Output) -> None:
     columns system, query, measure, value. Intervals are valid however wrong the model is, if the queries judged by
     humans are a random sample.
     """
-    from rankdev.statistics.prediction_powered import prediction_powered
-
     kinds = (human, model)
     judged = [replace(source, references=path) if source.runs else replace(source, scores=path) for path in kinds]
     by_humans, by_model = (one.load() for one in judged)
-    output.show(prediction_powered(by_humans, by_model))
+    output.show(rd.prediction_powered(by_humans, by_model))
 
 
 @command(
@@ -233,9 +228,8 @@ def weights_command(clicks: str, method: str, output: Output, **options: Any) ->
     The methods harvesting and em need items shown at several positions; rates is for randomised positions.
     """
     from rankdev.data.text import Source as Opened
-    from rankdev.learning.position_weights import weights_from_clicks
 
     with Opened(clicks) as opened:
         table = opened.named("item", "position", "clicked")
-        found = weights_from_clicks(table, method, **options)
+        found = rd.weights_from_clicks(table, method, **options)
     output.show(found)
