@@ -350,7 +350,6 @@ SENTENCES = {
     "bad-setting": "{name}: {why}",
     "bug": "this should not happen; it is a bug in rankdev ({error}: {text}); RANKDEV_TRACEBACK=1 shows where",
     "candidate-only": "with --against, give REFERENCES and the RUN of the candidate alone",
-    "needs-runs": "give two or more --run and a --measure",
     "new-port": "port {port}, used last time, is not available: the links are new",
     "no-candidate": "give REFERENCES and the RUNs of baseline and candidate; or --against or --scores",
     "no-encryption": "others on the network can read the links and the answers, which are not encrypted; put a server"

@@ -208,8 +208,6 @@ def agreement_command(
 
     if model is not None:
         refuse_unused("workers", "seed", beside="model")
-        if bool(check["runs"]) != bool(check["measures"]) or len(check["runs"]) == 1:
-            raise UsageError("needs-runs")
         whole = is_database(file) and not chosen(**described)  # it knows skipped pairs too
         known: Any = file if whole else read_judgments(file, described)
         output.show(check_model(known, model, **chosen(**check | {"runs": named(check["runs"]) or None})))

@@ -127,10 +127,7 @@ def note_of(ctx: click.Context) -> list[Note]:
     taken = [
         f"{_key(entry)} = {shown(settings[str(entry.name)])}"
         for entry in ctx.command.params
-        if entry.name in settings and (isinstance(entry, click.Argument) or _is_settled(ctx, str(entry.name)))
+        if entry.name in settings
+        and (isinstance(entry, click.Argument) or ctx.get_parameter_source(entry.name) is ParameterSource.DEFAULT_MAP)
     ]
     return [Note("settings", file=ctx.meta[FOUND], values=taken)] if taken else []
-
-
-def _is_settled(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP

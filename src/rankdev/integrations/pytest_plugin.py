@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import rankdev as rd
+from rankdev._common.checks import check_choice
+from rankdev.errors import DataError, UsageError, warn
+
 if TYPE_CHECKING:
     from rankdev.data.references import ReferencesLike
     from rankdev.data.run import RunLike
@@ -47,11 +51,7 @@ def _check_gate(
     **options: Any,
 ) -> Gate:
     """Fail the test where the candidate is worse; return the decision."""
-    from rankdev._common.checks import check_choice
-    from rankdev.errors import DataError, UsageError, warn
-    from rankdev.evaluation.evaluate import evaluate
     from rankdev.evaluation.files import with_digest
-    from rankdev.statistics.gate import gate
     from rankdev.statistics.inputs import as_scores
 
     __tracebackhide__ = True
@@ -62,10 +62,10 @@ def _check_gate(
     saved = None if against is None else as_scores(against)
     if saved is not None and saved.digest is None:
         raise DataError("bad-saved-scores", error=DataError("no-digest", role="against"))
-    scores = evaluate(references, runs, measures)
+    scores = rd.evaluate(references, runs, measures)
     if saved is not None:
         scores = with_digest(scores, references)
-    found = gate(scores, baseline="baseline" if saved is None else saved, candidate="candidate", **options)
+    found = rd.gate(scores, baseline="baseline" if saved is None else saved, candidate="candidate", **options)
     if found.verdict in ("fail", "refused") or (found.verdict == "undecided" and undecided == "fail"):
         pytest.fail(str(found), pytrace=False)
     if found.verdict == "undecided":
