@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
@@ -127,30 +128,41 @@ def _is_named(value: Any) -> bool:
     return isinstance(value, Mapping) and (is_response(value) or is_response(value.get("response")))
 
 
-def is_answer(value: Any) -> bool:
-    """Tell whether this is ``{query: response}``, a list of responses with their queries, or a multi-search answer."""
+def answers_in(value: Any) -> list[tuple[Any, Any]] | None:
+    """Return queries and responses, the query None where the response names it; None of what holds no responses.
+
+    This is ``{query: response}``, responses that name their queries, or a multi-search answer, perhaps with queries.
+    """
     value = plain(value)
-    if isinstance(value, list):
-        only = value[0] if len(value) == 1 else None  # the only line of a file
-        return bool(value) and (all(map(_is_named, value)) or (isinstance(only, Mapping) and is_answer(only)))
-    if not isinstance(value, Mapping) or not value:
-        return False
-    several = value.get("responses")
-    together = isinstance(several, list) and bool(several) and all(map(is_response, several))
-    return together or _is_named(value) or any(map(is_response, value.values()))
+    if isinstance(value, list) and len(value) == 1 and not _is_named(value[0]):  # the only line of a file
+        value = plain(value[0])
+    several = value.get("responses") if isinstance(value, Mapping) else value
+    if isinstance(several, list):
+        queries = value.get("queries") if isinstance(value, Mapping) else None
+        if not several or not all(map(_is_named, several)):
+            return None
+        if queries is not None and not (isinstance(queries, list) and len(queries) == len(several)):
+            raise DataError("queries-of-responses", count=len(several))
+        return list(zip(queries or repeat(None), several, strict=False))
+    if _is_named(value):
+        return [(None, value)]
+    by_query = isinstance(value, Mapping) and any(map(is_response, value.values()))
+    return list(value.items()) if by_query else None
 
 
-def lists_of(answer: Any, read: ReadOptions) -> dict[str, list[Any]]:
+def lists_of(answers: Iterable[tuple[Any, Any]], read: ReadOptions) -> dict[str, list[Any]]:
     """Return what was found for each query: ids in the order of an engine, or records; note incomplete answers."""
     found: dict[str, list[Any]] = {}
     partial: dict[str, str] = {}
     in_order: dict[str, list[Any]] = {}
-    for name, response in _named_responses(answer, read):
-        query = ids.as_id(name)
+    for row, (name, answer) in enumerate(answers):
+        with errors_at(row=row if name is None else None):
+            query, response = _named(plain(answer), read) if name is None else (name, plain(answer))
+        query = ids.as_id(query)
         if query in found:
             raise DataError("query-twice", query=query)
         with errors_at(query=query):
-            hits, of_engine, reason = _hits(plain(response))
+            hits, of_engine, reason = _hits(response)
         found[query] = hits
         if of_engine or not any(isinstance(hit, Mapping) for hit in hits):
             in_order[query] = hits
@@ -160,26 +172,6 @@ def lists_of(answer: Any, read: ReadOptions) -> dict[str, list[Any]]:
         query, reason = next(iter(partial.items()))
         read.note("partial-answers", count=len(partial), answers=len(found), query=query, why=reason)
     return found | _named_hits(in_order, read, flat=True)
-
-
-def _named_responses(answer: Any, read: ReadOptions) -> Iterator[tuple[Any, Any]]:
-    answer = plain(answer)
-    if isinstance(answer, list) and answer and not _is_named(answer[0]):  # the only line of a file
-        answer = answer[0]
-    queries, several = (
-        (answer.get("queries"), answer.get("responses")) if isinstance(answer, Mapping) else (None, answer)
-    )
-    if not isinstance(several, list):
-        yield from [_named(answer, read)] if _is_named(answer) else answer.items()
-    elif queries is None:
-        for row, record in enumerate(several):
-            with errors_at(row=row):
-                named = _named(plain(record), read)
-            yield named
-    elif not isinstance(queries, list) or len(queries) != len(several):
-        raise DataError("queries-of-responses", count=len(several))
-    else:
-        yield from zip(queries, several, strict=True)
 
 
 def _named(record: Any, read: ReadOptions) -> tuple[Any, Any]:
@@ -328,15 +320,15 @@ def of_records(
 def _note_order(name: str, values: list[Any], sizes: list[int], graded: bool, read: ReadOptions) -> None:
     """Note numbers, of lists of these sizes, that could order them in another way than they are listed.
 
-    Scores that never rise agree with a list; equal grades would make a tier of what it has in order. What is no whole
-    number, as a page or a year is, is refused.
+    Scores that never rise agree with a list; equal grades would make a tier of what it has in order. Numbers of a run
+    that are whole may be pages or years; others, and what could be grades, are refused.
     """
     if not all(is_finite(value) and not isinstance(value, bool) for value in values):
         return
     inside, numbers = np.repeat(np.arange(len(sizes)), sizes), np.array(list(map(float, values)))
     steps = np.diff(numbers)[np.diff(inside) == 0]
     if (steps > 0).any() or (graded and (steps == 0).any() and (steps != 0).any()):
-        if (numbers % 1).any():
+        if graded or (numbers % 1).any():
             raise DataError("unknown-order", name=name)
         read.note("unknown-order", name=name)
 
@@ -350,11 +342,10 @@ def gold_of(value: Any, read: ReadOptions) -> dict[Any, Any] | pl.DataFrame | No
     value = plain(value)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    if isinstance(value, Mapping):
-        for part, of_query in (("requests", "id"), ("queries", "query")):
-            if (rated := _rated(value.get(part), of_query)) is not None:
-                return rated
     if isinstance(value, Mapping):  # which may have a query called gold
+        for part, of_query in (("requests", "id"), ("queries", "query")):
+            if _are_records(value.get(part), "ratings"):
+                return _rated(value[part], of_query, read)
         value = [value] if question_of(value, read) is not None else []
     is_right = isinstance(value, list) and any(_list_named(record, RIGHT) for record in value)
     return _right_of(value, read) if is_right else None
@@ -390,33 +381,29 @@ def _right_of(records: list[Any], read: ReadOptions) -> dict[Any, Any] | pl.Data
     return {query: [items] if query in one_tier else items for query, items in found.items()}
 
 
-def _rated(entries: Any, of_query: str) -> dict[str, Any] | None:
-    """Return the ratings of queries, each of which has some, or none yet; None of anything else."""
-    rated = isinstance(entries, list) and all(isinstance(entry, Mapping) and "ratings" in entry for entry in entries)
-    if not rated or not entries:
-        return None
+def _are_records(value: Any, *names: str) -> bool:
+    """Recognise a list of records, each with these fields."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, Mapping) and {*names} <= {*one} for one in value)
+    )
+
+
+def _rated(entries: list[Any], of_query: str, read: ReadOptions) -> dict[Any, Any] | pl.DataFrame:
+    """Return the ratings of queries that have any: ``{item: rating}`` of Quepid, records of Elasticsearch."""
     found: dict[str, Any] = {}
     for entry in filter(itemgetter("ratings"), entries):
-        query = ids.as_id(entry.get(of_query))
+        query, rated = ids.as_id(entry.get(of_query)), entry["ratings"]
         if query in found:
             raise DataError("query-twice", query=query)
-        found[query] = _ratings(entry["ratings"], query)
-    return found
-
-
-def _ratings(ratings: Any, query: str) -> dict[Any, Any]:
-    """Return the ratings of a query: ``{item: rating}`` of Quepid, records of Elasticsearch."""
-    if isinstance(ratings, Mapping) and ratings:
-        return dict(ratings)
-    found: dict[str, Any] = {}
-    for rated in ratings if isinstance(ratings, list) else [ratings]:
-        if not isinstance(rated, Mapping) or not {"_id", "rating"} <= {*rated}:
+        if isinstance(rated, Mapping):
+            rated = [{"_id": item, "rating": rating} for item, rating in rated.items()]
+        if not _are_records(rated, "_id", "rating"):
             form = '{item: rating} or [{"_id": …, "rating": …}, …]'
             raise DataError("wrong-form", role="ratings", query=query, expected=form, value=rated)
-        item, rating = ids.as_id(rated["_id"]), rated["rating"]
-        if found.setdefault(item, rating) != rating:
-            raise DataError("two-values", query=query, item=item, what="grade", a=found[item], b=rating)
-    return found
+        found[query] = [{"id": one["_id"], "grade": one["rating"]} for one in rated]
+    return of_records(found, read, ("grade",))
 
 
 def names_tiers(names: Iterable[str], read: ReadOptions) -> bool:

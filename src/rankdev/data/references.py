@@ -436,7 +436,7 @@ class References(ByQuery[Reference]):
         gold = records.gold_of(value, read)
         if gold is not None:
             return cls.of_gold(gold, read)
-        if isinstance(value, Mapping) and records.is_answer(value):
+        if isinstance(value, Mapping) and records.answers_in(value) is not None:
             raise DataError("looks-like-run")
         if isinstance(value, list) and value and isinstance(value[0], Mapping) and records.names_tiers(value[0], read):
             return cls._of_tiers(value, read)

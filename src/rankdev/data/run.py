@@ -13,7 +13,7 @@ from rankdev._common.lazy import pl
 from rankdev.data import ids
 from rankdev.data.ids import Ids
 from rankdev.data.options import DEFAULT, PLAIN, Duplicates, Order, Ranks, ReadOptions, Ties, warn_of
-from rankdev.data.records import RETRIEVED, is_answer, lists_of, of_listed, records_in
+from rankdev.data.records import RETRIEVED, answers_in, lists_of, of_listed, records_in
 from rankdev.data.rows import (
     ByQuery,
     Rows,
@@ -317,13 +317,15 @@ def _rows_of(value: Any, read: ReadOptions) -> Rows:
     """Return the rows of whatever may be a run, except a path and a Run."""
     if isinstance(value, Rows):
         return value
-    if is_answer(value):
-        return of_listed(lists_of(value, read), read)
-    value = table_of_records(value)
-    if is_table(value):
+    answers = answers_in(value)
+    if answers is None and is_table(value := table_of_records(value)):
         frame = as_polars(value)
         records = records_in(frame, RETRIEVED, read)
-        return of_frame(frame, read) if records is None else of_listed(lists_of(records, read), read)
+        if records is None:
+            return of_frame(frame, read)
+        answers = [(None, record) for record in records]
+    if answers is not None:
+        return of_listed(lists_of(answers, read), read)
     if hasattr(value, "run") and hasattr(value, "to_dict"):  # of ranx
         value = value.to_dict()
     expected = "a path, a Run, a table, {query: [item, …]} or {query: {item: score}}"
