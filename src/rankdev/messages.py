@@ -416,6 +416,8 @@ SENTENCES = {
     " choose others with `columns`",
     "not-utf8": "this is not UTF-8; save the file as UTF-8",
     "tier-grades": "there must be one positive grade for each tier, highest first",
+    "thousands": "{name} {value!r} is read with a decimal point; beside semicolons it may be a thousand: write numbers"
+    " without separators",
     "too-deep": "lists in lists, more than {most} of them, are no column; leave it out",
     "too-big": "the file does not fit into memory; a TREC run needs least",
     "two-texts": "{key} {name!r} has two texts; keep one",

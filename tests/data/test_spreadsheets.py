@@ -52,6 +52,12 @@ def test_what_is_ambiguous_is_refused(tmp_path, text, kind):
         rd.read_run(written(tmp_path, text))
 
 
+def test_thousands_are_noted(tmp_path):
+    with warns("thousands", value="1.234"):
+        assert rd.read_run(written(tmp_path, "query;item;score\nq1;d1;1.234\nq1;d2;999\n"))["q1"] == ["d2", "d1"]
+    rd.read_run(written(tmp_path, "query;item;score\nq1;d1;1.234\nq1;d2;0.999\n"))
+
+
 def test_names_of_columns(tmp_path):
     path = written(tmp_path, "term;sku;points;score\nq1;d1;0,5;9\nq1;d2;1,5;8\nq2;d3;2;7\n")
     assert dict(rd.read_run(path, columns={"query": "term", "item": "sku", "score": "points"})) == LISTS

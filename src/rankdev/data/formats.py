@@ -96,7 +96,7 @@ def _read_csv(content: bytes, read: ReadOptions, usual: str = ",") -> tuple[pl.D
     if frame is None:
         frame, lines = _carefully(content, separator)
         line_of = lines.__getitem__
-    return (_with_points(frame, read.columns or NONE) if separator == ";" else frame), line_of
+    return (_with_points(frame, read) if separator == ";" else frame), line_of
 
 
 def _quickly(text: bytes, separator: str) -> pl.DataFrame | None:
@@ -156,13 +156,18 @@ def _check_header(header: list[str], line: int) -> None:
         raise DataError("column-twice", name=name, line=line)
 
 
-def _with_points(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
-    """Write decimal commas as points; a column that has both, 1.234,5 or 1.5 and 1,5, stays as it is and is refused."""
+def _with_points(frame: pl.DataFrame, read: ReadOptions) -> pl.DataFrame:
+    """Write decimal commas as points; a column that has both, 1.234,5 or 1.5 and 1,5, stays as it is and is refused.
+
+    Where commas are usual, 1.234 is more than a thousand: noted where all numbers could be such.
+    """
     for column in frame:
-        if our_name(column.name, columns) in _NUMBERS and column.str.contains(",", literal=True).any():
-            decimals = column.str.contains(r"^\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*$|^[^.,]*$")
-            if decimals.all():
-                frame = frame.with_columns(column.str.replace(",", ".", literal=True))
+        if our_name(column.name, read.columns or NONE) not in _NUMBERS:
+            continue
+        if column.str.contains(r"^\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*$|^[^.,]*$").all():
+            frame = frame.with_columns(column.str.replace(",", ".", literal=True))
+        elif column.str.contains(r"^[-+]?([1-9]\d{0,2}(\.\d{3})+|\d{1,3})$").all():
+            read.note("thousands", name=column.name, value=column.filter(column.str.contains(".", literal=True))[0])
     return frame
 
 
