@@ -128,11 +128,11 @@ def _curves(found: Any, kind: Curves) -> Figure:
     columns = 2 if max(map(len, names), default=0) <= 20 else 1
     drawn, axes = style.figure(style.COLUMN, 2.6 + 0.125 * np.ceil(len(names) / columns))
     axis, look = axes[0, 0], style.looks(names)
-    for name in names:
+    for name, label in zip(names, style.labels(names, 44), strict=True):
         part = rows.filter(pl.col(kind.by) == name)
         every = max(1, part.height // 20)
         x, colour = part[kind.x], look[name]["color"]
-        axis.plot(x, part[kind.y], label=name, linewidth=1.1, markersize=2.6, markevery=every, **look[name])
+        axis.plot(x, part[kind.y], label=label, linewidth=1.1, markersize=2.6, markevery=every, **look[name])
         if {"low", "high"} <= {*part.columns}:
             axis.fill_between(x, part["low"], part["high"], color=colour, alpha=0.12, linewidth=0)
         if kind.again and part[kind.again].count():
@@ -222,7 +222,7 @@ def _heat(
         table = table.filter(pl.col(name).is_in(wanted) for name, wanted in names.items())
     panels = table.partition_by("dataset", maintain_order=True) if "dataset" in table.columns else [table]
     height = 1.4 + len(kind.values) * 0.34 * table[down].n_unique() + 0.05 * max(map(len, map(str, table[across])))
-    wide = len(panels) > 1 or table[across].n_unique() > 4
+    wide = len(panels) > 1 or table[across].n_unique() > 4 or max(map(len, map(str, table[down]))) > 24
     drawn, axes = style.figure(style.PAGE if wide else style.COLUMN, height, len(kind.values), len(panels))
     cells = table.select(*kind.values).to_numpy()
     lowest, highest = float(np.nanmin(cells, initial=1.0)), float(np.nanmax(cells, initial=0.0))
@@ -330,7 +330,7 @@ def _losses(found: Losses) -> Figure:
     axis.set(xlabel=found.measure, xlim=(0, max(1.0, float(np.nanmax(start, initial=0.0)))))
     drawn.legend(loc="outside lower center", ncols=4, frameon=False)
     total = {name: float(np.nansum(rows[name].to_numpy())) for name in causes[1:]}
-    most = max(total, key=total.__getitem__).removeprefix("lost_by_")
+    most = max(total, key=total.__getitem__).removeprefix("lost_by_").replace("cutoff", "the cutoff")
     return style.titled(drawn, f"Most of what keeps the systems from 1 in {found.measure} is lost by {most}")
 
 

@@ -388,7 +388,7 @@ def _side_by_side(study: Track, found: Agreement, cells: Mapping[tuple[str, str,
     title = "Figure 2: Kendall τ between orders of systems; in brackets, 95%"
     if len(found.datasets) == 1:
         columns = {a: [cells[found.datasets[0], a, b] for b in others] for a in own}
-        yield Table(pl.DataFrame({"measure": others, **columns}), title, right=own)
+        yield Table(pl.DataFrame({"measure": others, **columns}), title, right=own, titled=own)
         return
     for a in own:
         columns = {dataset: [cells[dataset, a, b] for b in others] for dataset in found.datasets}
@@ -402,7 +402,8 @@ def save_track_figures(study: Track, folder: str | Path) -> list[Path]:
         prefix = f"{part.name}-" if len(study.parts) > 1 else ""
         figures |= {f"{prefix}power.png": part.power.plot(), f"{prefix}stability.png": part.stability.plot()}
         if part.grid is not None:
-            of_paper = part.grid.measure.startswith("RDQ") and part.grid.axes == ("alpha", "lam")
+            usual = "weights" not in part.grid.measure and part.grid.measure.startswith("RDQ")
+            of_paper = usual and part.grid.axes == ("alpha", "lam")
             reported = [one for one in REPORTED if of_paper and one in part.grid.cells]
             figures[f"{prefix}figure1.png"] = part.grid.plot(chosen=reported, note=RED)
     if study.agreement is not None:
