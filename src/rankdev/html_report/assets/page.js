@@ -75,9 +75,9 @@ const COMMON = new Set("an and about are as at be by can could did do does for f
 
 /** What finds the words of a query in a text, with other endings too; null where it has none to look for. @param {string} text */
 function sought(text) {
-  const all = (text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? []).map((word) => word.replace(/(?<=\p{L}{3})s$/u, ""));
+  const all = text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [];
   const specific = all.filter((word) => !COMMON.has(word));
-  const words = (specific.length ? specific : all).map((word) => (word.length > 2 ? `${word}\\p{L}{0,2}` : word));
+  const words = (specific.length ? specific : all).map((word) => word.replace(/(?<=\p{L}{3})s$/u, "")).map((word) => (word.length > 2 ? `${word}\\p{L}{0,2}` : word));
   return words.length ? new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join("|")})(?![\\p{L}\\p{N}])`, "giu") : null;
 }
 

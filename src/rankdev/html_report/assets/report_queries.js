@@ -252,8 +252,8 @@ function moved(at, other, side, whole, good) {
   if (!side) return [];
   const name = side === "a" ? "B" : "A";
   if (!other) return [element("b", { class: "only" }, whole ? `only in ${side.toUpperCase()}` : `not in ${name}'s ${arrays.items[0][0].length}`)];
-  const move = element("b", { class: at < other === good ? "up" : "down" }, at === other ? "" : `${at < other ? "↑" : "↓"}${Math.abs(at - other)}`);
-  return [move, " ", element("span", {}, `${other} in ${name}`)];
+  const move = element("b", { class: at < other === good ? "up" : "down" }, `${at < other ? "↑" : "↓"}${Math.abs(at - other)}`);
+  return [at === other ? "" : move, " ", element("span", {}, `${other} in ${name}`)];
 }
 
 const PASSAGE = 160; // characters of a text that are seen while it is closed
