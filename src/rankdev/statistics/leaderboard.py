@@ -17,7 +17,7 @@ from rankdev.evaluation.coverage import troubled
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.design import Design
-from rankdev.statistics.inputs import alike, as_scores, is_several
+from rankdev.statistics.inputs import alike, as_scores, complete, is_several
 from rankdev.statistics.paired import USUAL
 from rankdev.statistics.significance import Significance, significance
 
@@ -30,8 +30,8 @@ class Leaderboard(Result):
     ----------
     frame : polars.DataFrame
         The table of :meth:`to_polars`.
-    tests : dict of str to Significance
-        The decisions about all pairs, by measure.
+    tests : Significance
+        The decisions about all pairs.
     collections : tuple of str
         Collections; a single one where there is just one.
     remarks : tuple of str
@@ -46,7 +46,7 @@ class Leaderboard(Result):
         [Tab(columns=("rank", "system", "mean", "borda", "low", "rank_low", "may_be_best"), by="measure")],
         "leaderboard",
         opening=["{conclusion}"],
-        closing=[("{first.method}, {first.drawn}", "{over}", "{first.unjudged}")],
+        closing=[("{tests.method}, {tests.drawn}", "{over}", "{tests.unjudged}")],
         brief=True,
         figure=Dots(
             ["system"],
@@ -59,19 +59,14 @@ class Leaderboard(Result):
     )
 
     frame: pl.DataFrame = field(repr=False)
-    tests: dict[str, Significance] = field(repr=False)
+    tests: Significance = field(repr=False)
     collections: tuple[str, ...]
     remarks: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of the tests."""
-        return self.first.parameters
-
-    @property
-    def first(self) -> Significance:
-        """The decisions by the first measure."""
-        return next(iter(self.tests.values()))
+        return self.tests.parameters
 
     @property
     def over(self) -> str:
@@ -81,21 +76,21 @@ class Leaderboard(Result):
     @property
     def alpha(self) -> float:
         """Level of the tests."""
-        return self.first.alpha
+        return self.tests.alpha
 
     @property
     def problems(self) -> tuple[Note, ...]:
         """What is wrong with the data, so that nothing is decided."""
-        return self.first.problems
+        return self.tests.problems
 
     @property
     def conclusion(self) -> str:
         """The leader of each measure, and who cannot be told from it."""
-        return "\n".join(dict.fromkeys(found.conclusion for found in self.tests.values()))
+        return self.tests.conclusion
 
     def concluded(self, measure: str) -> str:
         """Return what is decided in one measure."""
-        return self.tests[measure].concluded(measure)
+        return self.tests.concluded(measure)
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure and system, best first.
@@ -119,8 +114,7 @@ class Leaderboard(Result):
 
     def not_told_from(self, measure: str | None = None) -> dict[str, list[str]]:
         """Return, for each system, those that it cannot be told from, best first; of the first measure by default."""
-        chosen = next(iter(self.tests)) if measure is None else measure
-        return self.tests[chosen].not_told_from(chosen)
+        return self.tests.not_told_from(self.tests.measures[0] if measure is None else measure)
 
 
 def leaderboard(
@@ -181,27 +175,18 @@ def leaderboard(
     for name, given in (("clusters", clusters), ("replicates", replicates)):
         if given is not None and len(parts) > 1:
             raise UsageError("single-collection", name=name)
-    options: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha, "seed": seed}
-    options["permutations"] = permutations
-    designs = {
-        name: Design.of(part, clusters=clusters, replicates=replicates, weighted=True) for name, part in parts.items()
-    }
-    first = next(iter(designs.values()))
+    whole = _joined(parts) if len(parts) > 1 else next(iter(parts.values()))
     together: dict[str, Any] = {"clusters": clusters, "replicates": replicates}
-    tests = {
-        measure: significance(_joined(designs, measure), **options)
-        if len(parts) > 1
-        else significance(first.single, measures=[measure], **together, **options)
-        for measure in first.scores.measures
-    }
-    limits = first.mean_limits(alpha) if len(parts) == 1 else None
-    frames = [_board(designs, m, measure, found, limits) for m, (measure, found) in enumerate(tests.items())]
-    notes = [note for found in tests.values() for note in found.remarks]
+    options: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha, "seed": seed}
+    found = significance(whole, **together, permutations=permutations, **options)
+    limits = Design.of(whole, **together, weighted=True).mean_limits(alpha) if len(parts) == 1 else None
+    frames = [_board(parts, m, found, limits) for m in range(len(whole.measures))]
+    notes = [*found.remarks]
     if len(parts) > 1:
         notes += [note.at(collection=name) for name, part in parts.items() for note in part.remarks]
     return Leaderboard(
         frame=pl.concat(frames),
-        tests=tests,
+        tests=found,
         collections=tuple(parts),
         remarks=tuple(dict.fromkeys(notes)),
     )
@@ -220,12 +205,9 @@ def _collections(scores: Mapping[str, ScoresLike], measures: Sequence[str] | Non
 
 
 def _board(
-    designs: Mapping[str, Design],
-    m: int,
-    measure: str,
-    found: Significance,
-    limits: tuple[Floats, Floats] | None,
+    parts: Mapping[str, Scores], m: int, found: Significance, limits: tuple[Floats, Floats] | None
 ) -> pl.DataFrame:
+    measure = found.measures[m]
     rows = found.standing(measure)
     order = [found.systems.index(name) for name in rows["system"]]
     low, high = np.full((2, len(order)), np.nan) if limits is None else (limit[order, m] for limit in limits)
@@ -235,29 +217,21 @@ def _board(
         *(pl.Series(name, limit).fill_nan(None) for name, limit in (("low", low), ("high", high))),
         *("rank_low", "rank_high", "may_be_best"),
     )
-    if len(designs) == 1:
+    if len(parts) == 1:
         return rows
-    means = np.stack([_complete(design.scores, m).mean(axis=0)[order] for design in designs.values()])
-    signed = -means if measure in found.lower_is_better else means  # [collection, system]
+    signed = np.stack([complete(part.oriented).averages[order, m] for part in parts.values()])  # [collection, system]
     beaten = np.sign(signed[:, :, None] - signed[:, None, :]).sum(axis=2) / 2 + (len(order) - 1) / 2
     return rows.with_columns(borda=pl.Series((beaten / max(1, len(order) - 1)).mean(axis=0)))
 
 
-def _complete(scores: Scores, m: int) -> Floats:
-    values = scores.values[:, :, m].T
-    return values[np.isfinite(values).all(axis=1)]
-
-
-def _joined(designs: Mapping[str, Design], measure: str) -> Scores:
+def _joined(parts: Mapping[str, Scores]) -> Scores:
     """Join queries of collections into one table, whose means are the means over collections of their means."""
-    parts = [design.scores for design in designs.values()]
-    tables = [_complete(part, part.measures.index(measure)) for part in parts]
-    for name, table in zip(designs, tables, strict=True):
-        if not len(table):
-            raise DataError("no-common-query", collection=name, measure=measure)
-    whole = sum(map(len, tables))
-    values = np.concatenate([table * (whole / (len(tables) * len(table))) for table in tables]).T[:, :, None]
-    kind = parts[0].kinds[parts[0].measures.index(measure)]
-    queries = tuple(map(str, range(whole)))
-    kinds = (replace(kind, range=(-np.inf, np.inf)),)
-    return Scores(parts[0].systems, queries, (measure,), values, kinds=kinds, coverage=troubled(parts))
+    first = next(iter(parts.values()))
+    counts = np.stack([np.isfinite(part.values).all(axis=0).sum(axis=0) for part in parts.values()])
+    for part, m in np.argwhere(counts == 0):
+        raise DataError("no-common-query", collection=list(parts)[part], measure=first.measures[m])
+    scales = counts.sum(axis=0) / (len(parts) * counts)  # [collection, measure]
+    values = np.concatenate([part.values * scale for part, scale in zip(parts.values(), scales, strict=True)], axis=1)
+    queries = tuple(map(str, range(values.shape[1])))
+    kinds = tuple(replace(kind, range=(-np.inf, np.inf)) for kind in first.kinds)
+    return Scores(first.systems, queries, first.measures, values, kinds=kinds, coverage=troubled(parts.values()))
