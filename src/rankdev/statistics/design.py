@@ -95,7 +95,6 @@ def replicated(scores: Scores, replicates: Mapping[str, Sequence[str]]) -> Repli
 class Panel:
     """Measures that are available for the same queries: ``values[query, system, measure]``; or for clusters of them."""
 
-    measures: tuple[str, ...]
     places: tuple[int, ...]  # positions of these measures among all requested ones
     queries: Ints = field(repr=False)  # indices into the scores' queries, or numbers of clusters
     values: Floats = field(repr=False)
@@ -186,8 +185,7 @@ class Design:
         without = [name for name in names if name not in self.clusters]
         if without:
             raise DataError("no-cluster", count=len(without), queries=len(queries), example=without[0])
-        number: dict[Any, int] = {}
-        found = np.array([number.setdefault(self.clusters[name], len(number)) for name in names])
+        number, found = np.unique([self.numbers[self.clusters[name]] for name in names], return_inverse=True)
         if len(number) < 2:
             raise DataError("too-few", what="a sample", least=2, unit="cluster", count=len(number))
         return found
@@ -210,7 +208,9 @@ class Design:
         groups: dict[bytes, list[int]] = {}
         for place in range(len(scores.measures)):
             groups.setdefault(known[:, place].tobytes(), []).append(place)
-        return [_panel(scores, own, np.flatnonzero(known[:, own[0]])) for own in groups.values()]
+        values = scores.values.transpose(1, 0, 2)
+        rows = [np.flatnonzero(known[:, own[0]]) for own in groups.values()]
+        return [Panel(tuple(own), at, values[at][:, :, own]) for own, at in zip(groups.values(), rows, strict=True)]
 
     @cached_property
     def numbers(self) -> dict[Any, int]:
@@ -233,10 +233,8 @@ class Design:
         found = []
         for panel in self.panels:
             values, _ = summed(panel.values, self.members(panel.queries))
-            names = dict.fromkeys(self.clusters[self.scores.queries[i]] for i in panel.queries)
-            rows = np.array([self.numbers[name] for name in names])
-            order = np.argsort(rows)
-            found.append(replace(panel, queries=rows[order], values=values[order]))
+            rows = {self.numbers[self.clusters[self.scores.queries[i]]] for i in panel.queries}
+            found.append(replace(panel, queries=np.array(sorted(rows)), values=values))
         return found
 
     def families(self, baselines: str | Sequence[str] | None = None) -> list[Family]:
@@ -308,15 +306,6 @@ class Design:
             within = (each.values >= kind.range[0]).all() and (each.values <= kind.range[1]).all()
             limits[:, :, m] = np.clip([usual + low, usual + high], *(kind.range if within else (-np.inf, np.inf)))
         return limits[0], limits[1]
-
-
-def _panel(scores: Scores, places: list[int], queries: Ints) -> Panel:
-    values = scores.values.transpose(1, 0, 2)
-    if len(places) < len(scores.measures):
-        values = values[:, :, places]
-    if len(queries) < len(scores.queries):
-        values = values[queries]
-    return Panel(tuple(scores.measures[place] for place in places), tuple(places), queries, values)
 
 
 def _gaps(scores: Scores) -> list[Note]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rankdev._common.arrays import Bools, Floats, Ints
+from rankdev._common.arrays import Bools, Floats
 from rankdev.errors import Note
 from rankdev.statistics.flips import all_flips, drawn_flips, slack, stream_keys
 from rankdev.statistics.pairs import Family
@@ -190,9 +190,9 @@ def holm(p: Floats) -> Floats:
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()  # 3 × .01, 2 × .03, and no less than the one before
     [0.03, 0.06, 0.06]
     """
-    order, ranked = _ranked(p)
-    factors = np.arange(p.shape[-1], 0, -1)
-    return _unranked(np.minimum(np.maximum.accumulate(ranked * factors, axis=-1), 1.0), order)
+    order, adjusted = np.argsort(p, kind="stable"), np.empty_like(p)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return adjusted
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
@@ -201,18 +201,6 @@ def benjamini_hochberg(p: Floats) -> Floats:
     >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).tolist()  # 3/1 × .01, 3/3 × .04, at most the next
     [0.03, 0.04, 0.04]
     """
-    order, ranked = _ranked(p)
-    scaled = ranked * p.shape[-1] / np.arange(1, p.shape[-1] + 1)
-    smallest = np.minimum.accumulate(scaled[..., ::-1], axis=-1)[..., ::-1]
-    return _unranked(np.minimum(smallest, 1.0), order)
-
-
-def _ranked(p: Floats) -> tuple[Ints, Floats]:
-    order = np.argsort(p, axis=-1, kind="stable")
-    return order, np.take_along_axis(p, order, axis=-1)
-
-
-def _unranked(ranked: Floats, order: Ints) -> Floats:
-    adjusted = np.empty_like(ranked)
-    np.put_along_axis(adjusted, order, ranked, axis=-1)
+    order, adjusted = np.argsort(p, kind="stable")[::-1], np.empty_like(p)
+    adjusted[order] = np.minimum(np.minimum.accumulate(p[order] * len(p) / np.arange(len(p), 0, -1)), 1.0)
     return adjusted

@@ -352,7 +352,7 @@ def power(
     remarks += [Note("large-share", size=large[0], count=pool, unit=unit)] if large else []
     asked = [(n, replacement) for n in plan] + [(n, True) for n in large]
     count = len(scores.systems) * (len(scores.systems) - 1) // 2
-    columns = sum(n * len(panel.measures) for panel in groups for n, _ in asked)
+    columns = sum(n * len(panel.places) for panel in groups for n, _ in asked)
     cost = float(len(scores.systems) * subsamples * permutations)  # of a column, in additions
     tests = len(scores.measures) * len(asked) * count * subsamples
     report = progress or (lambda done, total, note: None)
@@ -370,7 +370,7 @@ def power(
                 if replaced or n <= len(panel.queries):
                     part = _rejections(panel, n, subsamples, replaced, **settings) / subsamples
                     found[int(steps >= len(plan)), list(panel.places), :, plan.index(n)] = part
-                done += cost * n * len(panel.measures)
+                done += cost * n * len(panel.places)
                 report(done, cost * columns, f"n = {n}")
             steps += 1
     except KeyboardInterrupt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -436,12 +437,9 @@ def significance(
     >>> print(rd.significance(scores).conclusion)
     new is better than old on average in P@5: +1.262 [0.816, 1.707], 40 queries.
     """
-    for what, word, known in (
-        ("test", test, TESTS),
-        ("correction", correction, CORRECTIONS),
-        ("family", family, FAMILIES),
-    ):
-        check_choice(what, word, known)
+    check_choice("test", test, TESTS)
+    check_choice("correction", correction, CORRECTIONS)
+    check_choice("family", family, FAMILIES)
     alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)
     permutations = check_whole("permutations", permutations, 1)
     parts_of_queries: dict[str, Any] = {"clusters": clusters, "segments": segments, "weights": weights}
@@ -497,11 +495,8 @@ def _tested(
     finest = made["alpha"] / (1 if made["correction"] == "none" else together)
     tested = {name: [perform(one, finest) for one in own] for name, own in parts.items()}
     frames: dict[tuple[str, int], pl.DataFrame] = {}
-    groups = (
-        [[(name, m) for m in range(count) for name in names]]
-        if made["family"] == "all"
-        else [[(name, m) for name in names] for m in range(count)]
-    )
+    groups = [[(name, m) for name in names] for m in range(count)]
+    groups = [list(chain(*groups))] if made["family"] == "all" else groups
     for group in groups:
         p = np.concatenate([tested[name][m].p for name, m in group])
         adjusted, level = adjust(p, made["correction"], made["alpha"])

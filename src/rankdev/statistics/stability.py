@@ -40,12 +40,9 @@ class Orders:
 
     def means(self, picks: Ints) -> Floats:
         """Return the means over each row of queries: ``[row, measure, system]``."""
-        if len(picks) * self.queries > AT_ONCE:  # many small sets: sums are exact in either way
-            sums = self.units[picks].sum(axis=1)
-        else:
-            chosen = np.zeros((len(picks), self.queries))
-            np.put_along_axis(chosen, picks, 1.0, axis=1)
-            sums = chosen @ self.units
+        chosen = np.zeros((len(picks), self.queries))
+        np.put_along_axis(chosen, picks, 1.0, axis=1)
+        sums = chosen @ self.units
         return (sums / picks.shape[1]).reshape(len(picks), self.systems, self.measures).transpose(0, 2, 1)
 
     def with_all(self, n: int, subsamples: int, seed: int) -> Floats:
