@@ -145,6 +145,7 @@ REFERENCES = rd.References.from_lists({"q": ["a"]})
         (lambda: Lambdas("RDQ"), "needs-cutoff", {"measure": "RDQ"}),
         (lambda: Lambdas("RDQ@5", noise=-1), "not-a-number", {"name": "noise", "value": -1}),
         (lambda: MeanScore("RDQ@5").mean([1, 0], [0, 0], None), "no-groups", {}),
+        (lambda: Lambdas("RDQ@5").gradients([], [], [0]), "none-given", {}),
         (lambda: MeanScore("RDQ@5").mean([1, 0], [0, 0], [3]), "unequal", {"counts": (3, 2)}),
         (lambda: MeanScore("RDQ@5").mean([1, 0], [0, 0], [2.5]), "bad-value", {"name": "a group", "value": 2.5}),
         (lambda: MeanScore("RDQ@5").mean([1, math.nan], [0, 0], [2]), "bad-value", {"row": 1, "name": "the label"}),

@@ -131,8 +131,12 @@ def test_views_by_position_are_weights():
     found = rd.weights_from_clicks(views, "rates", resamples=50)
     assert_allclose(found.weight, [1, 0.5, 0.2], atol=0.002)
     assert found.low[1] < 0.5 < found.high[1]
+    many = views.with_columns(pl.col("shown", "views") * 10**10)
+    assert_allclose(rd.weights_from_clicks(many.with_columns(item=1), resamples=5).weight, [1, 0.5, 0.2], atol=1e-4)
     with raises("no-column", rd.DataError, name="item"):
         rd.weights_from_clicks(views)
+    with raises("no-rows", rd.DataError):
+        rd.weights_from_clicks(views.with_columns(session=1).clear())
 
 
 @pytest.mark.parametrize(("shown", "clicked"), [(3, 4), (1.5, 1), (-1, 0)])

@@ -152,18 +152,16 @@ def trust_in_the_top(log: ClickLog, examination: Floats, seed: int) -> float:
     """Return the p-value, one-sided, of trust bias: unattractive items lose more clicks further down than others.
 
     Users who trust the top click on whatever is there; then positions differ more for unattractive items than for
-    attractive ones, and no single weight of a position is true. Each impression goes into one of two halves at random:
-    items are ordered by their click rates in one half, and the clicks of each in the other half compared with those
-    that the model expects, given how many it has.
+    attractive ones, and no single weight of a position is true. Bags of sessions go into two halves at random: items
+    are ordered by their click rates in one half, and the clicks of each in the other half compared with those that the
+    model expects, given how many it has.
     """
     rng = np.random.default_rng([seed, 3])
     unit, place, _ = log.cells
-    shown, clicked = (np.rint(part).astype(np.int64) for part in log.counts())
-    half = shown // 2 + (shown % 2 > rng.integers(0, 2, len(shown)))
-    hits = rng.hypergeometric(clicked, shown - clicked, half)
+    half = rng.permutation(log.bags) % 2
     depth = np.log(np.maximum(examination, 1e-9))
     found = np.zeros(log.units)
-    halves = ((half, hits), (shown - half, clicked - hits))
+    halves = [log.counts((half == side).astype(np.float64)) for side in (0, 1)]
     for (n, c), (others, seen) in (halves, halves[::-1]):
         exposure = sums(unit, others * examination[place], log.units)
         rate = sums(unit, seen, log.units) / np.maximum(exposure, 1e-9)

@@ -59,6 +59,8 @@ class ClickLog:
         """
         named = {} if columns is None else check_mapping(columns, "columns", "{name here: name in the log}")
         frame = _named_columns(as_polars(table_of_records(table)), named)
+        if frame.is_empty():
+            raise DataError("no-rows", what="click log")
         counts = "shown" in frame.columns
         if counts and not {"session", "propensity"}.isdisjoint(frame.columns):
             raise DataError("counts-of-sessions")

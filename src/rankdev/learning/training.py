@@ -205,6 +205,8 @@ def _checked(labels: Any, sizes: Any) -> tuple[Floats, Ints]:
     wrong = (counts != given) | (counts < 0)
     if wrong.any():
         raise DataError("bad-value", name="a group", value=given[wrong][0], expected="the number of rows of a query")
+    if not len(grades):
+        raise DataError("none-given", what="rows")
     if counts.sum() != len(grades):
         raise DataError("unequal", names=("rows of groups", "rows"), counts=(int(counts.sum()), len(grades)))
     if not np.isfinite(grades).all():

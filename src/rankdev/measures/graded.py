@@ -253,6 +253,7 @@ class RBP(JudgedRelevance):
 
 
 DEEPEST = 1000  # as in cwl-eval
+WANTED = Number("a number above 0 and below 1e100", 0, 1e100, open=True)  # whose square is a number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,7 +263,7 @@ class WantedGain(Measure, abstract=True):
     range: ClassVar[tuple[float, float]] = UNIT_RANGE
     cumulative: ClassVar[bool] = False
 
-    T: float = parameter(1.0, "the gain that users want", number=POSITIVE)
+    T: float = parameter(1.0, "the gain that users want", number=WANTED)
     min_rel: float = parameter(0.0, "the grade without gain", number=NON_NEGATIVE)
     max_rel: float | None = parameter(None, "the grade of full gain", number=POSITIVE)
 
