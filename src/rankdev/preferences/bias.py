@@ -128,15 +128,15 @@ def position_bias(preferences: Preferences, *, alpha: float = 0.05) -> PositionB
     shown_first(preferences)
     alpha = check_number("alpha", alpha, 0, 1)
     unweighted = replace(preferences, weight=None)
-    found, own_error, spread = _most_probable(unweighted)
-    error = max(own_error, _clustered_error(unweighted, found))
+    found, effect, own_error, spread = _most_probable(unweighted)
+    error = max(own_error, _clustered_error(unweighted, found, effect))
     wide = float(ndtri(1 - alpha / 2)) * error
-    p = 2 * float(ndtr(-abs(found.effect) / error)) if error > 0 else 1.0
+    p = 2 * float(ndtr(-abs(effect) / error)) if error > 0 else 1.0
     swapped, changed = _swapped(unweighted)
     return PositionBias(
-        bias=float(expit(found.effect)),
-        low=float(expit(found.effect - wide)),
-        high=float(expit(found.effect + wide)),
+        bias=float(expit(effect)),
+        low=float(expit(effect - wide)),
+        high=float(expit(effect + wide)),
         p=p,
         judgments=len(unweighted),
         swapped=swapped,
@@ -155,7 +155,7 @@ def _remarks(spread: float, answers: float, workers: int) -> Iterator[Note]:
         yield Note("narrow-intervals", answers=answers)
 
 
-def _most_probable(preferences: Preferences) -> tuple[OrderEffect, float, float]:
+def _most_probable(preferences: Preferences) -> tuple[_Integral, float, float, float]:
     """Maximise the probability of the answers over the order effect, which has an error, and the spread of strengths.
 
     Strengths fitted together with the effect would follow every answer, and the effect with them: with one answer to a
@@ -175,11 +175,15 @@ def _most_probable(preferences: Preferences) -> tuple[OrderEffect, float, float]
             break
     variance = np.linalg.inv(-bend) if sizes[0] > FLAT else np.diag(1 / np.maximum(np.diag(-bend), FLAT))
     integral.log(*at)
-    return integral.order_effect(float(at[0])), float(np.sqrt(variance[0, 0])), float(np.exp(at[1]))
+    return integral, float(at[0]), float(np.sqrt(variance[0, 0])), float(np.exp(at[1]))
 
 
 class _Integral:
-    """The probability of the answers under normal strengths, as a function of the order effect and their spread."""
+    """The probability of the answers under normal strengths, as a function of the order effect β and their spread.
+
+    The first wins with odds e^(θ_first − θ_second + β). ``pairs`` are oriented: first is the item shown first, and the
+    two orders of a pair are two; ``strength`` are the most probable ones.
+    """
 
     def __init__(self, pairs: Pairs) -> None:
         self.pairs, self.strength = pairs, np.zeros(pairs.items)
@@ -202,15 +206,11 @@ class _Integral:
         shape, rate = PRIOR
         return float(fits - volume + (shape - 1) * log_spread - rate * np.exp(log_spread))
 
-    def order_effect(self, effect: float) -> OrderEffect:
-        """Describe an order effect, and the strengths that were most probable with it."""
+    def residuals(self, preferences: Preferences, effect: float) -> tuple[Floats, Floats]:
+        """Compute each judgment's residual for the item shown first, and its variance."""
         pairs = self.pairs
-        _, variance = moments(self.strength[pairs.first] - self.strength[pairs.second] + effect)
-        mixed = pairs.net(pairs.count * variance)
-        moved = self.factors.solve(mixed)
-        information = float((pairs.count * variance).sum() - mixed @ moved)
-        leverage = 1.0 - moved[pairs.first] + moved[pairs.second]
-        return OrderEffect(pairs, self.strength, effect, max(information, 0.0), leverage)
+        mean, variance = moments(self.strength[pairs.first] - self.strength[pairs.second] + effect)
+        return gains(preferences, shown_first(preferences)) - mean[pairs.of], variance[pairs.of]
 
     def _factors(self, curvature: Floats, ridge: float) -> Any:
         """Factorise the curvature of the strengths."""
@@ -226,14 +226,19 @@ class _Integral:
         return splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=unscaled)
 
 
-def _clustered_error(preferences: Preferences, found: OrderEffect) -> float:
+def _clustered_error(preferences: Preferences, found: _Integral, effect: float) -> float:
     """Return the sandwich's standard error, clustered by worker and pair: answers to one pair are alike."""
-    rest, _ = found.residuals(preferences, found.effect)
-    pushes = rest * found.leverage[found.pairs.of]
+    pairs = found.pairs
+    rest, variance = found.residuals(preferences, effect)
+    known = sums(pairs.of, variance, len(pairs.first))
+    mixed = pairs.net(known)
+    moved = found.factors.solve(mixed)
+    # how much each judgment informs about the effect rather than strengths
+    pushes = rest * (1.0 - moved[pairs.first] + moved[pairs.second])[pairs.of]
     if preferences.worker is not None:
         group = np.unique(cells_of(preferences), return_inverse=True)[1]
         pushes = sums(group, pushes, int(group.max()) + 1)
-    return float(np.sqrt((pushes**2).sum())) / max(found.information, 1e-12)
+    return float(np.sqrt((pushes**2).sum())) / max(float(known.sum() - mixed @ moved), 1e-12)
 
 
 def _swapped(preferences: Preferences) -> tuple[int, int]:
@@ -248,7 +253,7 @@ def _swapped(preferences: Preferences) -> tuple[int, int]:
     return int(both.sum()), int((both & (leads[0] != leads[1])).sum())
 
 
-def _by_worker(preferences: Preferences, found: OrderEffect, alpha: float) -> pl.DataFrame:
+def _by_worker(preferences: Preferences, found: _Integral, alpha: float) -> pl.DataFrame:
     from scipy.special import logit, ndtr
 
     worker, workers = preferences.worker, len(preferences.workers)
@@ -271,23 +276,6 @@ def _by_worker(preferences: Preferences, found: OrderEffect, alpha: float) -> pl
         "p": 2 * ndtr(-np.abs(pushed) / np.sqrt(np.maximum(known, 1e-300))),
     }
     return pl.DataFrame(columns)
-
-
-@dataclass(frozen=True, eq=False)
-class OrderEffect:
-    """Strengths and the order effect β fitted together: the first wins with odds e^(θ_first − θ_second + β)."""
-
-    pairs: Pairs  # oriented: first is the item shown first; the two orders of a pair are two
-    strength: Floats
-    effect: float
-    information: float
-    leverage: Floats  # of each oriented pair: how much a judgment informs about β rather than strengths
-
-    def residuals(self, preferences: Preferences, effect: float) -> tuple[Floats, Floats]:
-        """Compute each judgment's residual for the item shown first, and its variance."""
-        pairs = self.pairs
-        mean, variance = moments(self.strength[pairs.first] - self.strength[pairs.second] + effect)
-        return gains(preferences, shown_first(preferences)) - mean[pairs.of], variance[pairs.of]
 
 
 def shown_first(preferences: Preferences) -> npt.NDArray[np.bool_]:
