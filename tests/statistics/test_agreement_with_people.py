@@ -79,6 +79,7 @@ def test_what_was_not_scored_is_said():
     noted(rd.agreement_with_people(scores, said(["x"] * 45)).remarks, "unscored", count=5, preferences=45)
     few = rd.agreement_with_people(scores_of(np.array([[0.1]])), said(["x"]))
     noted(few.remarks, "few-queries", count=1)
+    assert few.between().is_empty()
     assert few.to_polars().select("low", "high").row(0) == (pytest.approx(0.025), 1.0)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from rankdev._common.view import Heat, Tab, View
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.measures.orders import count_better_above
-from rankdev.statistics.design import Design
+from rankdev.statistics.design import Design, crossed, in_pairs
 from rankdev.statistics.inputs import as_scores
 
 EQUAL = 1e-12  # means that differ by no more are equal
@@ -103,17 +102,9 @@ class Agreement(Result):
         >>> rd.agreement(scores).to_polars().columns
         ['dataset', 'a', 'b', 'tau', 'r']
         """
-        pairs = list(combinations(self.measures, 2))
         upper = (slice(None), *np.triu_indices(len(self.measures), 1))
-        frame = pl.DataFrame(
-            {
-                "dataset": [name for name in self.datasets for _ in pairs],
-                "a": [a for a, _ in pairs] * len(self.datasets),
-                "b": [b for _, b in pairs] * len(self.datasets),
-                "tau": self.tau[upper].ravel(),
-                "r": self.r[upper].ravel(),
-            }
-        )
+        frame = crossed({"dataset": self.datasets}, in_pairs(self.measures))
+        frame = frame.with_columns(tau=self.tau[upper].ravel(), r=self.r[upper].ravel())
         if self.tau_limits is not None:
             limits = zip(("tau_low", "tau_high"), self.tau_limits, strict=True)
             frame = frame.with_columns(pl.Series(name, values[upper].ravel()) for name, values in limits)

@@ -16,7 +16,7 @@ from rankdev.errors import DataError, Note, nearest
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.preferences.judgments import Preferences
 from rankdev.preferences.tiers import as_preferences
-from rankdev.statistics.design import Design
+from rankdev.statistics.design import Design, in_pairs
 from rankdev.statistics.inputs import as_scores
 from rankdev.statistics.paired import student
 from rankdev.statistics.pairs import Family
@@ -146,14 +146,13 @@ class AgreementWithPeople(Result):
         ('P@1', 'AP@5', -0.5)
         """
         first, second = np.triu_indices(len(self.measures), 1)
-        names = {"a": [self.measures[i] for i in first], "b": [self.measures[i] for i in second]}
         apart = self.agreement[first] - self.agreement[second]
         low, high = -np.ones(len(first)), np.ones(len(first))
         if len(first) and self.units.max() > 0:
             family = Family(self.hits, np.arange(len(self.units)), first, second, 1.0, self.units)
             level = self.alpha / len(first)
             low, high = student(family, level).interval(family, np.full(len(first), level))
-        return pl.DataFrame({**names, "difference": apart, "low": low, "high": high})
+        return in_pairs(self.measures).with_columns(difference=apart, low=low, high=high)
 
     @property
     def significant(self) -> list[bool]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_number, is_list
@@ -306,6 +308,20 @@ class Design:
             within = (each.values >= kind.range[0]).all() and (each.values <= kind.range[1]).all()
             limits[:, :, m] = np.clip([usual + low, usual + high], *(kind.range if within else (-np.inf, np.inf)))
         return limits[0], limits[1]
+
+
+def crossed(*axes: Mapping[str, Sequence[Any]] | pl.DataFrame) -> pl.DataFrame:
+    """Return all combinations of labels, those of the last axis side by side; an axis may have several columns.
+
+    >>> crossed({"measure": ["RR"]}, in_pairs(["s", "t", "u"])).rows()
+    [('RR', 's', 't'), ('RR', 's', 'u'), ('RR', 't', 'u')]
+    """
+    return reduce(lambda rows, axis: rows.join(axis, how="cross"), map(pl.DataFrame, axes))
+
+
+def in_pairs(names: Sequence[str]) -> pl.DataFrame:
+    """Return the names of every two, ``a`` and ``b``, in order."""
+    return pl.DataFrame(list(combinations(names, 2)), {"a": pl.String, "b": pl.String}, orient="row")
 
 
 def _gaps(scores: Scores) -> list[Note]:

@@ -12,7 +12,6 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -33,7 +32,7 @@ from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureLike
 from rankdev.preferences.strengths import Strengths
 from rankdev.preferences.uncertainty import derivatives, inflation
-from rankdev.statistics.design import Design
+from rankdev.statistics.design import Design, crossed, in_pairs
 
 EACH = 8  # draws of strengths for each draw of the prior
 SHARPEST = 2.0  # least curvature of the prior's likelihood: bounds the draws of a parameter that is hardly identified
@@ -117,10 +116,9 @@ class UncertainScores(Result):
         >>> found.to_polars()["system"].to_list()
         ['good', 'bad']
         """
-        systems, measures = self.scores.systems, self.scores.measures
-        names = {"system": list(systems) * len(measures), "measure": np.repeat(measures, len(systems)).tolist()}
+        names = crossed({"measure": self.scores.measures}, {"system": self.scores.systems}).select("system", "measure")
         limits = self._limits(self.means, self.both, self.judgments)
-        return pl.DataFrame({**names, "value": self.means.T.ravel(), **limits}).fill_nan(None)
+        return names.with_columns(value=self.means.T.ravel(), **limits).fill_nan(None)
 
     def differences(self) -> pl.DataFrame:
         """Return the difference of every pair of systems.
@@ -142,9 +140,9 @@ class UncertainScores(Result):
         one, other = np.triu_indices(len(self.scores.systems), 1)
         apart = self.means[one] - self.means[other]
         limits = self._limits(apart, *(drawn[:, one] - drawn[:, other] for drawn in (self.both, self.judgments)))
-        return pl.DataFrame({**self._pairs(), "difference": apart.T.ravel(), **limits}).fill_nan(None)
+        return self._pairs.with_columns(difference=apart.T.ravel(), **limits).fill_nan(None)
 
-    def _limits(self, mean: Floats, both: Floats, judgments: Floats) -> dict[str, Floats]:
+    def _limits(self, mean: Floats, both: Floats, judgments: Floats) -> dict[str, Any]:
         """Compute the ends of both intervals; where nearly all draws are equal, they reach to the mean of all."""
         tails = [self.alpha / 2, 1 - self.alpha / 2]
         found = []
@@ -153,11 +151,10 @@ class UncertainScores(Result):
         names = ("low", "high", "judgments_low", "judgments_high")
         return {name: limit.T.ravel() for name, limit in zip(names, found, strict=True)}
 
-    def _pairs(self) -> dict[str, list[str]]:
+    @property
+    def _pairs(self) -> pl.DataFrame:
         """Name each measure and pair of systems."""
-        systems, measures = self.scores.systems, self.scores.measures
-        pairs = [(measure, *pair) for measure in measures for pair in combinations(systems, 2)]
-        return {name: [pair[place] for pair in pairs] for place, name in enumerate(("measure", "a", "b"))}
+        return crossed({"measure": self.scores.measures}, in_pairs(self.scores.systems))
 
     def beats(self) -> pl.DataFrame:
         """Estimate how often a beats b, for every pair of systems.
@@ -183,7 +180,7 @@ class UncertainScores(Result):
         won = np.where(np.abs(difference) < 1e-12, 0.5, difference > 0).sum(axis=0)
         known = np.isfinite(difference).sum(axis=0)
         fraction = np.divide(won, known, out=np.full(known.shape, np.nan), where=known > 0)
-        return pl.DataFrame({**self._pairs(), "a_beats_b": fraction.T.ravel()}).fill_nan(None)
+        return self._pairs.with_columns(a_beats_b=fraction.T.ravel()).fill_nan(None)
 
 
 def evaluate_with_uncertainty(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from rankdev._common.view import Curves, Tab, View
 from rankdev._common.work import Progress
 from rankdev.errors import Note, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel
+from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel, crossed, in_pairs
 from rankdev.statistics.flips import Loops, PValue, count_extremes, loops, most_extremes, stream_keys
 from rankdev.statistics.paired import fewest_differing, fewest_p
 from rankdev.statistics.pairs import Family
@@ -159,8 +158,8 @@ class Power(OfDrawnQueries):
         columns = {"power": self.medians, "replaced": np.median(self.replaced, axis=1)}
         if self.pairs == 1:
             columns |= {"low": self.limits[0, :, 0], "high": self.limits[1, :, 0]}
-        names = {"measure": np.repeat(self.measures, len(self.sizes)), "n": np.tile(self.sizes, len(self.measures))}
-        return pl.DataFrame(names | {name: values.ravel() for name, values in columns.items()}).fill_nan(None)
+        frame = crossed({"measure": self.measures}, {"n": self.sizes})
+        return frame.with_columns(pl.Series(name, values.ravel()) for name, values in columns.items()).fill_nan(None)
 
     def to_polars(self, intervals: bool = False) -> pl.DataFrame:
         """Return one row per measure, pair and size.
@@ -185,14 +184,8 @@ class Power(OfDrawnQueries):
         >>> found.to_polars().select("n", "power").rows()
         [(5, 0.0), (10, 0.84), (20, 1.0)]
         """
-        pairs = list(combinations(self.systems, 2))
-        axes = np.indices(self.power.shape).reshape(3, -1)
-        names = {"measure": list(self.measures), "a": [a for a, _ in pairs], "b": [b for _, b in pairs]}
-        columns = {
-            name: pl.Series(labels, dtype=pl.String).gather(axes[0 if name == "measure" else 1])
-            for name, labels in names.items()
-        }
-        frame = pl.DataFrame({**columns, "n": np.array(self.sizes, np.int64)[axes[2]], "power": self.power.ravel()})
+        frame = crossed({"measure": self.measures}, in_pairs(self.systems), {"n": self.sizes})
+        frame = frame.with_columns(power=self.power.ravel())
         if intervals:
             more = {"low": self.limits[0], "high": self.limits[1], "error": self.error, "replaced": self.replaced}
             frame = frame.with_columns(pl.Series(name, values.ravel()) for name, values in more.items())

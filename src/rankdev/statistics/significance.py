@@ -264,8 +264,7 @@ class Significance(PairTests):
 
     def order(self, measure: str) -> list[str]:
         """Return the systems, best mean first."""
-        means = self.means[:, self.measures.index(measure)] * (-1 if measure in self.lower_is_better else 1)
-        return [self.systems[i] for i in np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")]
+        return self.standing(measure)["system"].to_list()
 
     def standing(self, measure: str) -> pl.DataFrame:
         """Return the systems, best first, with the ranks that the decisions about all pairs leave them.
@@ -278,14 +277,13 @@ class Significance(PairTests):
         ranked = (-means if measure in self.lower_is_better else means).round(12)
         columns = {
             "rank": 1 + (ranked[:, None] < ranked).sum(axis=1),
-            "system": np.array(self.systems, dtype=object),
+            "system": self.systems,
             "mean": means,
             "rank_low": 1 + better.sum(axis=0),
             "rank_high": count - better.sum(axis=1),
             "may_be_best": ~better.any(axis=0),
         }
-        order = [self.systems.index(name) for name in self.order(measure)]
-        return pl.DataFrame({name: values[order].tolist() for name, values in columns.items()})
+        return pl.DataFrame(columns).sort("rank", maintain_order=True)
 
     def not_told_from(self, measure: str) -> dict[str, list[str]]:
         """Return, for each system, those that it cannot be told from, best first."""

@@ -16,7 +16,7 @@ from rankdev._common.view import Curves, Tab, View
 from rankdev.errors import UsageError
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.agreement import tau_b
-from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel
+from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel, crossed
 from rankdev.statistics.flips import draw, largest_of, scale_for, stream_keys
 from rankdev.statistics.student import at_most, fitting, reaching
 
@@ -145,8 +145,8 @@ class Stability(OfDrawnQueries):
         >>> found.to_polars().select("n", "tau").rows()
         [(5, 1.0), (10, 1.0)]
         """
-        names = {"measure": np.repeat(self.measures, len(self.sizes)), "n": np.tile(self.sizes, len(self.measures))}
-        return pl.DataFrame(names | {"tau": self.tau.ravel(), "split": self.split.ravel()}).fill_nan(None)
+        frame = crossed({"measure": self.measures}, {"n": self.sizes})
+        return frame.with_columns(tau=self.tau.ravel(), split=self.split.ravel()).fill_nan(None)
 
     def summary(self, at: Sequence[int] | None = None) -> pl.DataFrame:
         """Summarise each measure: τ at some sizes, the area under the curve, and the first n with τ ≥ 0.8.
