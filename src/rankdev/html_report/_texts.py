@@ -67,7 +67,10 @@ def header_of(
             [(one.name, one.level, one.value, one.text) for one in (*seen, _queries(found, m))]
             for m, seen in enumerate(found.checks)
         ],
-        "uncertain": uncertain and uncertainty_in(uncertain, scores.systems),
+        "beats": [
+            [scores.systems.index(a), scores.systems.index(b), fraction]
+            for _, a, b, fraction in (() if uncertain is None else uncertain.beats().rows())
+        ],
         "next": next_steps(found),
         "facts": facts(found),
         "notes": [*(() if uncertain is None else uncertain.remarks), *notes(found)],
@@ -91,22 +94,6 @@ def first_pair(found: Comparison) -> tuple[int, int]:
         return 1, 0
     apart = (s for s in others if abs(found.means[s, 0] - found.means[best, 0]) >= 0.5 * 10**-SHOWN)
     return best, next(apart, others[0] if others else best)
-
-
-def uncertainty_in(found: UncertainScores, systems: Sequence[str]) -> dict[str, Any]:
-    """Write the scores with their intervals, and how often one system beats another."""
-    rows = found.to_polars().select("system", "value", "low", "high").rows()
-    beats = found.beats().rows()
-    return {
-        "measure": found.to_polars()["measure"][0],
-        "level": percent(1 - found.alpha),
-        "scores": [[systems.index(name), *map(_short, numbers)] for name, *numbers in rows],
-        "beats": [[systems.index(a), systems.index(b), _short(fraction)] for _, a, b, fraction in beats],
-    }
-
-
-def _short(value: float | None) -> float | None:
-    return None if value is None or np.isnan(value) else round(value, SHOWN)
 
 
 def grades_in(references: References) -> list[dict[int, float]] | None:

@@ -19,9 +19,9 @@ from rankdev.html_report._findings import Comparison
 from rankdev.html_report._html import asset
 from rankdev.statistics.design import replicated
 from rankdev.statistics.inputs import complete
+from rankdev.statistics.judgment_uncertainty import UncertainScores
 
 LONGEST_NAME = 40  # characters of a name; others are shortened, and never to the same text
-LONG_TEXT = 600  # characters from which on a text is folded, such as a command that names 63 files
 FIRST_QUERIES = 5  # in favour of each of two systems, that are named without scripts
 LEVELS = {  # the sign of each level of a verdict or a check, and what it is called: colour is never alone
     "winner": ("✓", "Clear winner"),
@@ -88,7 +88,7 @@ def views(found: Comparison, header: Mapping[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def others(found: Comparison, header: Mapping[str, Any]) -> dict[str, str]:
+def others(found: Comparison, header: Mapping[str, Any], uncertain: UncertainScores | None) -> dict[str, str]:
     """Return the parts that are about all measures."""
     full = [(f"{short} is", printable(name)) for name, short in header["short"].items() if name in header["systems"]]
     several, about = len(header["measures"]) > 1, [*header["facts"], *header["made"], *full]
@@ -97,12 +97,12 @@ def others(found: Comparison, header: Mapping[str, Any]) -> dict[str, str]:
         "chips": _chips(header) if several else "",
         "others": _sentences("p", header, [card["sentence"] for card in header["cards"][1:]]),
         "scores": _scores(found, header) if several else "",
-        "uncertain": _uncertain(header),
+        "uncertain": "" if uncertain is None else _uncertain(uncertain, header),
         "next": _sentences("p", header, header["next"]),
         "notes": _sentences("li", header, header["notes"]),
         "losses": _losses(found, header),
         "agreement": _agreement(found, header),
-        "making": filled("all", (filled("term", name, _long(text)) for name, text in about)),
+        "making": filled("all", (filled("term", *one) for one in about)),
         "ahead": _ahead(found, header),
     }
 
@@ -137,10 +137,6 @@ def _short(text: str, header: Mapping[str, Any]) -> str:
 
 def _sentences(tag: str, header: Mapping[str, Any], texts: Iterable[str]) -> Html:
     return filled("all", (filled("sentence", tag, _short(text, header), tag) for text in texts))
-
-
-def _long(text: str) -> str:
-    return filled("long", text[:120], text) if len(text) > LONG_TEXT else text
 
 
 def _leader(header: Mapping[str, Any], m: int) -> str:
@@ -184,7 +180,7 @@ def _board(found: Comparison, header: Mapping[str, Any], m: int) -> Html:
     places = np.nan_to_num(3 + 94 * (limits - start) / max(end - start, 1e-6), nan=-9)  # outside
     several = len(order) > 1
     rows = (
-        filled("board-row", rank, _head(s, header), mean, *at, _interval(low, high, SHOWN), ranks(first, last), yes)
+        filled("board-row", rank, _head(s, header), mean, *at, _interval(low, high), ranks(first, last), yes)
         for s, at, (low, high, mean), rank, first, last, yes in zip(
             *(order, places, limits.tolist(), board["rank"], board["rank_low"], board["rank_high"]),
             ("yes" if best else "" for best in board["may_be_best"]),
@@ -196,8 +192,8 @@ def _board(found: Comparison, header: Mapping[str, Any], m: int) -> Html:
     return filled("board", "" if several else "alone", *about, rows)
 
 
-def _interval(low: float, high: float, digits: int) -> str:
-    return interval(low, high, digits) if np.isfinite(low) else ""
+def _interval(low: float | None, high: float | None, digits: int = SHOWN) -> str:
+    return "" if low is None or not np.isfinite(low) else interval(low, high, digits)
 
 
 def _scores(found: Comparison, header: Mapping[str, Any]) -> Html:
@@ -228,21 +224,21 @@ def _runs(found: Comparison, header: Mapping[str, Any], m: int) -> Html:
     return filled("runs", header["measures"][m], rows)
 
 
-def _uncertain(header: Mapping[str, Any]) -> Html:
-    """List scores against the true order behind judgments, where these were given."""
-    about = header["uncertain"] or {"scores": ()}
-    rows = [
-        filled("uncertain-row", _head(s, header), value, _interval(low, high, SHOWN))
-        for s, value, low, high in about["scores"]
-    ]
-    return filled("uncertain", about["measure"], about["level"], rows) if rows else Html("")
+def _uncertain(found: UncertainScores, header: Mapping[str, Any]) -> Html:
+    """List scores against the true order behind judgments."""
+    frame = found.to_polars()
+    rows = (
+        filled("uncertain-row", _head(header["systems"].index(name), header), value, _interval(low, high))
+        for name, value, low, high in frame.select("system", "value", "low", "high").rows()
+    )
+    return filled("uncertain", frame["measure"][0], header["confidence"], rows)
 
 
 def _losses(found: Comparison, header: Mapping[str, Any]) -> Html:
     """List what each system loses and by what, with a bar that begins with its score."""
     frame = found.losses.to_polars().select("system", "score", "lost_by_order", "lost_by_cutoff", "lost_by_retrieval")
     rows = (
-        filled("losses-row", _head(header["systems"].index(name), header), *100 * np.cumsum(parts[:3])[::-1], *parts)
+        filled("losses-row", _head(header["systems"].index(name), header), *100 * np.nancumsum(parts[:3])[::-1], *parts)
         for name, *parts in frame.sort("score", descending=True, maintain_order=True).iter_rows()
     )
     return filled("losses", rows)

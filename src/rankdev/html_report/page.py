@@ -204,7 +204,7 @@ def report(
     }
     header["views"] = views(found, header)
     data = packed(header, arrays_of(found, places, found.lists.found_at if everywhere is None else everywhere))
-    static = header["views"][0] | others(found, header)
+    static = header["views"][0] | others(found, header, uncertain)
     html = self_contained(header["title"], PAGE, data, PLAYGROUND if settings else None, static)
     return ReportPage(header["title"], verdict(found), html)
 

@@ -145,7 +145,7 @@ const widthOf = (id) => Math.max(300, Math.min(1060, byId(id).clientWidth || 700
 
 /** How often one of the two systems beats the other, where there are judgments behind the references. */
 function showBeats() {
-  const found = report.uncertain?.beats.find((/** @type {number[]} */ [a, b]) => (a === state.a && b === state.b) || (a === state.b && b === state.a));
+  const found = report.beats.find((/** @type {number[]} */ [a, b]) => (a === state.a && b === state.b) || (a === state.b && b === state.a));
   byId("beats").textContent = found ? `${systemName(found[0])} beats ${systemName(found[1])} in ${Math.round(100 * found[2])}% of the draws.` : "";
 }
 
