@@ -72,7 +72,7 @@ def test_a_name_of_the_common_link_belongs_to_the_browser_that_answered_under_it
 def test_a_revoked_link_ends_at_once_and_answers_stay(server, owner):
     ann, bob = linked(server, owner, "ann"), Client(server, "bob")
     ann.answer(ann.next())
-    held, images = ann.next(), ann.post("next")[1]["images"]
+    held = ann.next()
     status, reply = owner.post("links", revoke="ann")
     assert (status, reply["personal"]) == (200, [{"name": "ann", "link": None}])
     for path in ("hello", "next", "undo"):
@@ -81,7 +81,6 @@ def test_a_revoked_link_ends_at_once_and_answers_stay(server, owner):
     assert Client(server, "ann", ann.token).answer(held)[0] == 401
     assert workers(server) == ["ann"]
     assert Client(server, "ann").post("next")[0] == 403  # the name stays taken
-    assert bob.post("next")[1]["images"] != images
     pairs = set()
     while question := bob.next():
         pairs.add((question["query"]["id"], frozenset(side["item"] for side in question["sides"])))

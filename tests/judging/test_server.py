@@ -190,25 +190,22 @@ def test_pages_run_no_script_but_their_own(server):
         assert "unsafe" not in policy
         assert response.headers["X-Content-Type-Options"] == "nosniff"
         assert server.tokens.judge.encode() not in content
-    for path in ("/../store.py", "/judge.html", "/image/x/0", f"/image/{server.tokens.judge}/0", "/api/next"):
+    for path in ("/../store.py", "/judge.html", "/image/x/0", "/api/next"):
         assert Client(server).get(path)[0].status == 404
 
 
-def test_images_need_the_token(tmp_path):
+def test_images_come_with_the_question(tmp_path):
     (tmp_path / "a.png").write_bytes(b"\x89PNG picture")
     pictures = {"d1": "a.png", "d2": "https://p.example/x"}
     rows = [{"query": "q", "item": item, "image": image} for item, image in pictures.items()]
     with serving(tmp_path, rows) as server:
         client = Client(server)
         sides = {side["item"]: side for side in client.next()["sides"]}
-        assert sides["d1"]["picture"] == 0
+        assert sides["d1"]["image"] == "data:image/png;base64,iVBORyBwaWN0dXJl"
         assert sides["d2"]["image"] == "https://p.example/x"
-        key = client.post("next")[1]["images"]
-        assert key not in (server.tokens.judge, server.tokens.owner)
-        for token, status in ((key, 200), (server.tokens.owner, 404), ("wrong", 404)):
-            assert Client(server).get(f"/image/{token}/0")[0].status == status
         (tmp_path / "a.png").unlink()
-        assert Client(server).get(f"/image/{key}/0")[0].status == 404
+        client.answer(client.next())
+        assert {side["item"]: side.get("image") for side in history(client)[0]["sides"]} == {**pictures, "d1": None}
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")

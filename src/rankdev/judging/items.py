@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -127,14 +129,15 @@ class Items:
         """Texts of queries that have one."""
         return {query: entry["text"] for query, entry in self.about.items() if "text" in entry}
 
-    def shown(self, query: str, item: str) -> dict[str, Any]:
-        """Return what the page shows of an item; an image file by its number."""
-        number = self._numbers.get((query, item))
-        return {"item": item, **self.content[query, item], **({} if number is None else {"picture": number})}
-
-    @cached_property
-    def _numbers(self) -> dict[tuple[str, str], int]:
-        return {key: number for number, key in enumerate(self.images)}
+    def shown(self, query: str, item: str) -> dict[str, str]:
+        """Return what the page shows of an item; an image file as its content, so that it needs no address."""
+        entry = {"item": item, **self.content[query, item]}
+        path = self.images.get((query, item))
+        if path is not None:
+            with suppress(OSError):  # it was deleted
+                content = b64encode(path.read_bytes()).decode()
+                entry["image"] = f"data:{IMAGE_TYPES[path.suffix.lower()]};base64,{content}"
+        return entry
 
     def texts(self) -> pl.DataFrame | None:
         """Return what is shown as text, one row per query and item; None where there are only ids."""

@@ -124,7 +124,7 @@ class Tokens:
 
     ``personal`` has a secret by name, "" where the link was revoked: the name stays taken. ``common`` is whether the
     link for all judges may be used; a name that is given there belongs to the browser that first answered under it,
-    one of ``browsers``. ``salt`` changes when a link is revoked, so that its image addresses end too.
+    one of ``browsers``.
     """
 
     judge: str = field(default_factory=_secret)
@@ -132,14 +132,13 @@ class Tokens:
     personal: Mapping[str, str] = field(default_factory=dict)
     browsers: Mapping[str, str] = field(default_factory=dict)
     common: bool = True
-    salt: str = ""
 
     @classmethod
     def kept(cls, store: Store) -> Tokens:
         """Return the tokens of last time, so that links stay valid; new ones the first time."""
         before = store.remembered()
         secret = {name: before[name] for name in ("judge", "owner") if SECRET.fullmatch(str(before.get(name)))}
-        rest = {name: before[name] for name in ("personal", "browsers", "common", "salt") if name in before}
+        rest = {name: before[name] for name in ("personal", "browsers", "common") if name in before}
         tokens = cls(**secret, **rest)
         tokens.keep(store)
         return tokens
@@ -187,9 +186,4 @@ class Tokens:
         """End a judge's link; the name stays taken, so that nobody else can answer under it."""
         if not self.personal.get(name):
             raise UsageError("no-link", name=name)
-        return replace(self, personal={**self.personal, name: ""}, salt=_secret())
-
-    @property
-    def images(self) -> str:
-        """The token in the addresses of images, which, unlike the others, ends up in logs."""
-        return _digest(f"images {self.judge}{self.salt}")
+        return replace(self, personal={**self.personal, name: ""})

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,8 +14,7 @@ from threading import Lock
 from typing import Any
 
 from rankdev.errors import RankdevError, UsageError
-from rankdev.judging.items import IMAGE_TYPES
-from rankdev.judging.links import Addresses, Caller, Tokens, folded, same
+from rankdev.judging.links import Addresses, Caller, Tokens, folded
 from rankdev.judging.page import PARTS, POLICY, export, guidelines_html, html, overview, part, preferred
 from rankdev.judging.session import Session
 from rankdev.judging.store import StoreError
@@ -55,7 +52,7 @@ class JudgeServer(ThreadingHTTPServer):
         self.guidelines, self.grading = None if guidelines is None else guidelines_html(guidelines), grading
         self._changing = Lock()
         self._seen: tuple[Any, dict[str, Any]] | None = None  # what the owner was shown last, and for which answers
-        self.addresses, self.images = addresses, list(session.items.images.values())
+        self.addresses = addresses
         super().__init__((addresses.host, port), Handler)
 
     def server_bind(self) -> None:
@@ -129,7 +126,7 @@ class Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "rankdev", ""
 
     def do_GET(self) -> None:
-        """Send the page, a part of it, or an image."""
+        """Send the page, or a part of it."""
         self._answer(self._get)
 
     do_HEAD = do_GET  # noqa: N815 (as http.server calls it)
@@ -182,12 +179,6 @@ class Handler(BaseHTTPRequestHandler):
             return html(preferred(self.headers.get("Accept-Language", ""))), "text/html"
         if path in PARTS:
             return part(path)
-        asked = re.fullmatch(r"/image/([^/]+)/([0-9]{1,9})", path)
-        images = self.server.images
-        if asked and same(asked[1], self.server.tokens.images) and int(asked[2]) < len(images):
-            image = images[int(asked[2])]
-            with suppress(OSError):  # it was deleted
-                return image.read_bytes(), IMAGE_TYPES[image.suffix.lower()]
         raise UsageError("not-found")
 
     def _post(self) -> tuple[bytes, str]:
@@ -209,7 +200,7 @@ class Handler(BaseHTTPRequestHandler):
         reply = self._reply(caller, asked)
         if isinstance(reply, bytes):
             return reply, "application/octet-stream"
-        return _json({**reply, "owner": caller.owner, "images": self.server.tokens.images}), "application/json"
+        return _json({**reply, "owner": caller.owner}), "application/json"
 
     def _reply(self, caller: Caller, asked: dict[str, Any]) -> dict[str, Any] | bytes:
         server = self.server

@@ -210,11 +210,12 @@ class Session:
     def _question(self, name: str, screen: Screen) -> dict[str, Any]:
         if screen.asked is None:
             screen.show(self._chosen(name, screen))
-        return {"question": screen.asked and self._shown(*screen.asked), "progress": self._progress(name)}
-
-    def _shown(self, query: str, *items: str) -> dict[str, Any]:
-        sides = [self.items.shown(query, item) for item in items if item]
-        return {"query": self.items.query(query), "sides": sides}
+        asked = None
+        if screen.asked is not None:
+            query, *items = screen.asked
+            sides = [self.items.shown(query, item) for item in items if item]
+            asked = {"query": self.items.query(query), "sides": sides}
+        return {"question": asked, "progress": self._progress(name)}
 
     def _chosen(self, name: str, screen: Screen) -> Pair | None:
         """Choose a question, several of one query in a row; now and then a gold pair.
@@ -249,8 +250,9 @@ class Session:
             self.strategy.tell(answer, times)
 
     def _past(self, number: int, given: Answer) -> dict[str, Any]:
+        sides = [{"item": item, **self.items.content[given.query, item]} for item in given.items]
         said = {"answer": number, "at": given.at, "outcome": given.outcome, "comment": given.comment}
-        return {**self._shown(*given.pair), **said}
+        return {"query": self.items.query(given.query), "sides": sides, **said}
 
     def _progress(self, name: str) -> dict[str, Any]:
         return {

@@ -1,7 +1,7 @@
 // @ts-check
 // The judging page: one question at a time, answered by key or pointer; shows "saved" only once the server has it on disk.
 
-/** @typedef {{item: string, title?: string, text?: string, url?: string, image?: string, picture?: number}} Side */
+/** @typedef {{item: string, title?: string, text?: string, url?: string, image?: string}} Side */
 /** @typedef {{id: string, text: string, description?: string, narrative?: string}} Query */
 /** @typedef {{query: Query, sides: Side[], request?: string}} Question */
 /** @typedef {{mine: number, all: number, left: number, exact: boolean}} Progress */
@@ -14,7 +14,6 @@ const ASIDE = 60000; // ms out of sight after which the question may have gone t
 const CHECK = 20000; // ms after which a page without a question asks again
 const state = {
   page: randomId(), // of this tab: two tabs of a judge have different questions
-  images: "", // the part of their addresses that is secret
   since: Infinity, // when what is on the screen could be seen
   undone: -Infinity, // when the last answer was taken back
   left: 0, // when the page went out of sight
@@ -39,7 +38,6 @@ async function call(path, asked = {}) {
   if (path.startsWith("export") && response.ok) return response.blob();
   const reply = await response.json();
   if (!response.ok) throw new Error(wrong(response.status, reply.error));
-  state.images = reply.images ?? state.images;
   return reply;
 }
 
@@ -67,18 +65,11 @@ async function once(work) {
   }
 }
 
-/** @param {Side} side */
-function imageOf(side) {
-  if (side.picture === undefined && !side.image) return null;
-  return element("img", { src: side.image ?? `image/${state.images}/${side.picture}`, alt: nameOf(side), referrerpolicy: "no-referrer" });
-}
-
 /** @param {HTMLElement} place @param {Side} side @param {Query} query */
 function showSide(place, side, query) {
   const wanted = sought(query.text);
   const parts = side.title ? [element("h2", { dir: "auto" }, ...marked(side.title, wanted))] : [];
-  const image = imageOf(side);
-  if (image) parts.push(image);
+  if (side.image) parts.push(element("img", { src: side.image, alt: nameOf(side), referrerpolicy: "no-referrer" }));
   const words = side.text ?? (parts.length ? "" : side.item); // an id says little: only where there is nothing else
   if (words) parts.push(element("p", { class: "text", dir: "auto" }, ...marked(words, wanted)));
   if (side.url) parts.push(element("a", { href: side.url, target: "_blank", rel: "noopener noreferrer" }, side.url));
