@@ -51,7 +51,6 @@ class JudgeServer(ThreadingHTTPServer):
         self.session, self.tokens, self._warn, self._warned = session, tokens, warn, ""
         self.guidelines, self.grading = None if guidelines is None else guidelines_html(guidelines), grading
         self._changing = Lock()
-        self._seen: tuple[Any, dict[str, Any]] | None = None  # what the owner was shown last, and for which answers
         self.addresses = addresses
         super().__init__((addresses.host, port), Handler)
 
@@ -102,13 +101,6 @@ class JudgeServer(ThreadingHTTPServer):
     def has_answered(self, name: str) -> bool:
         """Return whether there are answers or grades under a name, or one that looks like it."""
         return any(folded(name) in map(folded, session.answered()) for session in self.sessions.values())
-
-    def overview(self, query: object) -> dict[str, Any]:
-        """Return what the owner sees; made once for the same answers, as it takes a moment."""
-        about = self.session.store.version, query
-        if self._seen is None or self._seen[0] != about:
-            self._seen = about, overview(self.session, query)
-        return self._seen[1]
 
     def link(self, token: str) -> str:
         """Return the address of the page for those who have a token."""
@@ -259,7 +251,7 @@ def _links(server: JudgeServer, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 OWNER: dict[str, Callable[[JudgeServer, dict[str, Any]], dict[str, Any] | bytes]] = {
-    "/api/overview": lambda server, asked: server.overview(asked.get("query")),
+    "/api/overview": lambda server, asked: overview(server.session, asked.get("query")),
     "/api/export": lambda server, asked: export(
         server.session, _text(asked, "form"), str(asked.get("what", "judgments")), safe=bool(asked.get("safe"))
     ),

@@ -81,7 +81,6 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.version = 0  # changes with the answers
         self._lock = Lock()
         with ExitStack() as opened:
             self._own, self._file, self._connection = self._open(opened)
@@ -224,10 +223,8 @@ class Store:
             self.check()
             try:
                 connection.execute("BEGIN IMMEDIATE")
-                changes = connection.total_changes
                 yield connection
                 connection.execute("COMMIT")
-                self.version += connection.total_changes > changes
             except sqlite3.Error as error:
                 raise StoreError("not-saved", path=self.path, why=str(error)) from None
             finally:
