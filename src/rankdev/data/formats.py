@@ -312,8 +312,8 @@ def encode_table(frame: pl.DataFrame, path: PathLike) -> bytes:
 
 
 def check_table_name(path: PathLike) -> str:
-    """Return the extension of a table's file; refuse one that no format has."""
-    suffix = plain_suffix(path)
+    """Return the extension of a table's file, JSONL on standard output; refuse one that no format has."""
+    suffix = ".jsonl" if str(path) == "-" else plain_suffix(path)
     if suffix not in ENDINGS:
         raise UsageError("bad-ending", path=path, endings=ENDINGS)
     return suffix
