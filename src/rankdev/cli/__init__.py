@@ -24,14 +24,7 @@ import click
 from click.core import ParameterSource
 
 from rankdev import __version__
-from rankdev.cli.terminal import (
-    discard_output,
-    for_command,
-    prepare_streams,
-    write_line,
-    write_notes,
-    write_once,
-)
+from rankdev.cli.terminal import discard_output, for_command, prepare_streams, write_line, write_notes, write_once
 from rankdev.commands import COMMANDS, greeting, overview
 from rankdev.data.write import one_command
 from rankdev.errors import RankdevError, RankdevWarning, UsageError, nearest

@@ -122,11 +122,7 @@ format_option = shared(
     help="Default: the format of FILE's extension, else a table.",
 )
 output_option = file_option(
-    "-o",
-    "--output",
-    is_shared=True,
-    check=f"{__name__}:_check_output",
-    help="Write here instead of to the terminal.",
+    "-o", "--output", is_shared=True, check=f"{__name__}:_check_output", help="Write here instead of to the terminal."
 )
 figure_option = file_option(
     "--figure", is_shared=True, check=f"{__name__}:_check_figure", help="Also draw it: PNG, SVG or PDF."

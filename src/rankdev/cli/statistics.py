@@ -116,9 +116,7 @@ power_command = of_scores(
 )
 
 stability_command = of_scores(
-    "stability",
-    "rankdev.statistics.stability:stability",
-    example=f"rankdev stability {THREE} -m RDQ@5 --sizes 5,8",
+    "stability", "rankdev.statistics.stability:stability", example=f"rankdev stability {THREE} -m RDQ@5 --sizes 5,8"
 )
 
 
@@ -141,9 +139,7 @@ agreement_command = of_scores(
     "agreement",
     "rankdev.statistics.agreement:agreement",
     option(
-        "--people",
-        help="Agreement with users instead: a table with query, a, b, winner and optionally judge.",
-        **FILE,
+        "--people", help="Agreement with users instead: a table with query, a, b, winner and optionally judge.", **FILE
     ),
     example=f"rankdev agreement {THREE} -m RDQ@5 -m AP@5",
     more="Give REFERENCES and RUNs, or --scores, and at least two measures. With --people, report how often each"

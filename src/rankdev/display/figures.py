@@ -233,9 +233,7 @@ def _heat(
         for j, part in enumerate(panels):
             axis = axes[i, j]
             image = _grid(axis, part, (down, across, value), look)
-            axis.set_title(
-                f"{part['dataset'][0]}: {label}" if len(panels) > 1 else words(label),
-            )
+            axis.set_title(f"{part['dataset'][0]}: {label}" if len(panels) > 1 else words(label))
             axis.tick_params("x", labelbottom=i == len(kind.values) - 1)
             axis.tick_params("y", labelleft=j == 0)
     if hasattr(found, "axes"):

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from rankdev.data.write import writing
 from rankdev.display.layout import apart
@@ -110,17 +110,9 @@ def _fonts() -> list[str]:
     return ["DejaVu Sans", *(name for name in FALLBACKS if name in installed)]
 
 
-def figure(
-    width: float,
-    height: float,
-    rows: int = 1,
-    columns: int = 1,
-    *,
-    layout: Literal["constrained"] | None = "constrained",
-    **options: Any,
-) -> tuple[Figure, Any]:
+def figure(width: float, height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, Any]:
     """Return a figure of some inches and its grid of axes."""
-    drawn = _notebook_figure()(figsize=(width, height), layout=layout)
+    drawn = _notebook_figure()(figsize=(width, height), layout="constrained")
     return drawn, drawn.subplots(rows, columns, squeeze=False, **options)
 
 
@@ -209,7 +201,7 @@ def check_name(path: str | Path) -> None:
         raise UsageError("bad-ending", path=path, endings=FORMATS)
 
 
-def save(figure: Figure, path: str | Path, dpi: int = 300) -> Path:
+def save(figure: Figure, path: str | Path) -> Path:
     """Write a figure as PNG, SVG or PDF, by the name's extension; the same figure gives the same bytes."""
     import matplotlib as mpl
 
@@ -218,7 +210,7 @@ def save(figure: Figure, path: str | Path, dpi: int = 300) -> Path:
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
     content = io.BytesIO()
     with mpl.rc_context(SETTINGS | {"svg.hashsalt": "rankdev"}):
-        figure.savefig(content, format=kind, dpi=dpi, metadata=metadata)
+        figure.savefig(content, format=kind, dpi=300, metadata=metadata)
     with writing(path) as stream:
         stream.write(content.getvalue())
     return Path(path)
