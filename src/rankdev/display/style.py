@@ -201,7 +201,7 @@ def check_name(path: str | Path) -> None:
         raise UsageError("bad-ending", path=path, endings=FORMATS)
 
 
-def save(figure: Figure, path: str | Path) -> Path:
+def save(figure: Figure, path: str | Path, dpi: int = 300) -> Path:
     """Write a figure as PNG, SVG or PDF, by the name's extension; the same figure gives the same bytes."""
     import matplotlib as mpl
 
@@ -210,7 +210,7 @@ def save(figure: Figure, path: str | Path) -> Path:
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
     content = io.BytesIO()
     with mpl.rc_context(SETTINGS | {"svg.hashsalt": "rankdev"}):
-        figure.savefig(content, format=kind, dpi=300, metadata=metadata)
+        figure.savefig(content, format=kind, dpi=dpi, metadata=metadata)
     with writing(path) as stream:
         stream.write(content.getvalue())
     return Path(path)
