@@ -202,3 +202,5 @@ def test_rows_that_say_the_same_twice_are_reported() -> None:
     table = rank_table(("q1", "d1", 1), ("q1", "d2", 2), ("q1", "d1", 1))
     with warns("repeated-rows", count=1, query="q1", item="d1"):
         assert References.of(table) == References.from_lists({"q1": ["d1", "d2"]})
+    with warns("repeated-rows", count=1, item="x"):
+        References.from_ranks(pl.DataFrame(RANKS), nonrelevant={"q1": ["x", "x"]})

@@ -776,23 +776,15 @@ def _with_nonrelevant(rows: Rows, nonrelevant: Any) -> tuple[Rows, Bools | None]
         if isinstance(items, str | Mapping) or not isinstance(items, Collection):
             raise DataError("wrong-form", role="nonrelevant", query=query, expected="[item, …]", value=items)
     names, items = named(lists, lists), named(lists, chain.from_iterable(lists.values()))
-    queries, places = ids.numbered([*rows.queries, *names])
-    codes = np.repeat(places[len(rows.queries) :], [len(entry) for entry in lists.values()])
-    known = Index(rows.codes, rows.item).places(codes, items) >= 0
+    owners = [name for name, entry in zip(names, lists.values(), strict=True) for _ in entry]
+    queries, codes = ids.numbered([*ids.take(rows.queries, rows.codes), *owners])
+    marked = np.arange(len(codes)) >= len(rows.codes)
+    known = Index(codes[~marked], rows.item).places(codes[marked], items) >= 0
     if known.any():
         row = int(np.argmax(known))
-        raise DataError("ranked-and-nonrelevant", query=queries[codes[row]], item=items[row])
-    codes = np.concatenate([rows.codes, codes])
-    used = np.bincount(codes, minlength=len(queries)) > 0
-    both = replace(
-        rows,
-        queries=[queries[place] for place in np.flatnonzero(used)],
-        codes=(np.cumsum(used) - 1)[codes],
-        item=ids.joined([rows.item, items]),
-        value=np.append(rows.value, np.zeros(len(items))),
-        distinct=False,
-    )
-    return both, np.arange(len(codes)) >= len(rows.codes)
+        raise DataError("ranked-and-nonrelevant", query=owners[row], item=items[row])
+    item, value = ids.joined([rows.item, items]), np.append(rows.value, np.zeros(len(items)))
+    return Rows(queries, codes, item, value, rows.what), marked
 
 
 def _check_filled(entries: Mapping[Any, Any], elsewhere: Any) -> None:
