@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankdev import DataError, Reference, References
+from rankdev import DataError, Reference, References, Scores
 from tests.raising import raises, warns
 
 Tiers = dict[str, list[list[str]]]
@@ -188,6 +188,14 @@ BAD = [
     (References.of, pd.DataFrame([["q", "q"]], columns=["query"] * 2), "column-twice"),
     (References.of, pd.DataFrame({"query": ["q"], "item": [1j], "rank": [1]}), "bad-column"),
     (References.of, 3, "wrong-form"),
+    (References.of, [{"query": "q", "items": ["a"]}, 3], "wrong-form"),
+    (References.of, pd.DataFrame({"query": [], "items": []}), "no-rows"),
+    (
+        References.of,
+        pl.DataFrame({"query": "q", "item": "a", "rating": pl.Series([pd.NA], dtype=pl.Object)}),
+        "not-finite",
+    ),
+    (Scores.from_table, {"query": [["q"]], "system": "a", "measure": "P@1", "value": 1}, "bad-column"),
 ]
 
 

@@ -138,6 +138,9 @@ BAD = [
     (pl.DataFrame({"query": ["q"], "item": [None], "score": [1]}), "no-value"),
     (pl.DataFrame({"query": ["q"] * 2, "item": ["d", "e"], "rank": [1, 1]}), "rank-twice"),
     (None, "wrong-form"),
+    ({"q": [{"id": pd.NA, "score": 1}]}, "no-id-of-hit"),
+    ({"q": {"error": {}}}, "engine-error"),
+    ([{"query": "q", "hits": [frozenset("a"), object()]}, {"query": "q", "hits": pd.NA}], "no-columns"),
 ]
 
 

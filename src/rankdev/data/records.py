@@ -200,7 +200,7 @@ def _hits(response: Any) -> tuple[list[Any], bool, str]:
         return _with_numbers(response, name), False, ""
     header = response.get("responseHeader") if isinstance(response.get("responseHeader"), Mapping) else {}
     if "error" in response or header.get("status"):
-        error = response.get("error") or f"status {header['status']}"
+        error = response.get("error") or f"status {header.get('status')}"
         reasons = (error.get(name) for name in ("reason", "msg", "type")) if isinstance(error, Mapping) else ()
         raise DataError("engine-error", why=next(filter(None, reasons), error))
     if isinstance(response.get("hits"), Mapping):  # Elasticsearch and OpenSearch
@@ -251,7 +251,11 @@ def _names_of(hit: Any) -> list[tuple[str, Any]]:
     given = hit.items() if isinstance(hit, Mapping) else ((name, getattr(hit, name, None)) for name in _ATTRIBUTES)
     found = ((plain_name(str(name)), str(name), value) for name, value in given)
     known = [(_NAMES_OF_HIT.index(plain), name, value) for plain, name, value in found if plain in _NAMES_OF_HIT]
-    return [(name, value) for _, name, value in sorted(known, key=itemgetter(0)) if value not in (None, "")]
+    return [(name, value) for _, name, value in sorted(known, key=itemgetter(0)) if _is_there(value)]
+
+
+def _is_there(value: Any) -> bool:
+    return value is not None and not (isinstance(value, str) and not value)
 
 
 def _name(hit: Any, place: int, own: str | None) -> str:
@@ -260,7 +264,7 @@ def _name(hit: Any, place: int, own: str | None) -> str:
         inside = [_field(hit, part) for part in ("_source", "fields", "node")]
         fields = [(own, _field(held, own)) for held in (hit, inside[-1])] if own else []
         fields += [] if own else [field for held in (hit, *inside) for field in _names_of(held)]
-        name, value = next(((name, field) for name, field in fields if field not in (None, "")), ("", None))
+        name, value = next(((name, field) for name, field in fields if _is_there(field)), ("", None))
     if isinstance(value, list) and len(value) == 1:  # a field of Solr that could have several values
         value = value[0]
     if not (isinstance(value, str) or ids.is_integer(value)) or not str(value).strip():

@@ -438,7 +438,8 @@ class References(ByQuery[Reference]):
             return cls.of_gold(gold, read)
         if isinstance(value, Mapping) and records.answers_in(value) is not None:
             raise DataError("looks-like-run")
-        if isinstance(value, list) and value and isinstance(value[0], Mapping) and records.names_tiers(value[0], read):
+        listed = isinstance(value, list) and bool(value) and all(isinstance(record, Mapping) for record in value)
+        if listed and records.names_tiers(value[0], read):
             return cls._of_tiers(value, read)
         value = tables.table_of_records(value)
         return cls.of_table(value, read) if tables.is_table(value) else cls._of_mapping(value, read)
@@ -535,6 +536,8 @@ class References(ByQuery[Reference]):
                 query = ids.as_id(record["query"])
                 found += ((row, query, *entry) for entry in records.tier_rows(record, graded))
         check_once([ids.as_id(record["query"]) for record in named])
+        if not found:
+            raise DataError("no-rows", what="table of references")
         origin, names, items, values, poor = map(list, zip(*found, strict=True))
         queries, codes = ids.numbered(names)
         value, what = np.array(values, np.float64), "grade" if graded else "rank"

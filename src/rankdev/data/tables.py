@@ -230,7 +230,8 @@ def as_polars(table: Any) -> pl.DataFrame:
     if isinstance(table, str | PathLike):
         raise DataError("path-for-table", value=str(table))
     if isinstance(table, pl.DataFrame):
-        return table
+        objects = [column for column in table if column.dtype == pl.Object]
+        return table.with_columns(mixed_series(column.name, column.to_list()) for column in objects)
     _check_depth([table])
     try:
         if isinstance(table, pl.LazyFrame):
@@ -238,7 +239,7 @@ def as_polars(table: Any) -> pl.DataFrame:
         if type(table).__module__.partition(".")[0] == "pandas":
             return _from_pandas(table)
         with _FOREIGN:
-            return pl.DataFrame(table)
+            return as_polars(pl.DataFrame(table))
     except DataError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:  # of any library, such as a closed connection
@@ -283,7 +284,7 @@ def mixed_series(name: str, values: list[Any]) -> pl.Series:
         values = [str(value) if isinstance(value, Decimal) else value for value in values]
     try:
         made = pl.Series(name, values)
-    except (TypeError, ValueError, OverflowError, RuntimeError, AttributeError, pl.exceptions.PolarsError):
+    except (Exception, pl.exceptions.PanicException):  # whatever polars does not take
         made = None
     if made is not None and made.dtype != pl.Object:
         return made

@@ -558,7 +558,7 @@ def _without_means(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Note, ...]]
         raise DataError("no-rows", what="table of scores")
     if "system" not in frame.columns:
         frame = frame.rename(dict.fromkeys(system_columns(frame)[:1], "system"))
-    if "query" not in frame.columns:
+    if "query" not in frame.columns or frame["query"].dtype.is_nested():
         return frame, ()
     of_queries = frame.filter(pl.col("query").is_not_null() & (pl.col("query").cast(pl.String) != ""))
     if of_queries.is_empty():
