@@ -780,7 +780,10 @@ def _with_nonrelevant(rows: Rows, nonrelevant: Any) -> tuple[Rows, Bools | None]
             raise DataError("wrong-form", role="nonrelevant", query=query, expected="[item, …]", value=items)
     names, items = named(lists, lists), named(lists, chain.from_iterable(lists.values()))
     owners = [name for name, entry in zip(names, lists.values(), strict=True) for _ in entry]
-    queries, codes = ids.numbered([*ids.take(rows.queries, rows.codes), *owners])
+    all_owners = [*ids.take(rows.queries, rows.codes), *owners]
+    used = {*all_owners}
+    queries = [name for name in dict.fromkeys([*rows.queries, *names]) if name in used]
+    codes = np.array(list(map({name: place for place, name in enumerate(queries)}.__getitem__, all_owners)), np.int64)
     marked = np.arange(len(codes)) >= len(rows.codes)
     known = Index(codes[~marked], rows.item).places(codes[marked], items) >= 0
     if known.any():
