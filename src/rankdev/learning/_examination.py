@@ -17,7 +17,8 @@ from scipy.sparse.csgraph import connected_components
 
 from rankdev._common.arrays import Bools, Floats
 from rankdev.errors import DataError
-from rankdev.learning._log import ClickLog, sums
+from rankdev.learning._log import ClickLog
+from rankdev.preferences.pairs import Pairs, maximise, sums
 
 
 def matched_clicks(log: ClickLog) -> Callable[[Floats | None], Floats]:
@@ -49,18 +50,11 @@ def relative_weights(won: Floats, connected: Bools) -> Floats:
     Every pair of ``connected`` positions gets half a click each way, so that a position without clicks has a weight,
     and so does a resample that lost what connects positions.
     """
-    won = won + 0.5 * connected
-    total = won + won.T
-    strength = np.zeros(len(won))
-    for _ in range(100):
-        chance = 1 / (1 + np.exp(strength[None, :] - strength[:, None]))
-        slope = (won - total * chance).sum(axis=1)
-        links = total * chance * (1 - chance)
-        curvature = np.diag(links.sum(axis=1)) - links + links.mean()  # the last term fixes the sum of strengths
-        change = np.clip(np.linalg.solve(curvature, slope), -2, 2)
-        strength += change
-        if np.abs(change).max() < 1e-10:
-            break
+    score, size = won + 0.5 * connected, len(won)
+    first, second = (each.astype(np.int32) for each in np.nonzero(np.triu(connected)))
+    one, other = score[first, second], score[second, first]
+    pairs = Pairs(np.array([0, size]), first, second, one + other, one, np.zeros(len(first)), np.zeros(0, np.int32))
+    strength = maximise(pairs, 0.0, tolerance=1e-24).values
     return np.exp(strength - strength.max())
 
 

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.data.tables import as_polars, check_mapping, column, known_names, number_column, table_of_records
 from rankdev.errors import DataError, UsageError
+from rankdev.preferences.pairs import sums
 
 BAGS = 400  # sessions are resampled in so many bags at most: enough for an interval, for logs of any size
 MOST = 2**53  # larger floats may not be exact counts
@@ -23,11 +24,6 @@ NAMES = {
     **{"item_id": "item", "session_id": "session", "pos": "position"},
     **{"propensity_score": "propensity", "impressions": "shown"},
 }
-
-
-def sums(code: Ints, values: Any, size: int = 0) -> Floats:
-    """Sum values by code."""
-    return np.asarray(np.bincount(code, values, size), np.float64)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -23,8 +23,9 @@ from rankdev.learning._examination import (
     relative_weights,
     trust_in_the_top,
 )
-from rankdev.learning._log import ClickLog, sums
+from rankdev.learning._log import ClickLog
 from rankdev.measures.rdq import PRESETS, PositionWeights
+from rankdev.preferences.pairs import sums
 
 METHODS = ("harvesting", "em", "rates")
 SMALLEST = 1e-4  # RDQ's weights are positive

@@ -95,7 +95,7 @@ def linked(first: Ints, second: Ints, size: int, *, both_ways: bool = False) -> 
     return np.asarray(connected_components(edges, directed=both_ways, connection="strong")[1])
 
 
-def sums(index: npt.NDArray[Any], values: Any, size: int) -> Floats:
+def sums(index: npt.NDArray[Any], values: Any, size: int = 0) -> Floats:
     """Sum values by index; of type float even if there are none."""
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 

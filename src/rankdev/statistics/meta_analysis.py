@@ -106,9 +106,8 @@ class MetaAnalysis(PairTests):
         over = self.to_polars().with_columns(pl.lit("all").alias("collection"), pl.lit(2).alias("group"))
         each = self.by_collection().with_columns(pl.lit(1).alias("group"))
         rows = pl.concat([each.select(names), over.select(names)], how="vertical_relaxed")
-        pairs = over.select("measure", "a", "b").with_row_index("pair")
-        ordered = rows.join(pairs, on=["measure", "a", "b"]).sort("pair", "group", maintain_order=True)
-        return ordered.select(names)
+        together = rows.group_by("measure", "a", "b", maintain_order=True).agg(pl.all())
+        return together.explode(names[3:]).select(names)
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per pair and measure.

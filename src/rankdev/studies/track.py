@@ -246,14 +246,11 @@ def tier_statistics(*references: rd.References) -> dict[str, float]:
     {'relevant': 3.0, 'median': 1.5, 'mean': 1.5}
     """
     sizes = np.concatenate([entry.sizes for entry in references])
-    tiers = np.concatenate([_tier_sizes(entry) for entry in references])
+    # items of one query and rank
+    tiers = np.concatenate(
+        [np.unique([entry.codes, entry.ranks], axis=1, return_counts=True)[1] for entry in references]
+    )
     return {"relevant": float(sizes.mean()), "median": float(np.median(tiers)), "mean": float(tiers.mean())}
-
-
-def _tier_sizes(references: rd.References) -> Any:
-    ends = np.flatnonzero(np.diff(references.ranks, append=0) != 0)
-    last = references.offsets[1:][references.sizes > 0] - 1  # a query may have none
-    return np.diff(np.union1d(ends, last), prepend=-1)
 
 
 def _kinds_of(asked: Sequence[rd.References]) -> dict[str, Floats]:
