@@ -96,6 +96,11 @@ class PositionGains:
         """Number of rows of each query."""
         return np.diff(self.offsets)
 
+    @cached_property
+    def owner(self) -> Ints:
+        """Query of each row."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
     def scores(self, predictions: Floats) -> Floats:
         """Compute RDQ of each query where its rows are ordered by prediction.
 
@@ -114,7 +119,7 @@ class PositionGains:
         >>> PositionGains.of(trainable("RDQ@2"), [2, 1, 0], [3]).scores(np.array([3.0, 2.0, 1.0])).tolist()
         [1.0]
         """
-        owner = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        owner = self.owner
         order = np.lexsort((-predictions, owner))
         first = np.diff(owner, prepend=-1) != 0
         first[1:] |= np.diff(predictions[order]) != 0
@@ -246,14 +251,10 @@ def _within(grades: Floats, owner: Ints, ideals: Ideals) -> Ints:
 def _table(measure: RDQ, ideals: Ideals, ranks: Ints, owner: Ints) -> Floats:
     cutoff = measure.cutoff
     assert cutoff is not None
-    sizes = ideals.sizes
-    weights = measure.position_weights.relative(cutoff)
-    best = np.cumsum(weights)[np.clip(sizes, 1, cutoff) - 1]
     inside = np.flatnonzero(ranks < OUTSIDE)
-    query = owner[inside]
-    table = np.zeros((len(ranks), cutoff))
-    credit = measure.credit(ideals.ideal_ranks(cutoff)[query], ranks[inside, None], sizes[query, None])
-    table[inside] = weights * credit / best[query, None]
+    query, table = owner[inside], np.zeros((len(ranks), cutoff))
+    credit = measure.credit(ideals.ideal_ranks(cutoff)[query], ranks[inside, None], ideals.sizes[query, None])
+    table[inside] = measure.shares(ideals.sizes, cutoff)[query] * credit
     return table
 
 
@@ -427,8 +428,7 @@ class MeanScore(Trained):
         scores = gains.scores(checked_predictions(predictions, len(gains.ranks)))
         if weights is None:
             return float(scores.mean())
-        owner = np.repeat(np.arange(len(gains.sizes)), gains.sizes)
-        by_row = np.bincount(owner, row_weights(weights, gains.sizes), len(scores))
+        by_row = np.bincount(gains.owner, row_weights(weights, gains.sizes), len(scores))
         return float(np.average(scores, weights=by_row / np.maximum(gains.sizes, 1)))
 
 
