@@ -272,6 +272,7 @@ SENTENCES = {
     # statistics: power and plans
     "beyond-sizes": "n80 of {measures:measures} is beyond the largest size tried, {size:{unit}}; try larger `sizes`",
     "cannot-reject": "no test of {size:{unit}} or fewer can reject at level {alpha:g}: power is 0 there",
+    "equal-means": "all systems have the same mean of {measures:measures}: there is no order to compare",
     "equal-pilot": "the pilot cannot tell how much is needed: {a} and {b} differ on {count:{unit} of {all}}; a pilot"
     " with at least {least} such ones can",
     "heavy-tails": "the pilot's differences have heavy tails (kurtosis {kurtosis:.1f}; normal ones have 3): the"

@@ -13,7 +13,7 @@ from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev._common.view import Heat, Tab, View
-from rankdev.errors import DataError, UsageError
+from rankdev.errors import DataError, Note, UsageError
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.measures.orders import count_better_above
 from rankdev.statistics.design import Design, crossed, in_pairs
@@ -185,12 +185,14 @@ def agreement(
     designs = {name: Design.of(part.select(measures=chosen), clusters=clusters) for name, part in parts.items()}
     each = [_correlations(design, resamples, seed) for design in designs.values()]
     tau, r, ap, half = (np.stack(matrices) for matrices in zip(*each, strict=True))
+    flat = [measure for m, measure in enumerate(chosen) if np.isnan(tau[:, m, m]).any()]
     return Agreement(
         datasets=tuple(parts),
         measures=chosen,
         tau=tau,
         r=r,
         remarks=(
+            *([Note("equal-means", measures=flat)] if flat else []),
             *(note for design in designs.values() for note in design.on_clusters("drawn for the intervals")),
             *(
                 note if len(parts) == 1 else note.at(collection=name)

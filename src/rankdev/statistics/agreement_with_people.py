@@ -154,12 +154,6 @@ class AgreementWithPeople(Result):
             low, high = student(family, level).interval(family, np.full(len(first), level))
         return in_pairs(self.measures).with_columns(difference=apart, low=low, high=high)
 
-    @property
-    def significant(self) -> list[bool]:
-        """Which rows of ``between()`` have an interval that excludes 0."""
-        pairs = self.between()
-        return ((pairs["low"] > 0) | (pairs["high"] < 0)).to_list()
-
 
 def agreement_with_people(
     scores: ScoresLike,

@@ -16,7 +16,7 @@ from rankdev.data.tables import check_mapping
 from rankdev.errors import Note, UsageError, counted
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.decision import refused
-from rankdev.statistics.design import Design, Replicated, in_words, replicated
+from rankdev.statistics.design import Design, Replicated, crossed, in_words, replicated
 from rankdev.statistics.inputs import alike, as_scores, complete, is_several, wanted_pairs
 from rankdev.statistics.paired import USUAL
 from rankdev.statistics.significance import Significance, significance
@@ -283,19 +283,12 @@ def _marked(found: Significance, marks: Mapping[str, str], by_baseline: bool) ->
 
 
 def _rows(collection: str, scores: Scores, digits: int, marked: Mapping[tuple[str, str], str]) -> pl.DataFrame:
-    shown = scores.means.round(digits)
-    rows = []
-    for m, measure in enumerate(scores.measures):
-        column = shown[:, m]
-        known = column[np.isfinite(column)]
-        best = (min if measure in scores.lower_is_better else max)(known, default=None) if len(known) > 1 else None
-        for s, system in enumerate(scores.systems):
-            value = float(scores.means[s, m])
-            rows.append(
-                (collection, system, measure, value, bool(column[s] == best), marked.get((system, measure), ""))
-            )
-    schema = ["collection", "system", "measure", "value", "best", "marks"]
-    return pl.DataFrame(rows, schema, orient="row").fill_nan(None)
+    shown = scores.means.round(digits) * [-1 if name in scores.lower_is_better else 1 for name in scores.measures]
+    best = (shown == np.fmax.reduce(shown)) & (np.isfinite(shown).sum(axis=0) > 1)
+    names = crossed({"collection": [collection]}, {"measure": scores.measures}, {"system": scores.systems})
+    marks = [marked.get((system, measure), "") for _, measure, system in names.iter_rows()]
+    rows = names.with_columns(value=scores.means.T.ravel(), best=best.T.ravel(), marks=pl.Series(marks))
+    return rows.select("collection", "system", "measure", "value", "best", "marks").fill_nan(None)
 
 
 def _limits(scores: Scores, alpha: float, clusters: Mapping[str, Any] | None) -> list[pl.Series]:
