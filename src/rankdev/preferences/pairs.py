@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 Ints = npt.NDArray[np.int32]
+LIMIT = 100  # steps of Newton's method
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +148,6 @@ def maximise(
     virtual_node: bool = False,
     start: Floats | None = None,
     tolerance: float = 1e-8,
-    limit: int = 100,
 ) -> Fitted:
     """Fit strengths: maximise Σ log-likelihood − ridge/2 · θ², or with a virtual node as the regulariser.
 
@@ -157,7 +157,7 @@ def maximise(
     """
     strength = _first_guess(pairs) if start is None else start
     iteration, change = 0, np.inf
-    while change**2 > tolerance and iteration < limit:
+    while change**2 > tolerance and iteration < LIMIT:
         iteration += 1
         mean, variance = moments(strength[pairs.first] - strength[pairs.second], tie_rate)
         curvature = pairs.count * variance

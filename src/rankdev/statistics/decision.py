@@ -158,7 +158,7 @@ class Decision:
         if self.equal:
             return str(self)
         if verdict == "pass":
-            return f"{a} is not worse than {b} by more than {self.margin:g} {where}: {self.numbers}."
+            return str(replace(self, verdict="not worse"))
         if verdict == "fail":
             return f"{a} is worse than {b} by more than {self.margin:g} {where}: {self.numbers}."
         worst = self.high if self.lower_is_better else -self.low
