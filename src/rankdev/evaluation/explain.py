@@ -38,7 +38,6 @@ DISPLACED = "displaced"
 MISSING = "missing"
 REPEATED = "repeated"
 EMPTY = "(empty)"
-REFERENCE_ITEMS = 20  # of each query, whose positions are found
 IN_PLACE = "in its place"
 KINDS = (IN_PLACE, DISPLACED, NONRELEVANT, UNJUDGED, NOT_IN_REFERENCE, REPEATED, MISSING)
 
@@ -286,8 +285,7 @@ class Lists:
 
     ``items`` index ``names``, -1 where nothing was returned; ``ranks`` are 0 for items outside the reference; ``kinds``
     index ``KINDS``, what is to be said of a position, whether it loses anything or not. ``ideal_ranks`` are those of
-    [query, position]. ``found_at`` has the position, from 1, at which each list returns each of the first items of the
-    reference, [system, query, item]; 0 where it does not.
+    [query, position].
     """
 
     names: list[str] = field(repr=False)
@@ -298,7 +296,6 @@ class Lists:
     lost: Floats = field(repr=False)
     kinds: Ints = field(repr=False)
     ideal_ranks: Ints = field(repr=False)
-    found_at: Ints = field(repr=False)
     weights: Floats = field(repr=False)
 
 
@@ -309,15 +306,8 @@ def first_positions(references: References, runs: Mapping[str, Run], measure: Me
     first = [ids.listed(ids.take(run.item_ids, np.flatnonzero(run.positions < depth))) for run in runs.values()]
     names = {name: place for place, name in enumerate(dict.fromkeys(chain(ids.listed(references.item_ids), *first)))}
     items, found, repeats = np.full(shape, -1), np.full(shape, -1), np.zeros(shape, bool)
-    found_at = np.zeros((*shape[:2], REFERENCE_ITEMS), np.int64)
-    nothing = np.zeros(0, np.int64)
-    none = Match(known.ideals, nothing, nothing, nothing, np.zeros(len(references), np.int64))
-    matches = [none] * len(runs)
     for s, run in enumerate(runs.values()):
         items[s], found[s], repeats[s] = _returned(references, run, names, depth)
-        if not references.places.keys().isdisjoint(run.queries):
-            matches[s] = join(known, run, ())[0]
-            found_at[s] = _found_at(matches[s])
     rank_of = np.append(references.ranks, 0)  # the last is that of all others
     ranks, poor = rank_of[np.where(found < 0, -1, np.minimum(found, len(rank_of) - 1))], found >= len(references.ranks)
     scored = (ranks > 0) & ~repeats
@@ -328,6 +318,10 @@ def first_positions(references: References, runs: Mapping[str, Run], measure: Me
         credit = np.where(scored, measure.credit(ideal, ranks, np.maximum(sizes, 1)[:, None]), 0.0)
         gained, could = shares * credit, np.where(np.arange(depth) < counted[:, None], shares, 0.0)
     else:
+        nothing = np.zeros(0, np.int64)
+        none = Match(known.ideals, nothing, nothing, nothing, np.zeros(len(references), np.int64))
+        strange = [references.places.keys().isdisjoint(run.queries) for run in runs.values()]
+        matches = (none if odd else join(known, run, ())[0] for odd, run in zip(strange, runs.values(), strict=True))
         gained = np.stack([_added(match, measure, depth) for match in matches])
         weights = could = _added(ideal_match(none, measure), measure, depth)
         credit = np.divide(gained, could, out=np.zeros(shape), where=could > 0)
@@ -347,7 +341,6 @@ def first_positions(references: References, runs: Mapping[str, Run], measure: Me
         lost=lost,
         kinds=kinds,
         ideal_ranks=ideal,
-        found_at=found_at,
         weights=weights,
     )
 
@@ -372,12 +365,3 @@ def _returned(references: References, run: Run, names: Mapping[str, int], depth:
     places[at] = references.index.places(query, found)
     repeats[at] = False if run.repeats is None else run.repeats[rows]
     return items, places, repeats
-
-
-def _found_at(match: Match) -> Ints:
-    """Find where the first items of each reference are returned, [query, item], from 1; 0 where they are not."""
-    found = np.zeros((match.queries, REFERENCE_ITEMS), np.int64)
-    nth = match.place - match.ideals.offsets[match.query]
-    first = nth < REFERENCE_ITEMS
-    found[match.query[first], nth[first]] = match.position[first] + 1
-    return found

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from rankdev._common.arrays import Ints
 from rankdev.data import ids
-from rankdev.evaluation.explain import REFERENCE_ITEMS, Lists
+from rankdev.evaluation.explain import Lists
 from rankdev.html_report._findings import Comparison
 from rankdev.measures.match import Ideals
 from rankdev.statistics.decision import VERDICTS
@@ -24,6 +24,7 @@ SIGNIFICANT = 5  # digits of the scores with which items were retrieved
 SCORES = 8  # decimals of single scores, so that they and their differences are rounded only once, where they are shown
 
 
+REFERENCE_ITEMS = 20  # of each query, that are shown where a list does not have them
 MOST_PLACES = 1_000_000  # systems × queries × items up to which a page knows where each list has each item
 MOST_OF_SEGMENTS = 50_000  # tests of segments on one page; where there are more, the notes have what they show
 
@@ -56,21 +57,21 @@ def pools_of(found: Comparison) -> tuple[list[list[str]], Ints]:
     return pools, local
 
 
-def positions(found: Comparison, pools: Sequence[Sequence[str]]) -> Ints | None:
+def positions(found: Comparison, pools: Sequence[Sequence[str]]) -> tuple[bool, Ints]:
     """Return the position, from 1, at which each list has each item of its query's pool, 0 where it does not.
 
-    None where that would be too much for a page, which then knows those of the first items of each reference.
+    Where that would be too much for a page, it knows those of the first items of each reference, and is not whole.
     """
-    shape = (len(found.runs), len(pools), max(map(len, pools), default=0))
-    if np.prod(shape, dtype=np.int64) > MOST_PLACES:
-        return None
-    at = np.zeros(shape, np.int64)
+    whole = len(found.runs) * len(pools) * max(map(len, pools), default=0) <= MOST_PLACES
+    sizes = np.minimum(found.references.sizes, REFERENCE_ITEMS).tolist()
+    wanted = pools if whole else [pool[:size] for pool, size in zip(pools, sizes, strict=True)]
+    at = np.zeros((len(found.runs), len(pools), max(map(len, wanted), default=0)), np.int64)
     for s, run in enumerate(found.runs.values()):
-        for q, (query, pool) in enumerate(zip(found.references.queries, pools, strict=True)):
+        for q, (query, pool) in enumerate(zip(found.references.queries, wanted, strict=True)):
             ranking = run.get(query, [])
             place = dict(zip(reversed(ranking), range(len(ranking), 0, -1), strict=True))  # the first of repeated items
             at[s, q, : len(pool)] = [place.get(item, 0) for item in pool]
-    return at
+    return whole, at
 
 
 def _retrieved(found: Comparison) -> Arrays:

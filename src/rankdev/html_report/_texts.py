@@ -15,9 +15,9 @@ from rankdev.data.references import References
 from rankdev.display.cells import percent
 from rankdev.errors import Note, counted, printable
 from rankdev.evaluation.coverage import Check
-from rankdev.evaluation.explain import KINDS, REFERENCE_ITEMS
+from rankdev.evaluation.explain import KINDS
 from rankdev.evaluation.losses import ROUNDING
-from rankdev.html_report._arrays import SHOWN, tested_segments
+from rankdev.html_report._arrays import REFERENCE_ITEMS, SHOWN, tested_segments
 from rankdev.html_report._findings import MOST_POSITIONS, Comparison
 from rankdev.html_report._views import short_names
 from rankdev.statistics.decision import VERDICTS, detectable, refused

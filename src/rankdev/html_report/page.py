@@ -191,7 +191,7 @@ def report(
     )
     uncertain = None if judgments is None else _uncertain(judgments, runs, found, **read)
     pools, places = pools_of(found)
-    everywhere = positions(found, pools)
+    everywhere, found_at = positions(found, pools)
     items = dict.fromkeys(item for pool in pools for item in pool)
     settings = playground_settings(found.explained)
     header: dict[str, Any] = {
@@ -199,11 +199,11 @@ def report(
         "query_texts": beginnings(of_queries, (found.scores.queries[i] for i in found.shown)),
         "texts": beginnings(of_items(set(items)) if callable(of_items) else of_items, items),
         "pools": pools,
-        "everywhere": everywhere is not None,
+        "everywhere": everywhere,
         "playground": settings and {"page": playground(), "settings": settings},
     }
     header["views"] = views(found, header)
-    data = packed(header, arrays_of(found, places, found.lists.found_at if everywhere is None else everywhere))
+    data = packed(header, arrays_of(found, places, found_at))
     static = header["views"][0] | others(found, header, uncertain)
     html = self_contained(header["title"], PAGE, data, PLAYGROUND if settings else None, static)
     return ReportPage(header["title"], verdict(found), html)
