@@ -16,7 +16,8 @@ import polars as pl
 from benchmarks.history import Row, report
 
 import rankdev as rd
-from rankdev.judging.check import agreement_limits, scored
+from rankdev.judging.check import scored
+from rankdev.statistics.agreement_with_people import fraction_limits
 from rankdev.statistics.prediction_powered import prediction_powered
 
 ITEMS, MEASURE, SPREAD = 5, "RDQ@5", 4.0
@@ -85,7 +86,7 @@ def trials(found: dict[str, Any], judged: int, by_people: int, number: int, rng:
         row = prediction_powered(human_part, model_part, baselines="b").to_polars().row(2, named=True)
         apart = (values["model"][0] - values["model"][1])[drawn, 0]
         reach = 1.96 * apart.std(ddof=1) / np.sqrt(judged)
-        _, low, high = agreement_limits(10 * agree[drawn[:by_people]], np.full(by_people, 10.0), 0.05)
+        (low,), (high,) = fraction_limits(10 * agree[drawn[:by_people], None], np.full(by_people, 10.0), 0.05)
         sign = np.sign(truth)
         rows.append(
             (
