@@ -137,7 +137,10 @@ def slow(query, a, b):
 
 def test_answers_do_not_depend_on_how_long_they_take():
     found = rd.collect(alphabetical, ITEMS, budget=21, parallel=4, repeats=1)
-    assert rd.collect(slow, ITEMS, budget=21, parallel=4, repeats=1).to_polars().equals(found.to_polars())
+    seen = []
+    again = rd.collect(slow, ITEMS, budget=21, parallel=4, repeats=1, progress=lambda *told: seen.append(told))
+    assert again.to_polars().equals(found.to_polars())
+    assert [seen[0], seen[-1]] == [(4, 21, "4 answers"), (21, 21, "21 answers")]
     pairs = [(row[0], *sorted(row[1:3])) for row in found.to_polars().rows()]
     assert len(set(pairs)) == len(pairs) == 21
     assert found.stopped == "budget spent"

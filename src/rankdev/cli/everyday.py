@@ -63,8 +63,6 @@ def compare_command(source: Source, per_query: bool, pairs: bool, output: Output
 
     Give REFERENCES and RUNs (of two, the first is the baseline), or --scores.
     """
-    from rankdev.display.view import report_of
-
     if source.collections:
         refuse_unused("per_query", "segments", "margin", "pairs", beside="collections")
         refuse_unused("test", "permutations", "seed", "replicates", "weights", beside="collections")
@@ -84,7 +82,7 @@ def compare_command(source: Source, per_query: bool, pairs: bool, output: Output
         refuse_unused("permutations", needs="test='randomization'")
     found = rd.significance(scores, **asked)
     one_pair = len(scores.systems) == 2 and len(scores.measures) == 1 and "replicates" not in asked
-    output.show(found, report_of(found, pairs=pairs), scores.differences() if one_pair else found)
+    output.show(found, drawn=scores.differences() if one_pair else found, pairs=pairs)
 
 
 @command(
@@ -101,7 +99,6 @@ def explain_command(source: Source, query: str, output: Output) -> None:
     """
     from rankdev.data.files import load_references, load_runs
     from rankdev.display.special import explanations_report
-    from rankdev.display.view import report_of
 
     check_one_order(source.read.get("ties"), "an explanation")
     systems = source.systems()
@@ -113,8 +110,7 @@ def explain_command(source: Source, query: str, output: Output) -> None:
     measure = source.one_measure()
     runs = load_runs(systems, **source.read)
     found = {name: rd.explain(known[query], run.get(query, []), measure=measure) for name, run in runs.items()}
-    single = report_of(next(iter(found.values())), query=query)
-    output.deliver(single if len(found) == 1 else explanations_report(found, query))
+    output.show(found[next(iter(found))], None if len(found) == 1 else explanations_report(found, query), query=query)
 
 
 REPORT = "rankdev.html_report.page:report"

@@ -108,9 +108,7 @@ def _names(part: Part) -> list[str]:
     return [str(one.name) for one in part.params]
 
 
-def ask_people(
-    shown: Items, database: str, guidelines: str | None, rule: dict[str, Any], asked: SimpleNamespace
-) -> None:
+def ask_people(shown: Items, database: str, guide: str | None, rule: dict[str, Any], asked: SimpleNamespace) -> None:
     """Serve the page, with the links of last time, and on its port where it is free."""
     from rankdev.judging.links import Addresses, Tokens
     from rankdev.judging.quality import read_gold
@@ -142,7 +140,7 @@ def ask_people(
             tokens.keep(store)
         rule.pop("error", None)
         grading = None if scale is None else Session(shown, store, GradeStrategy(shown.pool, scale, **rule))
-        given: dict[str, Any] = {"tokens": tokens, "guidelines": guidelines, "grading": grading, "warn": write_line}
+        given: dict[str, Any] = {"tokens": tokens, "guidelines": guide, "grading": grading, "warn": write_line}
         start = partial(JudgeServer, session, addresses, **given)
         server = _on_port(start, asked.host, asked.port, store)
         if server.readable:
@@ -187,32 +185,19 @@ def _serve(server: JudgeServer, *, browser: bool) -> None:
 
 
 def ask_model(
-    shown: Items,
-    database: str,
-    guidelines: str | None,
-    rule: dict[str, Any],
-    model: tuple[str, str],
-    sent: SimpleNamespace,
+    shown: Items, database: str, guide: str | None, rule: dict[str, Any], model: tuple[str, str], sent: SimpleNamespace
 ) -> None:
     """Ask a language model, and keep its answers in the database under its name."""
     from rankdev.judging.chat import ChatJudge
 
     url, name = model
-    what: dict[str, Any] = {"texts": shown.texts(), "query_texts": shown.query_text, "instructions": guidelines}
+    what: dict[str, Any] = {"texts": shown.texts(), "query_texts": shown.query_text, "instructions": guide}
     judge = ChatJudge(url, model=name, both_orders=sent.both_orders, options=sent.fields, **what)
     interrupted = None
+    kept: dict[str, Any] = {"file": database, "budget": sent.budget, "parallel": sent.parallel}
     with working_progress("asking") as progress:
-
-        def asked(query: str, a: str, b: str) -> Any:
-            answer = judge(query, a, b)
-            if progress is not None:
-                progress(judge.usage.answers, sent.budget or 0, counted(judge.usage.tokens, "token"))
-            return answer
-
-        asked.__name__ = name
-        kept: dict[str, Any] = {"file": database, "budget": sent.budget, "parallel": sent.parallel}
         try:
-            found = rd.collect(asked, shown.pool.grades or shown.pool.items, **kept, **rule)
+            found = rd.collect(judge, shown.pool.grades or shown.pool.items, progress=progress, **kept, **rule)
         except KeyboardInterrupt as interrupt:
             if not hasattr(interrupt, "collected"):
                 raise

@@ -57,11 +57,11 @@ class Output:
         if not chosen.holds_remarks or (chosen.name == "json" and not report.command):  # a list of records
             write_notes(report.remarks)
 
-    def show(self, found: rd.Result, report: Report | None = None, drawn: rd.Result | None = None) -> None:
+    def show(self, found: rd.Result, report: Report | None = None, drawn: rd.Result | None = None, **look: Any) -> None:
         """Deliver a result, and draw it where that is asked for; end with status 1 where its data have a problem."""
         from rankdev.display.view import report_of
 
-        self.deliver(report_of(found) if report is None else report)
+        self.deliver(report_of(found, **look) if report is None else report)
         if self.figure is not None:
             from rankdev.display.style import save
 

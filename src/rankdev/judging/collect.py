@@ -22,6 +22,7 @@ import polars as pl
 from rankdev._common.checks import check_path, check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev._common.view import Tab, View
+from rankdev._common.work import Progress
 from rankdev.data.database import COLUMNS, as_judgments
 from rankdev.data.ids import is_integer
 from rankdev.errors import DataError, Note, RankdevError, UsageError, counted
@@ -197,6 +198,7 @@ def collect(
     file: str | os.PathLike[str] | None = None,
     parallel: int = 1,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> Collected:
     """Ask a judge which of two items is better, until the order is settled or the budget is spent.
 
@@ -233,6 +235,9 @@ def collect(
         is answered, so that the answers do not depend on how long each takes.
     seed : int, default 0
         Seed of random choices.
+    progress : callable, optional
+        Called as ``progress(done, total, note)`` after each answer, or several at once; the total is an estimate where
+        there is no budget.
 
     Returns
     -------
@@ -293,6 +298,8 @@ def collect(
             except JudgeError as failed:
                 failed.collected = result("the judge gave no answer")
                 raise
+            if progress is not None:
+                progress(loop.asked, budget or loop.asked + strategy.left(), counted(loop.asked, "answer"))
         return result("budget spent" if strategy.unsettled() else SETTLED)
     except KeyboardInterrupt as interrupt:
         with suppress(Exception):  # in the middle of an update there may be none
