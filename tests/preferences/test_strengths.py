@@ -127,25 +127,6 @@ def test_very_long_lists_have_no_intervals(monkeypatch):
     assert table["strength"].null_count() == 0
 
 
-def test_crowd_bt_recovers_worker_quality_and_beats_bradley_terry():
-    quality = np.r_[np.full(16, 0.95), np.full(4, 0.5), np.full(4, 0.05)]
-    better, error, inside = [], [], []
-    for seed in range(6):
-        judged, truth = crowd(quality, 15, 60, np.random.default_rng(seed))
-        fit = strengths(judged, "crowd-bt")
-        assert fit.converged
-        true = in_order(fit, truth)
-        better.append(np.corrcoef(fit.values, true)[0, 1] - np.corrcoef(strengths(judged).values, true)[0, 1])
-        known = quality[[int(name[1:]) for name in fit.workers.workers]]
-        error.append(np.abs(fit.workers.quality - known).mean())
-        inside.append((fit.workers.low <= known) & (known <= fit.workers.high))
-        verdicts = np.array(fit.workers.verdicts)
-        assert (verdicts[known > 0.9] == "good").sum() >= 13
-        assert (verdicts[known < 0.1] == "inverted").sum() >= 2
-        assert "inverted" not in verdicts[known > 0.9]
-    assert (np.mean(better) > 0.01, np.mean(error) < 0.12, np.mean(inside) > 0.8) == (True, True, True)
-
-
 @pytest.mark.parametrize("limit", [2000, 1])  # by iteration; directly
 @pytest.mark.parametrize("items", [8, 10, 30, 100])
 def test_rank_centrality_is_exact_for_weak_items(items, limit, monkeypatch):

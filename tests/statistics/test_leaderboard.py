@@ -6,7 +6,7 @@ import pytest
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.statistics.design import Design
-from tests.raising import noted, raises
+from tests.raising import raises
 from tests.statistics.conftest import scored
 
 
@@ -85,11 +85,3 @@ def test_wrong_input_is_refused(scores):
         rd.leaderboard({"x": scores, "y": scores.select(systems=["a", "b"])})
     with raises("no-common-query", DataError, collection="y"):
         rd.leaderboard({"x": scores, "y": scores.select(queries=[])})
-
-
-def test_tied_scores_are_counted_once_for_all_measures():
-    references = {f"q{k}": ["a", "b"] for k in range(6)}
-    tied = {f"q{k}": {"a": 2.0, "x": 1.0, "b": 1.0} if k < 4 else {"a": 2.0, "x": 2.0} for k in range(6)}
-    scores = rd.evaluate(references, {"one": tied, "two": {q: ["b", "a"] for q in references}}, ["P@1", "AP@3"])
-    assert len(scores.remarks) == 1
-    assert noted(rd.leaderboard(scores).remarks, "tied")
