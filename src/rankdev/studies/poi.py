@@ -151,15 +151,24 @@ def run_poi(
 def _by_size(scores: Scores, progress: Progress | None, **testing: Any) -> Iterator[tuple[str, Power | Note]]:
     """Yield the power at 100 queries within each range of reference sizes, or a note where there are too few."""
     assert scores.reference_sizes is not None
-    names = [f"≤{EDGES[0]}", *(f"({a},{b}]" for a, b in pairwise(EDGES)), f">{EDGES[-1]}"]
-    place = np.searchsorted(EDGES, scores.reference_sizes)
-    for i, name in enumerate(names):
-        rows = np.flatnonzero(place == i)
+    ranges = in_ranges(scores.reference_sizes, EDGES)
+    for i, (name, rows) in enumerate(ranges):
         if len(rows) < LEAST:
             yield name, Note("sizes-left-out", count=len(rows), unit="query", sizes=[LEAST])
         else:
-            part = part_of(progress, i, i + 1, len(names))
+            part = part_of(progress, i, i + 1, len(ranges))
             yield name, power(scores.select(queries=rows), sizes=[LEAST], progress=part, **testing)
+
+
+def in_ranges(values: Any, edges: Sequence[float]) -> list[tuple[str, list[int]]]:
+    """Name the ranges between some edges, which belong to the lower one, and list the places of the values in each.
+
+    >>> in_ranges([3, 5, 4], [3, 4])
+    [('≤3', [0]), ('(3,4]', [2]), ('>4', [1])]
+    """
+    names = [f"≤{edges[0]:g}", *(f"({a:g},{b:g}]" for a, b in pairwise(edges)), f">{edges[-1]:g}"]
+    place = np.searchsorted(edges, values)
+    return [(name, np.flatnonzero(place == i).tolist()) for i, name in enumerate(names)]
 
 
 def save_poi_figures(study: Poi, folder: str | Path) -> list[Path]:

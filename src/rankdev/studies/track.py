@@ -29,7 +29,7 @@ from rankdev.statistics.power import Power, power
 from rankdev.statistics.sensitivity import PAPER_GRID, Sensitivity, grid_measures
 from rankdev.statistics.stability import Stability, stability
 from rankdev.statistics.student import PAPER_SIZES
-from rankdev.studies.poi import RED, REPORTED, grid_frame, save_figures
+from rankdev.studies.poi import RED, REPORTED, grid_frame, in_ranges, save_figures
 
 FEWEST = 5  # queries of a bucket; with fewer there is nothing to draw from
 SMALL = (10, 15, 20)  # a track has few queries and systems far apart: the paper's sizes begin too late
@@ -264,10 +264,7 @@ def _thirds(values: Floats) -> list[tuple[str, list[int]]]:
     """Cut queries into thirds; where fewer than two have enough queries there are none."""
     thirds = np.quantile(values, [1 / 3, 2 / 3])
     edges = tuple(dict.fromkeys(thirds.round(0 if thirds[0] >= 10 else 1)))
-    names = [f"≤{edges[0]:g}", *(f"({a:g},{b:g}]" for a, b in pairwise(edges)), f">{edges[-1]:g}"]
-    place = np.searchsorted(edges, values, side="left")
-    found = [(name, np.flatnonzero(place == i).tolist()) for i, name in enumerate(names)]
-    filled = [(name, rows) for name, rows in found if len(rows) >= FEWEST]
+    filled = [(name, rows) for name, rows in in_ranges(values, edges) if len(rows) >= FEWEST]
     return filled if len(filled) > 1 else []
 
 
