@@ -207,7 +207,8 @@ def _scores(found: Comparison, header: Mapping[str, Any]) -> Html:
         return filled("both", best, shown[s][m], _interval(low[s][m], high[s][m], 3))
 
     rows = (filled("row", _head(s, header), (cell(s, m) for m in range(len(tops)))) for s in header["orders"][0])
-    return filled("scores", header["confidence"], _heads(header["measures"], "col"), rows)
+    bold = "; the best of each measure in bold" if len(header["systems"]) > 1 else ""
+    return filled("scores", header["confidence"], bold, _heads(header["measures"], "col"), rows)
 
 
 def _runs(found: Comparison, header: Mapping[str, Any], m: int) -> Html:
