@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import repeat
+from functools import lru_cache
+from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -246,12 +247,22 @@ def _named_hits(lists: Mapping[Any, Any], read: ReadOptions, *, flat: bool = Fal
     return found
 
 
-def _names_of(hit: Any) -> list[tuple[str, Any]]:
-    """Return the fields that could name a hit, ids before texts."""
-    given = hit.items() if isinstance(hit, Mapping) else ((name, getattr(hit, name, None)) for name in _ATTRIBUTES)
-    found = ((plain_name(str(name)), str(name), value) for name, value in given)
-    known = [(_NAMES_OF_HIT.index(plain), name, value) for plain, name, value in found if plain in _NAMES_OF_HIT]
-    return [(name, value) for _, name, value in sorted(known, key=itemgetter(0)) if _is_there(value)]
+@lru_cache(1000)
+def _naming(names: tuple[Any, ...]) -> list[Any]:
+    """Return the names of the fields that could name a hit, ids before texts."""
+    places = {
+        name: _NAMES_OF_HIT.index(plain_name(str(name))) for name in names if plain_name(str(name)) in _NAMES_OF_HIT
+    }
+    return sorted(places, key=places.__getitem__)
+
+
+def _names_of(hit: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what could name a hit, ids before texts."""
+    by_name = isinstance(hit, Mapping)
+    for name in _naming(tuple(hit)) if by_name else _ATTRIBUTES:
+        value = hit[name] if by_name else getattr(hit, name, None)
+        if _is_there(value):
+            yield str(name), value
 
 
 def _is_there(value: Any) -> bool:
@@ -261,10 +272,9 @@ def _is_there(value: Any) -> bool:
 def _name(hit: Any, place: int, own: str | None) -> str:
     name, value = _TEXTS[0], hit
     if not (isinstance(hit, str) or ids.is_integer(hit)):
-        inside = [_field(hit, part) for part in ("_source", "fields", "node")]
-        fields = [(own, _field(held, own)) for held in (hit, inside[-1])] if own else []
-        fields += [] if own else [field for held in (hit, *inside) for field in _names_of(held)]
-        name, value = next(((name, field) for name, field in fields if _is_there(field)), ("", None))
+        held = chain([hit], (_field(hit, part) for part in ("_source", "fields", "node")))
+        found = map(_names_of, held) if own is None else [[(own, _field(hit, own)), (own, _field(hit, f"node.{own}"))]]
+        name, value = next((field for fields in found for field in fields if _is_there(field[1])), ("", None))
     if isinstance(value, list) and len(value) == 1:  # a field of Solr that could have several values
         value = value[0]
     if not (isinstance(value, str) or ids.is_integer(value)) or not str(value).strip():
