@@ -192,6 +192,19 @@ def test_references_that_are_refused(tmp_path, value, kind):
         rd.read_references(written(tmp_path, "\n".join(map(json.dumps, [RIGHT, RIGHT]))[:-9], "a.jsonl"))
 
 
+def test_two_lists_of_one_kind():
+    right, found = {"gold_ids": ["a"], "relevant_ids": ["b"]}, {"retrieved_ids": ["a"], "retrieved_doc_ids": ["b"]}
+    record = {"question": "q", **right, **found, "mine": ["b", "c"], "yours": ["c", "b"]}
+    for kind, name in ((rd.Run, "retrieved"), (rd.References, "items")):
+        with raises("two-columns", rd.DataError, name=name):
+            kind.of([record])
+    for one in [*right, "yours"]:
+        for other in [*found, "mine"]:
+            expected = rd.evaluate({"q": record[one]}, {"a": {"q": record[other]}}, "RDQ@2").means
+            columns = {"items": one, "retrieved": other}
+            assert rd.evaluate([record], {"a": [record]}, "RDQ@2", columns=columns).means == expected
+
+
 def test_a_field_that_was_chosen_names_all_items():
     hits = [{"_id": "1", "_source": {"sku": "d1", "meta": {"ean": 7}}}]
     assert dict(rd.Run.of({"q": {"hits": {"hits": hits}}}, columns={"item": "sku"})) == {"q": ["d1"]}

@@ -62,13 +62,13 @@ def plain(value: Any) -> Any:
 
 
 def records_in(frame: pl.DataFrame, kind: re.Pattern[str], read: ReadOptions) -> list[dict[str, Any]] | None:
-    """Return the rows of a table with lists of one kind, or lists that were chosen as items; None of any other."""
+    """Return the rows of a table with lists of one kind, or of what was chosen as retrieved; None of any other."""
     lists = [name for name in frame.columns if frame[name].dtype in (pl.List, pl.Array)]
-    own = read.chosen("items")
-    if kind is RETRIEVED and own in lists and not any(kind.fullmatch(plain_name(name)) for name in lists):
+    named, own = [name for name in lists if kind.fullmatch(plain_name(name))], read.chosen("retrieved")
+    if kind is RETRIEVED and own in lists:
         read.met.add(own)
-        frame, lists = frame.rename({own: "retrieved"}), ["retrieved"]
-    return frame.to_dicts() if any(kind.fullmatch(plain_name(name)) for name in lists) else None
+        return frame.drop(name for name in named if name != own).rename({own: "retrieved"}).to_dicts()
+    return frame.to_dicts() if named else None
 
 
 def question_of(record: Any, read: ReadOptions) -> Any:
@@ -83,24 +83,32 @@ def question_of(record: Any, read: ReadOptions) -> Any:
     return next((found[name] for name in _QUESTIONS if name in found), None)
 
 
-def _list_named(record: Any, kind: re.Pattern[str]) -> str | None:
-    """Return the name of the list of one kind that a record has: of ids, or else of texts; refuse two of them."""
+def _lists(record: Any, kind: re.Pattern[str]) -> list[str]:
+    """Return the names of the lists of one kind that a record has: of ids, or else of texts."""
     known = record if isinstance(record, Mapping) else {}
     names = [name for name in known if isinstance(known[name], list) and kind.fullmatch(plain_name(str(name)))]
-    names = [name for name in names if plain_name(name).endswith(("id", "ids"))] or names
-    if any(known[name] != known[names[0]] for name in names):
-        raise DataError("two-columns", name="items", names=names)
-    return names[0] if names else None
+    return [name for name in names if plain_name(name).endswith(("id", "ids"))] or names
+
+
+def _list_of(record: Mapping[str, Any], kind: re.Pattern[str], read: ReadOptions) -> str:
+    """Return the name of the only list of one kind, or of that which was chosen; refuse two that differ."""
+    names, ours = _lists(record, kind), "retrieved" if kind is RETRIEVED else "items"
+    own = read.chosen(ours)
+    if own is not None and isinstance(record.get(own), list):
+        read.met.add(own)
+        return own
+    if any(record[name] != record[names[0]] for name in names):
+        raise DataError("two-columns", name=ours, names=names)
+    return names[0]
 
 
 def _with_numbers(record: Mapping[str, Any], name: str) -> list[Any]:
     """Return what a record lists, with the numbers that its other lists have for each, such as scores."""
-    hits = record[name]
+    hits, named = record[name], {*_lists(record, RETRIEVED), *_lists(record, RIGHT)}
     beside = {
-        other: values
+        str(other): values
         for other, values in record.items()
-        if isinstance(values, list) and len(values) == len(hits) and all(map(is_number, values))
-        if not (RETRIEVED.fullmatch(plain_name(other)) or RIGHT.fullmatch(plain_name(other)))
+        if isinstance(values, list) and len(values) == len(hits) and other not in named and all(map(is_number, values))
     }
     if not beside or not all(isinstance(hit, str) or ids.is_integer(hit) for hit in hits):
         return hits
@@ -117,7 +125,7 @@ def is_response(value: Any) -> bool:
     return (
         (isinstance(hits, Mapping) and isinstance(hits.get("hits"), list))
         or (isinstance(found, Mapping) and isinstance(found.get("docs"), list))
-        or _list_named(value, RETRIEVED) is not None
+        or bool(_lists(value, RETRIEVED))
         or isinstance(error, Mapping)
         or (isinstance(error, str) and isinstance(value.get("status"), int))
     )
@@ -163,7 +171,7 @@ def lists_of(answers: Iterable[tuple[Any, Any]], read: ReadOptions) -> dict[str,
         if query in found:
             raise DataError("query-twice", query=query)
         with errors_at(query=query):
-            hits, of_engine, reason = _hits(response)
+            hits, of_engine, reason = _hits(response, read)
         found[query] = hits
         if of_engine or not any(isinstance(hit, Mapping) for hit in hits):
             in_order[query] = hits
@@ -189,16 +197,15 @@ def _named(record: Any, read: ReadOptions) -> tuple[Any, Any]:
     return query, response
 
 
-def _hits(response: Any) -> tuple[list[Any], bool, str]:
+def _hits(response: Any, read: ReadOptions) -> tuple[list[Any], bool, str]:
     """Return the hits of one response, whether they are an engine's, and why they are incomplete, if they are.
 
     Refuse an error and a later page.
     """
     if not is_response(response):
         raise DataError("not-a-response", value=response)
-    name = _list_named(response, RETRIEVED)
-    if name is not None:
-        return _with_numbers(response, name), False, ""
+    if _lists(response, RETRIEVED):
+        return _with_numbers(response, _list_of(response, RETRIEVED, read)), False, ""
     header = response.get("responseHeader") if isinstance(response.get("responseHeader"), Mapping) else {}
     if "error" in response or header.get("status"):
         error = response.get("error") or f"status {header.get('status')}"
@@ -361,7 +368,7 @@ def gold_of(value: Any, read: ReadOptions) -> dict[Any, Any] | pl.DataFrame | No
             if _are_records(value.get(part), "ratings"):
                 return _rated(value[part], of_query, read)
         value = [value] if question_of(value, read) is not None else []
-    is_right = isinstance(value, list) and any(_list_named(record, RIGHT) for record in value)
+    is_right = isinstance(value, list) and any(_lists(record, RIGHT) for record in value)
     return _right_of(value, read) if is_right else None
 
 
@@ -370,17 +377,17 @@ def _right_of(records: list[Any], read: ReadOptions) -> dict[Any, Any] | pl.Data
     one_tier: dict[Any, str] = {}
     for row, record in enumerate(records):
         with errors_at(row=row):
-            name, query = _list_named(record, RIGHT), question_of(record, read)
-            if name is None:
+            query = question_of(record, read)
+            if not _lists(record, RIGHT):
                 raise DataError("no-contexts")
+            name = _list_of(record, RIGHT, read)
             if query is None:
                 raise DataError("no-question", known=_QUESTIONS)
             if query in right:
                 raise DataError("query-twice", query=query)
-            right[query] = _with_numbers(record, name) if _list_named(record, RETRIEVED) is None else record[name]
+            right[query] = record[name] if _lists(record, RETRIEVED) else _with_numbers(record, name)
             if plain_name(name) in _UNORDERED and name != read.chosen("items"):
                 one_tier[query] = name
-    read.met.update({read.chosen("items") or ""})
     if any(isinstance(hit, list) for hits in right.values() for hit in hits):
         return right
     found = of_records(right, read, ("grade", "rank"))

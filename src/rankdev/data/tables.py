@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rankdev.data.options import ReadOptions
 
 OURS = (
-    *("query", "item", "score", "rank", "distance", "grade", "tiers", "items"),
+    *("query", "item", "score", "rank", "distance", "grade", "tiers", "items", "retrieved"),
     *("system", "measure", "value", "segment", "cluster"),
 )
 NONE: Mapping[str, str] = MappingProxyType({})
