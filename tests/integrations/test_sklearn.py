@@ -56,10 +56,7 @@ def test_cross_validation_scores_by_query(rows, model, measure):
 
 def test_without_routing_the_remedy_is_named(rows):
     x, labels, queries = rows
-    with (
-        sklearn.config_context(enable_metadata_routing=False),
-        raises("no-routing", rd.UsageError),
-    ):
+    with sklearn.config_context(enable_metadata_routing=False), raises("no-routing", rd.UsageError):
         cross_val_score(Ridge(), x, labels, groups=queries, cv=GroupKFold(3), scoring=scorer(), error_score="raise")
 
 

@@ -22,11 +22,12 @@ def workers(server):
     return server.session.store.answers()["worker"].to_list()
 
 
-def test_a_link_of_ones_own_is_a_name(server, owner):
-    ann = linked(server, owner, "ann", judge="bob")
-    assert ann.post("hello")[1]["judge"] == "ann"
-    ann.answer(ann.next())
-    assert workers(server) == ["ann"]
+@pytest.mark.parametrize("name", ["ann", "O'Brien, 王 <b>", "=cmd", "judges"])
+def test_a_link_of_ones_own_is_a_name(name, server, owner):
+    one = linked(server, owner, name, judge="bob")
+    assert one.post("hello")[1]["judge"] == name
+    one.answer(one.next())
+    assert workers(server) == [name]
     assert Client(server).post("hello")[1]["judge"] is None
 
 
@@ -103,11 +104,6 @@ def test_links_survive_a_restart(tmp_path):
         assert server.tokens == before
         assert Client(server, "ann", ann.token).post("next")[0] == 200
         assert Client(server, "bob", bob.token).post("next")[0] == Client(server).post("next")[0] == 401
-
-
-@pytest.mark.parametrize("name", ["O'Brien, 王 <b>", "=cmd", "judges"])
-def test_any_name_has_a_link(name, server, owner):
-    assert linked(server, owner, name).post("hello")[1]["judge"] == name
 
 
 def test_what_is_remembered_is_valid_at_any_time(tmp_path):

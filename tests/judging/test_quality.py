@@ -277,8 +277,4 @@ def test_gold_is_read_from_csv(tmp_path):
     path = tmp_path / "gold.csv"
     path.write_text("query,first,second,outcome\nq,b,a,first\nq,b,c,tie\nq,c,a,second\n")
     pool = Pool.of({"q": ["a", "b", "c"]})
-    assert read_gold(path, pool) == {
-        ("q", "a", "b"): "b",
-        ("q", "b", "c"): None,
-        ("q", "a", "c"): "a",
-    }
+    assert read_gold(path, pool) == {("q", "a", "b"): "b", ("q", "b", "c"): None, ("q", "a", "c"): "a"}
