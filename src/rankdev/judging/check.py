@@ -14,6 +14,7 @@ from rankdev._common.result import Result
 from rankdev._common.view import Col, Tab, View
 from rankdev.data.database import is_database, read_answers
 from rankdev.errors import DataError, Note, UsageError, counted
+from rankdev.judging.quality import PAIR, sided
 from rankdev.preferences import Preferences, references_from_preferences
 from rankdev.preferences.tiers import as_preferences
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:  # loaded on use otherwise: collecting needs none of these
     from rankdev.statistics.prediction_powered import PredictionPowered
 
 CHANCE = 0.5
-PAIR = ["query", "a", "b"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -170,7 +170,10 @@ def check_model(
         missing, given = ("runs", "measures") if runs is None else ("measures", "runs")
         raise UsageError("needed", name=missing, use=given)
     judged, skipped = _read(judgments)
-    frame = _sided(judged.to_polars())
+    frame = judged.to_polars()
+    weight = pl.col("weight") if "weight" in frame.columns else pl.lit(1.0)
+    won = pl.when("tie").then(0.5).otherwise(1.0)
+    frame = sided(frame, "winner", "loser", won).with_columns(weight=weight)
     names = check_names("leave_out", leave_out)
     for name in (model, *names):
         check_choice("worker", name, judged.workers)
@@ -213,14 +216,6 @@ def _read(judgments: Any) -> tuple[Preferences, set[tuple[str, str, str]]]:
     if found.worker is None:
         raise DataError("no-workers")
     return found, skipped
-
-
-def _sided(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add the items of each pair sorted, the score of the first of them (1 won, ½ tied, 0 lost), and weights."""
-    a, b = pl.min_horizontal("winner", "loser"), pl.max_horizontal("winner", "loser")
-    score = pl.when("tie").then(0.5).when(pl.col("winner") == a).then(1.0).otherwise(0.0)
-    weight = pl.col("weight") if "weight" in frame.columns else pl.lit(1.0)
-    return frame.with_columns(a=a, b=b, score=score, weight=weight)
 
 
 def _mean_agreement(both: pl.DataFrame, alpha: float) -> tuple[float, float, float]:

@@ -17,7 +17,7 @@ from rankdev._common.arrays import Floats
 from rankdev.data.write import PathLike
 from rankdev.errors import DataError, Note, counted, errors_at
 from rankdev.judging.items import Pool, read_table_with
-from rankdev.judging.store import Pair, sorted_pair
+from rankdev.judging.store import SCORES, Pair, sorted_pair
 
 COLUMNS = ("query", "first", "second", "outcome")
 ALPHA = 0.05
@@ -81,7 +81,8 @@ def judge_quality(
     answers: pl.DataFrame, gold: Mapping[Pair, str | None], models: Collection[str] = ()
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Compute how reliable the people are who gave the answers, a row each, with remarks; ``models`` are left out."""
-    people = _sided(answers.filter(~pl.col("worker").is_in(list(models))))
+    score = pl.col("outcome").replace_strict(SCORES, default=None)
+    people = sided(answers.filter(~pl.col("worker").is_in(list(models))), "first", "second", score)
     values = {"fast": _fast(people), "left": _left(people), "gold": _gold(people, gold), "others": _others(people)}
     judges = _judges(people, values)
     remarks = []
@@ -97,12 +98,11 @@ def _columns(names: Collection[str]) -> list[str]:
     return [f"{name}{part}" for name in names for part in ("", "_low", "_high", "_n")]
 
 
-def _sided(answers: pl.DataFrame) -> pl.DataFrame:
-    """Add the pair with its items sorted, and the score of the first of these: 1 better, ½ equal, 0 worse."""
-    a = pl.min_horizontal("first", "second")
-    won = pl.when(pl.col("outcome") == "second").then("second").otherwise("first")
-    score = pl.when(pl.col("outcome") == "tie").then(0.5).when(won == a).then(1.0).otherwise(0.0)
-    return answers.with_columns(a=a, b=pl.max_horizontal("first", "second"), score=score)
+def sided(frame: pl.DataFrame, first: str, second: str, score: pl.Expr) -> pl.DataFrame:
+    """Add the pair with its items sorted, and what the first of these scored: 1 better, ½ equal, 0 worse."""
+    swapped = pl.col(second) < pl.col(first)
+    a, b = pl.min_horizontal(first, second), pl.max_horizontal(first, second)
+    return frame.with_columns(a=a, b=b, score=pl.when(swapped).then(1 - score).otherwise(score))
 
 
 def _fast(people: pl.DataFrame) -> pl.DataFrame:

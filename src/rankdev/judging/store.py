@@ -28,6 +28,7 @@ PRIVATE = 0o600  # answers and names are for the owner's eyes, unless the owner 
 PATIENCE = 2.0  # seconds to wait for a lock of another program
 LAST = "worker = ? AND (kind = 'grade') = ? AND NOT undone ORDER BY id DESC"
 SAID = COLUMNS.index("worker") + 1  # columns that are the same where an answer is sent again
+SCORES = {"first": 1.0, "tie": 0.5, "second": 0.0}  # what an outcome is to the first item
 Pair = tuple[str, str, str]  # query and two of its items; the second is empty where one item is graded
 
 

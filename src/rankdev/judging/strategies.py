@@ -22,7 +22,7 @@ from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_number, check_whole
 from rankdev.errors import DataError, UsageError
 from rankdev.judging.items import Pool
-from rankdev.judging.store import Answer, Pair, sorted_pair
+from rankdev.judging.store import SCORES, Answer, Pair, sorted_pair
 from rankdev.preferences.order import Order
 
 Pairs = Collection[Pair]
@@ -232,7 +232,7 @@ class OrderStrategy(Strategy):
         super().__init__()
         repeats, error = check_whole("repeats", repeats, 1), check_number("error", error, 0, 0.5)
         probability = None if probability is None else check_number("probability", probability, 0.5, 1)
-        self.pool, self.error, self.seed, self.spread = pool, error, seed, spread
+        self.pool, self.error, self.spread = pool, error, spread
         self._places = {query: {item: k for k, item in enumerate(items)} for query, items in pool.items.items()}
         self._queries = {
             query: Progress(len(items), error, probability, repeats, (seed, number))
@@ -271,8 +271,8 @@ class OrderStrategy(Strategy):
 
     def _learn(self, answer: Answer, times: int) -> None:
         place = self._places[answer.query]
-        score = {"first": 1.0, "tie": 0.5, "second": 0.0}[answer.outcome]
-        self._queries[answer.query].tell(place[answer.first], place[answer.second], score, answer.worker, times)
+        score, state = SCORES[answer.outcome], self._queries[answer.query]
+        state.tell(place[answer.first], place[answer.second], score, answer.worker, times)
 
     def unsettled(self) -> list[str]:
         """List the queries in which more is expected to be wrong than is accepted, and answers can help."""
