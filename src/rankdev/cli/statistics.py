@@ -55,14 +55,14 @@ def of_scores(
                 return function(scores, **asked, **({"progress": progress} if "progress" in parameters else {}))
 
         if source.collections:
-            refuse_unused("segments", beside="collections")
+            refuse_unused("segments", "weights", beside="collections")
             output.show(call(source.load_collections()))
         else:
             output.show(*by_segment(source.load(), source.design({"segments": segments})["segments"], call))
 
     run.__doc__ = f"{summary}\n\n{more}"
     own = options_of(path, *(each for each in parameters if each not in GIVEN and each not in without))
-    taken = source("scores", "empty", *(["collections"] if collections else []))
+    taken = source("scores", "empty", *(["collections", "weights"] if collections else []))
     return command(name, taken, *own, OWN["segments"], *also, shown, example=example)(run)
 
 
