@@ -429,8 +429,8 @@ def test_nothing_is_cut_off_on_paper(show, page):
 
 
 def test_numbers_are_unpacked_as_they_were():
-    values = [[0.12341, -1.0, np.nan], [np.inf, -np.inf, 1e300]]
-    header, found = unpacked(packed({"name": "é</script>"}, {"x": (values, 4), "whole": ([1, 2], 0)}))
+    values = np.array([[0.1234, -1.0, np.nan], [np.inf, -np.inf, 1e300]])
+    header, found = unpacked(packed({"name": "é</script>"}, {"x": values, "whole": [1, 2]}))
     assert header == {"name": "é</script>"}
     assert found == {"x": [[0.1234, -1, None], [np.inf, -np.inf, 1e300]], "whole": [1, 2]}
 

@@ -1,4 +1,4 @@
-"""The numbers of a comparison as the page's scripts read them: arrays, each with the decimals that it keeps."""
+"""The numbers of a comparison as the page's scripts read them, rounded to what it shows."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from rankdev._common.arrays import Ints
 from rankdev.data import ids
+from rankdev.data.references import References
 from rankdev.evaluation.explain import Lists
 from rankdev.html_report._findings import Comparison
-from rankdev.measures.match import Ideals
 from rankdev.statistics.decision import VERDICTS
 from rankdev.statistics.inputs import complete
 from rankdev.statistics.significance import Significance
 
-Arrays = dict[str, tuple[npt.ArrayLike, int]]
+Arrays = dict[str, npt.NDArray[Any] | list[Any]]
 SHOWN = 4  # decimals that a page shows
 SIGNIFICANT = 5  # digits of the scores with which items were retrieved
 SCORES = 8  # decimals of single scores, so that they and their differences are rounded only once, where they are shown
@@ -34,7 +34,7 @@ def arrays_of(found: Comparison, places: Ints, found_at: Ints) -> Arrays:
     return (
         _score_arrays(found)
         | _pair_arrays(found)
-        | _reference_arrays(found)
+        | _reference_arrays(found.references)
         | _list_arrays(found.lists, places, found_at)
         | _retrieved(found)
     )
@@ -85,18 +85,18 @@ def _retrieved(found: Comparison) -> Arrays:
                 scores[s, q, : len(own)] = own
         most = np.abs(scores[s])[np.isfinite(scores[s])].max(initial=1e-9)
         scores[s] = np.round(scores[s], SIGNIFICANT - 1 - math.floor(math.log10(most)))
-    return {"retrieved": (scores, SCORES)} if np.isfinite(scores).any() else {}
+    return {"retrieved": scores} if np.isfinite(scores).any() else {}
 
 
 def _score_arrays(found: Comparison) -> Arrays:
     arrays: Arrays = {
-        "scores": (found.scores.values[:, found.shown].transpose(2, 0, 1), SCORES),
-        "means": (found.means, SHOWN),
-        "query_losses": (found.losses.by_query[:, found.shown], SHOWN),
+        "scores": found.scores.values[:, found.shown].transpose(2, 0, 1).round(SCORES),
+        "means": found.means.round(SHOWN),
+        "query_losses": found.losses.by_query[:, found.shown].round(SHOWN),
     }
     if found.segments:
         parts = [complete(found.scores.select(queries=queries)).averages for queries in found.segments.values()]
-        arrays["segment_means"] = (np.stack(parts), SHOWN)
+        arrays["segment_means"] = np.stack(parts).round(SHOWN)
     return arrays
 
 
@@ -114,7 +114,7 @@ def _pair_arrays(found: Comparison) -> Arrays:
         return {}
     shape = (len(found.scores.measures), -1)
     arrays = _decided("pair", [tested], shape)
-    arrays |= {f"pair_{name}": (tested.frame[name].to_numpy().reshape(shape), 0) for name in ("wins", "ties", "losses")}
+    arrays |= {f"pair_{name}": tested.frame[name].to_numpy().reshape(shape) for name in ("wins", "ties", "losses")}
     if segments:
         arrays |= _decided("segment", [tested.segments[name] for name in segments], (len(segments), *shape))
     return arrays
@@ -132,30 +132,21 @@ def _decided(name: str, parts: Sequence[Significance], shape: tuple[int, ...]) -
         [VERDICTS.index(one.verdict) for one in both] for both in (decisions, [one.turned for one in decisions])
     ]
     return {
-        **{f"{name}_{each}": (column(each), SHOWN) for each in ("difference", "low", "high")},
-        f"{name}_p": (np.where(p < 10**-SHOWN, 0.0, p), SHOWN),
-        f"{name}_verdict": (np.stack([np.reshape(each, shape) for each in verdicts]), 0),
+        **{f"{name}_{each}": column(each).round(SHOWN) for each in ("difference", "low", "high")},
+        f"{name}_p": np.where(p < 10**-SHOWN, 0.0, p).round(SHOWN),
+        f"{name}_verdict": np.stack([np.reshape(each, shape) for each in verdicts]),
     }
 
 
-def _reference_arrays(found: Comparison) -> Arrays:
-    """Return how many items of each reference are shown and how many there are, and the ranks of the first."""
-    references = found.references
-    sizes = references.sizes
-    ranks = Ideals(references.offsets, references.ranks).spread(references.ranks, REFERENCE_ITEMS)
-    return {
-        "reference_sizes": (np.stack([np.minimum(sizes, REFERENCE_ITEMS), sizes], axis=1), 0),
-        "reference_ranks": (np.where(np.arange(REFERENCE_ITEMS) < sizes[:, None], ranks, 0), 0),
-    }
+def _reference_arrays(references: References) -> Arrays:
+    """Return how many items each reference has, and the ranks of the first."""
+    ranks = [references.ranks[references.rows(query)][:REFERENCE_ITEMS].tolist() for query in references.queries]
+    return {"reference_sizes": references.sizes, "reference_ranks": ranks}
 
 
 def _list_arrays(lists: Lists, places: Ints, found_at: Ints) -> Arrays:
     """Return the item at each position, and its rank, kind and credit."""
-    return {
-        "items": (places, 0),
-        "ranks": (lists.ranks, 0),
-        "kinds": (lists.kinds, 0),
-        "credit": (lists.credit, 2),
-        # where items are among the positions that are shown is in the lists: here it would only take space
-        "found_at": (np.where(found_at > lists.items.shape[2], found_at, found_at > 0), 0),
-    }
+    # where items are among the positions that are shown is in the lists: here it would only take space
+    elsewhere = np.where(found_at > lists.items.shape[2], found_at, found_at > 0)
+    shown = {"items": places, "ranks": lists.ranks, "kinds": lists.kinds, "credit": lists.credit.round(2)}
+    return {**shown, "found_at": elsewhere}

@@ -83,18 +83,9 @@ def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def packed(header: Mapping[str, Any], arrays: Mapping[str, tuple[npt.ArrayLike, int]]) -> str:
-    """Put names and sentences, and arrays, each with the number of decimals that it keeps, into one text.
-
-    ``assets/report.js`` reads it: a missing number is null, and 1e999 is ∞ there.
-    """
+def packed(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any] | list[Any]]) -> str:
+    """Put names, sentences and numbers into one text. For ``assets/report.js`` a missing number is null, 1e999 is ∞."""
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    rows = {name: _rounded(np.asarray(values, np.float64), digits) for name, (values, digits) in arrays.items()}
-    numbers = json.dumps(rows, separators=(",", ":")).replace("NaN", "null").replace("Infinity", "1e999")
+    lists = {name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in arrays.items()}
+    numbers = json.dumps(lists, separators=(",", ":")).replace("NaN", "null").replace("Infinity", "1e999")
     return b64encode(zlib.compress(f"[{text},{numbers}]".encode("utf-8", "replace"), 8)).decode()
-
-
-def _rounded(values: npt.NDArray[np.float64], digits: int) -> list[Any]:
-    whole = digits == 0 and np.isfinite(values).all()
-    made: list[Any] = (values.astype(np.int64) if whole else np.round(values, digits)).tolist()
-    return made

@@ -29,7 +29,7 @@ function computed(query) {
 function sortKey(query) {
   if (state.sort === "query") return report.queries[query];
   if (state.sort === "changed") return changed(query);
-  if (state.sort === "size") return arrays.reference_sizes[query][1];
+  if (state.sort === "size") return arrays.reference_sizes[query];
   const value = state.sort === "difference" && report.systems.length > 1 ? differenceOf(query) : arrays.scores[state.measure][state.sort === "b" ? state.b : state.a][query];
   return value ?? (state.down ? -Infinity : Infinity);
 }
@@ -133,7 +133,7 @@ function rowsOf(queries) {
     const scores = (several ? [state.a, state.b] : [state.a]).map((s) => cell(shown(arrays.scores[state.measure][s][query])));
     const text = textOf(report.query_texts, report.queries[query]);
     return element("tr", {}, element("th", { scope: "row", class: "text" }, queryLink(query), ...(text ? [element("small", {}, element("bdi", {}, prose(text)))] : [])),
-      ...scores, ...(several ? [cell(signed(differenceOf(query)))] : []), cell(String(arrays.reference_sizes[query][1]), "size"));
+      ...scores, ...(several ? [cell(signed(differenceOf(query)))] : []), cell(String(arrays.reference_sizes[query]), "size"));
   });
   return { caption: `Scores on ${report.measures[state.measure]}`, heads, rows };
 }
@@ -278,7 +278,7 @@ function withWords(text, words) {
 function listOf(query, system, side) {
   const other = side ? (side === "a" ? state.b : state.a) : -1;
   const places = side ? arrays.items[other][query] : [];
-  const inside = arrays.reference_sizes[query][0];
+  const inside = arrays.reference_ranks[query].length;
   const wanted = sought(textOf(report.query_texts, report.queries[query]));
   const looked = (/** @type {number} */ place) => report.everywhere || place < inside;
   const there = (/** @type {number} */ place) => places.indexOf(place) + 1 || (side && looked(place) ? arrays.found_at[other][query][place] ?? 0 : 0);
@@ -309,7 +309,7 @@ function listOf(query, system, side) {
 
 /** The relevant items that a list does not show, and where it has them. @param {number} query @param {number[]} systems */
 function notReturned(query, systems) {
-  const [count, all] = [arrays.reference_sizes[query][0], arrays.reference_sizes[query][1]];
+  const [count, all] = [arrays.reference_ranks[query].length, arrays.reference_sizes[query]];
   const lists = systems.map((system) => arrays.items[system][query]);
   const missed = Array.from({ length: count }, (_, place) => place).filter((place) => lists.some((list) => !list.slice(0, report.cutoff).includes(place)));
   if (!missed.length) return [];
@@ -335,7 +335,7 @@ function playgroundPage() {
 /** The list and its reference as a link to the playground; null where it would score another list than this one.
  *  @param {number} query @param {ReturnType<typeof positionsOf>} positions */
 function playgroundLink(query, positions) {
-  const [count, all] = [arrays.reference_sizes[query][0], arrays.reference_sizes[query][1]];
+  const [count, all] = [arrays.reference_ranks[query].length, arrays.reference_sizes[query]];
   const returned = positions.filter((entry) => entry.place >= 0);
   const names = [...Array.from({ length: count }, (_, i) => i), ...returned.map((entry) => entry.place)].map((place) => report.pools[query][place]);
   const known = names.every((name) => name === name.trim() && name.length <= 60);
