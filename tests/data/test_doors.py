@@ -18,7 +18,10 @@ from tests.fuzz.files import FILES, NO_NUMBERS, NUMBERS, seeds
 from tests.raising import raises, warns
 
 ROWS = [("q1", "d1", 0.5), ("q1", "d2", 2.0), ("7", "12", -1.0), ("q1", "d3", 2.0), ("7", "é", 3.5)]
-BY_RANK = [("q1", "d1", 2), ("q1", "d2", 1), ("7", "12", 2), ("q1", "d3", 3), ("7", "é", 1)]
+NEAR = [(query, item, -score) for query, item, score in ROWS]
+BY_SCORE = {"q1": ["d3", "d2", "d1"], "7": ["é", "12"]}
+RANKED = [("q1", "d1", 2), ("q1", "d2", 1), ("7", "12", 2), ("q1", "d3", 3), ("7", "é", 1)]
+BY_RANK = {"q1": ["d2", "d1", "d3"], "7": ["é", "12"]}
 GRADES = [("q1", "d1", 1), ("q1", "d2", 3), ("7", "12", 0), ("q1", "d3", 3), ("7", "é", 2)]
 
 
@@ -57,12 +60,17 @@ def test_every_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) 
     for seed, chance in enumerate(seeds(max(4, FILES // 60))):
         rows, names, line = same(chance, kind)
         found = all_doors(tmp_path, rows, *names, line=line)
+        if kind in ("run", "grades"):
+            values = by_query(rows)
+            listed = {query: [{"id": item, names[2]: e[item]} for item in e] for query, e in values.items()}
+            documents = {"lists": listed} | ({"dict": values} if kind == "run" else {})
+            for form, document in documents.items():
+                found |= {form: document, f"{form}.json": tmp_path / f"{form}.json"}
+                found[f"{form}.json"].write_text(json.dumps(document))
+            found["made"] = rd.Run.of(values) if kind == "run" else rd.References.from_grades(values)
         if kind == "run":
-            found |= {"dict": by_query(rows), "document": tmp_path / "b.json", "run": rd.Run.of(by_query(rows))}
-            found["document"].write_text(json.dumps(by_query(rows)))
-        elif kind == "grades":
-            found["dict"] = rd.References.from_grades(by_query(rows))
-        elif kind == "preferences":
+            found["series"] = {query: pd.Series(entry, dtype=float) for query, entry in values.items()}
+        if kind == "preferences":
             found["rows"] = rd.Preferences.from_rows(rows).to_polars()
         monkeypatch.setattr(trec, "SMALL", chance.choice([0, 1 << 19]))
         expected = None
@@ -79,26 +87,26 @@ def test_every_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) 
                 assert table.sort(table.columns).equals(expected), f"seed {seed}: {form}"
 
 
-def test_runs(tmp_path: Path) -> None:
-    scores = by_query(ROWS)
-    expected = {"q1": ["d3", "d2", "d1"], "7": ["é", "12"]}
-    (tmp_path / "b.json").write_text(json.dumps(scores))
-    (tmp_path / "a.run").write_text("".join(f"{query} Q0 {item} 1 {score} t\n" for query, item, score in ROWS))
-    listed = {query: [{"id": item, "score": entry[item]} for item in entry] for query, entry in scores.items()}
-    found = {"dict": scores, "document": tmp_path / "b.json", "trec": tmp_path / "a.run", "lists of records": listed}
-    found["series"] = {query: pd.Series(entry) for query, entry in scores.items()}
-    for name in ("score", "similarity", "Relevance Score", "prediction"):
-        for kind in (np.float32, np.float64, str, float):
-            listed = {q: [{"doc_id": item, name: kind(e[item])} for item in e] for q, e in scores.items()}
-            assert dict(rd.Run.of(listed)) == expected, (name, kind)
-    for name, door in (found | doors(tmp_path, ROWS, "Search Term", "product_id", "score")).items():
-        assert dict(read(door)) == expected, name
-    near = [(query, item, -score) for query, item, score in ROWS]
-    listed = {q: [{"id": item, "distance": e[item]} for item in e] for q, e in by_query(near).items()}
-    for name, door in ({"lists": listed} | doors(tmp_path, near, "query", "item", "distance")).items():
-        assert dict(read(door)) == expected, name
-    for name, door in doors(tmp_path, near, "query", "item", "far").items():
-        assert dict(read(door, columns={"distance": "far"})) == expected, name
+@pytest.mark.parametrize(
+    ("rows", "names", "columns", "expected"),
+    [
+        (ROWS, ("Search Term", "product_id", "score"), {}, BY_SCORE),
+        (ROWS, ("userId", "Doc-ID", "Relevance Score"), {}, BY_SCORE),
+        (ROWS, ("question", "chunkId", "similarity"), {}, BY_SCORE),
+        (ROWS, ("qid", "docno", "prediction"), {}, BY_SCORE),
+        (NEAR, ("query", "item", "distance"), {}, BY_SCORE),
+        (NEAR, ("query", "item", "far"), {"distance": "far"}, BY_SCORE),
+        (RANKED, ("qid", "passage_id", "rank"), {}, BY_RANK),
+        (RANKED, ("qid", "passage_id", "position"), {}, BY_RANK),
+    ],
+)
+def test_runs(tmp_path: Path, rows: list[tuple], names: tuple[str, ...], columns: dict, expected: dict) -> None:
+    found = doors(tmp_path, rows, *names)
+    for kind in (np.float32, np.float64, str, float):
+        values = {query: [{names[1]: i, names[2]: kind(e[i])} for i in e] for query, e in by_query(rows).items()}
+        found[f"lists of records with {kind}"] = values
+    for name, door in found.items():
+        assert dict(read(door, columns=columns)) == expected, name
 
 
 @pytest.mark.parametrize("text", [*NUMBERS, *NO_NUMBERS])
@@ -116,25 +124,12 @@ def test_numbers_as_texts(tmp_path: Path, text: str) -> None:
                 read(door)
 
 
-@pytest.mark.parametrize("rank", ["rank", "position"])
-def test_runs_by_rank(tmp_path: Path, rank: str) -> None:
-    expected = {"q1": ["d2", "d1", "d3"], "7": ["é", "12"]}
-    places = by_query(BY_RANK)
-    listed = {query: [{"id": item, rank: entry[item]} for item in entry] for query, entry in places.items()}
-    for name, door in ({"lists": listed} | doors(tmp_path, BY_RANK, "qid", "passage_id", rank)).items():
-        assert dict(read(door)) == expected, name
-
-
 def test_references(tmp_path: Path) -> None:
     expected = rd.References.from_grades(by_query(GRADES))
-    (tmp_path / "a.qrels").write_text("".join(f"{query} 0 {item} {grade}\n" for query, item, grade in GRADES))
     words = {"E": 0, "some": 1, "most": 2, "very-good": 3}
     names = [*words]
     worded = [(query, item, names[grade]) for query, item, grade in GRADES]
-    listed = {q: [{"id": item, "label": e[item]} for item in e] for q, e in by_query(GRADES).items()}
-    (tmp_path / "b.json").write_text(json.dumps(listed))
-    found = {"trec": tmp_path / "a.qrels", "lists of records": listed, "document": tmp_path / "b.json"}
-    for name, door in (found | doors(tmp_path, GRADES, "question", "doc", "label")).items():
+    for name, door in doors(tmp_path, GRADES, "question", "doc", "label").items():
         assert references_of(door) == expected, name
     (tmp_path / "a.qrels").write_text("".join(f"{query} 0 {item} {grade}\n" for query, item, grade in worded))
     assert rd.References.from_grades(by_query(worded), words=words) == expected
