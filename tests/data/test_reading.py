@@ -17,6 +17,11 @@ from tests.raising import raises
     [
         (GRADE_FILES | GRADE_JSON, read_grades, References.from_grades(GRADES)),
         (REFERENCE_FILES, read_references, References.from_ranks(RANKS)),
+        (
+            {"tsv": GRADE_FILES["qrels"].replace(b" ", b"\t")},
+            read_references,
+            References.from_grades(GRADES),
+        ),  # MS MARCO
     ],
 )
 def test_grades_and_ranks(tmp_path: Path, files: dict[str, bytes], read: Any, expected: References) -> None:

@@ -49,6 +49,15 @@ def test_bad_tables(columns, kind, fields):
         rd.Scores.from_table(table)
 
 
+def test_columns_of_other_programs_and_what_is_called_as_a_mean():
+    rows = [("a", "q1", "AP", 0.5), ("a", "q2", "AP", 1.0), ("a", "all", "AP", 0.75)]
+    for names in (("run", "qid", "metric", "value"), ("tag", "Query ID", "Measure", "Value")):
+        found = rd.Scores.from_table(pl.DataFrame(rows, schema=list(names), orient="row"))
+        assert (found.systems, found.queries, found.measures) == (("a",), ("q1", "q2"), ("AP",))
+    other = rd.Scores.from_table(pl.DataFrame([*rows[:2], ("a", "all", "AP", 0.9)], schema=list(names), orient="row"))
+    noted(other.remarks, "called-mean", name="all")
+
+
 @pytest.mark.parametrize("name", ["value", "measure"])
 def test_a_column_is_missing(name):
     table = pl.DataFrame({"system": ["a"], "query": ["q"], "measure": ["P@1"], "value": [1.0]})
