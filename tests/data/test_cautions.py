@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 import rankdev as rd
-from tests.data.samples import by_query, doors, references_of
+from tests.data.samples import all_doors, by_query, doors, references_of
 from tests.raising import raises
 
 Rows = list[tuple[str, str, float, int, str]]  # query, item, score, rank, tag
@@ -22,21 +22,14 @@ DISTANCES: Rows = [("q", "d1", 0.1, 1, "a"), ("q", "x", 0.2, 2, "a"), ("q", "y",
 REFERENCES = rd.References.from_grades({"q": {"d1": 1, "d2": 0}})
 
 
-def trec(rows: Rows) -> bytes:
-    return "".join(f"{q} Q0 {item} {rank} {score} {tag}\n" for q, item, score, rank, tag in rows).encode()
-
-
 def written(path: Path, content: bytes) -> Path:
     path.write_bytes(content)
     return path
 
 
 def all_forms(folder: Path, rows: Rows) -> dict[str, Any]:
-    """Rows through every door, those of TREC among them, spaced and packed."""
-    texts = {"run": trec(rows), "txt": trec(rows).replace(b" ", b"  ")}
-    texts |= {"run.gz": gzip.compress(trec(rows)), "run.zst": zstandard.compress(trec(rows))}
-    found = {ending: written(folder / f"a.{ending}", content) for ending, content in texts.items()}
-    return found | doors(folder, rows, *COLUMNS)
+    """Rows through every door, those of TREC among them."""
+    return all_doors(folder, rows, *COLUMNS, line="{0} Q0 {1} {3} {2} {4}\n")
 
 
 def lines(references: Any, runs: Any, measure: str = "RR", **options: Any) -> list[str]:

@@ -93,12 +93,9 @@ def test_builders_agree() -> None:
 def test_equality() -> None:
     run = Run.from_lists({"q1": ["d1", "d2"], "q2": ["d1"]})
     assert run == Run.from_lists({"q2": ["d1"], "q1": ["d1", "d2"]})
-    assert run != Run.from_lists({"q1": ["d2", "d1"], "q2": ["d1"]})
-    assert run != Run.from_lists({"q1": ["d1", "d2"]})
-    assert (run == 3) is False
-    assert repr(run) == "Run(2 queries, 3 items)"
-    assert "q1" in run
-    assert "q9" not in run
+    for other in ({"q1": ["d2", "d1"], "q2": ["d1"]}, {"q1": ["d1", "d2"]}):
+        assert run != Run.from_lists(other)
+    assert (run == 3, repr(run), "q1" in run, "q9" in run) == (False, "Run(2 queries, 3 items)", True, False)
 
 
 def test_repeats_in_a_list_are_reported_and_marked() -> None:

@@ -25,7 +25,6 @@ def written(tmp_path, text, name="a.csv"):
         "query;item;score\nq1;d1;0,5\nq1;d2;1,5\nq2;d3;-2\n",
         "Query;Item;Score\r\nq1;d1;0.5\r\nq1;d2;1.5\r\nq2;d3;2\r\n",
         '"Query ID";"Doc ID";"SCORE"\n"q1";"d1";"0,5"\n"q1";"d2";"1,5e2"\n"q2";"d3";",25"\n',
-        "QUERY,ITEM,SCORE\nq1,d1,0.5\nq1,d2,1.5\nq2,d3,2\n",
         "User_ID\tItem_ID\tScore\nq1\td1\t0.5\nq1\td2\t1.5\nq2\td3\t2\n",
         "user_id:token,item_id:token,score:float\nq1,d1,0.5\nq1,d2,1.5\nq2,d3,2\n",
         "query,item,Position\nq1,d1,2\nq1,d2,1\nq2,d3,1\n",
