@@ -6,7 +6,7 @@ from rankdev.errors import UsageError
 from rankdev.statistics.flips import draw, stream_keys
 from rankdev.statistics.stability import Stability, stability
 from tests.common.memory import peak
-from tests.raising import raises
+from tests.raising import noted, raises
 
 
 def test_stability_agrees_with_a_plain_loop(make_scores, rng):
@@ -42,6 +42,7 @@ def test_subsamples_in_which_all_systems_tie_count_as_no_agreement(make_scores):
     assert stability(make_scores(values), sizes=[2], subsamples=2000).tau[0, 0] == pytest.approx(0.5, abs=0.05)
     equal = stability(make_scores(np.full((3, 20), 0.1)), sizes=[5], subsamples=4)  # they have no order at all
     assert equal.to_polars()["tau"][0] is None
+    noted(equal.remarks, "equal-means", measures=("m0",))
 
 
 def test_split_halves_agree_with_a_plain_loop(make_scores, rng):

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Floats, Ints, Words
+from rankdev._common.arrays import Bools, Floats, Ints, Words
 from rankdev._common.checks import check_seed, check_whole
 from rankdev._common.view import Curves, Tab, View
-from rankdev.errors import UsageError
+from rankdev.errors import Note, UsageError
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.agreement import tau_b
 from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel, crossed
@@ -37,6 +37,11 @@ class Orders:
     def _whole(self) -> Floats:
         """Means over all queries: ``[measure, system]``."""
         return self.units.mean(axis=0).reshape(self.systems, self.measures).T
+
+    @cached_property
+    def flat(self) -> Bools:
+        """Under which measures all systems tie on all queries."""
+        return np.asarray(np.ptp(self._whole, axis=1) <= TIED)
 
     def means(self, picks: Ints) -> Floats:
         """Return the means over each row of queries: ``[row, measure, system]``."""
@@ -65,7 +70,7 @@ class Orders:
     def _mean(self, taus: Iterator[Floats]) -> Floats:
         """Average over subsamples; one in which all systems tie counts as 0."""
         tau = np.concatenate([np.nan_to_num(part) for part in taus]).mean(axis=0)
-        return np.where(np.ptp(self._whole, axis=1) <= TIED, np.nan, tau)
+        return np.where(self.flat, np.nan, tau)
 
     def _between(self, both: Ints, first: Ints) -> Floats:
         """Compare the queries of each row at the positions ``first`` with those at the others."""
@@ -241,8 +246,10 @@ def stability(
     names, pool = design.scores.measures, design.pool
     plan, remarks = fitting(sizes, design.drawn, design.unit)
     tau, split = np.full((2, len(names), len(plan)), np.nan)
+    flat: list[str] = []
     for panel in design.drawn:
         orders = Orders(panel)
+        flat += [names[place] for place, tied in zip(panel.places, orders.flat, strict=True) if tied]
         for i, n in enumerate(plan):
             cell = (list(panel.places), i)
             if n <= len(panel.queries):
@@ -256,7 +263,12 @@ def stability(
         split=split,
         subsamples=subsamples,
         seed=seed,
-        remarks=(*remarks, *design.on_clusters(COUNTED), *design.notes),
+        remarks=(
+            *remarks,
+            *([Note("equal-means", measures=flat)] if flat else []),
+            *design.on_clusters(COUNTED),
+            *design.notes,
+        ),
         clusters=None if clusters is None else pool,
     )
     first = dict(zip(names, reaching(tau, plan).tolist(), strict=True))
