@@ -223,3 +223,5 @@ def test_where_the_likelihood_has_no_maximum_the_interval_has_one_end():
     assert known == [(True, False), (False, False), (False, False), (False, True)]
     whole = strengths(Preferences.from_rows([*rows, ("q", "d", "a")])).to_polars()
     assert whole["low"].null_count() == whole["high"].null_count() == 0
+    few = Preferences.from_rows([("q", "x", "y", "ann"), ("q", "x", "z", "bob"), ("q", "x", "z", "cem")])
+    assert np.isnan(strengths(few, "crowd-bt", ridge=1e-9).standard_errors).all()  # not the errors of what has none

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats
-from rankdev.preferences.order import Factor
 from rankdev.preferences.pairs import Pairs, cells_of, sums
 
 if TYPE_CHECKING:
@@ -100,6 +99,8 @@ def inflation(fit: Strengths) -> float:
 
 def _covariance(pairs: Pairs, curvature: Floats, penalty: Floats, coupling: Any, query: int) -> Floats:
     """Covariance of a query's strengths around their mean, less what is lost to other parameters (``coupling``)."""
+    from scipy.linalg.lapack import dpotrf, dpotrs
+
     start, stop = (int(place) for place in pairs.starts[query : query + 2])
     mine, size = slice(*np.searchsorted(pairs.first, [start, stop])), stop - start
     i, j, values = pairs.first[mine] - start, pairs.second[mine] - start, curvature[mine]
@@ -111,7 +112,11 @@ def _covariance(pairs: Pairs, curvature: Floats, penalty: Floats, coupling: Any,
         information -= (lost @ lost.T).toarray()
     if not penalty[start:stop].any():  # the mean has no information, and no meaning either
         information += 1 / size
-    covariance = Factor.of(information).solve(np.eye(size))
+    # dpotri would start threads for any size, which wait for each other
+    lower, unlimited = dpotrf(information, lower=1)
+    if unlimited:  # some strengths have no information
+        return np.full((size, size), np.nan)
+    covariance = dpotrs(lower, np.eye(size), lower=1)[0]
     covariance -= covariance.mean(axis=0)
     return np.asarray(covariance - covariance.mean(axis=1, keepdims=True))
 
