@@ -117,9 +117,9 @@ def explanations_report(both: Mapping[str, Explanation], query: str) -> Report:
     columns: dict[str, list[Any]] = {"pos": list(range(1, max(len(one.positions), len(other.positions)) + 1))}
     for name, found in both.items():
         blank = len(columns["pos"]) - len(found.positions)
-        for column, part in (("item", "item"), ("rank", "rank"), ("gained", "gained")):
+        for part in ("item", "rank", "gained"):
             values = [getattr(entry, part) for entry in found.positions] + [None] * blank
-            columns[f"{name} {column}" if column == "item" else f"{column} {'ab'[name == b]}"] = values
+            columns[f"{name} item" if part == "item" else f"{part} {'ab'[name == b]}"] = values
     frame = pl.DataFrame(columns, infer_schema_length=None, strict=False)
     scores = f"{a} (a) {number(one.score)}, {b} (b) {number(other.score)}, a − b {number(one.score - other.score)}"
     return Report(
