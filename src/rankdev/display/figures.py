@@ -329,7 +329,7 @@ def _losses(found: Losses) -> Figure:
     drawn.legend(loc="outside lower center", ncols=4, frameon=False)
     total = {name: float(np.nansum(rows[name].to_numpy())) for name in causes[1:]}
     most = max(total, key=total.__getitem__).removeprefix("lost_by_").replace("cutoff", "the cutoff")
-    return style.titled(drawn, f"Most of what keeps the systems from 1 in {found.measure} is lost by {most}")
+    return style.titled(drawn, f"In {found.measure} the systems lose most by {most}")
 
 
 def _rows(systems: Sequence[str], keys: int) -> tuple[Figure, Any]:
