@@ -61,6 +61,7 @@ def read(kind, value):
         (BY_ID, dict.fromkeys(ENGINES, HITS)),
         ({"took": 1, "queries": ["a", "b"], "responses": [ELASTIC, ELASTIC]}, {"a": HITS, "b": HITS}),
         ({"q": ELASTIC["hits"]["hits"]}, {"q": HITS}),
+        ({"q": [{"_id": hit, "_score": score} for hit, score in zip(HITS, (0.5, 2.5, 1.5), strict=True)]}, {"q": HITS}),
         ({"q": {"hits": {"hits": []}}, "r": {"response": {"docs": []}}}, {"q": [], "r": []}),
         ([RAGAS], {QUESTION: TEXTS}),
         ([OLD_RAGAS], {QUESTION: TEXTS}),

@@ -317,23 +317,23 @@ def of_records(
     check_lists(lists)
     found, chosen = _named_hits(lists, read), read.columns or NONE
     hits = [hit if isinstance(hit, Mapping) else {} for entry in lists.values() for hit in entry]
-    names = {str(name): our_name(str(name), chosen) for hit in hits for name in hit}
+    every = {str(name): our_name(str(name), chosen) for hit in hits for name in hit}
+    # hits of an engine have a _score, whatever sorts them
+    names = {name: ours for name, ours in every.items() if name[:1] != "_" or name in chosen.values()}
     columns: dict[str, pl.Series] = {}
     for name, ours in names.items():
-        if ours not in wanted or (name.startswith("_") and name not in chosen.values()):
-            continue  # hits of an engine have a _score, whatever sorts them
         if ours in columns:
             raise DataError("two-columns", name=ours, names=[other for other in names if names[other] == ours])
-        columns[ours] = mixed_series(ours, [hit.get(name) for hit in hits])
-        read.met.update({name} & {*chosen.values()})
+        if ours in wanted:
+            columns[ours] = mixed_series(ours, [hit.get(name) for hit in hits])
+            read.met.update({name} & {*chosen.values()})
     if columns:
         queries = ids.as_ids(query for query, items in found.items() for _ in items)
         items = ids.as_ids(item for items in found.values() for item in items)
         return pl.DataFrame({"query": ids.series(queries), "item": ids.series(items), **columns})
     sizes = [len(entry) for entry in lists.values()]
     for name in names if read.order != "rank" else ():
-        of_item = names[name] == "item" or plain_name(name) in _NAMES_OF_HIT
-        if not of_item:
+        if names[name] != "item" and plain_name(name) not in _NAMES_OF_HIT:
             _note_order(name, [hit.get(name) for hit in hits], sizes, "grade" in wanted, read)
     return found
 
