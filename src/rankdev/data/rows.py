@@ -253,6 +253,9 @@ def check_lists(lists: Mapping[Any, Any]) -> None:
     for query, items in lists.items():
         if isinstance(items, Set) or not is_list(items) or hasattr(type(items), "columns"):
             raise DataError("wrong-form", query=query, expected="[best item, …]", value=items)
+        first = items[0] if isinstance(items, list | tuple) and items else None
+        if isinstance(first, list | tuple) and len(first) == 2:
+            raise DataError("wrong-form", query=query, expected="{item: score}, as dict(pairs) makes it", value=first)
 
 
 def of_lists(lists: Mapping[Any, Any]) -> Rows:
