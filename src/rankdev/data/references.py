@@ -496,7 +496,7 @@ class References(ByQuery[Reference]):
     @classmethod
     def of_table(cls, table: Any, read: ReadOptions) -> References:
         """Make references from a table of ranks or grades, of tiers or contexts, or of users and what they chose."""
-        table = tables.as_polars(tables.table_of_records(table))
+        table = tables.as_polars(table)
         gold = records.gold_of(records.records_in(table, records.RIGHT, read), read)
         if gold is not None:
             return cls.of_gold(gold, read)

@@ -221,12 +221,13 @@ def _joined(records: Sequence[Mapping[Any, Any]]) -> pl.DataFrame:
 
 def as_frame(table: Any) -> pl.DataFrame:
     """Turn a table into a polars frame whose columns have rankdev's names."""
-    return known_names(as_polars(table_of_records(table)))
+    return known_names(as_polars(table))
 
 
 def as_polars(table: Any) -> pl.DataFrame:
-    """Turn a table into a polars frame whose columns keep their names."""
+    """Turn a table, or records, into a polars frame whose columns keep their names."""
     refuse_lost_threads()
+    table = table_of_records(table)
     if isinstance(table, str | PathLike):
         raise DataError("path-for-table", value=str(table))
     if isinstance(table, pl.DataFrame):

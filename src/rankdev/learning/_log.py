@@ -12,7 +12,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev.data.tables import as_polars, check_mapping, column, known_names, number_column, table_of_records
+from rankdev.data.tables import as_polars, check_mapping, column, known_names, number_column
 from rankdev.errors import DataError, UsageError
 from rankdev.preferences.pairs import sums
 
@@ -54,7 +54,7 @@ class ClickLog:
         and counts need no item.
         """
         named = {} if columns is None else check_mapping(columns, "columns", "{name here: name in the log}")
-        frame = _named_columns(as_polars(table_of_records(table)), named)
+        frame = _named_columns(as_polars(table), named)
         if frame.is_empty():
             raise DataError("no-rows", what="click log")
         counts = "shown" in frame.columns
