@@ -86,6 +86,7 @@ def test_paper_stands_for_thirteen_configurations():
         ("Ndcg@5", "unknown-measure", {"near": "nDCG@5"}),
         ("recal@5", "unknown-measure", {"near": "Recall@5"}),
         ("BPM@5", "bad-value", {"name": "max_rel"}),
+        ("INST(T=1e300,max_rel=3)", "bad-value", {"name": "T", "value": 1e300}),  # whose square is no number
         ("Bpref@5", "no-cutoff", {"measure": "Bpref"}),
         ("IPrec", "needs-cutoff", {"what": "recall"}),
         ("IPrec@2", "bad-value", {"name": "recall", "value": 2, "expected": "a number from 0 to 1"}),

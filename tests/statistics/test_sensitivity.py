@@ -20,6 +20,11 @@ def test_a_cell_has_the_median_power_of_its_measure():
     texts = ["RDQ(lam=0)@5", "RDQ@5", "RDQ(alpha=4,lam=0)@5", "RDQ(alpha=4)@5"]
     expected = rd.power(rd.evaluate(references, runs, texts), sizes=[10], **options)
     assert frame["power"].to_list() == np.median(expected.power[:, :, 0], axis=1).tolist()
+    three = rd.sensitivity(
+        references, runs, grid={"alpha": [1, 1.0, 4], "lam": [0], "penalty": ["m1", "m2"]}, n=10, **options
+    )
+    assert three.to_polars().height == 4
+    assert "4, 0 " in str(three)
 
 
 def test_the_grid_of_the_paper_and_wrong_ones():

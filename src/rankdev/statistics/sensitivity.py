@@ -49,7 +49,14 @@ class Sensitivity(Result):
     """
 
     view: ClassVar = View(
-        [Tab("Median power of {measure} at {n} {simulated.unit}", pivot=("{down}", "{across}", "power"), digits=3)],
+        [
+            Tab(
+                "Median power of {measure} at {n} {simulated.unit}",
+                pivot=("{down}", "{across}", "power"),
+                frame="_across",
+                digits=3,
+            )
+        ],
         "sensitivity",
         closing=[
             "Paired randomization tests at level {simulated.alpha:g}, {simulated.permutations:,} sign flips,"
@@ -93,13 +100,20 @@ class Sensitivity(Result):
 
     @property
     def down(self) -> str:
-        """The parameter in the rows of the grid; n where there is one parameter."""
-        return self.axes[0] if len(self.axes) == 2 else "n"
+        """The parameters in the rows of the grid; n where there is one parameter."""
+        return ", ".join(self.axes[:-1]) or "n"
 
     @property
     def across(self) -> str:
         """The parameter in the columns of the grid."""
         return self.axes[-1]
+
+    def _across(self) -> pl.DataFrame:
+        """Return the cells with the parameters of their rows in one column."""
+        rows = self.to_polars()
+        return (
+            rows.with_columns(pl.concat_str(self.axes[:-1], separator=", ").alias(self.down)) if self.axes[2:] else rows
+        )
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per cell.
@@ -228,6 +242,6 @@ def grid_measures(
         if name not in known:
             near = nearest(name, known)
             raise UsageError("not-a-choice", measure=measure, name="parameter", value=name, near=near, known=known)
-    cells = tuple(product(*grid.values()))
+    cells = tuple(product(*map(dict.fromkeys, grid.values())))
     texts = [str(replace(base, **dict(zip(grid, cell, strict=True)))) for cell in cells]
     return tuple(grid), cells, texts

@@ -234,7 +234,7 @@ def _part(
         scores=scores,
         power=whole,
         buckets=tuple(buckets),
-        stability=stability(scores, sizes=[size for size in sizes if size <= count], **drawing),
+        stability=stability(scores, sizes=sizes, **drawing),
         grid=grid,
     )
 
