@@ -417,6 +417,7 @@ def test_nothing_is_cut_off_on_paper(show, page):
     references = dict.fromkeys(queries, items[:5])
     show(rd.report(references, runs, measures, command=f"rankdev report {' '.join(names)}", **texts).html, "#query=q3")
     page.set_viewport_size({"width": PAPER, "height": 980})
+    page.evaluate("() => new Promise(requestAnimationFrame)")  # the page has seen its new width
     assert len(cells(page, "#rows")) == 25
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")

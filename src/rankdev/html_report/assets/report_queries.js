@@ -282,13 +282,15 @@ function listOf(query, system, side) {
   const wanted = sought(textOf(report.query_texts, report.queries[query]));
   const looked = (/** @type {number} */ place) => report.everywhere || place < inside;
   const there = (/** @type {number} */ place) => places.indexOf(place) + 1 || (side && looked(place) ? arrays.found_at[other][query][place] ?? 0 : 0);
+  const scores = /** @type {(number | null)[]} */ (arrays.retrieved?.[system][query] ?? []);
+  const digits = Math.max(...scores.map((score) => String(score ?? "").split(".")[1]?.length ?? 0));
   const items = positionsOf(query, system, Infinity).flatMap(({ place, rank, kind, credit }, i) => {
     if (place < 0) return [];
     const text = textOf(report.texts, report.pools[query][place]);
     const id = labelled(report.pools[query][place]);
-    const score = arrays.retrieved?.[system][query][i] ?? null;
+    const score = scores[i] ?? null;
     const about = element("small", {}, worth(query, rank, kind), " ", ...(kind === "repeated" ? ["repeated"] : moved(i + 1, there(place), side, looked(place) || places.includes(-1), rank > 0)),
-      ...(score === null ? [] : [" ", element("span", { class: "retrieved", title: "score with which it was retrieved" }, `score ${score}`)]), ...(text ? [" ", element("span", { class: "id" }, id)] : []));
+      ...(score === null ? [] : [" ", element("span", { class: "retrieved", title: "score with which it was retrieved" }, `score ${written(score, digits)}`)]), ...(text ? [" ", element("span", { class: "id" }, id)] : []));
     const below = i >= report.cutoff;
     return [element("li", { tabindex: i ? "-1" : "0", "data-item": String(place), class: `${rank ? "" : "poor"} ${below ? "below" : ""}` }, element("span", { class: "at" }, String(i + 1)),
       element("div", {}, element("p", {}, text ? withWords(prose(text), wanted) : id), about), below ? "" : bar(credit, 1, `credit ${written(credit, 2)}`))];
