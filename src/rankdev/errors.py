@@ -21,14 +21,18 @@ class _Message:
     A kind is part of the interface, its sentence is not. Fields are plain values: all of this can be pickled.
     """
 
-    kind: str
-    fields: dict[str, Any]
+    def __init__(self, kind: str, /, **fields: Any) -> None:
+        self.kind = kind
+        self.fields = {name: plain(value) for name, value in fields.items()}
 
     def sentence(self, options: Mapping[str, str] | None = None) -> str:
         """Return the sentence; with ``options``, parameters are written as the options of a command."""
         from rankdev.messages import sentence
 
         return sentence(self.kind, self.fields, options)
+
+    def __str__(self) -> str:
+        return self.sentence()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), self.kind, self.fields)
@@ -71,18 +75,10 @@ class RankdevError(_Message, Exception):
 
     exit_status = 1
 
-    def __init__(self, kind: str, /, **fields: Any) -> None:
-        super().__init__(kind)
-        self.kind = kind
-        self.fields = {name: plain(value) for name, value in fields.items()}
-
     def at(self, **where: Any) -> Self:
         """Add where it happened, and return the error; what is known already stays."""
         self.fields = {name: plain(value) for name, value in where.items() if value is not None} | self.fields
         return self
-
-    def __str__(self) -> str:
-        return self.sentence()
 
 
 class DataError(RankdevError, ValueError):
@@ -151,14 +147,6 @@ class RankdevWarning(_Message, UserWarning):
     1 item is returned twice for the same query, such as 'd1' for 'q'; only the first occurrence counts
     """
 
-    def __init__(self, kind: str, /, **fields: Any) -> None:
-        super().__init__(kind)
-        self.kind = kind
-        self.fields = {name: plain(value) for name, value in fields.items()}
-
-    def __str__(self) -> str:
-        return self.sentence()
-
 
 class Note(_Message, str):
     """A remark of a result: its sentence as text, with a ``kind`` and ``fields``.
@@ -173,10 +161,9 @@ class Note(_Message, str):
         """Look up the sentence."""
         from rankdev.messages import sentence
 
-        kept = {name: plain(value) for name, value in fields.items()}
-        note = super().__new__(cls, sentence(kind, kept))
-        note.kind, note.fields = kind, kept
-        return note
+        return super().__new__(cls, sentence(kind, {name: plain(value) for name, value in fields.items()}))
+
+    __str__ = str.__str__
 
     def at(self, **where: Any) -> Self:
         """Return the note with where it belongs; what is known already stays."""
@@ -219,8 +206,8 @@ def plain(value: Any, depth: int = 3) -> Any:
     if isinstance(value, list | tuple) and depth:
         entries = [plain(entry, depth - 1) for entry in value]
         return entries if isinstance(value, list) else tuple(entries)
-    if isinstance(value, Real | Path):  # a number of NumPy
-        return value.item() if hasattr(value, "item") else str(value)
+    if isinstance(value, Real | Path):
+        return str(value)
     return Shown(shown(value))
 
 

@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 import rankdev as rd
 from rankdev.preferences import Preferences, order, strengths, tiers, tiers_from_preferences
-from rankdev.preferences.order import SPREADS, Order, joined, orders
+from rankdev.preferences.order import SPREADS, QueryOrder, joined, orders
 from rankdev.preferences.strengths import METHODS
 from rankdev.preferences.tiers import RULES
 from tests.common.examples import examples
@@ -125,7 +125,7 @@ def test_large_queries_are_computed_alike(monkeypatch):
 
 def test_no_judgment_leaves_it_open_whether_there_is_an_order():
     nothing = np.zeros(0, np.int64)
-    found = Order(2, nothing, nothing, nothing, np.zeros(0), np.zeros(0))
+    found = QueryOrder(2, nothing, nothing, nothing, np.zeros(0), np.zeros(0))
     assert found.coin_flips == pytest.approx(0.5)
     assert found.better == pytest.approx(np.full((2, 2), 0.5))
 

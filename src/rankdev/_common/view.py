@@ -60,7 +60,7 @@ class Tab:
 
 
 @dataclass(frozen=True)
-class Panel:
+class Dot:
     """Dots at ``value`` with lines from ``low`` to ``high``, and what their axis says."""
 
     value: str
@@ -78,7 +78,7 @@ class Dots:
     """
 
     names: Sequence[str]
-    panels: Sequence[Panel]
+    panels: Sequence[Dot]
     title: str = "{conclusion}"
     frame: str = "to_polars"
     facets: bool = True

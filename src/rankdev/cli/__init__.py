@@ -154,7 +154,7 @@ def cli(ctx: click.Context) -> None:
 
 
 @dataclass(frozen=True)
-class Part:
+class OptionGroup:
     """Options and arguments that a command takes as one value: ``make`` makes it of theirs, by name."""
 
     name: str
@@ -163,19 +163,19 @@ class Part:
 
 
 def command(
-    name: str, *parts: Part | click.Parameter, example: str = "", group: click.Group | None = None
+    name: str, *parts: OptionGroup | click.Parameter, example: str = "", group: click.Group | None = None
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a command of a function, with the options in the order of ``parts``; its docstring is its help."""
 
     def made(function: Callable[..., Any]) -> click.Command:
         def call(**given: Any) -> Any:
             for part in parts:
-                if isinstance(part, Part):
+                if isinstance(part, OptionGroup):
                     names = [str(one.name) for one in part.params if one.expose_value]
                     given[part.name] = part.make(**{each: given.pop(each) for each in names})
             return function(**given)
 
-        params = [one for part in parts for one in (part.params if isinstance(part, Part) else [part])]
+        params = [one for part in parts for one in (part.params if isinstance(part, OptionGroup) else [part])]
         params.sort(key=lambda one: isinstance(one, SharedOption))
         found = Command(
             name, callback=call, params=params, help=function.__doc__, epilog=f"Example: {example}" if example else None

@@ -14,7 +14,7 @@ import click
 import rankdev as rd
 from rankdev.cli import CALLED, command, option, refuse_unused
 from rankdev.cli.from_function import FILE, OWN, options_of
-from rankdev.cli.inputs import USUAL, Source, by_segment, chosen, source
+from rankdev.cli.inputs import USUAL, Input, by_segment, chosen, source
 from rankdev.cli.outputs import DRAWN_BRIEF, OUTPUT, PAGE, Output, file_option, reading_progress
 from rankdev.cli.terminal import write_notes
 from rankdev.data.options import check_one_order
@@ -32,7 +32,7 @@ TESTS = ("test", "correction", "alpha", "permutations", "seed", "clusters", "rep
     OUTPUT,
     example="rankdev eval places.jsonl nearest.run blended.run -m RDQ@5 -m AP@5",
 )
-def eval_command(source: Source, per_query: bool, losses: bool, segments: str | None, output: Output) -> None:
+def eval_command(source: Input, per_query: bool, losses: bool, segments: str | None, output: Output) -> None:
     """Score each RUN against REFERENCES, per query and on average.
 
     REFERENCES: TREC qrels, JSONL with tiers, or a table with rank or grade. RUN: TREC, JSONL, JSON, CSV or Parquet.
@@ -58,7 +58,7 @@ def eval_command(source: Source, per_query: bool, losses: bool, segments: str | 
     DRAWN_BRIEF,
     example="rankdev compare places.jsonl nearest.run blended.run -m RDQ@5",
 )
-def compare_command(source: Source, per_query: bool, pairs: bool, output: Output, **given: Any) -> None:
+def compare_command(source: Input, per_query: bool, pairs: bool, output: Output, **given: Any) -> None:
     """Decide which systems are better: all pairs, or all against baselines.
 
     Give REFERENCES and RUNs (of two, the first is the baseline), or --scores.
@@ -92,7 +92,7 @@ def compare_command(source: Source, per_query: bool, pairs: bool, output: Output
     OUTPUT,
     example="rankdev explain places.jsonl nearest.run blended.run --query museums -m RDQ@5",
 )
-def explain_command(source: Source, query: str, output: Output) -> None:
+def explain_command(source: Input, query: str, output: Output) -> None:
     """Show what a run gained and lost at each position for one query, and why; two runs side by side.
 
     The measure is RDQ, nDCG, AP, RBP, P, RR or similar, with a cutoff.
@@ -127,7 +127,7 @@ REPORT = "rankdev.html_report.page:report"
     *options_of(REPORT, "margin", "alpha", "segments", "clusters", "replicates", "seed"),
     example="rankdev report places.jsonl nearest.run popular.run blended.run -m RDQ@5 -m AP@5 -o report.html",
 )
-def report_command(source: Source, output: str, query_texts: str | None, item_texts: str | None, **given: Any) -> None:
+def report_command(source: Input, output: str, query_texts: str | None, item_texts: str | None, **given: Any) -> None:
     """Compare the RUNs on one HTML page, a file that needs no network. It opens with what is decided, and
     with checks of the data.
     """

@@ -11,9 +11,9 @@ import click
 from click.core import ParameterSource
 
 import rankdev as rd
-from rankdev.cli import Part, command, option, refuse_unused
+from rankdev.cli import OptionGroup, command, option, refuse_unused
 from rankdev.cli.from_function import FILE, options_of
-from rankdev.cli.inputs import Source, source
+from rankdev.cli.inputs import Input, source
 from rankdev.cli.outputs import BRIEF, Output, file_option, write_files
 from rankdev.data.write import is_special
 from rankdev.errors import DataError, UsageError
@@ -30,7 +30,7 @@ def check_saved(path: str) -> None:
     source("scores", "empty", "weights"),
     *options_of("rankdev.statistics.gate:gate", "margin", "segments", "alpha", "clusters"),
     option("--require", "required", metavar="QUERY", multiple=True, help="This query must not lose; repeat."),
-    Part(
+    OptionGroup(
         "named",
         [
             option("--against", help="Saved scores of the baseline, instead of its RUN.", **FILE),
@@ -52,7 +52,7 @@ def check_saved(path: str) -> None:
     example="rankdev gate places.jsonl popular.run blended.run --margin 0.02",
 )
 def gate_command(
-    source: Source, named: SimpleNamespace, undecided: str, junit: str, comment: str, output: Output, **given: Any
+    source: Input, named: SimpleNamespace, undecided: str, junit: str, comment: str, output: Output, **given: Any
 ) -> None:
     """Decide whether a candidate may replace a baseline.
 
@@ -90,7 +90,7 @@ def gate_command(
     return keep(scores.select(systems=[found.candidate]))
 
 
-def _completed(source: Source, named: SimpleNamespace) -> Source:
+def _completed(source: Input, named: SimpleNamespace) -> Input:
     """Where settings name the references or the baseline, the command line may leave them out."""
     ctx = click.get_current_context()
     settings = ctx.default_map or {}
@@ -107,7 +107,7 @@ def _completed(source: Source, named: SimpleNamespace) -> Source:
     return replace(source, references=words[0] if words else "", runs=tuple(words[1:]))
 
 
-def _scored(source: Source, named: SimpleNamespace) -> rd.Scores:
+def _scored(source: Input, named: SimpleNamespace) -> rd.Scores:
     """Score the runs and add the saved baseline; name both systems, where it is not the first that is saved."""
     from rankdev.data.files import system_name
     from rankdev.evaluation.files import with_digest, with_system

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import rankdev as rd
-from rankdev.cli import Part, SharedOption, argument, option, shared
+from rankdev.cli import OptionGroup, SharedOption, argument, option, shared
 from rankdev.cli.from_function import FILE, options_of
 from rankdev.cli.outputs import reading_progress
 from rankdev.cli.terminal import write_notes
@@ -83,7 +83,7 @@ OTHERS = [  # that some commands have
 
 
 @dataclass(frozen=True)
-class Source:
+class Input:
     """Where scores come from: runs to score against references, a table of scores, or tables of several collections.
 
     ``read`` holds the options of :func:`rankdev.evaluate` that were chosen.
@@ -170,9 +170,9 @@ class Source:
         """Read the table of weights, where one was given."""
         if not self.weights:
             return None
-        from rankdev.data.text import Source as Opened
+        from rankdev.data.text import Source
 
-        with Opened(self.weights, columns=self.columns) as opened:
+        with Source(self.weights, columns=self.columns) as opened:
             return opened.named("query", "weight")
 
     def _weighted(self, scores: rd.Scores) -> rd.Scores:
@@ -195,9 +195,9 @@ class Source:
     def _assigned(self, path: str, column: str) -> dict[str, Any]:
         """Read the cluster of each query, or the queries of each segment; an error names the file and the line."""
         from rankdev.data.tables import text_column
-        from rankdev.data.text import Source as Opened
+        from rankdev.data.text import Source
 
-        with Opened(path, columns=self.columns) as opened:
+        with Source(path, columns=self.columns) as opened:
             frame = opened.named("query", column)
             pairs = list(zip(*(text_column(frame, name, f"{column}s") for name in ("query", column)), strict=True))
         found: dict[str, Any] = {}
@@ -221,7 +221,7 @@ def _matching(patterns: Mapping[str, str], known: Sequence[str]) -> dict[str, li
     return found
 
 
-def source(*others: str, usual: str = USUAL[0]) -> Part:
+def source(*others: str, usual: str = USUAL[0]) -> OptionGroup:
     """Return the options of a source of scores, with ``others`` that not all commands have; runs, or also a table."""
     required = "scores" not in others
     options = [
@@ -232,12 +232,12 @@ def source(*others: str, usual: str = USUAL[0]) -> Part:
         *(import_option, NAME, *READING, *GRADES),
     ]
 
-    def make(**given: Any) -> Source:
+    def make(**given: Any) -> Input:
         known = chosen(**given)
-        where = {name: known.pop(name) for name in Source.__dataclass_fields__ if name in known}
-        return Source(known, **where)
+        where = {name: known.pop(name) for name in Input.__dataclass_fields__ if name in known}
+        return Input(known, **where)
 
-    return Part("source", options, make)
+    return OptionGroup("source", options, make)
 
 
 def chosen(**given: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import rankdev as rd
-from rankdev.cli import Part, argument, command, option, refuse_unused, shared
+from rankdev.cli import OptionGroup, argument, command, option, refuse_unused, shared
 from rankdev.cli.from_function import json_or_text, named_values
 from rankdev.cli.inputs import READING, chosen
 from rankdev.cli.outputs import TABLE, file_option, working_progress, write_files
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankdev.judging.server import JudgeServer
     from rankdev.judging.store import Store
 
-PEOPLE = Part(
+PEOPLE = OptionGroup(
     "asked",
     [
         option("--grades", metavar="SCALE", help="Also grades: 0-3, or bad,fair,good."),
@@ -41,7 +41,7 @@ PEOPLE = Part(
     ],
     SimpleNamespace,
 )
-MODEL = Part(
+MODEL = OptionGroup(
     "sent",
     [
         shared("--parallel", default=8, show_default=True, help="With --model: questions at once."),
@@ -64,7 +64,7 @@ MODEL = Part(
     "judge",
     click.Argument(["items"], metavar="ITEMS"),
     option("--db", "database", metavar="FILE", required=True, help="SQLite file for the judgments."),
-    Part(
+    OptionGroup(
         "rule",
         [
             option("--repeats", type=int, help="Answers per pair, at most. Default 2; --check 1."),
@@ -104,7 +104,7 @@ def judge_command(
         ask_model(read_items(items, query_texts), database, guide, given["rule"], model, given["sent"])
 
 
-def _names(part: Part) -> list[str]:
+def _names(part: OptionGroup) -> list[str]:
     return [str(one.name) for one in part.params]
 
 
@@ -222,7 +222,7 @@ def ask_model(
     argument("runs", nargs=-1, required=True, metavar="RUN..."),
     option("--depth", default=10, show_default=True, help="Items taken from each run."),
     option("--texts", metavar="FILE", help="A table with item and title, text, url, image, ..."),
-    Part("read", [one for one in READING if one.name != "ranks"], chosen),
+    OptionGroup("read", [one for one in READING if one.name != "ranks"], chosen),
     file_option("-o", "--output", check=TABLE, default="items.jsonl", show_default=True, help="Write the items here."),
     example="rankdev pool nearest.run popular.run --depth 5 --texts texts.jsonl -o items.jsonl",
 )

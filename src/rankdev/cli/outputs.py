@@ -15,7 +15,7 @@ import click
 
 import rankdev as rd
 from rankdev._common.work import Progress
-from rankdev.cli import Part, option, shared
+from rankdev.cli import OptionGroup, option, shared
 from rankdev.cli.terminal import for_command, not_yet_written, write_notes
 from rankdev.data.write import announce_output, writing
 from rankdev.display.encodings import FORMATS, choose_format
@@ -76,9 +76,7 @@ class Written(click.Path):
     """A file or a folder that a command writes; no file of settings can name it."""
 
 
-def file_option(
-    *names: str, check: str = "", is_shared: bool = False, metavar: str = "FILE", **settings: Any
-) -> click.Option:
+def file_option(*names: str, check: str = "", is_shared: bool = False, **settings: Any) -> click.Option:
     """Return an option that names a file to write.
 
     A file that cannot be written, that another option names too or that ``check`` (the path of a function) refuses is
@@ -94,7 +92,7 @@ def file_option(
         return path
 
     make = shared if is_shared else option
-    return make(*names, metavar=metavar, type=Written(), callback=announce, **settings)
+    return make(*names, metavar="FILE", type=Written(), callback=announce, **settings)
 
 
 def _check_output(path: str) -> None:
@@ -127,11 +125,11 @@ output_option = file_option(
 figure_option = file_option(
     "--figure", is_shared=True, check=f"{__name__}:_check_figure", help="Also draw it: PNG, SVG or PDF."
 )
-OUTPUT = Part("output", [format_option, output_option], Output)
-DRAWN = Part("output", [format_option, output_option, figure_option], Output)
+OUTPUT = OptionGroup("output", [format_option, output_option], Output)
+DRAWN = OptionGroup("output", [format_option, output_option, figure_option], Output)
 verbose_option = option("-v", "--verbose", is_flag=True, help="Show all notes.")
-BRIEF = Part("output", [*OUTPUT.params, verbose_option], Output)
-DRAWN_BRIEF = Part("output", [*DRAWN.params, verbose_option], Output)
+BRIEF = OptionGroup("output", [*OUTPUT.params, verbose_option], Output)
+DRAWN_BRIEF = OptionGroup("output", [*DRAWN.params, verbose_option], Output)
 
 
 def write_files(contents: Mapping[str | None, Any]) -> None:

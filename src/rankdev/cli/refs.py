@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import rankdev as rd
-from rankdev.cli import Group, Part, argument, command, option, refuse_unused
+from rankdev.cli import Group, OptionGroup, argument, command, option, refuse_unused
 from rankdev.cli.from_function import OWN, json_or_text, named_values, options_of
 from rankdev.cli.inputs import GRADES, READING, chosen, import_option, measure_option, named
 from rankdev.cli.outputs import OUTPUT, REFERENCES, TABLE, Output, file_option, write_files
@@ -23,7 +23,7 @@ refs_command = Group(
 )
 WRITTEN = file_option("-o", "--output", default="-", check=REFERENCES, help="Default: JSONL on standard output.")
 COLUMNS, RANKS = (next(one for one in READING if one.name == name) for name in ("columns", "ranks"))
-TABLES = Part("read", [COLUMNS, RANKS], chosen)
+TABLES = OptionGroup("read", [COLUMNS, RANKS], chosen)
 
 
 def write(references: rd.References, output: str) -> None:
@@ -41,7 +41,7 @@ def write(references: rd.References, output: str) -> None:
     "grades",
     argument("file", metavar="INPUT"),
     WRITTEN,
-    Part("read", [COLUMNS, *GRADES], chosen),
+    OptionGroup("read", [COLUMNS, *GRADES], chosen),
     group=refs_command,
     example="rankdev refs grades qrels.txt -o refs.jsonl",
 )
@@ -99,7 +99,7 @@ def _values(ctx: click.Context, param: click.Parameter, text: str | None) -> str
 
 _MEANINGS = named_values(json_or_text, "OUTCOME=MEANING, and more with commas", commas=True)
 # what the columns of a file of judgments mean
-JUDGMENTS = Part(
+JUDGMENTS = OptionGroup(
     "described",
     [
         option(
@@ -130,7 +130,7 @@ def read_judgments(file: str, described: dict[str, Any], items: Any = None) -> r
     WRITTEN,
     *options_of("rankdev.preferences.strengths:strengths", "method", "disconnected"),
     *options_of("rankdev.preferences.tiers:tiers", "rule", "probability"),
-    Part(
+    OptionGroup(
         "also",
         [
             file_option("--strengths", check=TABLE, help="Also write strengths and intervals here."),
@@ -178,7 +178,7 @@ def preferences_command(
     JUDGMENTS,
     file_option("--workers", check=TABLE, help="Also write a row per worker here."),
     option("--model", metavar="NAME", help="Compare people with this worker, a model."),
-    Part(
+    OptionGroup(
         "check",
         [
             option("--leave-out", metavar="NAME", multiple=True, help="With --model: exclude this worker too; repeat."),

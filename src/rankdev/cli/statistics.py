@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 import rankdev as rd
-from rankdev.cli import Part, argument, command, option, refuse_unused
+from rankdev.cli import OptionGroup, argument, command, option, refuse_unused
 from rankdev.cli.from_function import FILE, OWN, documented, options_of
-from rankdev.cli.inputs import USUAL, Source, by_segment, chosen, source
+from rankdev.cli.inputs import USUAL, Input, by_segment, chosen, source
 from rankdev.cli.outputs import DRAWN, DRAWN_BRIEF, OUTPUT, Output, working_progress
 from rankdev.errors import UsageError
 
@@ -32,7 +32,7 @@ def of_scores(
     more: str = "Give REFERENCES and RUNs, or --scores.",
     collections: bool = False,
     without: Sequence[str] = (),
-    shown: Part = DRAWN,
+    shown: OptionGroup = DRAWN,
     adjust: Adjust | None = None,
 ) -> click.Command:
     """Make a command that calls a function with scores, all and those of each segment, and shows its result.
@@ -43,7 +43,7 @@ def of_scores(
     """
     summary, parameters = documented(path)
 
-    def run(source: Source, output: Output, segments: str | None, **given: Any) -> None:
+    def run(source: Input, output: Output, segments: str | None, **given: Any) -> None:
         further = {str(one.name): given.pop(str(one.name)) for one in also}
 
         def call(scores: Any) -> Any:
@@ -71,7 +71,7 @@ def of_runs(name: str, path: str, *, example: str, more: str = "", without: Sequ
     summary, parameters = documented(path)
     usual = parameters["measure"].default if "measure" in parameters else USUAL[0]
 
-    def run(source: Source, output: Output, **given: Any) -> None:
+    def run(source: Input, output: Output, **given: Any) -> None:
         asked = {**source.read, **source.design(chosen(**given))}
         if "measure" in parameters:
             asked["measure"] = source.one_measure(usual)
@@ -185,7 +185,7 @@ sensitivity_command = of_runs(
 
 
 _scored = source("scores", "empty")
-_runs = Part("source", [one for one in _scored.params if one.name not in ("references", "scores")], _scored.make)
+_runs = OptionGroup("source", [one for one in _scored.params if one.name not in ("references", "scores")], _scored.make)
 
 
 @command(
@@ -196,7 +196,7 @@ _runs = Part("source", [one for one in _scored.params if one.name not in ("refer
     DRAWN,
     example="rankdev ppi human.qrels model.qrels a.run b.run -m nDCG@10",
 )
-def ppi_command(human: str, model: str, source: Source, output: Output) -> None:
+def ppi_command(human: str, model: str, source: Input, output: Output) -> None:
     """Estimate human-judged scores from a few queries judged by humans and many judged by a model.
 
     HUMAN and MODEL are references, with RUNs to score against both; or, without RUNs, scores of both kinds, with the
@@ -223,9 +223,9 @@ def weights_command(clicks: str, method: str, output: Output, **options: Any) ->
     session and propensity; or with the counts shown and clicked.
     The methods harvesting and em need items shown at several positions; rates is for randomised positions.
     """
-    from rankdev.data.text import Source as Opened
+    from rankdev.data.text import Source
 
-    with Opened(clicks) as opened:
+    with Source(clicks) as opened:
         table = opened.named("item", "position", "clicked")
         found = rd.weights_from_clicks(table, method, **options)
     output.show(found)

@@ -11,7 +11,7 @@ import polars as pl
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice
 from rankdev._common.result import Result
-from rankdev._common.view import Curves, Dots, Heat, Panel
+from rankdev._common.view import Curves, Dot, Dots, Heat
 from rankdev.display import style
 from rankdev.display.layout import apart
 from rankdev.display.special import score_and_losses
@@ -98,7 +98,7 @@ def _extremes(rows: pl.DataFrame, kind: Dots) -> dict[str, str]:
     return {"least": least, "most": most, **written}
 
 
-def _dot(axis: Any, at: int, row: Mapping[str, Any], panel: Panel, kind: Dots) -> None:
+def _dot(axis: Any, at: int, row: Mapping[str, Any], panel: Dot, kind: Dots) -> None:
     group = row[kind.group] - 1 if kind.group else 0
     colour, sign = style.COLOURS[group % len(style.COLOURS)], style.MARKERS[group % len(style.MARKERS)]
     value, low, high = (np.nan if row[name] is None else row[name] for name in (panel.value, panel.low, panel.high))

@@ -12,7 +12,7 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
-from rankdev._common.view import Col, Dots, Panel, Tab, View
+from rankdev._common.view import Col, Dot, Dots, Tab, View
 from rankdev.data.files import load_inputs
 from rankdev.data.options import Order, ReadOptions, Ties, check_one_order
 from rankdev.data.references import References, ReferencesLike
@@ -50,7 +50,7 @@ class Bounds(Result):
         closing=["could be: with the unjudged items all nonrelevant, and all as good as can be"],
         figure=Dots(
             ["system"],
-            [Panel("score", "{measure}; line: how far unjudged items could change it")],
+            [Dot("score", "{measure}; line: how far unjudged items could change it")],
             "Unjudged items leave {measure} open by up to {widest}",
         ),
     )

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from rankdev.data.references import References
 
 SETTLED = "order settled"
-OUT_OF_REACH = "more answers would hardly help"
 MOST_AT_ONCE = 1000
 MOST_SILENT = 10  # pairs that a judge may skip in a row
 
@@ -268,8 +267,7 @@ def collect(
     loop = QuestionLoop(judge, strategy, None if file is None else check_path(file), seed)
 
     def result(stopped: str) -> Collected:
-        given_up = {} if budget is not None and stopped != OUT_OF_REACH else strategy.given_up()
-        judged = _judged(pool, loop.answers)
+        given_up, judged = strategy.given_up(), _judged(pool, loop.answers)
         return Collected(
             pool=pool,
             answers=tuple(loop.answers),
@@ -289,7 +287,7 @@ def collect(
         loop.resume(pool)
         while budget is None or loop.asked < budget:
             if not strategy.unsettled():
-                return result(OUT_OF_REACH if strategy.given_up() else SETTLED)
+                return result("more answers would hardly help" if strategy.given_up() else SETTLED)
             pairs = loop.choose(parallel if budget is None else min(parallel, budget - loop.asked))
             if not pairs:
                 return result("no useful pair left to ask")

@@ -20,6 +20,7 @@ from rankdev.data.database import as_judgments, read_given_grades
 from rankdev.data.formats import ENDINGS, encode_table, spreadsheet_safe
 from rankdev.data.text import Source
 from rankdev.errors import DataError, UsageError
+from rankdev.judging.check import check_model
 from rankdev.judging.quality import judge_quality, noticed
 from rankdev.judging.store import sorted_pair
 from rankdev.preferences import Preferences, tiers_from_preferences
@@ -151,8 +152,6 @@ def _models(session: Session, answers: pl.DataFrame) -> list[str]:
 
 def _checked(judged: pl.DataFrame, model: str, models: list[str]) -> list[str]:
     """Report how far a model agrees with people, or why that is not known."""
-    from rankdev.judging.check import check_model
-
     there = set(judged["worker"])
     try:
         if model not in there or there <= {*models}:

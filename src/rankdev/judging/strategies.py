@@ -23,9 +23,9 @@ from rankdev._common.checks import check_number, check_whole
 from rankdev.errors import DataError, UsageError
 from rankdev.judging.items import Pool
 from rankdev.judging.store import SCORES, Answer, Pair, sorted_pair
-from rankdev.preferences.order import Order
+from rankdev.preferences.order import QueryOrder
 
-Pairs = Collection[Pair]
+Questions = Collection[Pair]
 AGAIN = 8  # one question in so many is asked again, with sides changed: it shows whether the judge is consistent
 ENOUGH = 2.0  # answers, of n log₂ n, from which on a query that is not settled is given up
 USUAL = 1.5  # the same before any query is finished: a consistent judge of 20 items takes 1.1, others up to 2
@@ -45,7 +45,7 @@ class Strategy(ABC):
         self._shown: dict[Pair, str] = {}
 
     @abstractmethod
-    def ask(self, skip: Pairs = (), under_way: Pairs = (), *, stay: str = "", judge: str = "") -> Pair | None:
+    def ask(self, skip: Questions = (), under_way: Questions = (), *, stay: str = "", judge: str = "") -> Pair | None:
         """Return the question whose answer is most useful, other than those to skip; None where none is left.
 
         Those ``under_way`` are asked and not answered yet: other questions, and other queries, come first.
@@ -98,7 +98,7 @@ class ListStrategy(Strategy):
             query: {sorted_pair(pair): Counter[str]() for pair in pairs} for query, pairs in questions.items()
         }
 
-    def ask(self, skip: Pairs = (), under_way: Pairs = (), *, stay: str = "", judge: str = "") -> Pair | None:
+    def ask(self, skip: Questions = (), under_way: Questions = (), *, stay: str = "", judge: str = "") -> Pair | None:
         """Return a question that lacks answers, other than those to skip; see :class:`Strategy`."""
         taken, waiting = {sorted_pair(pair) for pair in skip}, Counter(map(sorted_pair, under_way))
         for query in self._in_order(stay, Counter(pair[0] for pair in under_way)):
@@ -235,21 +235,21 @@ class OrderStrategy(Strategy):
         self.pool, self.error, self.spread = pool, error, spread
         self._places = {query: {item: k for k, item in enumerate(items)} for query, items in pool.items.items()}
         self._queries = {
-            query: Progress(len(items), error, probability, repeats, (seed, number))
+            query: QueryState(len(items), error, probability, repeats, (seed, number))
             for number, (query, items) in enumerate(pool.items.items())
         }
         for query, winner, loser, _, weight in pool.start().to_polars().rows() if pool.grades else ():
             self._queries[query].grades.append((self._places[query][winner], self._places[query][loser], weight))
 
     @property
-    def queries(self) -> dict[str, Progress]:
+    def queries(self) -> dict[str, QueryState]:
         """State of each query, with all answers so far; what grades alone tell is computed later, as it takes long."""
         for state in self._queries.values():
             if state.answers or not state.grades:
                 state.learn()
         return self._queries
 
-    def ask(self, skip: Pairs = (), under_way: Pairs = (), *, stay: str = "", judge: str = "") -> Pair | None:
+    def ask(self, skip: Questions = (), under_way: Questions = (), *, stay: str = "", judge: str = "") -> Pair | None:
         """Return the pair whose answer is most useful; see :class:`Strategy`."""
         skipped: dict[str, list[tuple[int, int]]] = {}
         for query, a, b in [*skip, *under_way]:
@@ -276,12 +276,12 @@ class OrderStrategy(Strategy):
 
     def unsettled(self) -> list[str]:
         """List the queries in which more is expected to be wrong than is accepted, and answers can help."""
-        given_up = {} if self.spread else self.given_up()
+        given_up = self.given_up()
         return [query for query, state in self.queries.items() if not state.settled and query not in given_up]
 
     def given_up(self) -> dict[str, float]:
         """Return the queries with twice the answers that sorting needs, and not settled; see :class:`Strategy`."""
-        return {query: state.error for query, state in self.queries.items() if state.given_up}
+        return {query: state.error for query, state in self.queries.items() if state.given_up and not self.spread}
 
     def errors(self) -> dict[str, float]:
         """Return the expected fraction of wrong relations; see :class:`Strategy`."""
@@ -297,7 +297,7 @@ class OrderStrategy(Strategy):
         return round(sum(state.left(mean) for state in states if state.finished is None))
 
 
-class Progress:
+class QueryState:
     """How far one query is: its posterior, what follows from it, and what to ask next.
 
     ``answers`` by pair and judge: how many are for the first item of the pair, and how many there are.
@@ -309,7 +309,7 @@ class Progress:
         self.size, self.accepted, self.probability, self.repeats, self.seed = size, accepted, probability, repeats, seed
         self.answers: dict[tuple[int, int, str], tuple[float, float]] = {}
         self.grades: list[tuple[int, int, float]] = []  # better, worse, weight
-        self._order: Order | None = None  # None: there were answers since it was last computed
+        self._order: QueryOrder | None = None  # None: there were answers since it was last computed
         self._learned = size < 2  # all that there is
         self.error, self.settled = 0.5 if size > 1 else 0.0, size < 2
         self.finished: float | None = None  # answers that it took
@@ -344,7 +344,7 @@ class Progress:
             del self.answers[first, second, judge]
         self._order, self._learned = None, self.size < 2
 
-    def posterior(self) -> Order:
+    def posterior(self) -> QueryOrder:
         """Return what the answers say about the order; of several judges, each counts once about a pair."""
         if self._order is None:
             judges = sorted({judge for _, _, judge in self.answers})
@@ -353,7 +353,7 @@ class Progress:
                 times = total if len(judges) > 1 else 1.0
                 rows.append((i, j, judges.index(judge), won / times, total / times))
             table = np.array(rows, float).reshape(-1, 5).T
-            self._order = Order(self.size, *table[:3].astype(np.int64), *table[3:])
+            self._order = QueryOrder(self.size, *table[:3].astype(np.int64), *table[3:])
         return self._order
 
     def learn(self) -> None:
@@ -416,7 +416,7 @@ class Progress:
         sure = np.maximum(order.better, order.better.T)[i, j]
         return np.asarray((np.abs(place[i] - place[j]) == 1) & (sure < (self.probability or 0.0)))
 
-    def expected(self, order: Order) -> tuple[float, float]:
+    def expected(self, order: QueryOrder) -> tuple[float, float]:
         """Return the fraction that is expected to be wrong, and how surely the least clear border is one."""
         places = np.argsort(-order.strength, kind="stable")
         better = order.better[np.ix_(places, places)]
@@ -432,7 +432,7 @@ def all_pairs(size: int) -> tuple[Ints, Ints]:
     return i, j
 
 
-def information(order: Order, i: Ints, j: Ints) -> Floats:
+def information(order: QueryOrder, i: Ints, j: Ints) -> Floats:
     """Information of answers about the strengths if answers were probit, in closed form (Houlsby et al. 2011)."""
     weight, mean, covariance = order.parts
     diagonal = np.diagonal(covariance, axis1=1, axis2=2)

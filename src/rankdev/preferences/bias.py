@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from rankdev._common.arrays import Floats
+from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import check_kind, check_number
 from rankdev._common.result import Result
 from rankdev._common.view import Tab, View
@@ -278,7 +277,7 @@ def _by_worker(preferences: Preferences, found: _Integral, alpha: float) -> pl.D
     return pl.DataFrame(columns)
 
 
-def shown_first(preferences: Preferences) -> npt.NDArray[np.bool_]:
+def shown_first(preferences: Preferences) -> Bools:
     """Return whether each winner was shown first; reject judgments that do not record it."""
     check_kind("preferences", preferences, Preferences, MAKE_THEM)
     if preferences.winner_first is None:

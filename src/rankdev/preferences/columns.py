@@ -9,9 +9,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from rankdev._common.arrays import Bools, Codes
 from rankdev._common.checks import check_choice, is_list
 from rankdev.data.ids import as_id, text_series
 from rankdev.data.tables import check_mapping, mixed_series, number_column, plain_name, text_column, truth_column
@@ -61,7 +61,7 @@ def columns_of(
     return decided, tuple(_remarks(frame, roles, counts))
 
 
-def _answered(frame: pl.DataFrame, roles: dict[str, str]) -> npt.NDArray[np.bool_]:
+def _answered(frame: pl.DataFrame, roles: dict[str, str]) -> Bools:
     """Mark the rows that have an answer; labelling tools also write those of questions that nobody answered."""
     answers = ("winner", "loser") if "loser" in roles else ("winner", "probability")
     found = np.zeros(len(frame), bool)
@@ -289,7 +289,7 @@ def encode(frame: pl.DataFrame, items: Mapping[Any, Iterable[Any]] | None) -> di
     }
 
 
-def _codes(before: list[str], *columns: pl.Series) -> tuple[tuple[str, ...], npt.NDArray[np.int32]]:
+def _codes(before: list[str], *columns: pl.Series) -> tuple[tuple[str, ...], Codes]:
     values = pl.concat([pl.Series(before, dtype=pl.String), *columns]).rename("name")
     known = values.unique(maintain_order=True)
     lookup = pl.DataFrame({"name": known, "code": np.arange(len(known), dtype=np.int32)})

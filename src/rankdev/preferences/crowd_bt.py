@@ -7,12 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from rankdev._common.arrays import Floats
+from rankdev._common.arrays import Codes, Floats, Ints
 from rankdev._common.result import Result
-from rankdev._common.view import Dots, Panel, View
+from rankdev._common.view import Dot, Dots, View
 from rankdev.errors import UsageError
 from rankdev.preferences.pairs import Fitted, Pairs, conjugate_gradients, damped, maximise, moments, penalise, sums
 from rankdev.preferences.uncertainty import GRID, on_grid
@@ -64,10 +63,10 @@ class _Votes:
     """Judgments with a winner, and the ties of each pair."""
 
     pairs: Pairs
-    rows: npt.NDArray[np.int64]  # which judgments these are
-    pair: npt.NDArray[np.int32]
+    rows: Ints  # which judgments these are
+    pair: Codes
     side: Floats  # 1 for the first item of the pair, −1 for the second
-    worker: npt.NDArray[np.int32]
+    worker: Codes
     weight: Floats
 
     @classmethod
@@ -230,7 +229,7 @@ class WorkerQuality(Result):
     view: ClassVar = View(
         figure=Dots(
             ["worker"],
-            [Panel("quality", "quality, {level} interval")],
+            [Dot("quality", "quality, {level} interval")],
             "{least} agrees least with the consensus order: quality {lowest}",
         )
     )
@@ -239,7 +238,7 @@ class WorkerQuality(Result):
     quality: Floats = field(repr=False)
     low: Floats = field(repr=False)
     high: Floats = field(repr=False)
-    judgments: npt.NDArray[np.int64] = field(repr=False)
+    judgments: Ints = field(repr=False)
     alpha: float = 0.05
 
     @property

@@ -10,10 +10,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from rankdev._common.arrays import Floats
+from rankdev._common.arrays import Bools, Codes, Floats, Ints
 from rankdev._common.checks import check_number, is_list
 from rankdev._common.result import Tabular
 from rankdev.data.tables import as_polars, is_table
@@ -24,8 +23,6 @@ from rankdev.preferences.pairs import Pairs, count_pairs, linked
 if TYPE_CHECKING:
     from rankdev.preferences.diagnostics import Diagnostics
 
-
-Ints = npt.NDArray[np.int32]
 MAKE_THEM = "make them with Preferences.from_rows, Preferences.from_table or read_preferences"
 OPTIONAL = ("worker", "weight", "share", "winner_first")
 
@@ -70,15 +67,15 @@ class Preferences(Tabular):
 
     queries: tuple[str, ...]
     items: tuple[str, ...] = field(repr=False)
-    item_query: Ints = field(repr=False)
-    winner: Ints = field(repr=False)
-    loser: Ints = field(repr=False)
-    tie: npt.NDArray[np.bool_] = field(repr=False)
+    item_query: Codes = field(repr=False)
+    winner: Codes = field(repr=False)
+    loser: Codes = field(repr=False)
+    tie: Bools = field(repr=False)
     workers: tuple[str, ...] = field(default=(), repr=False)
-    worker: Ints | None = field(default=None, repr=False)
+    worker: Codes | None = field(default=None, repr=False)
     weight: Floats | None = field(default=None, repr=False)
     share: Floats | None = field(default=None, repr=False)
-    winner_first: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    winner_first: Bools | None = field(default=None, repr=False)
     remarks: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -201,12 +198,12 @@ class Preferences(Tabular):
         return np.ones(len(self)) if self.weight is None else self.weight
 
     @cached_property
-    def starts(self) -> npt.NDArray[np.int64]:
+    def starts(self) -> Ints:
         """Index of each query's first item, and the number of items."""
         return np.searchsorted(self.item_query, np.arange(len(self.queries) + 1))
 
     @cached_property
-    def groups(self) -> npt.NDArray[np.int64]:
+    def groups(self) -> Ints:
         """Connected component of each item in the graph of its query's comparisons, numbered from 0.
 
         The largest comes first, of equal ones that with more judgments, then that with the first item by name.
@@ -223,7 +220,7 @@ class Preferences(Tabular):
         return found
 
     @cached_property
-    def group_counts(self) -> npt.NDArray[np.int64]:
+    def group_counts(self) -> Ints:
         """Number of connected components of each query; 1 where all its items are connected."""
         return np.maximum.reduceat(self.groups, self.starts[:-1]) + 1
 
@@ -361,7 +358,7 @@ class Preferences(Tabular):
         named = {query: [*known.get(query, ()), *items.get(query, ())] for query in {**known, **items}}
         return Preferences(**encode(frame, named), remarks=self.remarks)
 
-    def _keep(self, mask: npt.NDArray[np.bool_]) -> Preferences:
+    def _keep(self, mask: Bools) -> Preferences:
         place = (np.cumsum(mask) - 1).astype(np.int32)
         rows = mask[self.winner] & mask[self.loser]
         kept: dict[str, Any] = {

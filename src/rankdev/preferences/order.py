@@ -29,7 +29,7 @@ LEAST = 0.005  # weight of a model: those below change no probability by as much
 SAME = 7  # decimals in which strengths are equal
 
 
-class Model(NamedTuple):
+class Hypothesis(NamedTuple):
     """A model of a query's judgments: log weight, most probable strengths, and their information if it counts."""
 
     ordered: bool
@@ -39,7 +39,7 @@ class Model(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Order:
+class QueryOrder:
     """What a query's judgments, one row for each pair and worker, say about the order of its items.
 
     ``wins`` of the ``total`` judgments in a row are for the first item; a tie is half a win.
@@ -53,15 +53,15 @@ class Order:
     total: Floats
 
     @cached_property
-    def _models(self) -> list[Model]:
-        models: list[Model] = []
+    def _models(self) -> list[Hypothesis]:
+        models: list[Hypothesis] = []
         own = Tastes.of(self)
         for tastes in [None] if own is None else [None, own]:
             flips = -self.total.sum() * np.log(2) if tastes is None else self._fit(None, tastes)[2]
-            models.append(Model(False, flips, np.zeros(self.items), None))
+            models.append(Hypothesis(False, flips, np.zeros(self.items), None))
             for spread in SPREADS:
                 at, information, evidence = self._fit(spread, tastes)
-                models.append(Model(True, evidence - np.log(len(SPREADS)), at, information))
+                models.append(Hypothesis(True, evidence - np.log(len(SPREADS)), at, information))
                 least = max(model.evidence for model in models if model.ordered) + np.log(LEAST)
                 # information is large, so that only what counts is kept
                 models = [each if each.evidence > least else each._replace(information=None) for each in models]
@@ -191,7 +191,7 @@ class Tastes(NamedTuple):
     apart: Bools  # many places of which no two were compared
 
     @classmethod
-    def of(cls, order: Order) -> Tastes | None:
+    def of(cls, order: QueryOrder) -> Tastes | None:
         """Number what each worker saw; nothing where nobody saw an item twice, as no taste could show."""
         if not len(order.worker) or (order.worker == order.worker[0]).all():
             return None
@@ -286,7 +286,7 @@ def _eliminated(pair: Ints, weight: Floats, c: float, apart: Bools, *, inverted:
     return log_size, inverse
 
 
-def orders(fit: Strengths) -> Iterator[Order]:
+def orders(fit: Strengths) -> Iterator[QueryOrder]:
     """Yield what the judgments of each query say about its order.
 
     Bradley–Terry whatever the method, but with answers turned of workers whom Crowd-BT found to answer the opposite.
@@ -301,7 +301,7 @@ def orders(fit: Strengths) -> Iterator[Order]:
     bounds = np.searchsorted(first, pairs.starts)
     for (start, stop), (low, high) in zip(pairwise(pairs.starts.tolist()), pairwise(bounds.tolist()), strict=True):
         mine = slice(low, high)
-        yield Order(
+        yield QueryOrder(
             stop - start, first[mine] - start, second[mine] - start, (cells % workers)[mine], wins[mine], total[mine]
         )
 

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev._common.arrays import Floats
+from rankdev._common.arrays import Bools, Codes, Floats, Ints
 
 if TYPE_CHECKING:
     from rankdev.preferences.crowd_bt import WorkerQuality
     from rankdev.preferences.judgments import Preferences
 
-
-Ints = npt.NDArray[np.int32]
 LIMIT = 100  # steps of Newton's method
 
 
@@ -28,20 +26,20 @@ class Pairs:
     judgment.
     """
 
-    starts: npt.NDArray[np.int64] = field(repr=False)
-    first: Ints = field(repr=False)
-    second: Ints = field(repr=False)
+    starts: Ints = field(repr=False)
+    first: Codes = field(repr=False)
+    second: Codes = field(repr=False)
     count: Floats = field(repr=False)
     score: Floats = field(repr=False)
     ties: Floats = field(repr=False)
-    of: Ints = field(repr=False)
+    of: Codes = field(repr=False)
 
     @property
     def items(self) -> int:
         """How many items there are in all queries."""
         return int(self.starts[-1])
 
-    def majorities(self) -> tuple[Ints, Ints]:
+    def majorities(self) -> tuple[Codes, Codes]:
         """Return winner and loser of each pair in which one of the two won more than half."""
         lead = self.score - self.count / 2
         won, decided = lead > 0, lead != 0
@@ -61,7 +59,7 @@ class Pairs:
         return other + sums(self.second, curvature * x[self.first], self.items)
 
 
-def count_pairs(preferences: Preferences, ahead: npt.NDArray[np.bool_]) -> Pairs:
+def count_pairs(preferences: Preferences, ahead: Bools) -> Pairs:
     """Count the judgments by pair; where ``ahead``, the winner is the first item of its pair, elsewhere the loser."""
     first = np.where(ahead, preferences.winner, preferences.loser)
     second = np.where(ahead, preferences.loser, preferences.winner)
@@ -73,7 +71,7 @@ def count_pairs(preferences: Preferences, ahead: npt.NDArray[np.bool_]) -> Pairs
     return Pairs(preferences.starts, i, j, count, score, ties, of.astype(np.int32))
 
 
-def gains(preferences: Preferences, won: npt.NDArray[np.bool_]) -> Floats:
+def gains(preferences: Preferences, won: Bools) -> Floats:
     """Score of an item of each judgment, the winner where ``won``: 1, ½, 0, or a judge's probability."""
     share = 1.0 if preferences.share is None else preferences.share
     gain: Floats = np.where(won, share, 1.0 - share)
@@ -81,13 +79,13 @@ def gains(preferences: Preferences, won: npt.NDArray[np.bool_]) -> Floats:
     return gain
 
 
-def cells_of(preferences: Preferences) -> npt.NDArray[np.int64]:
+def cells_of(preferences: Preferences) -> Ints:
     """Number the pair and worker of each judgment; those without workers are of one."""
     worker = 0 if preferences.worker is None else preferences.worker
     return preferences.pairs.of.astype(np.int64) * max(1, len(preferences.workers)) + worker
 
 
-def linked(first: Ints, second: Ints, size: int, *, both_ways: bool = False) -> npt.NDArray[np.int64]:
+def linked(first: Codes, second: Codes, size: int, *, both_ways: bool = False) -> Ints:
     """Number the groups that chains of edges connect, one way or the other, or ``both_ways``; return each item's."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -244,7 +242,7 @@ def safe_length(change: Floats) -> Floats:
     return np.where(change <= 1.25, 1.0, np.log1p(change) / np.maximum(change, 1.25))
 
 
-def centred(values: Floats, starts: npt.NDArray[np.int64]) -> Floats:
+def centred(values: Floats, starts: Ints) -> Floats:
     """Shift the values of each query to mean 0."""
     sizes = np.diff(starts)
     means = np.add.reduceat(values, starts[:-1], axis=0).T / sizes

@@ -14,7 +14,7 @@ from rankdev._common.result import Result
 from rankdev.data.references import Reference, References
 from rankdev.errors import DataError
 
-Tiers = list[list[str]]
+Ranking = list[list[str]]
 
 UNRANKED = ("unknown", "last")
 ONE_QUERY = "all"
@@ -38,7 +38,7 @@ class MergedRankings(Result):
     merge_rankings : Merge rankings.
     """
 
-    tiers: dict[str, Tiers]
+    tiers: dict[str, Ranking]
     scores: dict[str, dict[str, float]] = field(repr=False)
     unranked: str
 
@@ -99,7 +99,7 @@ def merge_rankings(rankings: Any, *, unranked: str = "unknown") -> MergedRanking
     return MergedRankings({query: _tied(found) for query, found in scores.items()}, scores, unranked)
 
 
-def _beaten(lists: list[Tiers], unranked: str) -> dict[str, float]:
+def _beaten(lists: list[Ranking], unranked: str) -> dict[str, float]:
     """Mean fraction of the other items of a ranking that each item beats; an item of the same tier is half beaten."""
     items = list(dict.fromkeys(item for tiers in lists for tier in tiers for item in tier))
     found: dict[str, list[float]] = {item: [] for item in items}
@@ -115,14 +115,14 @@ def _beaten(lists: list[Tiers], unranked: str) -> dict[str, float]:
     return {item: round(float(np.mean(each)), 9) if each else 0.5 for item, each in found.items()}
 
 
-def _tied(scores: dict[str, float]) -> Tiers:
+def _tied(scores: dict[str, float]) -> Ranking:
     tiers: dict[float, list[str]] = {}
     for item, score in scores.items():
         tiers.setdefault(score, []).append(item)
     return [tiers[score] for score in sorted(tiers, reverse=True)]
 
 
-def _by_query(rankings: Any) -> dict[str, list[Tiers]]:
+def _by_query(rankings: Any) -> dict[str, list[Ranking]]:
     """Bring all formats to {query: rankings}, each ranking a list of tiers."""
     if isinstance(rankings, Mapping):
         by_query = {str(query): _listed(lists, query) for query, lists in rankings.items()}
@@ -146,7 +146,7 @@ def _listed(value: Any, query: Any) -> list[Any]:
     return list(value)
 
 
-def _tiers(ranking: Any, query: str) -> Tiers:
+def _tiers(ranking: Any, query: str) -> Ranking:
     if isinstance(ranking, Reference):
         return ranking.tiers
     if not is_list(ranking):

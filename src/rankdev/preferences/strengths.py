@@ -8,13 +8,12 @@ from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from rankdev._common.arrays import Floats
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_choice, check_kind, check_number
 from rankdev._common.result import Result
-from rankdev._common.view import Dots, Panel, Tab, View
+from rankdev._common.view import Dot, Dots, Tab, View
 from rankdev.errors import DataError, Note
 from rankdev.preferences.crowd_bt import crowd_bt
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
@@ -82,7 +81,7 @@ class Strengths(Fitted, Result):
         [Tab("Strengths ({method}), {level} intervals", ("query", "item", "strength", "low", "rank"), digits=3)],
         figure=Dots(
             ["query", "item"],
-            [Panel("strength", "strength, {level} interval")],
+            [Dot("strength", "strength, {level} interval")],
             "{item} is preferred most in {query} ({method})",
             zero=True,
         ),
@@ -121,7 +120,7 @@ class Strengths(Fitted, Result):
         return own if self.inference_fit is self else np.maximum(own, self.inference_fit.standard_errors)
 
     @cached_property
-    def order(self) -> npt.NDArray[np.int64]:
+    def order(self) -> Ints:
         """Items by query and decreasing strength; equal strengths keep the order of the data."""
         return np.lexsort((-self.values, self.preferences.item_query))
 
@@ -280,7 +279,7 @@ def _largest(preferences: Preferences, broken: dict[str, list[list[str]]]) -> tu
     return preferences.largest_groups() if left else preferences, tuple(remarks)
 
 
-def unlimited(preferences: Preferences) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def unlimited(preferences: Preferences) -> tuple[Bools, Bools]:
     """Mark items whose strengths the likelihood raises, and those whose strengths it lowers, without limit.
 
     They belong to a group that won against others and never lost to these, directly or by way of more; or lost and

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from rankdev._common.checks import check_choice, check_kind, check_number
 from rankdev._common.result import Result
-from rankdev._common.view import Dots, Panel, Tab, View
+from rankdev._common.view import Dot, Dots, Tab, View
+from rankdev.data.references import References
 from rankdev.data.tables import is_table
 from rankdev.errors import Note, counted
 from rankdev.preferences.judgments import Preferences
 from rankdev.preferences.order import joined, orders
 from rankdev.preferences.strengths import Strengths, strengths
-
-if TYPE_CHECKING:
-    from rankdev.data.references import References
 
 RULES = ("probability", "strict")
 
@@ -64,7 +62,7 @@ class Tiers(Result):
         opening=["{conclusion}"],
         figure=Dots(
             ["query", "item"],
-            [Panel("strength", "strength and its interval; one colour and marker per tier")],
+            [Dot("strength", "strength and its interval; one colour and marker per tier")],
             group="rank",
             zero=True,
         ),
@@ -246,7 +244,7 @@ def tiers_from_preferences(
     probability : float, default 0.8
         Probability that separates two tiers.
     **options : object
-        Other options of :func:`strengths`: ridge, tie_model, disconnected, worker_prior.
+        Other options of :func:`strengths`: ridge, disconnected, alpha.
 
     Returns
     -------
@@ -283,8 +281,6 @@ def references_from_preferences(preferences: Any, method: str = "bradley-terry",
     >>> dict(references_from_preferences([("q", "x", "y")] * 6)["q"])
     {'x': 1, 'y': 2}
     """
-    from rankdev.data.references import References
-
     return References.from_tiers(tiers_from_preferences(preferences, method, **options).tiers)
 
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankdev._common.arrays import Floats
+from rankdev._common.arrays import Floats, Ints
 from rankdev.preferences.pairs import Pairs, cells_of, sums
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ GRID = np.linspace(0.0025, 0.9975, 200)  # of probabilities
 SAME = 1e-7  # strengths that differ by less are equal: a fit is not more exact than that
 
 
-def levelled(values: Floats, starts: npt.NDArray[np.int64]) -> Floats:
+def levelled(values: Floats, starts: Ints) -> Floats:
     """Make strengths of a query that are equal up to rounding exactly equal, so that nothing depends on their order."""
     query = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     order = np.lexsort((values, query))
@@ -191,7 +190,7 @@ def counted_once(preferences: Preferences) -> Preferences:
     return replace(preferences, weight=np.where(several, 1.0 / times[which], 1.0) * preferences.weights)
 
 
-def workers_by_query(preferences: Preferences) -> npt.NDArray[np.int64]:
+def workers_by_query(preferences: Preferences) -> Ints:
     """Number of workers of each query; 0 where workers were not recorded."""
     queries = len(preferences.queries)
     if preferences.worker is None:

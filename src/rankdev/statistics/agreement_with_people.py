@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ import polars as pl
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_number
 from rankdev._common.result import Result
-from rankdev._common.view import Dots, Panel, Tab, View
+from rankdev._common.view import Dot, Dots, Tab, View
 from rankdev.errors import DataError, Note, nearest
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.preferences.judgments import Preferences
@@ -20,9 +21,6 @@ from rankdev.statistics.design import Design, in_pairs
 from rankdev.statistics.inputs import as_scores
 from rankdev.statistics.paired import student
 from rankdev.statistics.pairs import Family
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 FEW = 30  # queries below which intervals are wide
 ROUNDING = 1e-9  # a smaller difference of scores counts as 0
@@ -77,7 +75,7 @@ class AgreementWithPeople(Result):
         more={"between": "between"},
         figure=Dots(
             ["measure"],
-            [Panel("agreement", "fraction of the preferences predicted, {level} interval; 0.5 is chance")],
+            [Dot("agreement", "fraction of the preferences predicted, {level} interval; 0.5 is chance")],
             "{measure} agrees with assessors most often, over {hits:preference}",
             sort="agreement",
         ),

@@ -25,7 +25,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from rankdev._common.arrays import Floats, Ints, Words
+from rankdev._common.arrays import Floats, Ints, Unsigned
 from rankdev._common.checks import check_choice
 from rankdev._common.work import cores
 
@@ -64,7 +64,7 @@ def slack(n: int) -> float:
     return 4.0 * n
 
 
-def stream_keys(seed: int, n: int, count: int) -> Words:
+def stream_keys(seed: int, n: int, count: int) -> Unsigned:
     """Return ``count`` pairs of keys for subsamples of ``n`` queries: one to draw with, one to flip with.
 
     The first keys stay the same when more are asked for, and other sizes have other keys.
@@ -73,7 +73,7 @@ def stream_keys(seed: int, n: int, count: int) -> Words:
     return generator.integers(0, 2**64, size=(count, 2), dtype=np.uint64)
 
 
-def hashed(key: Words, counter: Words) -> Words:
+def hashed(key: Unsigned, counter: Unsigned) -> Unsigned:
     """Hash counters under a key; both broadcast."""
     z = key + (counter + np.uint64(1)) * np.uint64(GOLDEN)
     for shift, factor in zip(SHIFTS[:2], FACTORS, strict=True):
@@ -83,7 +83,7 @@ def hashed(key: Words, counter: Words) -> Words:
     return z
 
 
-def flip_words(key: np.uint64, n: int, first: int, count: int, exact: bool = False) -> Words:
+def flip_words(key: np.uint64, n: int, first: int, count: int, exact: bool = False) -> Unsigned:
     """Return the random words of ``count`` permutations from ``first`` on: one row per permutation.
 
     Bit j of word w decides over query 64 w + j: flipped where it is set. ``exact`` words count instead.
@@ -148,7 +148,7 @@ def drawn_flips(rows: Floats, key: np.uint64, count: int) -> Floats:
     return found
 
 
-def draw(keys: Words, pool: int, n: int, replace: bool = False) -> Ints:
+def draw(keys: Unsigned, pool: int, n: int, replace: bool = False) -> Ints:
     """Draw ``n`` of ``pool`` queries, one ascending row per key.
 
     Without replacement each query gets a random number and the n smallest win. The query's own index is in the
@@ -243,7 +243,7 @@ def loops(work: float) -> Loops:
 
 
 def count_extremes(
-    values: Floats, n: int, keys: Words, permutations: int, by: Loops, *, replace: bool = False, exact: bool = False
+    values: Floats, n: int, keys: Unsigned, permutations: int, by: Loops, *, replace: bool = False, exact: bool = False
 ) -> Ints:
     """Count the extreme flips of a subsample of n queries for every key, on threads: ``[key, pair, measure]``.
 
@@ -253,7 +253,7 @@ def count_extremes(
     pool, systems, measures = values.shape
     scale = scale_for(largest_of(values), n)
 
-    def work(pair: Words) -> Ints:
+    def work(pair: Unsigned) -> Ints:
         pick = draw(pair[:1], pool, n, replace)[0]
         rows = np.rint(values[pick] * scale).reshape(n, -1)
         counts = np.zeros(systems * (systems - 1) // 2 * measures, np.int64)

@@ -21,7 +21,7 @@ from scipy import optimize, special
 from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_number, check_seed, check_whole
 from rankdev._common.result import Result
-from rankdev._common.view import Col, Dots, Panel, Tab, View
+from rankdev._common.view import Col, Dot, Dots, Tab, View
 from rankdev.data.files import load_runs
 from rankdev.data.references import References
 from rankdev.data.run import Run, RunLike
@@ -31,6 +31,7 @@ from rankdev.evaluation.evaluate import evaluate
 from rankdev.evaluation.scores import Scores
 from rankdev.measures.base import MeasureLike
 from rankdev.preferences.strengths import Strengths
+from rankdev.preferences.tiers import as_preferences, tiers_from_preferences
 from rankdev.preferences.uncertainty import derivatives, inflation
 from rankdev.statistics.design import Design, crossed, in_pairs
 
@@ -78,7 +79,7 @@ class UncertainScores(Result):
         more={"beats": "beats"},
         figure=Dots(
             ["system"],
-            [Panel("value", "mean {measure}, {level} interval")],
+            [Dot("value", "mean {measure}, {level} interval")],
             "{most} has the highest mean {measure}, {highest}, as far as queries and judgments tell",
         ),
     )
@@ -234,9 +235,6 @@ def evaluate_with_uncertainty(
     >>> found.beats()["a_beats_b"][0] > 0.8
     True
     """
-    from rankdev.preferences import tiers_from_preferences
-    from rankdev.preferences.tiers import as_preferences
-
     alpha, seed = check_number("alpha", alpha, 0, 1), check_seed(seed)
     resamples = check_whole("resamples", resamples, 1)
     if "method" in options:

@@ -11,7 +11,7 @@ import polars as pl
 
 from rankdev._common.arrays import Floats
 from rankdev._common.result import Result
-from rankdev._common.view import Dots, Panel, Tab, View
+from rankdev._common.view import Dot, Dots, Tab, View
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.evaluation.coverage import troubled
 from rankdev.evaluation.scores import Scores, ScoresLike
@@ -51,8 +51,8 @@ class Leaderboard(Result):
         figure=Dots(
             ["system"],
             [
-                Panel("mean", "mean {measure}, {level} interval"),
-                Panel("rank", "rank, and those that remain possible", "rank_low", "rank_high"),
+                Dot("mean", "mean {measure}, {level} interval"),
+                Dot("rank", "rank, and those that remain possible", "rank_low", "rank_high"),
             ],
             facets=False,
         ),

@@ -12,7 +12,7 @@ from scipy import special
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_number
-from rankdev._common.view import Dots, Panel, Tab, View
+from rankdev._common.view import Dot, Dots, Tab, View
 from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.decision import refused
@@ -67,7 +67,7 @@ class MetaAnalysis(PairTests):
         more={"collections": "by_collection"},
         figure=Dots(
             ["a", "b", "collection"],
-            [Panel("difference", "difference in {measure}, {level} interval")],
+            [Dot("difference", "difference in {measure}, {level} interval")],
             "{over_all}",
             frame="_forest",
             zero=True,

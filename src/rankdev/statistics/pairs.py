@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankdev._common.arrays import Floats, Ints
+from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev.statistics.flips import largest_of, scale_for, slack
 
 AT_ONCE = 1 << 22  # differences held at a time
@@ -73,7 +73,7 @@ class Family:
         sizes = self.rows.sizes
         return len(self.values) if sizes is None else float(sizes.sum() ** 2 / (sizes**2).sum())
 
-    def only(self, kept: npt.NDArray[np.bool_]) -> Family:
+    def only(self, kept: Bools) -> Family:
         """Keep these queries, and the clusters they are in."""
         clusters = None if self.clusters is None else np.unique(self.clusters[kept], return_inverse=True)[1]
         weights = None if self.weights is None else self.weights[kept]
@@ -210,7 +210,7 @@ def gains(family: Family, lower_is_better: bool = False) -> Floats:
     return np.asarray(rows[0] * (-family.unit if lower_is_better else family.unit)) + 0.0
 
 
-def skewness(family: Family, wanted: npt.NDArray[np.bool_]) -> Floats:
+def skewness(family: Family, wanted: Bools) -> Floats:
     """Return the skewness of the differences of each wanted pair, and 0 for the others."""
     found = np.zeros(family.pairs)
     for pairs, apart in family.rows.differences(wanted):

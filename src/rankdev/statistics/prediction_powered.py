@@ -17,7 +17,7 @@ from scipy import special
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number
 from rankdev._common.result import Result
-from rankdev._common.view import Col, Dots, Panel, Tab, View
+from rankdev._common.view import Col, Dot, Dots, Tab, View
 from rankdev.errors import DataError, Note, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.inputs import alike, wanted_pairs
@@ -67,8 +67,8 @@ class PredictionPowered(Result):
         figure=Dots(
             ["a", "b"],
             [
-                Panel("estimate", "{measure} by both, {level} interval"),
-                Panel("human", "by human judgments alone", "human_low", "human_high"),
+                Dot("estimate", "{measure} by both, {level} interval"),
+                Dot("human", "by human judgments alone", "human_low", "human_high"),
             ],
             "{a} has {measure} {estimate:.3f} by humans and model, {human:.3f} by humans alone",
             facets=False,

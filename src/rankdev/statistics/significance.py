@@ -14,7 +14,7 @@ import polars as pl
 from rankdev._common.arrays import Bools, Floats
 from rankdev._common.checks import FINEST, check_choice, check_number, check_seed, check_whole
 from rankdev._common.result import Result
-from rankdev._common.view import Col, Dots, Panel, Tab, View
+from rankdev._common.view import Col, Dot, Dots, Tab, View
 from rankdev.errors import Note, UsageError, counted
 from rankdev.evaluation.coverage import unjudged_share
 from rankdev.evaluation.scores import ScoresLike, WeightsLike
@@ -74,7 +74,7 @@ PAIRS = View(
     brief=True,
     figure=Dots(
         ["a", "b"],
-        [Panel("difference", "difference in {measure}, {level} interval; filled: better or worse")],
+        [Dot("difference", "difference in {measure}, {level} interval; filled: better or worse")],
         zero=True,
     ),
 )

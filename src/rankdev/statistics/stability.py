@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from rankdev._common.arrays import Bools, Floats, Ints, Words
+from rankdev._common.arrays import Bools, Floats, Ints, Unsigned
 from rankdev._common.checks import check_seed, check_whole
 from rankdev._common.view import Curves, Tab, View
 from rankdev.errors import Note, UsageError
@@ -62,7 +62,7 @@ class Orders:
         drawn = ((draw(part[:, 0], self.queries, 2 * n), draw(part[:, 1], 2 * n, n)) for part in self._parts(keys))
         return self._mean(self._between(both, first) for both, first in drawn)
 
-    def _parts(self, keys: Words) -> Iterator[Words]:
+    def _parts(self, keys: Unsigned) -> Iterator[Unsigned]:
         """Cut the subsamples into so many as are held at a time."""
         step = max(1, AT_ONCE // max(self.queries, 16 * self.systems * self.measures))
         return (keys[start : start + step] for start in range(0, len(keys), step))
