@@ -15,8 +15,8 @@ import numpy as np
 from benchmarks.history import Row, report
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics import flips
+from rankdev.statistics.design import PAPER_SIZES
 from rankdev.statistics.power import power
-from rankdev.statistics.student import PAPER_SIZES
 
 SYSTEMS, MEASURES, QUERIES, SUBSAMPLES, PERMUTATIONS = 12, 13, 5000, 300, 1000
 PAIRS = SYSTEMS * (SYSTEMS - 1) // 2

@@ -1,5 +1,6 @@
 """People check a model: they are asked what it was asked, and agreement, verdicts and scores follow."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -68,8 +69,9 @@ def test_scores_are_those_of_people_estimated_from_both():
     expected = rd.prediction_powered(*(scored(part, RUNS, "RDQ@5") for part in parts))
     assert found.scores.to_polars().equals(expected.to_polars())
     assert (found.scores.both, found.scores.model_only) == (12, 3)
-    estimates = found._estimates()
-    assert estimates.filter(a="poor", b="good")["verdict"].to_list() == ["worse"]
+    turned = replace(found, scores=replace(found.scores, lower_is_better=("RDQ@5",)))
+    for one, verdict in ((found, "worse"), (turned, "better")):
+        assert one._estimates().filter(a="poor", b="good")["verdict"].to_list() == [verdict]
 
 
 def test_a_query_that_people_have_not_finished_is_left_out():

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -55,6 +56,7 @@ def test_percentiles_n80_and_verdicts_by_hand():
     assert second[4] == np.inf  # the middle two are 100 and ∞
     assert hand_made.verdicts() == {"pairs": 6, "all": 2, "most": 2, "any": 4, "none": 2}
     assert hand_made.error[0, 0, 0] == pytest.approx(np.sqrt(0.1 * 0.9 / 300))
+    assert [replace(hand_made, sizes=sizes).n for sizes in ((25, 50, 150), (200, 500))] == [50, 200]
     with raises("not-a-choice", UsageError, name="size", value=50, known=(25, 100)):
         hand_made.summary(n=50)
 

@@ -68,20 +68,20 @@ def gate_command(
         if named.save is not None:
             write_files({named.save: FORMATS["parquet"].encode(report_of(scores, per_query=True))})
 
-    source = _completed(source, named)
+    source, against = _completed(source, named)
     if source.scores is None:
         refuse_unused("baseline", "candidate", needs="scores")
-        scores = _scored(source, named)
-        if named.baseline is None:
+        scores, baseline = _scored(source, against, named.save)
+        if baseline is None:
             return keep(scores)
     else:
         refuse_unused("against", "save", beside="scores")
         if named.baseline is None:
             raise UsageError("needed", name="baseline", use="scores")
-        scores = source.load()
+        scores, baseline = source.load(), named.baseline
     if given["margin"] is None:
         raise UsageError("margin-needed")
-    found = rd.gate(scores, baseline=named.baseline, candidate=named.candidate, **source.design(given))
+    found = rd.gate(scores, baseline=baseline, candidate=named.candidate, **source.design(given))
     report = report_of(found)
     write_files({junit: junit_of(found), comment: FORMATS["markdown"].encode(report)})
     output.show(found, report)
@@ -90,50 +90,47 @@ def gate_command(
     return keep(scores.select(systems=[found.candidate]))
 
 
-def _completed(source: Input, named: SimpleNamespace) -> Input:
-    """Where settings name the references or the baseline, the command line may leave them out."""
+def _completed(source: Input, named: SimpleNamespace) -> tuple[Input, str | None]:
+    """Return what to score, and the saved baseline; settings may name it and the references."""
     ctx = click.get_current_context()
-    settings = ctx.default_map or {}
+    settings, against = ctx.default_map or {}, named.against
 
     def settled(name: str) -> bool:
         return ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
 
     words = [*([source.references] if source.references and not settled("references") else []), *source.runs]
-    first = named.against == named.save and named.against is not None and not os.path.exists(named.against)
+    first = against == named.save and against is not None and not os.path.exists(against)
     if settled("against") and (len(words) > 2 or source.scores is not None or first):
-        named.against = None
-    if "references" in settings and source.scores is None and len(words) <= (2 if named.against is None else 1):
+        against = None
+    if "references" in settings and source.scores is None and len(words) <= (2 if against is None else 1):
         words.insert(0, settings["references"])
-    return replace(source, references=words[0] if words else "", runs=tuple(words[1:]))
+    return replace(source, references=words[0] if words else "", runs=tuple(words[1:])), against
 
 
-def _scored(source: Input, named: SimpleNamespace) -> rd.Scores:
-    """Score the runs and add the saved baseline; name both systems, where it is not the first that is saved."""
+def _scored(source: Input, against: str | None, save: str | None) -> tuple[rd.Scores, str | None]:
+    """Score the runs, and add the saved baseline; return its name too, None where the first run is only saved."""
     from rankdev.data.files import system_name
     from rankdev.evaluation.files import with_digest, with_system
 
-    first = named.save is not None and named.against is None and len(source.runs) == 1
-    if len(source.runs) != (1 if named.against is not None or first else 2):
-        raise UsageError("no-candidate" if named.against is None else "candidate-only")
+    first = save is not None and against is None and len(source.runs) == 1
+    if len(source.runs) != (1 if against is not None or first else 2):
+        raise UsageError("no-candidate" if against is None else "candidate-only")
     if not source.names and len({system_name(path) for path in source.runs}) < len(source.runs):
         source = replace(source, names=("baseline", "candidate"))
-    lasting, references = named.against is not None or named.save is not None, source.references
+    lasting, references = against is not None or save is not None, source.references
     if lasting and (references == "-" or is_special(references)):
         raise UsageError("read-twice", path=references)
-    if named.against is not None and not os.path.exists(named.against):
-        raise UsageError("no-saved-scores", path=named.against)
+    if against is not None and not os.path.exists(against):
+        raise UsageError("no-saved-scores", path=against)
     scores = source.load()
-    *baseline, named.candidate = scores.systems
-    named.baseline = next(iter(baseline), None)
     if lasting:
         scores = with_digest(scores, references, **source.reading)
-    if named.against is None:
-        return scores
+    if against is None:
+        return scores, None if first else scores.systems[0]
     try:
-        saved = rd.read_scores(named.against)
+        saved = rd.read_scores(against)
         if saved.digest is None:
             raise DataError("no-digest")
-        scores, named.baseline = with_system(scores, saved, "baseline")
+        return with_system(scores, saved, "baseline")
     except DataError as error:
-        raise DataError("bad-saved-scores", error=error.at(path=named.against)) from None
-    return scores
+        raise DataError("bad-saved-scores", error=error.at(path=against)) from None

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import polars as pl
 
 from rankdev._common.checks import check_choice, check_names, check_number
@@ -100,11 +101,15 @@ class ModelCheck(Result):
 
     def _estimates(self) -> pl.DataFrame:
         """Return the scores of systems and their differences, where runs were given."""
+        from rankdev.statistics.decision import verdicts
+
         if self.scores is None:
             return pl.DataFrame()
-        better = pl.when(pl.col("low") > 0).then(pl.lit("better")).when(pl.col("high") < 0).then(pl.lit("worse"))
-        verdict = pl.when(pl.col("b").is_not_null()).then(better.otherwise(pl.lit("cannot tell")))
-        return self.scores.to_polars().with_columns(verdict=verdict)
+        table = self.scores.to_polars()
+        gain, low, high = (table[name].to_numpy() for name in ("estimate", "low", "high"))
+        gain = np.where(table["measure"].is_in(self.scores.lower_is_better), -gain, gain)
+        decided = pl.Series(verdicts(gain, low, high, ((low > 0) | (high < 0)).tolist()))
+        return table.with_columns(verdict=pl.when(pl.col("b").is_not_null()).then(decided))
 
     def to_polars(self) -> pl.DataFrame:
         """Tabulate the agreement with all people, and with each.

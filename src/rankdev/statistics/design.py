@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankdev._common.arrays import Bools, Floats, Ints
-from rankdev._common.checks import check_number, is_list
+from rankdev._common.checks import check_number, check_whole, is_list
 from rankdev._common.result import Result
 from rankdev.data.ids import by_id
 from rankdev.errors import DataError, Note, UsageError, warn
@@ -23,6 +23,8 @@ from rankdev.statistics.paired import student
 from rankdev.statistics.pairs import BetweenRuns, Family, against_constants, summed
 
 COUNTED = "drawn, and n counts them"
+PAPER_SIZES = (25, 50, 75, *range(100, 501, 50), 750, 1000, 1500, 2000)
+SMALL_SIZES = (5, 10, 15, 20, 25, 30, 40, 50, 60, 75)  # for pools below 100, where the paper's grid begins too late
 FEWEST = 3  # runs of a system: with two, tests reject too often (.13 for .05)
 
 
@@ -111,6 +113,18 @@ class OfDrawnQueries(Result):
     def unit(self) -> str:
         """What n counts: queries, or clusters of them."""
         return "queries" if self.clusters is None else "clusters"
+
+
+def reaching(values: Floats, sizes: Sequence[int]) -> Floats:
+    """Return the first size at which values, along the last axis, are at least 0.8; infinite where there is none."""
+    reached = values >= 0.8
+    return np.where(reached.any(axis=-1), np.array(sizes)[reached.argmax(axis=-1)], np.inf)
+
+
+def smallest_is_enough(what: str, sizes: Sequence[int], first: Mapping[str, float], pool: int) -> list[Note]:
+    """State of which measures the smallest size that was simulated is enough already, so that fewer may be."""
+    names = [measure for measure, size in first.items() if size == sizes[0]] if sizes[0] < pool else []
+    return [Note("smallest-size", name=what, measures=names, size=sizes[0])] if names else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,6 +252,31 @@ class Design:
             rows = {self.numbers[self.clusters[self.scores.queries[i]]] for i in panel.queries}
             found.append(replace(panel, queries=np.array(sorted(rows)), values=values))
         return found
+
+    def sizes(self, asked: Sequence[int] | None, replaced: bool = False) -> tuple[tuple[int, ...], list[Note]]:
+        """Keep the sizes of which so many can be drawn (all with replacement); note, and warn of, those left out.
+
+        Without any, those of the paper, or finer ones below all of a small pool.
+        """
+        pools = {len(panel.queries) for panel in self.drawn}
+        pool = max(pools)
+        if asked is None:
+            small = pool < 100 and not replaced
+            asked = [size for size in SMALL_SIZES if size < pool] or SMALL_SIZES[:1] if small else PAPER_SIZES
+        if not is_list(asked) or not len(asked):
+            raise UsageError("bad-value", name="sizes", value=asked, expected="whole numbers, such as [25, 50, 100]")
+        sizes = tuple(sorted({check_whole("sizes", size, 2) for size in asked}))
+        if replaced:
+            return sizes, []
+        kept = tuple(size for size in sizes if size <= pool)
+        if not kept:
+            raise DataError("too-few", what="the smallest size", least=sizes[0], unit=self.unit, count=pool)
+        dropped = sizes[len(kept) :]
+        notes = [Note("sizes-left-out", count=pool, unit=self.unit, sizes=dropped)] if dropped else []
+        notes += [Note("size-of-all", count=size, unit=self.unit) for size in sorted(pools & set(kept))]
+        for note in notes:
+            warn(note)
+        return kept, notes
 
     def families(self, baselines: str | Sequence[str] | None = None) -> list[Family]:
         """Return the wanted pairs under each measure: all pairs, later − earlier, or all others − baselines."""

@@ -15,11 +15,20 @@ from rankdev._common.view import Curves, Tab, View
 from rankdev._common.work import Progress
 from rankdev.errors import Note, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
-from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel, crossed, in_pairs
+from rankdev.statistics.design import (
+    COUNTED,
+    Design,
+    OfDrawnQueries,
+    Panel,
+    crossed,
+    in_pairs,
+    reaching,
+    smallest_is_enough,
+)
 from rankdev.statistics.flips import Loops, PValue, count_extremes, loops, most_extremes, stream_keys
 from rankdev.statistics.paired import fewest_differing, fewest_p
 from rankdev.statistics.pairs import Family
-from rankdev.statistics.student import at_most, effect_limits, fitting, power_of, reaching, usual
+from rankdev.statistics.student import effect_limits, power_of
 
 SHARE = 0.25  # of the queries, above which subsamples overlap too much
 UNKNOWN = 0.05  # smallest p of a sign test above which a pool does not tell the effect of a pair
@@ -128,8 +137,8 @@ class Power(OfDrawnQueries):
 
     @property
     def n(self) -> int:
-        """The size that summaries are about."""
-        return usual(self.sizes)
+        """The size that summaries are about: 100, or the largest below; the smallest where all are larger."""
+        return max((size for size in self.sizes if size <= 100), default=min(self.sizes))
 
     @property
     def pairs(self) -> int:
@@ -338,7 +347,7 @@ def power(
     most_extremes(permutations, alpha, p_value)  # refuses an unknown p_value
     design = Design.of(scores, measures, clusters=clusters)
     scores, groups, pool, unit = design.scores, design.drawn, design.pool, design.unit
-    plan, remarks = fitting(sizes, groups, unit, replacement)
+    plan, remarks = design.sizes(sizes, replacement)
     small = [n for n in plan if n < fewest_differing(alpha)]
     large = tuple(n for n in plan if n > SHARE * pool and not replacement)
     remarks += [Note("cannot-reject", size=small[-1], alpha=alpha, unit=unit)] if small else []
@@ -395,7 +404,7 @@ def power(
     needed = dict(zip(scores.measures, simulated.n80().tolist(), strict=True))
     beyond = [measure for measure, size in needed.items() if size == np.inf]
     more = [Note("beyond-sizes", measures=beyond, size=finished[-1], unit=unit)] if beyond else []
-    return replace(simulated, remarks=(*simulated.remarks, *at_most("n80", finished, needed, pool), *more))
+    return replace(simulated, remarks=(*simulated.remarks, *smallest_is_enough("n80", finished, needed, pool), *more))
 
 
 def _rejections(

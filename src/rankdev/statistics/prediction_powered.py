@@ -45,6 +45,8 @@ class PredictionPowered(Result):
         Level of the intervals. Their confidence is 1 − alpha.
     remarks : tuple of str
         Notes on the estimates.
+    lower_is_better : tuple of str
+        Measures of which a lower value is better.
 
     See Also
     --------
@@ -80,6 +82,7 @@ class PredictionPowered(Result):
     model_only: int
     alpha: float
     remarks: tuple[str, ...] = ()
+    lower_is_better: tuple[str, ...] = field(default=(), repr=False)
 
     made_with = ("both", "model_only", "alpha")
 
@@ -208,7 +211,7 @@ def prediction_powered(
     for remark in remarks:
         warn(remark)
     frame = pl.DataFrame(rows, schema_overrides={"b": pl.String}, infer_schema_length=None).fill_nan(None)
-    return PredictionPowered(frame, len(common), len(others), alpha, tuple(remarks))
+    return PredictionPowered(frame, len(common), len(others), alpha, tuple(remarks), judged.lower_is_better)
 
 
 def least_half(apart: Floats, level: float, reach: float) -> float:

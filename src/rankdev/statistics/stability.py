@@ -16,9 +16,8 @@ from rankdev._common.view import Curves, Tab, View
 from rankdev.errors import Note, UsageError
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.agreement import tau_b
-from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel, crossed
+from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel, crossed, reaching, smallest_is_enough
 from rankdev.statistics.flips import draw, largest_of, scale_for, stream_keys
-from rankdev.statistics.student import at_most, fitting, reaching
 
 AT_ONCE = 1 << 23  # numbers held at a time
 TIED = 2.0  # units that two equal means may lie apart
@@ -244,7 +243,7 @@ def stability(
     subsamples, seed = check_whole("subsamples", subsamples, 1), check_seed(seed)
     design = Design.of(scores, measures, clusters=clusters)
     names, pool = design.scores.measures, design.pool
-    plan, remarks = fitting(sizes, design.drawn, design.unit)
+    plan, remarks = design.sizes(sizes)
     tau, split = np.full((2, len(names), len(plan)), np.nan)
     flat: list[str] = []
     for panel in design.drawn:
@@ -272,4 +271,4 @@ def stability(
         clusters=None if clusters is None else pool,
     )
     first = dict(zip(names, reaching(tau, plan).tolist(), strict=True))
-    return replace(found, remarks=(*found.remarks, *at_most("n_at_0.8", plan, first, pool)))
+    return replace(found, remarks=(*found.remarks, *smallest_is_enough("n_at_0.8", plan, first, pool)))

@@ -1,17 +1,14 @@
-"""Power of the t-test, and the usual numbers of queries."""
+"""Power of the t-test: of n queries, at an effect, and the other way round."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import cache, lru_cache
 
 import numpy as np
 
 from rankdev._common.arrays import Floats
-from rankdev._common.checks import check_whole, is_list
-from rankdev.errors import DataError, Note, UsageError, warn
-from rankdev.statistics.design import Panel
 from rankdev.statistics.paired import fewest_differing
 
 LIMIT = 10**7  # queries above which an answer is infinite
@@ -103,56 +100,3 @@ def detectable_effect(n: float, power: float, alpha: float) -> float:
     if n < fewest_differing(alpha):
         return np.inf
     return float(optimize.brentq(lambda effect: t_power(n, effect, alpha) - power, 0.0, 1e3))
-
-
-PAPER_SIZES = (25, 50, 75, *range(100, 501, 50), 750, 1000, 1500, 2000)
-SMALL_SIZES = (5, 10, 15, 20, 25, 30, 40, 50, 60, 75)  # for pools below 100, where the paper's grid begins too late
-
-
-def usual(sizes: Sequence[int]) -> int:
-    """Return the size for a summary: the paper's 100, or the largest below; the smallest where all are larger.
-
-    >>> usual((25, 50, 150)), usual((200, 500))
-    (50, 200)
-    """
-    return max((size for size in sizes if size <= 100), default=min(sizes))
-
-
-def fitting(
-    sizes: Sequence[int] | None, groups: list[Panel], unit: str, replaced: bool = False
-) -> tuple[tuple[int, ...], list[Note]]:
-    """Keep the sizes that fit into the largest pool (all with replacement), with notes and warnings of those left out.
-
-    Without any, those of the paper, or finer ones below all of a small pool.
-    """
-    pool = max(len(panel.queries) for panel in groups)
-    if sizes is None:
-        small = pool < 100 and not replaced
-        sizes = [size for size in SMALL_SIZES if size < pool] or SMALL_SIZES[:1] if small else PAPER_SIZES
-    if not is_list(sizes) or not len(sizes):
-        raise UsageError("bad-value", name="sizes", value=sizes, expected="whole numbers, such as [25, 50, 100]")
-    asked = sorted({check_whole("sizes", size, 2) for size in sizes})
-    if replaced:
-        return tuple(asked), []
-    kept = tuple(size for size in asked if size <= pool)
-    if not kept:
-        raise DataError("too-few", what="the smallest size", least=asked[0], unit=unit, count=pool)
-    dropped = asked[len(kept) :]
-    notes = [Note("sizes-left-out", count=pool, unit=unit, sizes=dropped)] if dropped else []
-    whole = sorted({len(panel.queries) for panel in groups} & set(kept))
-    notes += [Note("size-of-all", count=size, unit=unit) for size in whole]
-    for note in notes:
-        warn(note)
-    return kept, notes
-
-
-def reaching(values: Floats, sizes: Sequence[int]) -> Floats:
-    """Return the first size at which values, along the last axis, are at least 0.8; infinite where there is none."""
-    reached = values >= 0.8
-    return np.where(reached.any(axis=-1), np.array(sizes)[reached.argmax(axis=-1)], np.inf)
-
-
-def at_most(what: str, sizes: Sequence[int], first: Mapping[str, float], pool: int) -> list[Note]:
-    """State of which measures the smallest size that was simulated is enough already, so that fewer may be."""
-    names = [measure for measure, size in first.items() if size == sizes[0]] if sizes[0] < pool else []
-    return [Note("smallest-size", name=what, measures=names, size=sizes[0])] if names else []

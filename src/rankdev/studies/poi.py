@@ -23,10 +23,10 @@ from rankdev.display.report import Report, Table, best_cells
 from rankdev.display.style import save
 from rankdev.errors import Note, RankdevWarning
 from rankdev.evaluation.scores import Scores
+from rankdev.statistics.design import PAPER_SIZES
 from rankdev.statistics.power import Power, power
 from rankdev.statistics.sensitivity import Sensitivity, sensitivity
 from rankdev.statistics.stability import Stability, stability
-from rankdev.statistics.student import PAPER_SIZES
 from rankdev.studies.simulation import simulate
 
 MEASURES = "paper@5"

@@ -25,10 +25,10 @@ from rankdev.evaluation.scores import Scores
 from rankdev.measures import Measure, parse_all
 from rankdev.measures.rdq import RDQ
 from rankdev.statistics.agreement import Agreement, agreement
+from rankdev.statistics.design import PAPER_SIZES
 from rankdev.statistics.power import Power, power
 from rankdev.statistics.sensitivity import PAPER_GRID, Sensitivity, grid_measures
 from rankdev.statistics.stability import Stability, stability
-from rankdev.statistics.student import PAPER_SIZES
 from rankdev.studies.poi import RED, REPORTED, grid_frame, in_ranges, save_figures
 
 FEWEST = 5  # queries of a bucket; with fewer there is nothing to draw from
