@@ -529,7 +529,7 @@ SENTENCES = {
     # decisions about pairs
     "only-baselines": "every system is a baseline; leave at least one to compare with them",
     "too-many-marks": "there are marks for at most {most} systems to compare with; got {count}: name fewer `baselines`",
-    "few-differ": "{measure}: {count:pair differs of {pairs}} on too few queries for any test;"
+    "few-differ": "{measure}: too few queries differ for any test in {count:pair of {pairs}};"
     " {count:its interval is|their intervals are} deliberately wide",
     "few-answered": "{system} answers only {count:query of {queries}}; the others count as 0",
     "finest-p": "{permutations:,} sign flips cannot show a p below {p:.1g}; draw more with `permutations`",

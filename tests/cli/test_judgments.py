@@ -44,5 +44,5 @@ def test_a_pool_takes_runs_of_one_name_from_several_folders(rankdev, folder):
     (folder / "one/bm25.run").write_text("q Q0 a 1 2 t\n")
     (folder / "two/bm25.run").write_text("q Q0 b 1 2 t\n")
     call = ("pool", "one/bm25.run", "two/bm25.run")
-    assert rankdev(*call, "-o", "both.jsonl").err == "rankdev: 2 items of 1 query\n"
+    assert rankdev(*call, "-o", "both.jsonl").err == "both.jsonl: 2 items of 1 query.\n"
     assert rankdev(*call, "-o", "-").out == (folder / "both.jsonl").read_text()

@@ -170,7 +170,7 @@ def test_the_interval_of_a_pair_is_that_of_its_effect(make_scores, rng):
     ends = [optimize.brentq(lambda shift, tail=tail: stats.nct.cdf(t, 79, shift) - tail, -5, 15) for tail in TAILS]
     expected = [t_power(25, max(0.0, end) / np.sqrt(80), 0.05) for end in ends]
     assert found.limits[:, 0, 0, 0] == pytest.approx(expected, abs=1e-4)
-    assert str(found).splitlines()[2].split()[1:3] == ["power", "95%"]
+    assert str(found).splitlines()[4].split()[1:3] == ["power", "95%"]
     same = power(make_scores([values[0], values[0]]), sizes=[25], subsamples=20, permutations=99)
     assert same.limits[:, 0, 0, 0].tolist() == [0, 1]  # nothing is known
 

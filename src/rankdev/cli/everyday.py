@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import re
 import shlex
-import sys
 from functools import partial
 from typing import Any
 
@@ -16,7 +15,7 @@ from rankdev.cli import CALLED, command, option, refuse_unused
 from rankdev.cli.from_function import FILE, OWN, options_of
 from rankdev.cli.inputs import USUAL, Input, by_segment, chosen, source
 from rankdev.cli.outputs import DRAWN_BRIEF, OUTPUT, PAGE, Output, file_option, reading_progress
-from rankdev.cli.terminal import write_notes
+from rankdev.cli.terminal import write_notes, write_summary
 from rankdev.data.options import check_one_order
 from rankdev.errors import DataError, UsageError, nearest
 
@@ -133,8 +132,6 @@ def report_command(source: Input, output: str, query_texts: str | None, item_tex
     """
     from rankdev.data.files import load_references
     from rankdev.data.texts import read_texts
-    from rankdev.display.layout import paragraph
-    from rankdev.display.report import screen_width
 
     systems = source.systems()
     known = load_references(source.references, **source.reading)
@@ -154,7 +151,7 @@ def report_command(source: Input, output: str, query_texts: str | None, item_tex
         )
     page.save(output)
     if output != "-":
-        click.echo("\n".join(paragraph(f"{output}: {page.title}. {page.verdict}", screen_width(sys.stdout))))
+        write_summary(f"{page.title}. {page.verdict}", output)
 
 
 def _as_called(ctx: click.Context) -> str:

@@ -19,7 +19,7 @@ from rankdev.cli import OptionGroup, argument, command, option, refuse_unused, s
 from rankdev.cli.from_function import json_or_text, named_values
 from rankdev.cli.inputs import READING, chosen
 from rankdev.cli.outputs import TABLE, file_option, working_progress, write_files
-from rankdev.cli.terminal import write_line, write_notes
+from rankdev.cli.terminal import write_line, write_notes, write_summary
 from rankdev.errors import DataError, Note, UsageError, counted, warn
 
 if TYPE_CHECKING:
@@ -234,4 +234,4 @@ def pool_command(runs: tuple[str, ...], depth: int, texts: str | None, read: dic
     """
     items = rd.pool(dict(zip(runs, runs, strict=True)), depth=depth, texts=texts, **read)
     write_files({output: items})
-    write_line(f"{counted(len(items), 'item')} of {counted(items['query'].n_unique(), 'query')}")
+    write_summary(f"{counted(len(items), 'item')} of {counted(items['query'].n_unique(), 'query')}.", output)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +12,7 @@ from rankdev.cli import Group, OptionGroup, argument, command, option, refuse_un
 from rankdev.cli.from_function import OWN, json_or_text, named_values, options_of
 from rankdev.cli.inputs import GRADES, READING, chosen, import_option, measure_option, named
 from rankdev.cli.outputs import OUTPUT, REFERENCES, TABLE, Output, file_option, write_files
-from rankdev.cli.terminal import for_command, write_line, write_notes
+from rankdev.cli.terminal import for_command, write_notes, write_summary
 from rankdev.errors import UsageError, counted
 
 refs_command = Group(
@@ -34,7 +33,8 @@ def write(references: rd.References, output: str) -> None:
     tiers = counted(int(references.tier_counts.sum()), "tier")
     empty = references.empty
     note = f"; {counted(empty, 'query', 'has')} no reference item" if empty else ""
-    write_line(f"{counted(len(references), 'query')}, {counted(len(references.ranks), 'item')} in {tiers}{note}")
+    items = f"{counted(len(references), 'query')}, {counted(len(references.ranks), 'item')} in {tiers}"
+    write_summary(f"{items}{note}.", output)
 
 
 @command(
@@ -153,8 +153,6 @@ def preferences_command(
     lines 'topic a b winner'.
     """
     from rankdev.data.files import encode_references
-    from rankdev.display.layout import paragraph
-    from rankdev.display.report import screen_width
     from rankdev.judging.items import read_items
     from rankdev.preferences import tiers_from_preferences
 
@@ -165,11 +163,11 @@ def preferences_command(
     made = encode_references(rd.References.from_tiers(found.tiers), output)
     workers = found.strengths.workers
     write_files({output: made, also.strengths: found.to_polars(), also.workers: workers and workers.to_polars()})
-    called, width = click.get_current_context().command, screen_width(sys.stderr)
+    called = click.get_current_context().command
     notes = [note for note in found.remarks if also.strengths is not None or getattr(note, "kind", "") != "few-workers"]
-    conclusion = found.conclusion if output == "-" else f"{output}: {found.conclusion}"
-    for text in (conclusion, *(for_command(note, called) for note in notes)):
-        click.echo("\n".join(paragraph(text, width)), err=True)
+    write_summary(found.conclusion, output)
+    for note in notes:
+        write_summary(for_command(note, called), "-")
 
 
 @command(

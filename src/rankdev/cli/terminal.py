@@ -36,6 +36,15 @@ def write_line(text: str) -> None:
     print(printable(f"rankdev: {text}"), file=sys.stderr, flush=True)
 
 
+def write_summary(text: str, output: str) -> None:
+    """Say on standard error what was written where."""
+    from rankdev.display.layout import paragraph
+    from rankdev.display.report import screen_width
+
+    whole = " ".join(text.splitlines() if output == "-" else [f"{output}:", *text.splitlines()])
+    print("\n".join(paragraph(printable(whole), screen_width(sys.stderr))), file=sys.stderr, flush=True)
+
+
 def write_once(kind: str, line: str) -> None:
     """Write a note or a warning on standard error, each once."""
     if line not in _written:

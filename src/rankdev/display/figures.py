@@ -15,8 +15,8 @@ from rankdev._common.view import Curves, Dot, Dots, Heat
 from rankdev.display import style
 from rankdev.display.layout import apart
 from rankdev.display.special import score_and_losses
-from rankdev.display.view import Words, frame_of
-from rankdev.errors import UsageError, listed, printable
+from rankdev.display.view import Words, frame_of, headline
+from rankdev.errors import UsageError, printable
 from rankdev.statistics.inputs import ALL
 
 if TYPE_CHECKING:
@@ -80,22 +80,9 @@ def _dots(found: Any, kind: Dots, measure: str | None = None) -> Figure:
         axis.grid(visible=False, axis="y")
     axes[0, 0].set_yticks(range(len(names)), _row_labels(names, kind.names, 30 if len(panels) > 1 else 44))
     axes[0, 0].set_ylim(len(names) - 0.5, -0.5)
-    words = Words(found, {**rows.row(0, named=True), **_extremes(parts[0], kind)})
-    said = [found.concluded(name) for name in chosen[:3]] if hasattr(found, "concluded") else [words(kind.title)]
+    told = hasattr(found, "concluded")
+    said = [found.concluded(name) for name in chosen[:3]] if told else [headline(found, parts[0])]
     return style.titled(drawn, " ".join(dict.fromkeys(text.partition("\n")[0] for text in said)))
-
-
-def _extremes(rows: pl.DataFrame, kind: Dots) -> dict[str, str]:
-    """Name the rows with the most and the least of the first panel's value, and its widest interval, for titles."""
-    panel = kind.panels[0]
-    known = rows.drop_nulls(panel.value).sort(panel.value, maintain_order=True)
-    if known.is_empty():
-        return {}
-    (least, lowest), (most, highest) = (known.select(kind.names[0], panel.value).row(at) for at in (0, -1))
-    widest = (known[panel.high] - known[panel.low]).max()
-    numbers = {"lowest": lowest, "highest": highest, "widest": widest}
-    written = {name: f"{value:.3f}" for name, value in numbers.items() if value is not None}
-    return {"least": least, "most": most, **written}
 
 
 def _dot(axis: Any, at: int, row: Mapping[str, Any], panel: Dot, kind: Dots) -> None:
@@ -156,8 +143,7 @@ def _curves(found: Any, kind: Curves) -> Figure:
     axis.set(xlabel=along, ylabel=words(kind.label))
     if len(names) > 1:
         drawn.legend(loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2, labelspacing=0.25)
-    title = Words(found, _below(kind, rows, level))(kind.title) if kind.title else _first(found, kind, rows, names)
-    return style.titled(drawn, title.partition("\n")[0])
+    return style.titled(drawn, headline(found, rows).partition("\n")[0])
 
 
 def _scale(axis: Any, kind: Curves, sizes: Sequence[Any], rows: pl.DataFrame) -> None:
@@ -173,29 +159,6 @@ def _scale(axis: Any, kind: Curves, sizes: Sequence[Any], rows: pl.DataFrame) ->
     if kind.top is not None:
         bottom = min(0.0, float(rows[kind.y].min()))  # type: ignore[arg-type]
         axis.set_ylim(bottom - 0.02 * kind.top, 1.02 * kind.top)
-
-
-def _below(kind: Curves, rows: pl.DataFrame, level: float | None) -> dict[str, str]:
-    """Return which curve has most points at the level or below, and how many."""
-    if level is None or rows.is_empty():
-        return {}
-    counts = rows.group_by(kind.by, maintain_order=True).agg((pl.col(kind.y) <= level).sum(), pl.len())
-    name, count, whole = counts.sort(kind.y, descending=True, maintain_order=True).row(0)
-    return {"most": name, "times": f"{count} of {whole}"}
-
-
-def _first(found: Any, kind: Curves, rows: pl.DataFrame, names: Sequence[str]) -> str:
-    """State which curve reaches the goal first."""
-    there = rows.filter(pl.col(kind.y) >= kind.goal).sort(kind.x, maintain_order=True)
-    what = f"a {Words(found)(kind.label)} of {kind.goal:g}"
-    if rows.is_empty():
-        return f"There is no value of a {Words(found)(kind.label)}"
-    if there.is_empty():
-        return f"None reaches {what} with up to {max(rows[kind.x]):,} {found.unit}"
-    at = there[kind.x][0]
-    first = [name for name in names if name in there.filter(pl.col(kind.x) == at)[kind.by].to_list()]
-    names = first if len(first) <= 2 else [first[0], f"{len(first) - 1} more"]
-    return f"{listed(names)} reach{'' if len(names) > 1 else 'es'} {what} first, with {at:,} {found.unit}"
 
 
 def _heat(
@@ -241,11 +204,7 @@ def _heat(
         axes[-1, 0].set(xlabel=SYMBOLS.get(across, across) + explained, ylabel=SYMBOLS.get(down, down))
     _frames(axes[0, 0], found, table, (down, across), chosen)
     drawn.colorbar(image, ax=axes, pad=0.02, aspect=40)
-    first = table[next(iter(kind.values))]
-    low, high = (f"{value:.2f}" for value in (first.min(), first.max()))
-    return style.titled(
-        drawn, Words(found, {"spread": f"{low} to {high}" if low != high else f"{low} throughout"})(kind.title)
-    )
+    return style.titled(drawn, headline(found, table))
 
 
 def _grid(axis: Any, table: pl.DataFrame, names: tuple[str, str, str], look: Mapping[str, Any]) -> Any:

@@ -18,6 +18,7 @@ from rankdev.display.cells import Cell
 
 GAP = 2
 SHORTEST = 10  # what a name keeps before columns are split into blocks
+HEAD = 6  # what a head that is a name keeps: it is as wide as 0.1234
 NARROWEST = 24  # what running text in a column keeps
 COLOURS = {"best": "1;32", "bad": "31", "title": "1"}
 Paint = Callable[[str, str], str]
@@ -52,7 +53,7 @@ class Column:
         """Smallest width of the column."""
         if self.prose or self.name:
             return min(self.width, max(cell_len(self.header), NARROWEST if self.prose else SHORTEST))
-        return min(self.width, max(self._inside, SHORTEST)) if self.titled else self.width
+        return min(self.width, max(self._inside, HEAD)) if self.titled else self.width
 
 
 def uncoloured(text: str, style: str) -> str:
@@ -109,7 +110,7 @@ def squeezed(columns: Sequence[Column], width: int, each: int = 0) -> list[Colum
     left = width - _total(one.width if one.prose else wanted for one, wanted in zip(prose, widths, strict=True))
     spare = max(0, left) // max(1, sum(column.name for column in columns))
     titles = {column.header: wanted for column, wanted in zip(columns, widths, strict=True) if column.titled}
-    heads = apart(list(titles), min(titles.values(), default=0))
+    heads = apart(list(titles), min(titles.values(), default=0), HEAD)
     cut: dict[str, str] = {}
     found = []
     for column, wanted in zip(columns, widths, strict=True):
@@ -154,8 +155,8 @@ def _shortened(column: Column, width: int) -> Column:
     return replace(column, cells=[Cell(short[cell.text], cell.style) for cell in column.cells])
 
 
-def apart(names: Sequence[str], width: int) -> dict[str, str]:
-    """Cut names to a width, or to the first above at which all of them still differ.
+def apart(names: Sequence[str], width: int, least: int = SHORTEST) -> dict[str, str]:
+    """Cut names to a width, or to the first above at which all of them still differ; to no less than ``least``.
 
     >>> apart(["a-long-name-one-x", "a-long-name-two-x"], 11)
     {'a-long-name-one-x': 'a-lon…one-x', 'a-long-name-two-x': 'a-lon…two-x'}
@@ -164,7 +165,7 @@ def apart(names: Sequence[str], width: int) -> dict[str, str]:
     """
     texts = dict.fromkeys(names)
     around = _around([text for text in texts if cell_len(text) > width])  # at one end where they differ at the other
-    for wanted in range(max(width, SHORTEST), max(map(cell_len, texts), default=0)):
+    for wanted in range(max(width, least), max(map(cell_len, texts), default=0)):
         for cut in (_middle, around):
             short = {text: text if cell_len(text) <= wanted else cut(text, wanted) for text in texts}
             if len({*short.values()}) == len(texts):

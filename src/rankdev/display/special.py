@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rankdev._common.lazy import pl
 from rankdev._common.view import View
 from rankdev.display.cells import Cell, count, interval, number
+from rankdev.display.layout import apart
 from rankdev.display.report import Report, Table, best_cells, named_rows, report_by_segment
 from rankdev.display.view import declared
 from rankdev.errors import counted, listed, printable, some_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:  # eval need not load what explains or tests
     from rankdev.statistics.paper_table import PaperTable
     from rankdev.statistics.significance import Significance
 
-BAR = 12
+BAR = 12  # characters of a bar, and of a name in a head
 
 
 def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
@@ -94,8 +95,9 @@ def explanation_report(found: Explanation, *, query: str = "") -> Report:
         "lost",
         "why",
     )
-    formats = {
+    formats: dict[str, Callable[[Any], str | Cell]] = {
         "gained ▇ of ░": lambda position: bars[position],
+        "grade": lambda grade: f"{grade:g}",
         "why": lambda why: Cell(why, "" if why == DISPLACED else "bad"),
     }
     return Report(
@@ -115,18 +117,20 @@ def explanations_report(both: Mapping[str, Explanation], query: str) -> Report:
     """Show two lists for one query side by side: what each position gained, and what either did not return."""
     (a, one), (b, other) = both.items()
     columns: dict[str, list[Any]] = {"pos": list(range(1, max(len(one.positions), len(other.positions)) + 1))}
+    letters = dict(zip(both, "ab", strict=True))
+    heads = {name: f"{short} ({letters[name]})" for name, short in apart([a, b], BAR).items()}
     for name, found in both.items():
         blank = len(columns["pos"]) - len(found.positions)
         for part in ("item", "rank", "gained"):
             values = [getattr(entry, part) for entry in found.positions] + [None] * blank
-            columns[f"{name} item" if part == "item" else f"{part} {'ab'[name == b]}"] = values
+            columns[heads[name] if part == "item" else f"{part} {letters[name]}"] = values
     frame = pl.DataFrame(columns, infer_schema_length=None, strict=False)
     scores = f"{a} (a) {number(one.score)}, {b} (b) {number(other.score)}, a − b {number(one.score - other.score)}"
     return Report(
         named_rows({name: found.to_polars() for name, found in both.items()}, "system"),
-        [Table(frame, names=(f"{a} item", f"{b} item"))],
+        [Table(frame, names=[*heads.values()])],
         opening=[f"{query}  {one.measure}: {scores}"],
-        closing=[f"{name}: {line}" for name, found in both.items() for line in _closing(found)],
+        closing=[f"{letters[name]}: {line}" for name, found in both.items() for line in _closing(found)],
         command="explain",
         parameters={"query": query, "systems": [a, b], **one.parameters},
         summary=named_rows({name: found.summary() for name, found in both.items()}, "system"),
@@ -145,7 +149,7 @@ def _closing(found: Explanation) -> list[str]:
     if found.not_returned:
         lines.append(f"not returned: {some_of([f'{item} (rank {rank})' for item, rank in found.not_returned])}")
     if found.below_cutoff:
-        deep = [f"{item} (rank {rank}) returned at position {position}" for item, rank, position in found.below_cutoff]
+        deep = [f"{item} (rank {rank}) at position {position}" for item, rank, position in found.below_cutoff]
         lines.append(f"below the cutoff: {some_of(deep)}")
     if found.ordering_loss > 5e-5:
         lines.append(f"best order of these items ({number(found.best_score)}): {' '.join(found.best_order)}")

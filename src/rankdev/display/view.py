@@ -9,11 +9,11 @@ from typing import Any
 
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
-from rankdev._common.view import Col, Tab, Text, View
+from rankdev._common.view import Col, Curves, Dots, Tab, Text, View
 from rankdev.display.cells import FORMS, percent
 from rankdev.display.encodings import fragment
 from rankdev.display.report import Report, Table, best_cells, screen_width
-from rankdev.errors import counted
+from rankdev.errors import counted, listed
 from rankdev.statistics.inputs import ALL
 
 FIRST_ROWS = 100  # of a table that notebooks and prompts show
@@ -39,13 +39,18 @@ COLUMNS: Mapping[str, Col] = {  # how columns look that several results have, by
     "may_be_best": Col("may_be_best", "may be best", "yes"),
     "p_adjusted": Col("p_adjusted", "p", "p"),
     "verdict": Col("verdict", form="verdict"),
+    "judged": Col("judged", form="percent", help="judged: of the items that the measure looks at"),
     "borda": Col("borda", help="borda: fraction of systems beaten, mean over collections."),
+    "p10": Col("p10", help="p10, p50, p90: a tenth, half, nine tenths of the pairs have less power"),
     "replaced": Col("replaced", help="replaced: median power with queries drawn with replacement, as new ones"),
+    "n80": Col("n80", form="count", help="n80: the first size tried with a power of 0.8; median over pairs"),
+    "n_at_0.8": Col("n_at_0.8", form="count", help="at 0.8: the first size tried with that; auc: tau averaged over n"),
     "trust": Col("trust", help="trust: weight of the model (0: uninformative, 1: as good as assessors)"),
+    "tau_ap": Col("tau_ap", "τ_AP"),
     "i2": Col(
         "i2", "I²", "percent", "I²: fraction of the scatter between collections that their queries do not explain"
     ),
-    **{name: Col(name, form="count") for name in ("n80", "n_at_0.8", "split_at_0.8", "same", "different")},
+    **{name: Col(name, form="count") for name in ("split_at_0.8", "same", "different")},
 }
 
 
@@ -78,7 +83,7 @@ def declared(found: Result, view: View) -> Report:
     return Report(
         found.to_polars(),
         [table for table, _ in laid],
-        opening=[line for text in view.opening for line in words(text).splitlines()],
+        opening=[line for text in view.opening for line in words(text).splitlines()] or _headlines(found),
         closing=[*closing, *helps],
         remarks=found.remarks,
         command=view.command,
@@ -88,6 +93,72 @@ def declared(found: Result, view: View) -> Report:
         more={name: frame_of(found, source) for name, source in view.more.items()},
         brief=view.brief,
     )
+
+
+def headline(found: Any, rows: pl.DataFrame) -> str:
+    """State what these rows of a result's figure show: the title of the figure, and how its text begins."""
+    kind = found.view.figure
+    if isinstance(kind, Curves) and not kind.title:
+        return _reached(found, kind, rows)
+    if rows.is_empty():
+        return ""
+    if isinstance(kind, Curves):
+        return Words(found, _below(found, kind, rows))(kind.title)
+    if isinstance(kind, Dots):
+        return Words(found, {**rows.row(0, named=True), **_extremes(rows, kind)})(kind.title)
+    first = rows[next(iter(kind.values))]
+    low, high = (f"{value:.2f}" for value in (first.min(), first.max()))
+    return Words(found, {"spread": f"{low} to {high}" if low != high else f"{low} throughout"})(kind.title)
+
+
+def _headlines(found: Any) -> list[str]:
+    """State what the figure of a result shows, measure by measure."""
+    kind = found.view.figure
+    if kind is None:
+        return []
+    rows = frame_of(found, getattr(kind, "frame", "to_polars"))
+    each = isinstance(kind, Dots) and kind.facets and "measure" not in kind.names and "measure" in rows.columns
+    parts = rows.partition_by("measure", maintain_order=True) if each else [rows]
+    return [f"{text}." for part in parts if (text := headline(found, part))]
+
+
+def _extremes(rows: pl.DataFrame, kind: Dots) -> dict[str, str]:
+    """Name the rows with the most and the least of the first panel's value, and its widest interval."""
+    panel = kind.panels[0]
+    known = rows.drop_nulls(panel.value).sort(panel.value, maintain_order=True)
+    if known.is_empty():
+        return {}
+    (least, lowest), (most, highest) = (known.select(kind.names[0], panel.value).row(at) for at in (0, -1))
+    widest = (known[panel.high] - known[panel.low]).max()
+    numbers = {"lowest": lowest, "highest": highest, "widest": widest}
+    written = {name: f"{value:.3f}" for name, value in numbers.items() if value is not None}
+    return {"least": least, "most": most, **written}
+
+
+def _below(found: Any, kind: Curves, rows: pl.DataFrame) -> dict[str, str]:
+    """Return which curve has most points at the figure's line or below, and how many."""
+    if not kind.line:
+        return {}
+    under = pl.col(kind.y) <= getattr(found, kind.line)
+    counts = rows.group_by(kind.by, maintain_order=True).agg(under.sum(), pl.len())
+    name, count, whole = counts.sort(kind.y, descending=True, maintain_order=True).row(0)
+    return {"most": name, "times": f"{count} of {whole}"}
+
+
+def _reached(found: Any, kind: Curves, rows: pl.DataFrame) -> str:
+    """State which curve reaches the goal first."""
+    known = rows.drop_nulls(kind.y).sort(kind.x, maintain_order=True)
+    there, label = known.filter(pl.col(kind.y) >= kind.goal), Words(found)(kind.label)
+    if known.is_empty():
+        return f"There is no value of a {label}"
+    if there.is_empty():
+        return f"None reaches a {label} of {kind.goal:g} with up to {known[kind.x][-1]:,} {found.unit}"
+    at, curves = there[kind.x][0], known[kind.by].n_unique()
+    first = there.filter(pl.col(kind.x) == at)[kind.by].unique(maintain_order=True).to_list()
+    names = first if len(first) <= 2 else [first[0], f"{len(first) - 1} more"]
+    fewest = ", the fewest tried" if at == known[kind.x][0] else ""
+    verb = f"reach{'' if len(names) > 1 else 'es'} a {label} of {kind.goal:g}{' first,' if len(first) < curves else ''}"
+    return f"{listed(names)} {verb} with {at:,} {found.unit}{fewest}"
 
 
 class Words(string.Formatter):
@@ -213,7 +284,7 @@ def _merged(frame: pl.DataFrame) -> list[str]:
 
 def _labels(columns: Sequence[Col], words: Words) -> list[str]:
     """Name columns; a system that is called as another column is marked."""
-    texts = [column.label or _sources(column)[0] for column in columns]
+    texts = [column.label or _sources(column)[0].replace("_", " ") for column in columns]
     own = {text for text in texts if not text.startswith("{")}
     return [
         f"mean of {name}" if name in own and text != name else name

@@ -45,7 +45,7 @@ class Bounds(Result):
     """
 
     view: ClassVar = View(
-        [Tab(columns=("system", "measure", "score", Col(("low", "high"), "could be", "interval"), "judged"))],
+        [Tab(columns=("system", "score", Col(("low", "high"), "could be", "interval"), "judged"), by="measure")],
         "bounds",
         closing=["could be: with the unjudged items all nonrelevant, and all as good as can be"],
         figure=Dots(

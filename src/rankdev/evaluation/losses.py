@@ -67,7 +67,7 @@ class Losses(Result):
 
     view: ClassVar = View(
         [Tab("{measure}, mean over {scores.queries:query}, and what was lost")],
-        closing=["{advice}"],
+        opening=["{advice}"],
     )
 
     measure: str
@@ -85,7 +85,7 @@ class Losses(Result):
         for i, words in enumerate(CAUSES.values()):
             largest = (lost.argmax(axis=1) == i) & (lost.max(axis=1) > 5e-5)
             if largest.any():
-                lines.append(f"lost most {words}: {some_of(table.filter(largest)['system'].to_list())}")
+                lines.append(f"Lost most {words}: {some_of(table.filter(largest)['system'].to_list())}")
         return "\n".join(lines)
 
     def to_polars(self) -> pl.DataFrame:

@@ -63,7 +63,7 @@ class ClickWeights(Result):
 
     made_with: ClassVar = ("method", "resamples", "alpha", "seed")
     view: ClassVar = View(
-        [Tab("How much each position is examined, by {method}; {level} intervals", digits=3)],
+        [Tab("How much each position is examined (method: {method})", digits=3)],
         closing=["{use}", "fit of the position-based model: p = {fit:.3f} (small: a poor fit)"],
         figure=Curves(
             "position", "weight", "weight", "weights", "_curves", "position", title="{examined}", log=False, top=None

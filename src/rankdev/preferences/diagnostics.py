@@ -13,7 +13,7 @@ from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_number, check_seed, check_whole
 from rankdev._common.result import Result
 from rankdev._common.view import Tab, View
-from rankdev.errors import DataError, Note
+from rankdev.errors import DataError, Note, counted
 from rankdev.preferences.bias import PositionBias, position_bias
 from rankdev.preferences.pairs import linked
 from rankdev.preferences.tiers import as_preferences
@@ -172,7 +172,7 @@ class JudgeAgreement(Result):
     judge_agreement : Compute it.
     """
 
-    view: ClassVar = View([Tab("Agreement between judges")], closing=["{position.swaps}"])
+    view: ClassVar = View([Tab()], opening=["{conclusion}"], closing=["{position.swaps}"])
 
     judgments: int
     krippendorff: float
@@ -190,6 +190,14 @@ class JudgeAgreement(Result):
     remarks: tuple[str, ...] = ()
 
     made_with = ("alpha", "resamples", "seed")
+
+    @property
+    def conclusion(self) -> str:
+        """How far judges agree on the pairs that several judged."""
+        if not self.pairs_judged_twice:
+            return "No pair was judged twice: how far judges agree cannot be told."
+        pairs = counted(self.pairs_judged_twice, "pair")
+        return f"On {pairs} judged repeatedly, Krippendorff's α is {self.krippendorff:.2f} (1: all agree, 0: chance)."
 
     def to_polars(self) -> pl.DataFrame:
         """Tabulate the statistics.

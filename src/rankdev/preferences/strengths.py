@@ -85,6 +85,7 @@ class Strengths(Fitted, Result):
             "{item} is preferred most in {query} ({method})",
             zero=True,
         ),
+        opening=[""],
     )
 
     preferences: Preferences = field(repr=False)

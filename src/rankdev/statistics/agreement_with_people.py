@@ -76,7 +76,7 @@ class AgreementWithPeople(Result):
         figure=Dots(
             ["measure"],
             [Dot("agreement", "fraction of the preferences predicted, {level} interval; 0.5 is chance")],
-            "{measure} agrees with assessors most often, over {hits:preference}",
+            "{most} agrees with assessors most often, in {highest} of {hits:preference}",
             sort="agreement",
         ),
     )

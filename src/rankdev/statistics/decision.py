@@ -209,9 +209,9 @@ def of_losses(parts: Sequence[tuple[str, Floats, float]]) -> str:
     measure, gains, reach = max(parts, key=lambda part: int((part[1] < -LARGE * part[2]).sum()))
     limit, number = LARGE * reach, len(gains)
     lost = int((gains < -limit).sum())
-    who, where = f"{lost:,} of these" if lost else "None of these", f" in {measure}" if len(parts) > 1 else ""
-    most = losing(lost, number)
-    return f"{who} {counted(number, 'query')} lost more than {limit:.2g}{where}; up to {most:.0%} of all may."
+    who, where = f"{lost:,}" if lost or number == 1 else "None", f" in {measure}" if len(parts) > 1 else ""
+    seen = f"of these {number:,} queries" if number > 1 else "of 1 query"
+    return f"{who} {seen} lost more than {limit:.2g}{where}; up to {losing(lost, number):.0%} of all may."
 
 
 def leading(measure: str, leaders: Sequence[str], rivals: Sequence[str], beaten: Sequence[str], others: int) -> str:
@@ -266,7 +266,7 @@ def of_gate(
     if verdict == "pass":
         same = f"it scores the same on every query as {b}"
         return f"Ship {a}: {same if identical else f'not worse than {b} by more than {margin:g}'}."
-    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    more = f" (and {counted(len(reasons) - 1, 'more reason')})" if len(reasons) > 1 else ""
     word = f"Don't ship {a}" if verdict == "fail" else "Don't know yet"
     return f"{word}: {reasons[0]}{more}"
 

@@ -13,7 +13,7 @@ from scipy import special
 
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import FINEST, check_number, check_whole
-from rankdev._common.view import Curves, Tab, View
+from rankdev._common.view import Col, Curves, Tab, View
 from rankdev.errors import DataError, Note, UsageError, printable, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.decision import losing
@@ -81,7 +81,7 @@ class Plan(OfDrawnQueries):
     """
 
     view: ClassVar = View(
-        [Tab("Power by number of {unit}", frame="_shown", digits=3)],
+        [Tab("Power to find {what}, by number of {unit}", ("n", Col("analytic", "power")), "_shown", digits=3)],
         "plan",
         opening=["{conclusion}"],
         closing=["{method}"],
@@ -110,9 +110,14 @@ class Plan(OfDrawnQueries):
     made_with = ("a", "b", "measure", "difference", "power", "alpha", "systems", "clusters")
 
     @property
+    def what(self) -> str:
+        """The difference that is looked for."""
+        return f"a difference of {self.difference:.4g} in {self.measure}"
+
+    @property
     def conclusion(self) -> str:
         """How many queries are needed, and what those of the pilot find."""
-        unit, what = self.unit, f"a difference of {self.difference:.4g} in {self.measure}"
+        unit, what = self.unit, self.what
         if math.isnan(self.queries):
             return (
                 f"These {self.pilot:,} {unit} cannot tell how many confirm {what}: {printable(self.a)} and"
@@ -134,10 +139,10 @@ class Plan(OfDrawnQueries):
         """The test of the plan, and what the pilot shows."""
         pairs = self.systems * (self.systems - 1) // 2
         test = f"Paired t-test at level {self.alpha:g}{f', Holm over {pairs} pairs' if pairs > 1 else ''}"
-        between = f"; 95% interval {_queries(self.low)} to {_queries(self.high)}"
+        between = f"; 95% interval of the {_queries(self.queries)}: {_queries(self.low)} to {_queries(self.high)}"
         limits = "" if math.isnan(self.queries) else between
-        seen = f"{printable(self.a)} − {printable(self.b)} is {self.observed:+.4g} in the pilot"
-        return f"{test}{limits}; {seen}."
+        seen = f"In the pilot, {printable(self.a)} − {printable(self.b)} is {self.observed:+.4g}"
+        return f"{test}{limits}. {seen}."
 
     def _shown(self) -> pl.DataFrame:
         return self.to_polars().filter(not math.isnan(self.queries))

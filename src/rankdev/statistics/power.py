@@ -90,8 +90,10 @@ class Power(OfDrawnQueries):
         ],
         "power",
         closing=[
-            "Paired randomization tests at level {alpha:g}, {permutations:,} sign flips, {subsamples:,} subsamples.",
-            "Simulation error of one pair's power: at most {largest_error:.2f}.",
+            (
+                "Paired randomization tests at level {alpha:g}, {permutations:,} sign flips, {subsamples:,} subsamples",
+                "simulation error of one pair's power: at most {largest_error:.2f}",
+            ),
         ],
         more={"pairs": "_with_intervals"},
         figure=Curves("n", "power", "median power", frame="_curves", goal=0.8, again="replaced", pool="pool"),
