@@ -81,16 +81,16 @@ def test_in_python_a_file_may_be_read_and_then_replaced(folder: Path):
 
 
 def test_an_interrupted_power_is_written(rankdev, monkeypatch, folder):
-    from rankdev.statistics import power
+    from rankdev.statistics.power import Flips
 
-    rejections = power._rejections
+    rejections = Flips.rejections
 
-    def interrupted(panel, n, *others, **settings):
+    def interrupted(flips, panel, n, *others):
         if n == 8:
             raise KeyboardInterrupt
-        return rejections(panel, n, *others, **settings)
+        return rejections(flips, panel, n, *others)
 
-    monkeypatch.setattr(power, "_rejections", interrupted)
+    monkeypatch.setattr(Flips, "rejections", interrupted)
     call = ("power", PLACES, BLENDED, NEAREST, "--sizes", "4,6,8", "--subsamples", "5", "--permutations", "20")
     done = rankdev(*call, "-o", "half.json")
     assert done.status == 130

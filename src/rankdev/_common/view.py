@@ -32,28 +32,29 @@ Text: TypeAlias = str | tuple[str, ...]  # several are joined to one sentence by
 class Col:
     """A column of a table: one of the frame's, or several written as one in some ``form``.
 
-    It is left out, with its line of ``help``, where the frame does not have it or has nothing in it.
+    It is left out, with its line of ``help``, where the frame does not have it or has nothing in it. The label of one
+    ``of_system`` is the system's name, which may be shortened.
     """
 
     source: str | tuple[str, ...]
     label: str = ""
     form: Form = ""
     help: str = ""
+    of_system: bool = False
 
 
 @dataclass(frozen=True)
 class Tab:
     """A table: some columns of what the method ``frame`` returns, or all; or one for each value of the column ``by``.
 
-    ``display`` knows how columns of many results look: "low" is the interval from low to high. ``pivot`` names the
-    columns down, across and within instead. ``sort`` puts the highest first. ``best`` marks the highest numbers.
+    ``display`` knows how columns of many results look: "low" is the interval from low to high. ``sort`` puts the
+    highest first. ``best`` marks the highest numbers.
     """
 
     title: str = ""
     columns: Sequence[Col | str] = ()
     frame: str = "to_polars"
     by: str = ""
-    pivot: tuple[str, str, str] | None = None
     sort: str = ""
     digits: int = 4
     best: Sequence[str] = ()
@@ -106,7 +107,6 @@ class Curves:
     again: str = ""
     pool: str = ""
     line: str = ""
-    log: bool = True
     top: float | None = 1.0
 
 

@@ -246,24 +246,20 @@ def _run() -> int:
         raise
     except (Exception, KeyboardInterrupt) as error:
         status, *lines = _explained(error)
-        for line in filter(None, lines):
+        for line in lines:
             write_line(line)
         return status
 
 
-def _explained(error: BaseException) -> tuple[int, *tuple[str, ...]]:  # noqa: PLR0911 (one for each kind)
+def _explained(error: BaseException) -> tuple[int, *tuple[str, ...]]:
     """Return the exit status of whatever ended a command, and the lines to write about it: one for each input."""
     match error:
-        case click.exceptions.Exit():
-            return error.exit_code, ""
         case click.Abort() | KeyboardInterrupt():
             details = str(error) or str(error.__cause__ or "")  # click wraps what was raised in an Abort
             return 130, f"interrupted; {details}" if details else "interrupted"
         case click.UsageError():
             path = error.ctx.command_path if error.ctx else "rankdev"
             return 2, f"{error.format_message()} (see {path} --help)"
-        case click.ClickException():
-            return 2, error.format_message()
         case RankdevError():
             return error.exit_status, *for_command(error, _called(sys.argv[1:])).split("\n")
         case UnicodeEncodeError():

@@ -147,13 +147,8 @@ def _curves(found: Any, kind: Curves) -> Figure:
 
 
 def _scale(axis: Any, kind: Curves, sizes: Sequence[Any], rows: pl.DataFrame) -> None:
-    if kind.log and kind.x == "n":
+    if kind.x == "n":
         style.over_queries(axis, sizes)
-    elif kind.log:
-        ticks = [sizes[0], sizes[len(sizes) // 2], sizes[-1]]
-        axis.set(xscale="log", yscale="log")
-        axis.set_xticks(ticks, [f"{tick:.2g}" for tick in ticks])
-        axis.minorticks_off()
     else:
         axis.xaxis.get_major_locator().set_params(integer=True)
     if kind.top is not None:

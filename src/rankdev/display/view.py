@@ -222,10 +222,6 @@ def _tables(found: Result, tab: Tab) -> Iterator[tuple[Table, list[str]]]:
 
 
 def _laid_out(frame: pl.DataFrame, tab: Tab, title: str, words: Words) -> tuple[Table, list[str]]:
-    if tab.pivot:
-        down, across, value = map(words, tab.pivot)
-        frame = frame.pivot(across, index=down, values=value, maintain_order=True)
-        frame = frame.rename({name: f"{across}={name}" for name in frame.columns if name != down})
     columns = [one if isinstance(one, Col) else COLUMNS.get(one, Col(one)) for one in tab.columns or _merged(frame)]
     columns = [column for column in columns if _says_something(column, frame)]
     if _of_one(frame, columns):  # one measure is said once
@@ -244,7 +240,7 @@ def _laid_out(frame: pl.DataFrame, tab: Tab, title: str, words: Words) -> tuple[
         elif form:
             look["formats"][label] = form
             look["left"] += [label] if column.form in ("yes", "verdict") else []
-        if column.label.startswith("{") and column.label != "{level}":
+        if column.of_system:
             look["titled"].append(label)
         if column.form == "prose":
             look["prose"].append(label)
@@ -284,9 +280,9 @@ def _merged(frame: pl.DataFrame) -> list[str]:
 
 def _labels(columns: Sequence[Col], words: Words) -> list[str]:
     """Name columns; a system that is called as another column is marked."""
-    texts = [column.label or _sources(column)[0].replace("_", " ") for column in columns]
-    own = {text for text in texts if not text.startswith("{")}
+    names = [words(column.label) or _sources(column)[0].replace("_", " ") for column in columns]
+    own = {name for column, name in zip(columns, names, strict=True) if not column.of_system}
     return [
-        f"mean of {name}" if name in own and text != name else name
-        for text, name in zip(texts, map(words, texts), strict=True)
+        f"mean of {name}" if column.of_system and name in own else name
+        for column, name in zip(columns, names, strict=True)
     ]

@@ -1,10 +1,5 @@
 """Position weights and preferences from clicks; training for RDQ."""
 
-from rankdev._common.lazy import names_on_use
+from rankdev.learning.position_weights import weights_from_clicks
 
-__getattr__, __dir__, __all__ = names_on_use(
-    __name__,
-    {
-        "rankdev.learning.position_weights": "weights_from_clicks",
-    },
-)  # type checkers read the same names in __init__.pyi
+__all__ = ["weights_from_clicks"]

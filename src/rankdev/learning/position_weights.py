@@ -65,9 +65,7 @@ class ClickWeights(Result):
     view: ClassVar = View(
         [Tab("How much each position is examined (method: {method})", digits=3)],
         closing=["{use}", "fit of the position-based model: p = {fit:.3f} (small: a poor fit)"],
-        figure=Curves(
-            "position", "weight", "weight", "weights", "_curves", "position", title="{examined}", log=False, top=None
-        ),
+        figure=Curves("position", "weight", "weight", "weights", "_curves", "position", title="{examined}", top=None),
     )
 
     positions: tuple[int, ...]

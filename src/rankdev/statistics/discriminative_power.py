@@ -50,7 +50,6 @@ class DiscriminativePower(Result):
             title="{most} tells most pairs apart: {times}",
             along="pairs of systems, by level",
             line="alpha",
-            log=False,
             top=0.15,
         ),
     )

@@ -66,8 +66,9 @@ class Gate(Result):
         [
             Tab(
                 columns=(
-                    *("measure", "segment", Col("baseline", "{baseline}"), Col("candidate", "{candidate}")),
-                    *(Col("difference", "change", "signed"), "low", "verdict", "wins"),
+                    *("measure", "segment", Col("baseline", "{baseline}", of_system=True)),
+                    *(Col("candidate", "{candidate}", of_system=True), Col("difference", "change", "signed")),
+                    *("low", "verdict", "wins"),
                 )
             ),
             Tab("Queries that lost most", ("measure", "query", "baseline", "candidate", "lost"), frame="_lost_most"),

@@ -361,21 +361,21 @@ def power(
     tests = len(scores.measures) * len(asked) * count * subsamples
     report = progress or (lambda done, total, note: None)
     report(0.0, cost * columns, f"{tests:,} tests, {cost * columns:.1e} additions")
-    settings: dict[str, Any] = {"permutations": permutations, "alpha": alpha, "p_value": p_value, "seed": seed}
-    settings["by"] = loops(float(tests) * permutations + cost * columns / 8)
+    by = loops(float(tests) * permutations + cost * columns / 8)
+    flips = Flips(permutations=permutations, alpha=alpha, p_value=p_value, seed=seed, by=by)
     rejected = np.zeros((len(scores.measures), count), bool)
     for panel in groups:
-        rejected[list(panel.places)] = _rejections(panel, len(panel.queries), 1, False, **settings) > 0
+        rejected[list(panel.places)] = flips.rejections(panel, len(panel.queries), 1, False) > 0
     found = np.full((2, *rejected.shape, len(plan)), np.nan)  # as asked, and again with replacement
     done, steps = 0.0, 0
     try:
         for n, replaced in asked:
             for panel in groups:
                 if replaced or n <= len(panel.queries):
-                    part = _rejections(panel, n, subsamples, replaced, **settings) / subsamples
+                    part = flips.rejections(panel, n, subsamples, replaced) / subsamples
                     found[int(steps >= len(plan)), list(panel.places), :, plan.index(n)] = part
-                done += cost * n * len(panel.places)
-                report(done, cost * columns, f"n = {n}")
+            done += cost * n * len(scores.measures)
+            report(done, cost * columns, f"n = {n}")
             steps += 1
     except KeyboardInterrupt:
         if not steps:
@@ -409,27 +409,26 @@ def power(
     return replace(simulated, remarks=(*simulated.remarks, *smallest_is_enough("n80", finished, needed, pool), *more))
 
 
-def _rejections(
-    panel: Panel,
-    n: int,
-    subsamples: int,
-    replace: bool,
-    *,
-    permutations: int,
-    alpha: float,
-    p_value: PValue,
-    seed: int,
-    by: Loops,
-) -> Ints:
-    """Count the subsamples that reject: ``[measure, pair]``."""
-    # enumerating the flips of a few queries takes no more work than drawing, and is exact
-    exact = 2 ** (n - 1) <= permutations
-    flips = 2 ** (n - 1) if exact else permutations
-    most = most_extremes(flips, alpha, "paper" if exact else p_value)
-    keys = stream_keys(seed, n, subsamples)
-    counts = count_extremes(panel.values, n, keys, flips, by, replace=replace, exact=exact)
-    rejected: Ints = (counts <= most).sum(axis=0).T
-    return rejected
+@dataclass(frozen=True, kw_only=True)
+class Flips:
+    """How subsamples are tested: by so many sign flips, at a level, with what is fastest."""
+
+    permutations: int
+    alpha: float
+    p_value: PValue
+    seed: int
+    by: Loops
+
+    def rejections(self, panel: Panel, n: int, subsamples: int, replace: bool) -> Ints:
+        """Count the subsamples of n queries that reject: ``[measure, pair]``."""
+        # enumerating the flips of a few queries takes no more work than drawing, and is exact
+        exact = 2 ** (n - 1) <= self.permutations
+        flips = 2 ** (n - 1) if exact else self.permutations
+        most = most_extremes(flips, self.alpha, "paper" if exact else self.p_value)
+        keys = stream_keys(self.seed, n, subsamples)
+        counts = count_extremes(panel.values, n, keys, flips, self.by, replace=replace, exact=exact)
+        rejected: Ints = (counts <= most).sum(axis=0).T
+        return rejected
 
 
 def _limits(groups: list[Panel], sizes: tuple[int, ...], scores: Scores, alpha: float) -> Floats:

@@ -49,14 +49,7 @@ class Sensitivity(Result):
     """
 
     view: ClassVar = View(
-        [
-            Tab(
-                "Median power of {measure} at {n} {simulated.unit}",
-                pivot=("{down}", "{across}", "power"),
-                frame="_across",
-                digits=3,
-            )
-        ],
+        [Tab("Median power of {measure} at {n} {simulated.unit}", frame="_grid", digits=3)],
         "sensitivity",
         closing=[
             "Paired randomization tests at level {simulated.alpha:g}, {simulated.permutations:,} sign flips,"
@@ -108,12 +101,14 @@ class Sensitivity(Result):
         """The parameter in the columns of the grid."""
         return self.axes[-1]
 
-    def _across(self) -> pl.DataFrame:
-        """Return the cells with the parameters of their rows in one column."""
-        rows = self.to_polars()
-        return (
-            rows.with_columns(pl.concat_str(self.axes[:-1], separator=", ").alias(self.down)) if self.axes[2:] else rows
-        )
+    def _grid(self) -> pl.DataFrame:
+        """Return power by one parameter, or by the last one across all others."""
+        texts = [[str(value) for value in cell] for cell in self.cells]
+        if len(self.axes) == 1:
+            return pl.DataFrame({self.across: [value for (value,) in texts], "power": self.power})
+        rows, columns = ([", ".join(cell[:-1]) for cell in texts], [f"{self.across}={cell[-1]}" for cell in texts])
+        frame = pl.DataFrame({self.down: rows, "column": columns, "power": self.power})
+        return frame.pivot("column", index=self.down, values="power", maintain_order=True)
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per cell.

@@ -78,7 +78,11 @@ PAIRS = View(
         zero=True,
     ),
 )
-CHANGE = (Col("mean_b", "{b}"), Col("mean_a", "{a}"), Col("difference", "change", "signed"))
+CHANGE = (
+    Col("mean_b", "{b}", of_system=True),
+    Col("mean_a", "{a}", of_system=True),
+    Col("difference", "change", "signed"),
+)
 TWO = replace(
     PAIRS,
     tables=[Tab(columns=("measure", *CHANGE, "low", "p_adjusted", "verdict", "wins"), frame="_with_means")],

@@ -1,10 +1,5 @@
 """The paper's experiments, and synthetic collections."""
 
-from rankdev._common.lazy import names_on_use
+from rankdev.studies.simulation import simulate
 
-__getattr__, __dir__, __all__ = names_on_use(
-    __name__,
-    {
-        "rankdev.studies.simulation": "simulate",
-    },
-)  # type checkers read the same names in __init__.pyi
+__all__ = ["simulate"]

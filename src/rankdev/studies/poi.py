@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +21,7 @@ from rankdev.data.files import load_inputs
 from rankdev.display.cells import count
 from rankdev.display.report import Report, Table, best_cells
 from rankdev.display.style import save
+from rankdev.display.view import report_of
 from rankdev.errors import Note, RankdevWarning
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.design import PAPER_SIZES
@@ -268,18 +269,7 @@ def _grid(study: Poi, paper: Mapping[str, Any]) -> tuple[Table, list[Fact]]:
     notes = [f"{name}: {value:.3g} (paper {paper['grid'][name]:.3g})" for name, value in values.items()]
     named = ", ".join(f"{text} {value:.3f}" for text, value in known.items())
     title = f"Figure 1: median power at {found.n} queries"
-    return Table(grid_frame(found), title, (*notes, f"cells the paper names: {named}"), digits=3), facts
-
-
-def grid_frame(found: Sensitivity) -> pl.DataFrame:
-    """Tabulate power by one parameter, or by two across each other."""
-    cells = {axis: [str(cell[i]) for cell in found.cells] for i, axis in enumerate(found.axes)}
-    frame = pl.DataFrame({**cells, "power": found.power})
-    if len(found.axes) != 2:
-        return frame
-    down, across = found.axes
-    frame = frame.pivot(across, index=down, values="power", maintain_order=True)
-    return frame.rename({name: f"{across}={name}" for name in frame.columns[1:]})
+    return replace(report_of(found).tables[0], title=title, notes=(*notes, f"cells the paper names: {named}")), facts
 
 
 def _pairs(study: Poi, paper: Mapping[str, Any]) -> tuple[Table, list[Fact]]:

@@ -20,6 +20,7 @@ from rankdev._common.work import Progress, part_of
 from rankdev.data.files import load_inputs
 from rankdev.display.cells import count, interval, number
 from rankdev.display.report import Report, Table
+from rankdev.display.view import report_of
 from rankdev.errors import Note, RankdevWarning, counted
 from rankdev.evaluation.scores import Scores
 from rankdev.measures import Measure, parse_all
@@ -29,7 +30,7 @@ from rankdev.statistics.design import PAPER_SIZES
 from rankdev.statistics.power import Power, power
 from rankdev.statistics.sensitivity import PAPER_GRID, Sensitivity, grid_measures
 from rankdev.statistics.stability import Stability, stability
-from rankdev.studies.poi import RED, REPORTED, grid_frame, in_ranges, save_figures
+from rankdev.studies.poi import RED, REPORTED, in_ranges, save_figures
 
 FEWEST = 5  # queries of a bucket; with fewer there is nothing to draw from
 SMALL = (10, 15, 20)  # a track has few queries and systems far apart: the paper's sizes begin too late
@@ -359,7 +360,8 @@ def _grid(part: Part) -> Iterator[Shown]:
     ends = (pick(powers, key=lambda entry: entry[1]) for pick in (max, min))
     (best, most), (worst, least) = ends
     note = f"highest {best} {number(most, 3)}, lowest {worst} {number(least, 3)}; apart by {number(most - least, 3)}"
-    yield Table(grid_frame(grid), f"Figure 1: median power at {grid.n} queries by parameters", (note,), digits=3), facts
+    title = f"Figure 1: median power at {grid.n} queries by parameters"
+    yield replace(report_of(grid).tables[0], title=title, notes=(note,)), facts
 
 
 def _agreement(study: Track, found: Agreement) -> tuple[pl.DataFrame, dict[tuple[str, str, str], str]]:

@@ -1,3 +1,0 @@
-"""Position weights and preferences from clicks; training for RDQ."""
-
-from rankdev.learning.position_weights import weights_from_clicks as weights_from_clicks

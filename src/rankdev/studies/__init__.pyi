@@ -1,3 +1,0 @@
-"""The paper's experiments, and synthetic collections."""
-
-from rankdev.studies.simulation import simulate as simulate
