@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import rankdev as rd
-from rankdev.statistics.paired import student
 from rankdev.statistics.pairs import Family
+from rankdev.statistics.tests import student
 
 DEFAULT = Path(__file__).parents[2].parent / "shared/data/trec-dl/passage/dl21"
 FOUND = Path(__file__).parent / "found.json"

@@ -14,7 +14,7 @@ from rankdev.statistics.agreement_with_people import fraction_limits
 from rankdev.statistics.meta_analysis import combine
 from rankdev.statistics.planning import ASSURANCE, bounded_effect
 from rankdev.statistics.prediction_powered import estimate, least_half
-from rankdev.statistics.student import effect_limits, power_of
+from rankdev.statistics.t_power import effect_limits, power_of
 from rankdev.studies.simulation import simulate
 from tests.calibration.simulations import ALPHA, KINDS, Finding, real, real_differences
 from tests.learning.simulate import position_based_log

@@ -11,8 +11,8 @@ import numpy as np
 
 import rankdev as rd
 from rankdev.measures.base import MeasureInfo
-from rankdev.statistics.paired import adjust, fewest_p, randomization, student
 from rankdev.statistics.pairs import BetweenRuns, Family
+from rankdev.statistics.tests import adjust, fewest_p, randomization, student
 from tests.golden.inputs import DATA
 
 ALPHA = 0.05

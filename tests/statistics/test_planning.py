@@ -5,7 +5,7 @@ from scipy import stats
 from rankdev.errors import DataError, UsageError
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.planning import bounded_effect, heaviness, plan
-from rankdev.statistics.student import detectable_effect, power_of, queries_for, t_power
+from rankdev.statistics.t_power import detectable_effect, power_of, queries_for, t_power
 from tests.raising import noted, raises, warns
 
 

@@ -9,7 +9,7 @@ from rankdev.errors import DataError, UsageError
 from rankdev.statistics.flips import most_extremes
 from rankdev.statistics.planning import plan
 from rankdev.statistics.power import Power, power
-from rankdev.statistics.student import effect_limits, t_power
+from rankdev.statistics.t_power import effect_limits, t_power
 from tests.raising import kinds, noted, raises, warns
 from tests.statistics.plain import all_extremes
 

@@ -7,7 +7,7 @@ import pytest
 import rankdev as rd
 from rankdev.errors import DataError, UsageError
 from rankdev.statistics.inputs import named_segments
-from rankdev.statistics.paired import holm
+from rankdev.statistics.tests import holm
 from tests.raising import noted, raises
 
 

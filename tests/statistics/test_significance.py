@@ -12,8 +12,8 @@ from rankdev.errors import DataError, UsageError
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.decision import detectable, losing
 from rankdev.statistics.flips import scale_for
-from rankdev.statistics.paired import adjust, benjamini_hochberg, holm, unseen
 from rankdev.statistics.significance import significance
+from rankdev.statistics.tests import adjust, benjamini_hochberg, holm, unseen
 from tests.common.examples import examples
 from tests.common.memory import peak
 from tests.raising import kinds as kinds_of

@@ -19,8 +19,8 @@ from rankdev.preferences.judgments import Preferences
 from rankdev.preferences.tiers import as_preferences
 from rankdev.statistics.design import Design, in_pairs
 from rankdev.statistics.inputs import as_scores
-from rankdev.statistics.paired import student
 from rankdev.statistics.pairs import Family
+from rankdev.statistics.tests import student
 
 FEW = 30  # queries below which intervals are wide
 ROUNDING = 1e-9  # a smaller difference of scores counts as 0

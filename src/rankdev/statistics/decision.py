@@ -17,9 +17,9 @@ from rankdev._common.arrays import Bools, Floats
 from rankdev.errors import Note, counted, decimals, listed, printable
 from rankdev.evaluation.scores import Scores
 from rankdev.statistics.design import Design
-from rankdev.statistics.paired import fewest_differing, fewest_p
 from rankdev.statistics.pairs import Family, skewness
-from rankdev.statistics.student import queries_for
+from rankdev.statistics.t_power import queries_for
+from rankdev.statistics.tests import fewest_differing, fewest_p
 
 if TYPE_CHECKING:
     from rankdev.statistics.significance import Significance

@@ -19,8 +19,8 @@ from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.coverage import problems
 from rankdev.evaluation.scores import Scores, ScoresLike, WeightsLike
 from rankdev.statistics.inputs import as_scores, is_several, named_segments, places, wanted_pairs
-from rankdev.statistics.paired import student
 from rankdev.statistics.pairs import BetweenRuns, Family, against_constants, summed
+from rankdev.statistics.tests import student
 
 COUNTED = "drawn, and n counts them"
 PAPER_SIZES = (25, 50, 75, *range(100, 501, 50), 750, 1000, 1500, 2000)

@@ -18,8 +18,8 @@ from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.design import Design
 from rankdev.statistics.inputs import alike, as_scores, complete, is_several
-from rankdev.statistics.paired import USUAL
 from rankdev.statistics.significance import Significance, significance
+from rankdev.statistics.tests import USUAL
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -18,9 +18,9 @@ from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.decision import refused
 from rankdev.statistics.design import Design
 from rankdev.statistics.inputs import alike, is_several, wanted_pairs
-from rankdev.statistics.paired import CORRECTIONS, Tested, adjust, fewest_p
 from rankdev.statistics.pairs import Family
 from rankdev.statistics.significance import PairTests
+from rankdev.statistics.tests import CORRECTIONS, Tested, adjust, fewest_p
 
 FEW = 5  # collections below which their heterogeneity is poorly estimated
 GRID = 60  # steps of the search for the highest likelihood

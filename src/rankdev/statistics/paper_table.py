@@ -18,8 +18,8 @@ from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.decision import refused
 from rankdev.statistics.design import Design, Replicated, crossed, in_words, replicated
 from rankdev.statistics.inputs import alike, as_scores, complete, is_several, wanted_pairs
-from rankdev.statistics.paired import USUAL
 from rankdev.statistics.significance import Significance, significance
+from rankdev.statistics.tests import USUAL
 
 DAGGERS = "†‡§¶"
 

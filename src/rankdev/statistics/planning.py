@@ -19,9 +19,9 @@ from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.decision import losing
 from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries
 from rankdev.statistics.inputs import as_scores, check_reach
-from rankdev.statistics.paired import fewest_differing
 from rankdev.statistics.pairs import gains
-from rankdev.statistics.student import LIMIT, detectable_effect, effect_limits, queries_for, t_power
+from rankdev.statistics.t_power import LIMIT, detectable_effect, effect_limits, queries_for, t_power
+from rankdev.statistics.tests import fewest_differing
 
 SUMMARY = (
     *("a", "b", "measure", "pilot", "observed", "deviation", "difference"),

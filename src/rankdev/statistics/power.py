@@ -26,9 +26,9 @@ from rankdev.statistics.design import (
     smallest_is_enough,
 )
 from rankdev.statistics.flips import Loops, PValue, count_extremes, loops, most_extremes, stream_keys
-from rankdev.statistics.paired import fewest_differing, fewest_p
 from rankdev.statistics.pairs import Family
-from rankdev.statistics.student import effect_limits, power_of
+from rankdev.statistics.t_power import effect_limits, power_of
+from rankdev.statistics.tests import fewest_differing, fewest_p
 
 SHARE = 0.25  # of the queries, above which subsamples overlap too much
 UNKNOWN = 0.05  # smallest p of a sign test above which a pool does not tell the effect of a pair

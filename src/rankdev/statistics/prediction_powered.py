@@ -21,8 +21,8 @@ from rankdev._common.view import Col, Dot, Dots, Tab, View
 from rankdev.errors import DataError, Note, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.inputs import alike, wanted_pairs
-from rankdev.statistics.paired import fewest_differing, unseen
 from rankdev.statistics.pairs import most_common
+from rankdev.statistics.tests import fewest_differing, unseen
 
 FEWEST = 10  # queries that both judged
 ROUNDING = 1e-12  # differences up to which scores are equal

@@ -22,8 +22,8 @@ from rankdev.statistics.decision import Decision, Verdict, leading, of_losses, r
 from rankdev.statistics.design import Design
 from rankdev.statistics.discriminative_power import DiscriminativePower
 from rankdev.statistics.inputs import ALL, check_reach
-from rankdev.statistics.paired import CORRECTIONS, USUAL, Tested, adjust, randomization, student
 from rankdev.statistics.pairs import Family, gains
+from rankdev.statistics.tests import CORRECTIONS, USUAL, Tested, adjust, randomization, student
 
 TESTS = ("t", "randomization")
 FAMILIES = ("measure", "all")

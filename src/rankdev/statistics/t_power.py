@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from rankdev._common.arrays import Floats
-from rankdev.statistics.paired import fewest_differing
+from rankdev.statistics.tests import fewest_differing
 
 LIMIT = 10**7  # queries above which an answer is infinite
 HALVINGS = 45
