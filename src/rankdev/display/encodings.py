@@ -203,7 +203,7 @@ _LATEX = {
 
 
 WIDE = 42  # characters that fit into a column of a paper with two
-MARKS = 3  # that fit between two columns of a table
+MARKS = 1  # that fits into the space between columns
 
 
 @report_format("latex", ".tex")
@@ -212,29 +212,32 @@ def as_latex(report: Report) -> bytes:
     tables = report.tables_or_rows
     titled = len(tables) > 1
     parts = [(f"% {printable(table.title)}\n" if titled else "") + _tabular(table) for table in tables]
-    needed = ["% \\usepackage{booktabs}"] if any(table.caption for table in tables) else []
+    needed = ["% \\usepackage{booktabs,adjustbox}"] if any(table.caption for table in tables) else []
     return "\n".join([*needed, *parts]).encode()
 
 
 def _tabular(table: Table) -> str:
     columns = table.columns
     heads = [table.groups.get(name, ("", name)) for name in table.shown.columns]
-    marks = [max((cell.raised for cell in column.cells), key=len, default="") for column in columns]
+    longest = [max((cell.raised for cell in column.cells), key=len, default="") for column in columns]
+    marks = [most if len(most) > MARKS else "" for most in longest]  # that need space of their own
     look = [(column.right, most) for column, most in zip(columns, marks, strict=True)]
     rows = ([_latex_cell(cell, *how) for cell, how in zip(row, look, strict=True)] for row in table.rows)
     sides = "".join("r" if column.right else "l" for column in columns)
     above = [f"\\begin{{tabular}}{{{sides}}}", "\\toprule", *_latex_groups(heads)]
-    head = _latex_row(_in_latex(printable(name)) for _, name in heads)
+    named = (_in_latex(printable(name)) for _, name in heads)
+    centred = (f"\\multicolumn{{1}}{{c}}{{{text}}}" if most else text for text, most in zip(named, marks, strict=True))
+    head = _latex_row(centred)
     lines = [*above, head, "\\midrule", *map(_latex_row, rows), "\\bottomrule", "\\end{tabular}"]
     if table.caption:
         cells = zip(heads, columns, strict=True)
         widths = [max([len(name), *(len(cell.bare) for cell in column.cells)]) for (_, name), column in cells]
-        needed = sum(widths) + sum(len(most) for most in marks if len(most) > MARKS) + 2 * len(columns)
-        place, size = "table*" if needed > WIDE else "table", ["\\small"] if needed > 1.7 * WIDE else []
+        place = "table*" if sum(widths) + sum(map(len, marks)) + 2 * len(columns) > WIDE else "table"
         known = dict.fromkeys(group for group, _ in table.groups.values()) or [name for _, name in heads[1:]]
         label = re.sub("[^a-z0-9]+", "-", " ".join(known).lower()).strip("-")[:40]
         about = [f"\\caption{{{_in_latex(printable(table.caption))}}}", f"\\label{{tab:{label}}}"]
-        lines = [f"\\begin{{{place}}}", "\\centering", *about, *size, *lines, f"\\end{{{place}}}"]
+        begin, end = "\\begin{adjustbox}{max width=\\linewidth}", "\\end{adjustbox}"  # smaller where it would not fit
+        lines = [f"\\begin{{{place}}}", "\\centering", *about, begin, *lines, end, f"\\end{{{place}}}"]
     return "\n".join([*lines, ""])
 
 
@@ -257,14 +260,14 @@ def _latex_row(cells: Iterable[str]) -> str:
     return ("{}" if row.startswith(("[", "*")) else "") + row + " \\\\"
 
 
-def _latex_cell(cell: Cell, right: bool, longest: str) -> str:
-    """Write a value; marks of numbers stand beside the column, or in the space of its longest: digits stay aligned."""
+def _latex_cell(cell: Cell, right: bool, space: str) -> str:
+    """Write a value; marks of numbers stand beside the column, or in the space of the longest: digits stay aligned."""
     text = _in_latex(re.sub(r"(?<![\w.])-(?=[\d.])", "−", cell.bare) if right else cell.bare)
     raised = f"\\textsuperscript{{{_in_latex(cell.raised)}}}" if cell.raised else ""
     if right and raised:
         raised = f"\\rlap{{{raised}}}"
-    if right and len(longest) > MARKS:
-        raised += f"\\hphantom{{\\textsuperscript{{{_in_latex(longest)}}}}}"
+    if right and space:
+        raised += f"\\hphantom{{\\textsuperscript{{{_in_latex(space)}}}}}"
     return (f"\\textbf{{{text}}}" if cell.style == "best" else text) + raised
 
 
