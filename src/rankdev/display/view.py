@@ -154,7 +154,7 @@ def _reached(found: Any, kind: Curves, rows: pl.DataFrame) -> str:
     if there.is_empty():
         return f"None reaches a {label} of {kind.goal:g} with up to {known[kind.x][-1]:,} {found.unit}"
     at, curves = there[kind.x][0], known[kind.by].n_unique()
-    first = there.filter(pl.col(kind.x) == at)[kind.by].unique(maintain_order=True).to_list()
+    first = there.filter(pl.col(kind.x) == at).sort(kind.y, descending=True, maintain_order=True)[kind.by].to_list()
     names = first if len(first) <= 2 else [first[0], f"{len(first) - 1} more"]
     fewest = ", the fewest tried" if at == known[kind.x][0] else ""
     verb = f"reach{'' if len(names) > 1 else 'es'} a {label} of {kind.goal:g}{' first,' if len(first) < curves else ''}"

@@ -381,14 +381,15 @@ def _agreement(study: Track, found: Agreement) -> tuple[pl.DataFrame, dict[tuple
 def _side_by_side(study: Track, found: Agreement, cells: Mapping[tuple[str, str, str], str]) -> Iterator[Table]:
     """Show Figure 2 by numbers; of several collections, a table for each measure of the first one's family."""
     own, others = study.families
-    title = "Figure 2: Kendall τ between orders of systems; in brackets, 95%"
+    title = "Figure 2: Kendall τ between orders of systems, with 95% intervals"
     if len(found.datasets) == 1:
         columns = {a: [cells[found.datasets[0], a, b] for b in others] for a in own}
         yield Table(pl.DataFrame({"measure": others, **columns}), title, right=own, titled=own)
         return
     for a in own:
         columns = {dataset: [cells[dataset, a, b] for b in others] for dataset in found.datasets}
-        yield Table(pl.DataFrame({a: others, **columns}), f"{title}: {a}", right=found.datasets)
+        shown = pl.DataFrame({"measure": others, **columns})
+        yield Table(shown, f"{title}: {a} and others", right=found.datasets, titled=found.datasets)
 
 
 def save_track_figures(study: Track, folder: str | Path) -> list[Path]:
