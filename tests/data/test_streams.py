@@ -49,11 +49,12 @@ def test_a_run_in_parts_is_the_whole_run(seed: int, tmp_path: Path, monkeypatch:
         chance.shuffle(rows)
     faults = {"d2": "d1", "d3": "d\u200b3", " t": " other", "0.5": "x", "q1 ": "q1\t ", "\n": "\n\n"}
     fault = chance.choice(list(faults)) if chance.random() < 0.5 else ""
-    rising, other = chance.choice([1, -1]), chance.choice(["t", "t", "t", "u"])
+    rising, other, bare = chance.choice([1, -1]), chance.choice(["t", "t", "t", "u"]), chance.choice(["", "", "d0"])
     lines = []
     for place, (query, item) in enumerate(rows):
         score = chance.choice([0.5, 1.5, 2.25]) if chance.random() < 0.5 else -place * rising
-        line = f"{query} Q0 {item} {place} {score} {other if query > queries[len(queries) // 2] else 't'}\n"
+        tag = "" if item == bare else f" {other if query > queries[len(queries) // 2] else 't'}"
+        line = f"{query} Q0 {item} {place} {score}{tag}\n"
         lines.append(line.replace(fault, faults[fault]) if fault and chance.random() < 0.1 else line)
     content = "".join(lines).encode()[: None if chance.random() < 0.9 else -1]
     (tmp_path / "a.run").write_bytes(chance.choice(PACK)(content))
