@@ -34,6 +34,8 @@ def labels(measures, like):
         ("ranx", "ndcg_burges@5", "nDCG(dcg=exp-log2)@5"),
         ("ranx", "r-precision", "Rprec"),
         ("ranx", "hit_rate@3", "Success@3"),
+        ("ranx", "f1", "SetF"),
+        ("ranx", "f1@3", "F1@3"),
         ("ir_measures", "RR@10", "RR@10"),
     ],
 )

@@ -15,6 +15,7 @@ import numpy as np
 from rankdev._common.checks import check_choice
 from rankdev.data.options import PLAIN, Dialect, Order, Ties
 from rankdev.errors import DataError, MeasureError, UsageError
+from rankdev.measures.base import REGISTRY
 from rankdev.measures.graded import ERR, NDCG, RBP
 from rankdev.measures.incomplete import Judged
 from rankdev.measures.precision import RR, InterpolatedPrecision
@@ -59,7 +60,8 @@ class Convention:
             return parse(text)
         name = re.match(r"\s*([\w-]+)", text)
         known = self.names.get(name[1]) if name else None
-        measure = parse(f"{known}{text[name.end() :]}" if known and name else text)
+        fits = known and ("@" not in text or REGISTRY[known].at)  # ranx's f1 is another measure than its f1@10
+        measure = parse(f"{known}{text[name.end() :]}" if fits and name else text)
         for kind, usual in self.parameters.items():
             if isinstance(measure, kind):
                 measure = replace(measure, **{name: value for name, value in usual.items() if f"{name}=" not in text})
@@ -128,15 +130,7 @@ CONVENTIONS: dict[str, Convention] = {
         ties="given",
         about_ties="its sort need not be stable",
         queries="all of the qrels, as with make_comparable=True; otherwise a missing query is refused",
-        names={
-            "mrr": "RR",
-            "precision": "P",
-            "recall": "R",
-            "hit_rate": "Success",
-            "r-precision": "Rprec",
-            "ndcg_burges": "nDCG(dcg=exp-log2)",
-            "f1": "SetF",
-        },
+        names={"r-precision": "Rprec", "f1": "SetF"},
         decimals="all",
     ),
 }
