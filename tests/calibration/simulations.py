@@ -273,6 +273,7 @@ def clustered(rng: np.random.Generator, kind: str, count: int, sizes: str) -> tu
 
 TRAFFIC: dict[str, Draw] = {
     "lognormal": lambda rng, size: rng.lognormal(0, 1, size),
+    "lognormal (2)": lambda rng, size: rng.lognormal(0, 2, size),
     "Pareto (2)": lambda rng, size: 1 + rng.pareto(2.0, size),
     "Pareto (1.2)": lambda rng, size: np.minimum(1 + rng.pareto(1.2, size), 1000),
 }
@@ -287,7 +288,7 @@ def weights(trials: int) -> Iterator[Finding]:
                 weight = draw(rng, (200_000,))
                 apart = KINDS[kind](rng, weight.shape) + slope * np.log(weight)
                 truth = np.average(apart, weights=weight)
-                for n in (25, 50, 200):
+                for n in (10, 25, 50, 200):
                     held = 0
                     for _ in range(trials):
                         drawn = rng.integers(0, len(weight), n)
