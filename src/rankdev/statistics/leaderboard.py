@@ -18,7 +18,7 @@ from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.design import Design
 from rankdev.statistics.inputs import alike, as_scores, complete, is_several
-from rankdev.statistics.significance import Significance, significance
+from rankdev.statistics.significance import Procedure, Significance, compared
 from rankdev.statistics.tests import USUAL
 
 
@@ -176,10 +176,9 @@ def leaderboard(
         if given is not None and len(parts) > 1:
             raise UsageError("single-collection", name=name)
     whole = _joined(parts) if len(parts) > 1 else next(iter(parts.values()))
-    together: dict[str, Any] = {"clusters": clusters, "replicates": replicates}
-    options: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha, "seed": seed}
-    found = significance(whole, **together, permutations=permutations, **options)
-    limits = Design.of(whole, **together, weighted=True).mean_limits(alpha) if len(parts) == 1 else None
+    design = Design.of(whole, clusters=clusters, replicates=replicates, weighted=True)
+    found = compared(design, Procedure(test, correction, alpha=alpha, permutations=permutations, seed=seed))
+    limits = design.mean_limits(alpha) if len(parts) == 1 else None
     frames = [_board(parts, m, found, limits) for m in range(len(whole.measures))]
     notes = [*found.remarks]
     if len(parts) > 1:

@@ -16,9 +16,9 @@ from rankdev.data.tables import check_mapping
 from rankdev.errors import Note, UsageError, counted
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.decision import refused
-from rankdev.statistics.design import Design, Replicated, crossed, in_words, replicated
+from rankdev.statistics.design import Design, Replicated, crossed, in_words
 from rankdev.statistics.inputs import alike, as_scores, complete, is_several, wanted_pairs
-from rankdev.statistics.significance import Significance, significance
+from rankdev.statistics.significance import Procedure, Significance, compared
 from rankdev.statistics.tests import USUAL
 
 DAGGERS = "†‡§¶"
@@ -218,28 +218,31 @@ def table(
     if check_flag("intervals", intervals) and replicates is not None:
         raise UsageError("not-together", name="intervals", other="replicates")
     single = alike(scores, measures) if is_several(scores) else {"": as_scores(scores, measures, weighted=True)}
-    shown = {name: complete(one) for name, one in single.items()}
-    runs = {} if replicates is None else {name: replicated(one, replicates) for name, one in shown.items()}
-    collections = {name: runs[name].averaged if name in runs else one for name, one in shown.items()}
+    designs = {
+        name: Design.of(one, clusters=clusters, replicates=replicates, weighted=True, least=1)
+        for name, one in single.items()
+    }
+    collections = {name: complete(design.scores) for name, design in designs.items()}
     first = next(iter(collections.values()))
     _, second = wanted_pairs(first, baselines)  # refuses what is not a system, and takes repeated ones once
-    compared = [] if baselines is None else [first.systems[i] for i in dict.fromkeys(second.tolist())]
-    marks = _marks(first.systems, compared)
-    options: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha, "seed": seed}
-    options |= {"clusters": clusters, "replicates": replicates, "permutations": permutations}
+    beside = [] if baselines is None else [first.systems[i] for i in dict.fromkeys(second.tolist())]
+    marks = _marks(first.systems, beside)
+    asked = Procedure(test, correction, alpha=alpha, permutations=permutations, seed=seed)
     tests = {
-        name: significance(one, baselines=compared or None, **options)
-        for name, one in single.items()
-        if len(collections[name].systems) > 1
+        name: compared(design, asked, beside or None)
+        for name, design in designs.items()
+        if len(design.scores.systems) > 1
     }
     parts = []
-    for name, one in collections.items():
-        rows = _rows(name, one, digits, _marked(tests[name], marks, bool(compared)) if name in tests else {})
+    for name, design in designs.items():
+        marked = _marked(tests[name], marks, bool(beside)) if name in tests else {}
+        rows = _rows(name, collections[name], digits, marked)
         if intervals:
-            rows = rows.with_columns(_limits(one, alpha, clusters))
-        if name in runs:
-            rows = rows.with_columns(_over_runs(runs[name]))
+            rows = rows.with_columns(_limits(design, collections[name], alpha))
+        if design.runs is not None:
+            rows = rows.with_columns(_over_runs(design.runs, complete(design.single)))
         parts.append(rows)
+    runs = next(iter(designs.values())).runs
     notes = [
         note.at(collection=name) if name and isinstance(note, Note) else note
         for name, one in tests.items()
@@ -249,11 +252,11 @@ def table(
         frame=pl.concat(parts),
         marks=marks,
         tests=tests,
-        baselines=tuple(compared),
+        baselines=tuple(beside),
         digits=digits,
         alpha=alpha,
         intervals=intervals,
-        replicates=next(iter(runs.values())).counts if runs else None,
+        replicates=None if runs is None else runs.counts,
         remarks=tuple(dict.fromkeys(notes)),
         lower_is_better=tuple(dict.fromkeys(label for one in collections.values() for label in one.lower_is_better)),
         queries={name: int(np.isfinite(one.values[0]).any(axis=1).sum()) for name, one in collections.items()},
@@ -291,18 +294,16 @@ def _rows(collection: str, scores: Scores, digits: int, marked: Mapping[tuple[st
     return rows.select("collection", "system", "measure", "value", "best", "marks").fill_nan(None)
 
 
-def _limits(scores: Scores, alpha: float, clusters: Mapping[str, Any] | None) -> list[pl.Series]:
+def _limits(design: Design, scores: Scores, alpha: float) -> list[pl.Series]:
     """Return the limits of the mean of each measure and system, in the order of rows."""
     added = [name in scores.sums for name in scores.measures]
     scale = np.where(added, np.isfinite(scores.values).sum(axis=1), 1)  # sums are shown as sums
-    limits = zip(
-        ("low", "high"), Design.of(scores, clusters=clusters, weighted=True, least=1).mean_limits(alpha), strict=True
-    )
+    limits = zip(("low", "high"), design.mean_limits(alpha), strict=True)
     return [pl.Series(name, (limit * scale).T.ravel()).fill_nan(None) for name, limit in limits]
 
 
-def _over_runs(found: Replicated) -> list[pl.Series]:
+def _over_runs(found: Replicated, scores: Scores) -> list[pl.Series]:
     """Return the standard deviation of the means of runs, and their number, in the order of rows."""
-    rows = [(column[runs], len(runs)) for column in found.scores.means.T for runs in found.members.values()]
+    rows = [(column[runs], len(runs)) for column in scores.means.T for runs in found.members.values()]
     deviation = [float(means.std(ddof=1)) if count > 1 else None for means, count in rows]
     return [pl.Series("deviation", deviation, pl.Float64), pl.Series("runs", [count for _, count in rows])]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, ClassVar, Literal
@@ -439,36 +439,58 @@ def significance(
     >>> print(rd.significance(scores).conclusion)
     new is better than old on average in P@5: +1.262 [0.816, 1.707], 40 queries.
     """
-    check_choice("test", test, TESTS)
-    check_choice("correction", correction, CORRECTIONS)
-    check_choice("family", family, FAMILIES)
-    alpha, seed = check_number("alpha", alpha, FINEST, 1), check_seed(seed)
-    permutations = check_whole("permutations", permutations, 1)
     parts_of_queries: dict[str, Any] = {"clusters": clusters, "segments": segments, "weights": weights}
     design = Design.of(scores, measures, **parts_of_queries, replicates=replicates, weighted=True)
-    if design.runs is not None and test != "t":
-        raise UsageError("test-of-runs", test=test)
-    if design.scores.weights is not None and test != "t":
+    asked = Procedure(test, correction, family, alpha=alpha, margin=margin, permutations=permutations, seed=seed)
+    return compared(design, asked, baselines)
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """How pairs are tested and corrected, checked; see :func:`significance`."""
+
+    test: str = "t"
+    correction: str = "holm"
+    family: Literal["measure", "all"] = "measure"
+    _: KW_ONLY
+    alpha: float = 0.05
+    margin: float | None = None
+    permutations: int = USUAL
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_choice("test", self.test, TESTS)
+        check_choice("correction", self.correction, CORRECTIONS)
+        check_choice("family", self.family, FAMILIES)
+        object.__setattr__(self, "alpha", check_number("alpha", self.alpha, FINEST, 1))
+        object.__setattr__(self, "seed", check_seed(self.seed))
+        object.__setattr__(self, "permutations", check_whole("permutations", self.permutations, 1))
+        if self.margin is not None:
+            check_number("margin", self.margin, 0)
+
+    def perform(self, family: Family, together: int) -> Tested:
+        """Test the pairs of a family, which so many are corrected together with."""
+        finest = self.alpha / (1 if self.correction == "none" else together)
+        if self.test == "t":
+            return student(family, finest)
+        return randomization(family, finest, self.permutations, self.seed)
+
+
+def compared(design: Design, asked: Procedure, baselines: str | Sequence[str] | None = None) -> Significance:
+    """Test the pairs of a design as :func:`significance` does."""
+    if design.runs is not None and asked.test != "t":
+        raise UsageError("test-of-runs", test=asked.test)
+    if design.scores.weights is not None and asked.test != "t":
         raise UsageError("weights-of-flips")
-    if margin is not None:
-        check_number("margin", margin, 0)
-        check_reach("margin", margin, design.scores)
-
-    def perform(one: Family, finest: float) -> Tested:
-        return student(one, finest) if test == "t" else randomization(one, finest, permutations, seed)
-
-    made: dict[str, Any] = {
-        **{"test": test, "correction": correction, "family": family, "alpha": alpha, "seed": seed, "margin": margin},
-        **{"baselines": baselines is not None, "problems": design.problems},
-        "replicates": None if design.runs is None else design.runs.counts,
-    }
+    if asked.margin is not None:
+        check_reach("margin", asked.margin, design.scores)
     families = design.families(baselines)
-    whole = _tested(design, {ALL: families}, perform, made)[ALL]
-    notes = [*design.on_clusters("compared" if test == "t" else "flipped")]
+    whole = _tested(design, {ALL: families}, asked)[ALL]
+    notes = [*design.on_clusters("compared" if asked.test == "t" else "flipped")]
     parts: dict[str, Significance] = {}
-    if segments is not None:
+    if design.segments:
         within, left_out = design.within(families)
-        parts = _tested(design, within, perform, made)
+        parts = _tested(design, within, asked)
         notes += left_out
     notes += [] if design.problems else remarks_on(design, families, whole)
     losses = ""
@@ -478,6 +500,7 @@ def significance(
         losses = of_losses([(name, gains(family, name in lower), family.reach) for name, family in each])
     return replace(
         whole,
+        baselines=baselines is not None,
         segments=parts,
         remarks=(*whole.remarks, *notes, *design.notes),
         losses=losses,
@@ -485,35 +508,29 @@ def significance(
     )
 
 
-def _tested(
-    design: Design,
-    parts: Mapping[str, Sequence[Family]],
-    perform: Callable[[Family, float], Tested],
-    made: Mapping[str, Any],
-) -> dict[str, Significance]:
+def _tested(design: Design, parts: Mapping[str, Sequence[Family]], asked: Procedure) -> dict[str, Significance]:
     """Test the families of parts of the queries, one per measure, corrected together over the parts."""
     names, count = list(parts), len(design.scores.measures)
-    together = sum(own[0].pairs for own in parts.values()) * (count if made["family"] == "all" else 1)
-    finest = made["alpha"] / (1 if made["correction"] == "none" else together)
-    tested = {name: [perform(one, finest) for one in own] for name, own in parts.items()}
+    together = sum(own[0].pairs for own in parts.values()) * (count if asked.family == "all" else 1)
+    tested = {name: [asked.perform(one, together) for one in own] for name, own in parts.items()}
     frames: dict[tuple[str, int], pl.DataFrame] = {}
     groups = [[(name, m) for name in names] for m in range(count)]
-    groups = [list(chain(*groups))] if made["family"] == "all" else groups
+    groups = [list(chain(*groups))] if asked.family == "all" else groups
     for group in groups:
         p = np.concatenate([tested[name][m].p for name, m in group])
-        adjusted, level = adjust(p, made["correction"], made["alpha"])
+        adjusted, level = adjust(p, asked.correction, asked.alpha)
         ends = np.cumsum([parts[name][m].pairs for name, m in group])[:-1]
         for place, own, at in zip(group, np.split(adjusted, ends), np.split(level, ends), strict=True):
             name, m = place
-            frames[place] = _decided(design, m, parts[name][m], tested[name][m], own, at, made)
+            frames[place] = _decided(design, m, parts[name][m], tested[name][m], own, at, asked)
     return {
-        name: _result(design, parts[name], tested[name], [frames[name, m] for m in range(count)], made)
+        name: _result(design, parts[name], tested[name], [frames[name, m] for m in range(count)], asked)
         for name in names
     }
 
 
 def _decided(
-    design: Design, m: int, family: Family, tested: Tested, adjusted: Floats, level: Floats, made: Mapping[str, Any]
+    design: Design, m: int, family: Family, tested: Tested, adjusted: Floats, level: Floats, asked: Procedure
 ) -> pl.DataFrame:
     """Return the rows of a family of pairs: what was tested, and what is decided from it."""
     scores = design.scores
@@ -525,8 +542,8 @@ def _decided(
     gain, ends = (-family.mean, (-high, -low)) if lower else (family.mean, (low, high))
     decided: list[Verdict] = (
         ["cannot tell"] * family.pairs
-        if made["problems"]
-        else verdicts(gain, *ends, (adjusted <= made["alpha"]).tolist(), made["margin"])
+        if design.problems
+        else verdicts(gain, *ends, (adjusted <= asked.alpha).tolist(), asked.margin)
     )
     columns: dict[str, Any] = {
         "a": [scores.systems[i] for i in family.first],
@@ -545,15 +562,16 @@ def _result(
     families: Sequence[Family],
     tested: Sequence[Tested],
     frames: Sequence[pl.DataFrame],
-    made: Mapping[str, Any],
+    asked: Procedure,
 ) -> Significance:
     return Significance(
         frame=pl.concat(frames),
         systems=design.scores.systems,
         means=np.stack([one.means for one in families], axis=1),
-        permutations=max(one.drawn for one in tested),
         clusters=None if design.clusters is None else len(families[0].rows.values),
+        replicates=None if design.runs is None else design.runs.counts,
+        problems=design.problems,
         lower_is_better=design.scores.lower_is_better,
         remarks=tuple(dict.fromkeys(note for one in tested for note in one.notes)),
-        **made,
+        **{**vars(asked), "permutations": max(one.drawn for one in tested)},
     )
