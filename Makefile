@@ -94,7 +94,7 @@ conformance: setup
 
 # every statistical claim at length; writes docs/calibration.csv and its worst rows in docs/trust.md
 calibrate: setup
-	$(BIN)/python -m tests.calibration
+	$(BIN)/python -m benchmarks.calibration
 
 # the code and the text of this repository, without what it computes
 check: setup

@@ -18,7 +18,7 @@ DESIGN = {
 }
 
 
-@pytest.mark.parametrize("name", rd.__all__)
+@pytest.mark.parametrize("name", sorted({*rd.__all__, *DESIGN}))
 def test_every_public_name_can_be_had(name):
     assert getattr(rd, name) is not None
     assert name in dir(rd)

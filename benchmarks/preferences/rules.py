@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from benchmarks.calibration.judgments import DESIGNS, STATED, answers
 from benchmarks.history import report
 from scipy.stats import kendalltau
-from tests.calibration.judgments import DESIGNS, STATED, answers
 
 import rankdev as rd
 from rankdev.preferences import strengths, tiers, tiers_from_preferences

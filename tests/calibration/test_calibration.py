@@ -1,8 +1,8 @@
 """Short runs of the simulations: enough to notice a claim that is far off; shorter ones in `make test-rest`."""
 
 import pytest
+from benchmarks.calibration.__main__ import CLAIMS, PAGE, page, read
 
-from tests.calibration.__main__ import CLAIMS, PAGE, page, read
 from tests.common.examples import scaled
 
 # few trials of the others find little that the tests of each method do not, and take longer than all of those
@@ -23,4 +23,4 @@ def test_the_page_agrees_with_the_rows():
     assert sorted(found) == sorted(CLAIMS)
     assert min(row.trials for rows in found.values() for row in rows) >= 1000
     text = PAGE.read_text(encoding="utf-8")
-    assert page(text, found) == text, "run python -m tests.calibration SECTION"
+    assert page(text, found) == text, "run python -m benchmarks.calibration SECTION"

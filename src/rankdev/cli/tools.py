@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankdev._common.lazy import pl
 from rankdev.cli import Group, argument, cli, command, option, topics
 from rankdev.cli.from_function import options_of
 from rankdev.cli.inputs import by_name, chosen, import_option, measure_option
@@ -41,8 +42,6 @@ EVERYDAY = ("RDQ", "nDCG", "AP", "RR", "P", "R")  # come first
 @command("measures", import_option, OUTPUT, example="rankdev measures --format csv")
 def measures_command(output: Output) -> None:
     """List every measure with its parameters, their defaults and their possible values."""
-    import polars as pl
-
     from rankdev.display.report import Report, Table
     from rankdev.measures import REGISTRY, load_installed
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
+from tests.learning.simulate import position_based_log
 
 import rankdev as rd
+from benchmarks.calibration.simulations import ALPHA, KINDS, Finding, real, real_differences
 from rankdev.statistics.agreement import tau_b
 from rankdev.statistics.agreement_with_people import fraction_limits
 from rankdev.statistics.meta_analysis import combine
@@ -16,8 +18,6 @@ from rankdev.statistics.planning import ASSURANCE, bounded_effect
 from rankdev.statistics.prediction_powered import estimate, least_half
 from rankdev.statistics.t_power import effect_limits, power_of
 from rankdev.studies.simulation import simulate
-from tests.calibration.simulations import ALPHA, KINDS, Finding, real, real_differences
-from tests.learning.simulate import position_based_log
 
 
 @cache

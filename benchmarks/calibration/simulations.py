@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from tests.golden.inputs import DATA
 
 import rankdev as rd
 from rankdev.measures.base import MeasureInfo
 from rankdev.statistics.pairs import BetweenRuns, Family
 from rankdev.statistics.tests import adjust, fewest_p, randomization, student
-from tests.golden.inputs import DATA
 
 ALPHA = 0.05
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]

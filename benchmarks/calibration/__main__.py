@@ -1,4 +1,4 @@
-"""Simulate claims at length; write docs/calibration.csv and docs/trust.md: python -m tests.calibration [SECTION...]"""
+"""Simulate claims at length; write docs/calibration.csv and docs/trust.md: benchmarks.calibration [SECTION...]."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from tests.calibration import estimates, judgments, simulations
-from tests.calibration.simulations import ALPHA, Finding
+from benchmarks.calibration import estimates, judgments, simulations
+from benchmarks.calibration.simulations import ALPHA, Finding
 
 Found: TypeAlias = Mapping[str, Sequence[Finding]]
 # by section: what simulates it, and how many trials long and short runs have

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 import rankdev as rd
+from benchmarks.calibration.simulations import Finding
 from rankdev.judging.collect import Collected
 from rankdev.preferences import Preferences, position_bias, strengths, tiers, tiers_from_preferences
-from tests.calibration.simulations import Finding
 
 
 def _judged(outcomes: list[tuple[str, str, str, str, str]], workers: bool) -> Preferences:

@@ -1,0 +1,1 @@
+"""Is what we say about scores true? Simulated with known truth: short in `make test-rest`, long in `make calibrate`."""
