@@ -368,7 +368,6 @@ SENTENCES = {
     "not-one-measure": "give one measure with -m; got {measures:list}",
     "not-toml": "not valid TOML ({why}); fix it, or run rankdev in another folder",
     "not-a-pair": "two systems are compared; got {count} ({systems:list}); name two",
-    "not-utf-8": "{value!r} is not UTF-8 text; encode it as UTF-8",
     "one-standard-input": "only one of the files can be standard input (-)",
     "other-file": "this file exists and differs from the demo's; choose another folder",
     "read-twice": "it can be read only once, and --against and --save read it twice; give a file",

@@ -263,7 +263,7 @@ def _explained(error: BaseException) -> tuple[int, *tuple[str, ...]]:
         case RankdevError():
             return error.exit_status, *for_command(error, _called(sys.argv[1:])).split("\n")
         case UnicodeEncodeError():
-            return 2, str(UsageError("not-utf-8", value=error.object))
+            return 2, str(UsageError("not-text", value=error.object))
         case MemoryError():
             return 1, str(RankdevError("no-memory"))
     if os.environ.get("RANKDEV_TRACEBACK"):
