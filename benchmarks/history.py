@@ -1,8 +1,9 @@
 """What benchmarks found: a table to read, a line to keep, and pages made of the newest lines.
 
-A page names a table between ``<!-- table: NAME -->`` and ``<!-- end -->``; one that was not measured yet stays empty. A
-number in its text is followed by the cell that it comes from, ``0.57<!-- measured: TABLE; ROW; COLUMN -->``, or
-``ROW ÷ ROW`` for a ratio, ``COLUMN low`` and ``COLUMN high`` for the ends of an interval, and keeps its decimals.
+A page names a table between ``<!-- table: NAME -->`` and ``<!-- end -->``, or some rows by ``NAME; ROW, ROW``; one that was
+not measured yet stays empty. A number in its text is followed by the cell that it comes from,
+``0.57<!-- measured: TABLE; ROW; COLUMN -->``, or ``ROW ÷ ROW`` for a ratio, ``COLUMN low`` and ``COLUMN high`` for the ends
+of an interval, and keeps its decimals.
 """
 
 from __future__ import annotations
@@ -103,12 +104,14 @@ def page(text: str) -> str:
     tables = newest()
 
     def filled(found: re.Match[str]) -> str:
-        if found[2] not in tables and not found[3]:
+        name, _, only = found[2].partition("; ")
+        if name not in tables and not found[3]:
             return found[0]
-        entry = tables[found[2]]
+        entry = tables[name]
+        rows = [row for row in entry["rows"] if not only or _name(row) in only.split(", ")]
         where = f" and {entry['device']}" if "device" in entry else ""
         caption = f"{entry['date']}, {entry['cores']} cores{where}, load {entry['load']}."
-        return f"{found[1]}\n{markdown(entry['rows'])}\n*{caption}*\n\n{found[4]}"
+        return f"{found[1]}\n{markdown(rows)}\n*{caption}*\n\n{found[4]}"
 
     def measured(found: re.Match[str]) -> str:
         rows = {_name(row): row for row in tables[found[2]]["rows"]}
