@@ -1,7 +1,7 @@
 """What benchmarks found: a table to read, a line to keep, and pages made of the newest lines.
 
-A page names a table between ``<!-- table: NAME -->`` and ``<!-- end -->``, or some rows by ``NAME; ROW, ROW``; one that was
-not measured yet stays empty. A number in its text is followed by the cell that it comes from,
+A page names a table between ``<!-- table: NAME -->`` and ``<!-- end -->``, or some rows by ``NAME; ROW, ROW``; one that
+was not measured yet stays empty. A number in its text is followed by the cell that it comes from,
 ``0.57<!-- measured: TABLE; ROW; COLUMN -->``, or ``ROW ÷ ROW`` for a ratio, ``COLUMN low`` and ``COLUMN high`` for the ends
 of an interval, and keeps its decimals.
 """
