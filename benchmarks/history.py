@@ -2,8 +2,8 @@
 
 A page names a table between ``<!-- table: NAME -->`` and ``<!-- end -->``, or some rows by ``NAME; ROW, ROW``; one that
 was not measured yet stays empty. A number in its text is followed by the cell that it comes from,
-``0.57<!-- measured: TABLE; ROW; COLUMN -->``, or ``ROW ÷ ROW`` for a ratio, ``COLUMN low`` and ``COLUMN high`` for the ends
-of an interval, and keeps its decimals.
+``0.57<!-- measured: TABLE; ROW; COLUMN -->``, or ``ROW ÷ ROW`` for a ratio, ``COLUMN low`` and ``COLUMN high`` for
+the ends of an interval, and keeps its decimals.
 """
 
 from __future__ import annotations
