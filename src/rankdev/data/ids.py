@@ -109,12 +109,8 @@ def joined(parts: Sequence[Ids]) -> Ids:
 def numbered(names: Ids) -> tuple[list[str], Ints]:
     """Return different names in order of appearance, and the number of each row's name."""
     if isinstance(names, list):
-        different = dict.fromkeys(names)
-        if len(different) == len(names):
-            return names, np.arange(len(names))
-        first: dict[str, int] = {}
-        found = np.array([first.setdefault(name, len(first)) for name in names], np.int64)
-        return list(first), found
+        first = {name: code for code, name in enumerate(dict.fromkeys(names))}
+        return list(first), np.fromiter(map(first.__getitem__, names), np.int64, len(names))
     if not len(names):
         return [], np.zeros(0, np.int64)
     blocks = names.rle().struct.unnest()

@@ -103,7 +103,7 @@ class ByQuery(Tabular, Mapping[str, Value]):
 def offsets_of(sizes: Ints) -> Ints:
     """Return where each of some consecutive parts begins, and where the last one ends."""
     offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
+    sizes.cumsum(out=offsets[1:])
     return offsets
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,6 @@ HEAD_BYTES = 1 << 16  # that tell the kind of a file
 _FIRST_BYTES = 1 << 12  # whose lines usually tell whether ranks rise with scores
 SMALL = 1 << 19  # bytes that are split before polars is even imported
 _CACHED_BYTES = 1 << 18
-_BLANKS = str.maketrans("\t\r", "  ")  # what trec_eval and polars agree to be between columns, besides blanks
 Tags = Any  # of each line: a list, or a polars column
 
 
@@ -75,7 +73,7 @@ def _lines(text: bytes) -> list[int]:
 def carefully(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tags]:
     """Split line by line, whatever the white space; an error names the line."""
     try:
-        plain = text.decode().translate(_BLANKS)
+        plain = _blanked(text.decode())
     except UnicodeDecodeError as error:
         carefully(text[: text.rfind(b"\n", 0, error.start) + 1], layout, read)
         raise DataError("not-utf8", line=1 + text.count(b"\n", 0, error.start)) from None
@@ -109,7 +107,9 @@ def carefully(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tag
 def _regular(plain: str, most: int) -> list[list[str]] | None:
     """Return the columns of lines that all have so many, with one blank between; None of any others."""
     whole = plain.removesuffix("\n")
-    if set(map(str.count, whole.split("\n"), repeat(" "))) != {most - 1}:
+    characters = np.frombuffer(f"{whole}\n".encode(), np.uint8)
+    between = characters[characters <= ord(" ")]
+    if between.tobytes() != (b" " * (most - 1) + b"\n") * (len(between) // most):
         return None
     words = whole.replace("\n", " ").split(" ")
     return None if "" in words else [words[at::most] for at in range(most)]
@@ -131,7 +131,12 @@ def _irregular(plain: str, layout: Layout) -> tuple[list[list[Any]], tuple[int, 
 
 def fields_of(line: str) -> list[str]:
     """Split a line at blanks and tabs only; other white space may be part of an id."""
-    return [field for field in line.translate(_BLANKS).split(" ") if field]
+    return [field for field in _blanked(line).split(" ") if field]
+
+
+def _blanked(text: str) -> str:
+    """Put blanks for what trec_eval and polars agree to be between columns besides them."""
+    return text.replace("\t", " ").replace("\r", " ")
 
 
 def _number(layout: Layout, read: ReadOptions) -> Any:
