@@ -133,19 +133,17 @@ def repeated(codes: Ints, names: Ids) -> Bools | None:
             return None
         first: dict[tuple[int, str], int] = {}
         return np.array([first.setdefault(pair, row) != row for row, pair in enumerate(pairs)])
-    keys = names.hash().to_numpy() ^ (codes.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    suspects = _repeated_keys(codes, keys)
-    if not len(suspects):
+    rows = _suspects(codes, names.hash().to_numpy())  # equal hashes are only a suspicion: compare the names themselves
+    if not len(rows):
         return None
-    rows = np.flatnonzero(np.isin(keys, suspects))  # equal hashes are only a suspicion: compare the names themselves
     marks = np.zeros(len(names), bool)
     pairs_of = pl.DataFrame({"code": codes[rows], "name": names.gather(rows)})
     marks[rows] = ~pairs_of.select(pl.struct("code", "name").is_first_distinct()).to_series().to_numpy()
     return marks if marks.any() else None
 
 
-def _repeated_keys(codes: Ints, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Find keys that a query has twice, among others; far faster where queries are adjacent and about as long."""
+def _suspects(codes: Ints, keys: npt.NDArray[np.uint64]) -> Ints:
+    """Find rows whose key a query has twice, among others; far faster where queries are adjacent and about as long."""
     sizes = np.bincount(codes)
     width = int(sizes.max(initial=0))
     if len(sizes) * width <= 2 * len(keys) and (codes[1:] >= codes[:-1]).all():
@@ -154,8 +152,9 @@ def _repeated_keys(codes: Ints, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.
         ordered[column < sizes[:, None]] = keys
         ordered.sort(axis=1)
     else:
+        keys = keys ^ (codes.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
         ordered = np.sort(keys)
-    return np.asarray(ordered[..., 1:][ordered[..., 1:] == ordered[..., :-1]])
+    return np.flatnonzero(np.isin(keys, ordered[..., 1:][ordered[..., 1:] == ordered[..., :-1]]))
 
 
 def sorted_within(groups: Ints, names: Ids, descending: bool) -> Ints:
@@ -253,11 +252,13 @@ def _keys(codes: Ints, names: pl.Series) -> npt.NDArray[np.uint64]:
 
 def sorted_rows(codes: Ints, keys: Keys) -> Ints:
     """Order rows by code and falling key, equal ones as they are; many by a table where codes have about as many."""
-    if len(codes) <= FEW_ROWS or (codes[1:] < codes[:-1]).any():
+    if len(codes) <= FEW_ROWS:
         return np.lexsort((-keys, codes))
+    if np.abs(keys).max() < 2**15 and ((grades := keys.astype(np.int16)) == keys).all():  # which are sorted faster
+        return np.lexsort((-grades, codes))
     sizes = np.bincount(codes)
     width = int(sizes.max(initial=0))
-    if len(sizes) * width > 2 * len(codes):
+    if len(sizes) * width > 2 * len(codes) or (codes[1:] < codes[:-1]).any():
         return np.lexsort((-keys, codes))
     inside = np.arange(width) < sizes[:, None]
     table = np.full(inside.shape, np.inf)

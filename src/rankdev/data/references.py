@@ -560,22 +560,22 @@ class References(ByQuery[Reference]):
         if marked is None:
             rows = counted_once(rows, read.duplicates)
         again = None if rows.distinct else ids.repeated(rows.codes, rows.item)
-        order = np.arange(len(rows.codes))
         if again is not None:
             refuse_two_values(rows, again, "two-values")
             first = rows.at(int(np.argmax(again)))
             read.note("repeated-rows", count=int(again.sum()), query=first["query"], item=first["item"])
-            order = order[~again]
+            rows, marked = rows.take(np.flatnonzero(~again)), None if marked is None else marked[~again]
         if (name := hidden(rows)) is not None:
             read.note("hidden-characters", name=name)
         graded, value = rows.what == "grade", rows.value
-        order = order[ids.sorted_rows(rows.codes[order], value[order] if graded else -value[order])]
+        order = ids.sorted_rows(rows.codes, value if graded else -value)
         good = value > 0
         if not graded:
             good = np.ones(len(value), bool) if marked is None else ~marked
             if (value[~good] != 0).any():
                 raise DataError("ranked-and-nonrelevant", **rows.at(int(np.argmax(~good & (value != 0)))))
-        relevant, others = order[good[order]], order[~good[order]]
+        good = good[order]
+        relevant, others = order[good], order[~good]
         ranks = _tiers_of(rows.codes[relevant], value[relevant]) if graded else _checked_ranks(rows, relevant, read)
 
         def offsets(kept: Ints) -> Ints:
@@ -829,9 +829,11 @@ def _levels(entry: Any, query: object, what: str) -> list[list[Any]]:
 
 def _tiers_of(codes: Ints, values: Floats) -> Ints:
     """Number the different values of each query, of rows sorted by query and value, from 1."""
-    new_query = np.diff(codes, prepend=-1) != 0
-    tier = np.cumsum(new_query | (np.diff(values, prepend=np.inf) != 0))
-    return np.asarray(tier - np.maximum.accumulate(np.where(new_query, tier, 0)) + 1 if len(tier) else tier)
+    new_query, new_value = np.ones((2, len(codes)), bool)
+    np.not_equal(codes[1:], codes[:-1], out=new_query[1:])
+    np.not_equal(values[1:], values[:-1], out=new_value[1:])
+    tier = np.cumsum(new_query | new_value)
+    return np.asarray(tier - np.maximum.accumulate(np.where(new_query, tier, 0)) + 1)
 
 
 def _checked_ranks(rows: Rows, order: Ints, read: ReadOptions) -> Ints:

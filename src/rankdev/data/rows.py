@@ -389,9 +389,8 @@ def arranged(rows: Rows, read: ReadOptions) -> tuple[Rows, Ints, bool]:
         order, keys, tied = _order(rows, keys, None if by_rank else read.rule.names_descend)
     sizes = np.bincount(rows.codes, minlength=len(rows.queries))
     if read.depth is not None and sizes.max(initial=0) > read.depth:
-        kept = _cut(sizes, keys, read.depth, np.inf if read.rule.open else LONGEST_TIE)
+        kept, sizes = _cut(sizes, keys, read.depth, len(keys) if read.rule.open else LONGEST_TIE)
         order = kept if order is None else order[kept]
-        sizes = np.bincount(rows.codes[order], minlength=len(rows.queries))
     if order is not None:
         rows = rows.take(order)
         repeats = None if repeats is None else ids.repeated(rows.codes, rows.item)
@@ -417,16 +416,20 @@ def _order(rows: Rows, keys: Keys, names_descend: bool | None) -> tuple[Ints | N
     return order, keys, True
 
 
-def _cut(sizes: Ints, keys: Keys, depth: int, longest: float) -> Ints:
-    """Find the first ``depth`` positions of each query, and what is tied with the last of them.
+def _cut(sizes: Ints, keys: Keys, depth: int, longest: int) -> tuple[Ints, Ints]:
+    """Find the first ``depth`` positions of each query, and what is tied with the last of them; and how many these are.
 
     Of a very long tie only the first are kept: they are enough to know that it decides.
     """
     begins = np.cumsum(sizes) - sizes
-    position = np.arange(len(keys)) - np.repeat(begins, sizes)
-    filled = sizes > 0
-    last = np.repeat(keys[begins[filled] + np.minimum(sizes[filled], depth) - 1], sizes[filled])
-    return np.flatnonzero((position < depth) | ((keys == last) & (position < depth + longest)))
+    kept = np.minimum(sizes, depth)
+    longer = np.flatnonzero(sizes > depth)
+    while len(longer):
+        ends = begins[longer] + kept[longer]
+        longer = longer[keys[ends] == keys[ends - 1]]
+        kept[longer] += 1
+        longer = longer[kept[longer] < np.minimum(sizes[longer], depth + longest)]
+    return np.arange(kept.sum()) + np.repeat(begins - np.cumsum(kept) + kept, kept), kept
 
 
 def refuse_two_values(rows: Rows, repeated: Bools, kind: str) -> None:

@@ -161,6 +161,8 @@ def _owners(references: References, run: Run) -> tuple[Ints, int, list[Note]]:
     """
     if not len(run):
         raise DataError("no-rows", what="run")
+    if run.queries == references.queries:
+        return np.arange(len(run)), 0, []
     owner = np.fromiter(map(references.places.get, run.queries, repeat(-1)), np.int64, len(run))
     if owner.min() >= 0:
         return owner, 0, []
