@@ -40,8 +40,7 @@ class Scorer(Protocol):
 def deepest(measures: Iterable[Scorer]) -> int | None:
     """Find how many positions of a run can matter; None for all."""
     reaches = [measure.reach for measure in measures]
-    known = [reach for reach in reaches if reach is not None]
-    return max(known) if known and len(known) == len(reaches) else None
+    return None if None in reaches else max(reaches, default=None)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, eq=False)
