@@ -179,6 +179,10 @@ def test_two_ways_to_read_columns_are_refused():
     frame = table(["a", "b", "tie"]).with_columns(left=pl.lit("x"), right=pl.lit("y"))
     with raises("ambiguous-columns", DataError, what="items", names=("a and b", "left and right")):
         Preferences.from_table(frame)
+    for one, two, what in (("count", "times", "count"), ("better", "worse", "items")):
+        rows = [{"query": "q", "winner": "x", "loser": "y", one: "z", two: "y"}]
+        with raises("ambiguous-columns", DataError, what=what):
+            Preferences.from_table(rows)
     with raises("ambiguous-columns", DataError, what="outcome", names=("winner", "preferred")):
         Preferences.from_table(table(["a", "b", "tie"], preferred=["x", "y", "z"]))
 

@@ -169,9 +169,11 @@ def _roles(frame: pl.DataFrame, columns: Columns) -> dict[str, str]:
     roles |= _items_and_outcome(frame, {key: name for key, name in normalised.items() if name not in taken}, roles)
     for role, names in NAMES.items():
         if role not in given and role not in roles and not (role == "first" and "item_a" in roles):
-            free = (normalised[name] for name in names if name in normalised and normalised[name] not in roles.values())
-            if (name := next(free, None)) is not None:
-                roles[role] = name
+            free = [normalised[name] for name in names if name in normalised and normalised[name] not in roles.values()]
+            if len(free) > 1 and role != "query":
+                raise DataError("ambiguous-columns", what=role, names=free, part=role)
+            if free:
+                roles[role] = free[0]
     left = [name for name in frame.columns if name not in roles.values()]
     if "query" not in roles and "query" not in given and left:
         raise DataError("no-query-column", known=frame.columns)
@@ -181,23 +183,27 @@ def _roles(frame: pl.DataFrame, columns: Columns) -> dict[str, str]:
 def _items_and_outcome(frame: pl.DataFrame, normalised: dict[str, str], roles: dict[str, str]) -> dict[str, str]:
     """Find winner and loser, or two sides and an outcome, where the user has not named them."""
     if "item_a" not in roles and "item_b" not in roles:
-        named = next((pair for pair in WON_LOST if pair[0] in normalised and pair[1] in normalised), None)
         if "winner" in roles and "loser" in roles:
             return {}
-        if named is not None and not roles.keys() & {"winner", "loser", "probability"}:
-            return {"winner": normalised[named[0]], "loser": normalised[named[1]]}
+        if not roles.keys() & {"winner", "loser", "probability"} and (named := _pair(WON_LOST, normalised, "winner")):
+            return {"winner": named[0], "loser": named[1]}
     found: dict[str, str] = {}
     if not ("item_a" in roles and "item_b" in roles):
-        sides = [pair for pair in SIDES if pair[0] in normalised and pair[1] in normalised]
-        if len(sides) > 1:
-            names = [" and ".join(normalised[name] for name in pair) for pair in sides]
-            raise DataError("ambiguous-columns", what="items", names=names, part="item_a")
-        if not sides:
+        sides = _pair(SIDES, normalised, "item_a")
+        if sides is None:
             raise DataError("unknown-columns", known=frame.columns)
-        found = {"item_a": normalised[sides[0][0]], "item_b": normalised[sides[0][1]]}
+        found = {"item_a": sides[0], "item_b": sides[1]}
     if not roles.keys() & {"winner", "probability"} and not any(name in normalised for name in NAMES["probability"]):
         found["winner"] = _outcome(frame, normalised)
     return found
+
+
+def _pair(pairs: Iterable[tuple[str, str]], normalised: dict[str, str], part: str) -> tuple[str, str] | None:
+    """Return the only pair of columns that is there; refuse two."""
+    found = [(normalised[one], normalised[two]) for one, two in pairs if one in normalised and two in normalised]
+    if len(found) > 1:
+        raise DataError("ambiguous-columns", what="items", names=[*map(" and ".join, found)], part=part)
+    return found[0] if found else None
 
 
 def _outcome(frame: pl.DataFrame, normalised: dict[str, str]) -> str:
