@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -19,6 +20,8 @@ from rankdev.data.options import ReadOptions
 from rankdev.errors import DataError, Note, UsageError, errors_at
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankdev.data.run import RunLike
     from rankdev.display.report import Report
 
@@ -170,10 +173,17 @@ class Input:
         """Read the table of weights, where one was given."""
         if not self.weights:
             return None
+        with self._about_queries(self.weights, "weight") as frame:
+            return frame
+
+    @contextmanager
+    def _about_queries(self, path: str, name: str) -> Iterator[pl.DataFrame]:
+        """Read a table of queries and what it says of each; an error inside names the file and the line."""
         from rankdev.data.text import Source
 
-        with Source(self.weights, columns=self.columns) as opened:
-            return opened.named("query", "weight")
+        with Source(path, columns=self.columns) as opened:
+            opened.options.met.update((self.columns or {}).values())  # the other files may have these
+            yield opened.named("query", name)
 
     def _weighted(self, scores: rd.Scores) -> rd.Scores:
         weights = self.weights_of_queries()
@@ -193,12 +203,10 @@ class Input:
         return found
 
     def _assigned(self, path: str, column: str) -> dict[str, Any]:
-        """Read the cluster of each query, or the queries of each segment; an error names the file and the line."""
+        """Read the cluster of each query, or the queries of each segment."""
         from rankdev.data.tables import text_column
-        from rankdev.data.text import Source
 
-        with Source(path, columns=self.columns) as opened:
-            frame = opened.named("query", column)
+        with self._about_queries(path, column) as frame:
             pairs = list(zip(*(text_column(frame, name, f"{column}s") for name in ("query", column)), strict=True))
         found: dict[str, Any] = {}
         for query, name in pairs:

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from rankdev._common.checks import check_path
 from rankdev._common.lazy import pl
 from rankdev.data.ids import text_series
-from rankdev.data.options import ReadOptions
+from rankdev.data.options import OF_QUERIES, ReadOptions
 from rankdev.data.tables import NONE, first_line, our_name
 from rankdev.data.write import PathLike, is_stream, plain_suffix
 from rankdev.errors import DataError, MissingExtraError, UsageError
@@ -29,7 +29,7 @@ BYTE_ORDER_MARK = "\ufeff".encode()
 _SPACE = " \t"
 _NUMBERS = {"score", "rank", "grade", "value", "position", "doc_position"}
 _QUEPID = ["query", "docid", "rating"]  # its export has lines of a query alone
-_OTHER_COLUMNS = {"item", "winner", "a", "a1", "arg1", "measure"}  # what a table of ours has besides queries
+_OTHER_COLUMNS = {"item", "winner", "a", "a1", "arg1", "measure", *OF_QUERIES}  # besides queries
 _JSON_BEGINS = re.compile(rb'\s*(\{\s*(["}]|$)|\[\s*([\[{"\]]|$))')
 _NO_HEADER = re.compile(rb"\S+\t(0|Q0)\t\S+\t-?\d")  # TREC's columns, as MS MARCO has them
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
