@@ -64,6 +64,7 @@ def doors(folder: Path, rows: list[tuple], *names: str) -> dict:
     records = [dict(zip(names, row, strict=True)) for row in rows]
     frame = pl.DataFrame(rows, schema=names, orient="row")
     found = {"records": records, "polars": frame, "pandas": frame.to_pandas(), "arrow": frame.to_arrow()}
+    found["dictionary"] = frame.select(pl.all().cast(pl.String).cast(pl.Categorical)).to_arrow()
     contents = _tables(frame) | {"json": json.dumps(records, indent=1).encode()}
     if find_spec("fastexcel"):
         contents["xlsx"] = workbook([names, *rows])

@@ -5,6 +5,7 @@ import json
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 
 import rankdev as rd
+from rankdev.cli.inputs import Source
 from rankdev.data import trec
 from tests.data.samples import all_doors, by_query, doors, parquet, references_of, workbook
 from tests.fuzz.files import FILES, NO_NUMBERS, NUMBERS, seeds
@@ -25,20 +27,33 @@ BY_RANK = {"q1": ["d2", "d1", "d3"], "7": ["é", "12"]}
 GRADES = [("q1", "d1", 1), ("q1", "d2", 3), ("7", "12", 0), ("q1", "d3", 3), ("7", "é", 2)]
 
 
+QUERIES = ["q1", "2", "ü", "q-4"]
+
+
 def read(door, **options) -> rd.Run:
     return rd.read_run(door, **options) if isinstance(door, Path) else rd.Run.of(door, **options)
+
+
+def weighted(table: Any) -> rd.Scores:
+    return rd.Scores(["s"], QUERIES, ["P@1"], [[[0.0]] * 4]).weighted(table)
 
 
 def same(chance: Random, kind: str) -> tuple[list[tuple], tuple[str, ...], str]:
     """Rows of a kind with ids that need care, the names of their columns, and how TREC and others write a line."""
     items = chance.sample(["d1", "d2", "é", "007", "7", "x^2", "a,b", '"q"', "d\u00a0e"], 6)
-    queries = chance.sample(["q1", "2", "ü", "q-4"], chance.randint(1, 3))
+    queries = chance.sample(QUERIES, chance.randint(1, 3))
     pairs = [(query, item) for query in queries for item in chance.sample(items, chance.randint(1, 6))]
     scores = [0.5, 1.0, 1.0, 2.0, -1.0, 1 + 1e-9, 0.1 + 0.2, 1e300]
     if kind == "run":
         return [(*pair, chance.choice(scores)) for pair in pairs], ("query", "item", "score"), "{} Q0 {} 1 {!r} 7\n"
     if kind == "grades":
         return [(*pair, chance.choice([-1, 0, 1, 2, 3])) for pair in pairs], ("query", "item", "grade"), "{} 0 {} {}\n"
+    if kind == "references":
+        tiers = chance.randint(1, 3)
+        places = {pair: [one for one in pairs if one[0] == pair[0]].index(pair) for pair in pairs}
+        return [(*pair, 1 + places[pair] % tiers) for pair in pairs], ("query", "item", "rank"), ""
+    if kind == "weights":
+        return [(query, chance.choice([0.5, 1, 30])) for query in chance.sample(QUERIES, 4)], ("query", "weight"), ""
     if kind == "preferences":
         judged = [(query, item, chance.choice([*{*items} - {item}])) for query, item in pairs]
         return judged, ("query", "winner", "loser"), "{} {} {}\n"
@@ -50,7 +65,9 @@ KINDS = {
     "run": (rd.read_run, rd.Run.of),
     "grades": (rd.read_references, rd.References.of),
     "preferences": (rd.read_preferences, rd.Preferences.from_table),
+    "references": (rd.read_references, rd.References.of),
     "scores": (rd.read_scores, rd.Scores.from_table),
+    "weights": (lambda path: weighted(Source({}, weights=str(path)).weights_of_queries()), weighted),
 }
 
 
@@ -60,16 +77,21 @@ def test_every_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) 
     for seed, chance in enumerate(seeds(max(4, FILES // 60))):
         rows, names, line = same(chance, kind)
         found = all_doors(tmp_path, rows, *names, line=line)
-        if kind in ("run", "grades"):
+        if kind in ("run", "grades", "references"):
             values = by_query(rows)
             listed = {query: [{"id": item, names[2]: e[item]} for item in e] for query, e in values.items()}
             documents = {"lists": listed} | ({"dict": values} if kind == "run" else {})
             for form, document in documents.items():
                 found |= {form: document, f"{form}.json": tmp_path / f"{form}.json"}
                 found[f"{form}.json"].write_text(json.dumps(document))
-            found["made"] = rd.Run.of(values) if kind == "run" else rd.References.from_grades(values)
+            series = {query: pd.Series(entry, dtype=float) for query, entry in values.items()}
+            makes = (rd.Run.from_scores, rd.References.from_grades, rd.References.from_ranks)
+            make = makes[("run", "grades", "references").index(kind)]
+            found |= {"made": make(values), "series": make(series)}
         if kind == "run":
-            found["series"] = {query: pd.Series(entry, dtype=float) for query, entry in values.items()}
+            found["dict of series"] = series
+        if kind == "weights":
+            found |= {"dict": dict(rows), "series": pd.Series(dict(rows))}
         if kind == "preferences":
             found["rows"] = rd.Preferences.from_rows(rows).to_polars()
         monkeypatch.setattr(trec, "SMALL", chance.choice([0, 1 << 19]))
@@ -207,12 +229,21 @@ def test_what_could_be_meant_otherwise_is_refused(tmp_path: Path) -> None:
             assert rd.Run.of(value, order="rank")["q"] == ["1", "2"]
         assert rd.Run.of({"q": hits[::-1]})["q"] == ["2", "1"]
         assert rd.evaluate([{"query": "q", "gold": hits}], {"a": {"q": [2]}}, "P@1", columns={"grade": "x"}).means == 1
+    for places in ((3, 1, 2), (2, 1, 0)):  # count the items in another order than they are listed
+        with raises("unknown-order", rd.DataError, name="pos"):
+            rd.Run.of({"q": [{"id": place, "pos": place} for place in places]})
+    metres = [("q", "a", 1, 5.0), ("q", "b", 2, 1.0), ("q", "c", 3, 7.0)]
+    for door in doors(tmp_path, metres, "query", "item", "rank", "distance").values():
+        assert read(door)["q"] == ["a", "b", "c"]
+        assert read(door, columns={"distance": "distance"})["q"] == ["b", "a", "c"]
     for pairs in ([["a", 3], ["b", 1]], [("a", 3)], {"a": 3}, pd.Series([3], index=["a"])):
         with raises("grades-or-ranks", rd.DataError, query="q"):
             rd.References.of({"q": pairs})
     for make in (rd.Run.of, rd.References.of):
         with raises("ids-or-scores", rd.DataError, query="q"):
             make({"q": pd.Series([7, 9])})
+        with raises("ids-or-scores", rd.DataError, query="q"):
+            make({"q": pd.Series({"a": "7", "b": "9"})})
         with raises("wrong-form", rd.DataError, query="q"):
             make({"q": b"ab"})
     rows = [("q", "a", "x", 1.0)]

@@ -50,10 +50,11 @@ def test_bad_tables(columns, kind, fields):
 
 
 def test_columns_of_other_programs_and_what_is_called_as_a_mean():
-    rows = [("a", "q1", "AP", 0.5), ("a", "q2", "AP", 1.0), ("a", "all", "AP", 0.75)]
+    rows = [("a", "q1", "AP", 0.5), ("a", "q2", "AP", 1.0), ("a", "all", "AP", 0.75), ("a", "all", "gm_map", 0.7)]
+    rows += [("a", "q1", "num_ret", 3.0), ("a", "q2", "num_ret", 4.0), ("a", "all", "num_ret", 7.0)]
     for names in (("run", "qid", "metric", "value"), ("tag", "Query ID", "Measure", "Value")):
         found = rd.Scores.from_table(pl.DataFrame(rows, schema=list(names), orient="row"))
-        assert (found.systems, found.queries, found.measures) == (("a",), ("q1", "q2"), ("AP",))
+        assert (found.systems, found.queries, found.measures) == (("a",), ("q1", "q2"), ("AP", "num_ret"))
     other = rd.Scores.from_table(pl.DataFrame([*rows[:2], ("a", "all", "AP", 0.9)], schema=list(names), orient="row"))
     noted(other.remarks, "called-mean", name="all")
 

@@ -149,13 +149,20 @@ class ReadOptions:
             self.met.update(name for name in self.columns.values() if name in frame.columns)
         return known_names(frame, self.columns or {})
 
+    def of_queries(self, value: Any) -> Any:
+        """Name the columns of a table about queries, such as their weights; a dict or a Series is left as it is."""
+        from rankdev.data.tables import as_dict, as_polars
+
+        return value if isinstance(as_dict(value), Mapping) else self.named(as_polars(value))
+
     def chosen(self, name: str) -> str | None:
         """Return what the source calls a column or field, where that was chosen."""
         return (self.columns or {}).get(name)
 
     def check_met(self) -> None:
-        """Note chosen columns that no input had."""
-        unmet = [theirs for theirs in (self.columns or {}).values() if theirs not in self.met]
+        """Note chosen columns that no input had; others than references and runs are read elsewhere."""
+        chosen = {**(self.columns or {})}
+        unmet = [chosen[name] for name in chosen if chosen[name] not in self.met and name not in OF_QUERIES]
         if unmet:
             self.note("unmet-columns", names=unmet)
 
@@ -172,6 +179,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "duplicates": get_args(Duplicates),
     "ranks": get_args(Ranks),
 }
+OF_QUERIES = ("weight", "segment", "cluster")
 DEFAULT = ReadOptions()
 
 

@@ -318,8 +318,9 @@ def of_records(
     found, chosen = _named_hits(lists, read), read.columns or NONE
     hits = [hit if isinstance(hit, Mapping) else {} for entry in lists.values() for hit in entry]
     every = {str(name): our_name(str(name), chosen) for hit in hits for name in hit}
-    # hits of an engine have a _score, whatever sorts them
-    names = {name: ours for name, ours in every.items() if name[:1] != "_" or name in chosen.values()}
+    # hits of an engine have a _score, whatever sorts them, and other numbers, such as a _version
+    own = {name for name in every if name[:1] == "_" and (every[name] not in wanted or name == "_score")}
+    names = {name: ours for name, ours in every.items() if name not in own or name in chosen.values()}
     columns: dict[str, pl.Series] = {}
     for name, ours in names.items():
         if ours in columns:
@@ -342,14 +343,17 @@ def _note_order(name: str, values: list[Any], sizes: list[int], graded: bool, re
     """Note numbers, of lists of these sizes, that could order them in another way than they are listed.
 
     Scores that never rise agree with a list; equal grades would make a tier of what it has in order. Numbers of a run
-    that are whole may be pages or years; others, and what could be grades, are refused.
+    that are whole may be pages or years; others, what could be grades, and what counts the items of each list in
+    another order are refused.
     """
     if not all(is_finite(value) and not isinstance(value, bool) for value in values):
         return
     inside, numbers = np.repeat(np.arange(len(sizes)), sizes), np.array(list(map(float, values)))
     steps = np.diff(numbers)[np.diff(inside) == 0]
-    if (steps > 0).any() or (graded and (steps == 0).any() and (steps != 0).any()):
-        if graded or (numbers % 1).any():
+    begin = numbers[np.lexsort((numbers, inside))] - np.concatenate([*map(np.arange, sizes), np.zeros(0)])
+    counts = max(sizes) > 2 and (steps < 0).any() and begin[0] in (0, 1) and (begin == begin[0]).all()
+    if counts or (steps > 0).any() or (graded and (steps == 0).any() and (steps != 0).any()):
+        if graded or counts or (numbers % 1).any():
             raise DataError("unknown-order", name=name)
         read.note("unknown-order", name=name)
 

@@ -192,8 +192,7 @@ def of_numbers(value: Mapping[Any, Any], what: What, expected: str, words: Mappi
     """Return the rows of ``{query: {item: number}}``; ``words`` may stand for numbers."""
     if (rows := plain_numbers(value, what)) is not None:
         return rows
-    plain = {query: plain_series(query, entry) for query, entry in value.items()}
-    value = {query: tables.check_mapping(entry, None, expected, query=query) for query, entry in plain.items()}
+    value = {query: tables.check_mapping(entry, None, expected, query=query) for query, entry in value.items()}
     if what == "score":
         value = {query: entry for query, entry in value.items() if entry}
     entries = list(value.values())
@@ -213,13 +212,13 @@ def of_numbers(value: Mapping[Any, Any], what: What, expected: str, words: Mappi
 
 def plain_series(query: Any, entry: Any) -> Any:
     """Return a Series of numbers of pandas as a dict; all else, such as a Series of items, as it is."""
-    series = type(entry).__module__.startswith("pandas") and hasattr(entry, "to_dict") and not hasattr(entry, "columns")
-    series = series and entry.dtype.kind in "iufb"
-    if series and not entry.index.is_unique:
-        raise DataError("index-twice", query=query, value=entry.index[entry.index.duplicated()][0])
-    if series and entry.dtype.kind in "iu" and entry.index.dtype.kind in "iu" and entry.index.name is None:
+    if not tables.is_series(entry):
+        return entry
+    kind, index = entry.dtype.kind, entry.index
+    unnamed = index.dtype.kind in "iu" and index.name is None
+    if unnamed if kind in "iu" else not unnamed and kind == "O" and all(map(is_finite, entry)):
         raise DataError("ids-or-scores", query=query)
-    return entry.to_dict() if series else entry
+    return tables.as_dict(entry, query=query) if kind in "iufb" else entry
 
 
 def named(value: Mapping[Any, Iterable[Any]], names: Iterable[Any]) -> list[str]:
@@ -274,10 +273,11 @@ def of_frame(frame: pl.DataFrame, read: ReadOptions) -> Rows:
     """Return the rows of a run's table."""
     known = frame.columns
     frame = read.named(frame)
-    if "distance" in frame.columns and "score" not in frame.columns:  # the nearest is the best
-        frame = frame.with_columns(score=-tables.number_column(frame, "distance", "a run"))
-    if not {"rank", "score"} & {*frame.columns}:  # positions are ranks where nothing else orders a run
-        frame = frame.rename(dict.fromkeys([n for n in tables.POSITIONS if n in frame.columns][:1], "rank"))
+    others = [name for name in ("score", "rank", *tables.POSITIONS, "distance") if name in frame.columns]
+    if "distance" in others and (others[0] == "distance" or ("score" not in others and read.chosen("distance"))):
+        frame = frame.with_columns(score=-tables.number_column(frame, "distance", "a run"))  # the nearest is the best
+    elif others and others[0] in tables.POSITIONS:  # which are ranks where nothing else orders a run
+        frame = frame.rename({others[0]: "rank"})
     tables.check_one_system(frame)
     names = {*frame.columns}
     if not names & {"score", "rank"} and names & {"tiers", "grade", "items"}:

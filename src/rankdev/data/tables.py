@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 OURS = (
     *("query", "item", "score", "rank", "distance", "grade", "tiers", "items", "retrieved"),
-    *("system", "measure", "value", "segment", "cluster"),
+    *("system", "measure", "value", "weight", "segment", "cluster"),
 )
 NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -39,6 +39,7 @@ KNOWN_NAMES = {
     ),
     "score": ("score", "similarity", "relevancescore", "similarityscore", "prediction"),
     "grade": ("grade", "relevance", "label", "rating", "rel", "judgment", "judgement", "escilabel"),
+    "distance": ("distance", "dist", "cosinedistance", "l2distance", "vectordistance"),
     "measure": ("measure", "metric"),
 }
 # where a table has all of these, the first is meant: the others are texts, or internal (PyTerrier)
@@ -193,8 +194,8 @@ def table_of_records(value: Any) -> Any:
     >>> table_of_records([{"query": "q", "item": "d", "rank": 1}]).columns
     ['query', 'item', 'rank']
     """
-    if type(value).__module__.startswith("pandas") and str(getattr(value, "dtype", "")) == "object":
-        return value.to_dict()  # a Series of lists, by query
+    if is_series(value) and str(value.dtype) == "object":
+        return value.to_dict()  # lists by query
     if is_table(value) or not is_list(value):
         return value
     records = list(value)
@@ -232,7 +233,8 @@ def as_polars(table: Any) -> pl.DataFrame:
         raise DataError("path-for-table", value=str(table))
     if isinstance(table, pl.DataFrame):
         objects = [column for column in table if column.dtype == pl.Object]
-        return table.with_columns(mixed_series(column.name, column.to_list()) for column in objects)
+        table = table.with_columns(mixed_series(column.name, column.to_list()) for column in objects)
+        return table.cast({pl.Categorical: pl.String, pl.Enum: pl.String})
     _check_depth([table])
     try:
         if isinstance(table, pl.LazyFrame):
@@ -314,8 +316,23 @@ def first_line(error: object) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
+def is_series(value: Any) -> bool:
+    """Recognise a Series of pandas, which may be a dict or a list."""
+    return type(value).__module__.startswith("pandas") and hasattr(value, "to_dict") and not hasattr(value, "columns")
+
+
+def as_dict(value: Any, **where: Any) -> Any:
+    """Return a Series of pandas as the dict that it is; leave everything else as it is."""
+    if not is_series(value):
+        return value
+    if not value.index.is_unique:
+        raise DataError("index-twice", **where, value=value.index[value.index.duplicated()][0])
+    return value.to_dict()
+
+
 def check_mapping(value: object, what: str | None, expected: str, **where: Any) -> Mapping[Any, Any]:
     """Refuse anything but a mapping of this form."""
+    value = as_dict(value, **where)
     if not isinstance(value, Mapping):
         raise DataError("wrong-form", role=what, expected=expected, value=value, **where)
     return value
@@ -340,7 +357,7 @@ def text_column(frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     """Return column ``name`` as text; identifiers may be numbers in the source, never missing."""
     values = column(frame, name, what)
     whole = values.dtype.is_integer() or (isinstance(values.dtype, pl.Decimal) and not values.dtype.scale)
-    if not (whole or values.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
+    if not (whole or values.dtype in (pl.String, pl.Null)):
         raise DataError("bad-column", role=what, name=name, type=values.dtype, expected="text or whole numbers")
     text = values.cast(pl.String)
     missing = text.is_null() | (text == "").fill_null(False)
@@ -368,9 +385,9 @@ def number_column(frame: pl.DataFrame, name: str, what: str, needed: pl.Series |
 
 def graded(frame: pl.DataFrame, grades: Mapping[str, float] | None) -> pl.DataFrame:
     """Replace words in the column of grades by the numbers that they stand for; a word without one is refused."""
-    if "grade" not in frame.columns or frame["grade"].dtype not in (pl.String, pl.Categorical, pl.Enum):
+    if "grade" not in frame.columns or frame["grade"].dtype != pl.String:
         return frame
-    words = frame["grade"].cast(pl.String)
+    words = frame["grade"]
     known = {word: repr(float(number)) for word, number in (grades or {}).items()}
     numbers = words.replace(known)
     strange = list(filter(is_word, numbers.unique()))

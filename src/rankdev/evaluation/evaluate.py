@@ -134,7 +134,7 @@ def evaluate(
             for rule in dict.fromkeys(rules.values())
         ]
         scores = parts[0] if len(parts) == 1 else joined(parts, like).select(measures=list(map(str, rules)))
-    return scores if weights is None else scores.weighted(weights)
+    return scores if weights is None else scores.weighted(read.of_queries(weights))
 
 
 def _held(references: ReferencesLike, runs: RunsLike, read: ReadOptions) -> tuple[References, dict[str, Run]]:

@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev._common.checks import check_kind, check_names, is_list, is_number
+from rankdev._common.checks import check_kind, check_names, is_list
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev._common.view import Tab, View
 from rankdev.data.ids import by_id, places_in
-from rankdev.data.tables import as_frame, check_mapping, column, number_column, system_columns, text_column
+from rankdev.data.rows import is_finite
+from rankdev.data.tables import as_dict, as_frame, check_mapping, column, number_column, system_columns, text_column
 from rankdev.errors import DataError, Note, UsageError, counted, nearest, shown
 from rankdev.evaluation.coverage import (
     Coverage,
@@ -553,7 +554,7 @@ def _check_ranges(scores: Scores) -> None:
 
 
 def _without_means(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Note, ...]]:
-    """Leave out the rows of means: those without a query, and those called all or mean that equal the others' mean."""
+    """Leave out the rows of means: those without a query, and those called all or mean that hold the others'."""
     if frame.is_empty():
         raise DataError("no-rows", what="table of scores")
     if "system" not in frame.columns:
@@ -568,12 +569,13 @@ def _without_means(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Note, ...]]
     )
     if {"system", "measure", "value"} <= {*frame.columns} and of_queries.select(called.any()).item():
         number = pl.col("value").cast(pl.Float64, strict=False)
-        mean = number.filter(~called).mean().over("system", "measure")
-        marked = of_queries.with_columns(_differs=called & ((number - mean).abs() > 1e-4).fill_null(True))
-        if not marked["_differs"].any():
-            means = of_queries.filter(called)["query"]
-            return of_queries.filter(~called), (Note("means-left-out", count=len(means), name=means[0]),)
-        return of_queries, (Note("called-mean", name=marked.filter("_differs")["query"][0]),)
+        others = number.filter(~called)  # none of what trec_eval has of all queries together only, such as gm_map
+        apart = ((number - made.over("system", "measure")).abs() > 1e-4 for made in (others.mean(), others.sum()))
+        queries = of_queries.filter(called & (pl.all_horizontal(*apart).fill_null(False) | called.all()))["query"]
+        if len(queries):
+            return of_queries, (Note("called-mean", name=queries[0]),)
+        means = of_queries.filter(called)["query"]
+        return of_queries.filter(~called), (Note("means-left-out", count=len(means), name=means[0]),)
     return of_queries, ()
 
 
@@ -636,7 +638,7 @@ def weights_of(weights: Any, queries: Sequence[str]) -> Floats:
     >>> weights_of({"a": 3, "b": 1, "c": 5}, ["a", "b"]).tolist()
     [1.5, 0.5]
     """
-    if not isinstance(weights, Mapping):
+    if not isinstance(weights := as_dict(weights), Mapping):
         frame = as_frame(weights)
         names = text_column(frame, "query", "weights")
         if names.is_duplicated().any():
@@ -647,7 +649,7 @@ def weights_of(weights: Any, queries: Sequence[str]) -> Floats:
     if without:
         raise DataError("no-weight", count=len(without), queries=len(queries), example=without[0])
     for query in queries:
-        if not (is_number(known[query]) and 0 < known[query] < np.inf):
+        if not (is_finite(known[query]) and float(known[query]) > 0):
             expected = "more than 0, and finite"
             raise DataError("not-a-number", query=query, name="weight", value=known[query], expected=expected)
     found = np.array([known[query] for query in queries], np.float64)

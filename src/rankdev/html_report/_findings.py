@@ -127,6 +127,7 @@ def compare(
     loaded = {name: _in_one_order(run) for name, run in loaded.items()}
     lost = losses(known, loaded, explained, empty=empty)
     if weights is not None:
+        weights = ReadOptions(**read).of_queries(weights)
         scores, lost = scores.weighted(weights), replace(lost, scores=lost.scores.weighted(weights))
     single = scores
     if replicates is not None:

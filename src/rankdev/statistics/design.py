@@ -15,6 +15,7 @@ from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_number, check_whole, is_list
 from rankdev._common.result import Result
 from rankdev.data.ids import by_id
+from rankdev.data.tables import as_dict
 from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.coverage import problems
 from rankdev.evaluation.scores import Scores, ScoresLike, WeightsLike
@@ -373,6 +374,7 @@ def _by_query(clusters: Any) -> dict[str, Any] | None:
     """Return the cluster of each query by its id."""
     if clusters is None:
         return None
+    clusters = as_dict(clusters)
     if not isinstance(clusters, Mapping) or not all(isinstance(name, Hashable) for name in clusters.values()):
         raise UsageError("bad-value", name="clusters", value=clusters, expected="{query: cluster}")
     return by_id(clusters)

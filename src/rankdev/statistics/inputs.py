@@ -13,6 +13,7 @@ import numpy as np
 from rankdev._common.arrays import Ints
 from rankdev._common.checks import is_list
 from rankdev.data.ids import by_id
+from rankdev.data.tables import as_dict
 from rankdev.errors import DataError, Note, UsageError
 from rankdev.evaluation.files import read_scores
 from rankdev.evaluation.scores import Scores, ScoresLike
@@ -112,6 +113,7 @@ def named_segments(segments: Any) -> dict[str, frozenset[str]]:
     >>> named_segments({"q1": "head", "q2": "tail"}) == named_segments({"head": ["q1"], "tail": ["q2"]})
     True
     """
+    segments = as_dict(segments)
     if not isinstance(segments, Mapping) or not segments:
         raise UsageError("bad-value", name="segments", value=segments, expected=SEGMENTS)
     found: dict[str, frozenset[str]] = {}
