@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import rankdev as rd
-from rankdev.cli.inputs import Source
+from rankdev.cli.inputs import Input
 from rankdev.data import trec
 from tests.data.samples import all_doors, by_query, doors, parquet, references_of, workbook
 from tests.fuzz.files import FILES, NO_NUMBERS, NUMBERS, seeds
@@ -67,7 +67,7 @@ KINDS = {
     "preferences": (rd.read_preferences, rd.Preferences.from_table),
     "references": (rd.read_references, rd.References.of),
     "scores": (rd.read_scores, rd.Scores.from_table),
-    "weights": (lambda path: weighted(Source({}, weights=str(path)).weights_of_queries()), weighted),
+    "weights": (lambda path: weighted(Input({}, weights=str(path)).weights_of_queries()), weighted),
 }
 
 

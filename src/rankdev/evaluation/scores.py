@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev._common.checks import check_kind, check_names, is_list
+from rankdev._common.checks import check_kind, check_names, is_list, is_number
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev._common.view import Tab, View
 from rankdev.data.ids import by_id, places_in
-from rankdev.data.rows import is_finite
 from rankdev.data.tables import as_dict, as_frame, check_mapping, column, number_column, system_columns, text_column
 from rankdev.errors import DataError, Note, UsageError, counted, nearest, shown
 from rankdev.evaluation.coverage import (
@@ -649,7 +648,7 @@ def weights_of(weights: Any, queries: Sequence[str]) -> Floats:
     if without:
         raise DataError("no-weight", count=len(without), queries=len(queries), example=without[0])
     for query in queries:
-        if not (is_finite(known[query]) and float(known[query]) > 0):
+        if not (is_number(known[query]) and 0 < known[query] < np.inf):
             expected = "more than 0, and finite"
             raise DataError("not-a-number", query=query, name="weight", value=known[query], expected=expected)
     found = np.array([known[query] for query in queries], np.float64)
