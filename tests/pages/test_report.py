@@ -246,9 +246,14 @@ def test_back_returns_to_where_one_was(show, html):
 def test_what_matters_first_stands_without_scripts(browser, html, inputs, tmp_path):
     path = tmp_path / "report.html"
     path.write_text(html, encoding="utf-8")
-    context = browser.new_context(java_script_enabled=False)
+    context, other = browser.new_context(java_script_enabled=False), browser.new_page()
     page = context.new_page()
-    page.goto(path.as_uri())
+    for each in (page, other):
+        each.goto(path.as_uri())
+    other.wait_for_selector("body[data-ready]")
+    assert cells(page, "#rows") == cells(other, "#rows")
+    assert page.inner_text("#rows thead") == other.inner_text("#rows thead")
+    other.close()
     text = page.inner_text("body")
     board = rd.leaderboard(rd.evaluate(*inputs, MEASURES))
     assert all(line in text for line in board.conclusion.splitlines())
@@ -412,6 +417,7 @@ def test_nothing_is_cut_off_on_paper(show, page):
         "RDQ@5",
         "RDQ(weights=[1,0.9,0.8,0.7,0.6,0.5,0.4],tail=0.1,alpha=2)@7",
         "nDCG(gains=inverse,dcg=exp-log2)@5",
+        *(f"RBP(p=0.{p})@100" for p in range(1, 10)),
     ]
     texts = {"query_texts": {query: f"What is {query}?" for query in queries}, "item_texts": {"a": "T" * 200}}
     references = dict.fromkeys(queries, items[:5])

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from rankdev._common.arrays import Ints
 from rankdev.data import ids
 from rankdev.data.references import References
-from rankdev.evaluation.explain import Lists
 from rankdev.html_report._findings import Comparison
 from rankdev.statistics.decision import VERDICTS
 from rankdev.statistics.inputs import complete
@@ -20,7 +19,7 @@ from rankdev.statistics.significance import Significance
 
 Arrays = dict[str, npt.NDArray[Any] | list[Any]]
 SHOWN = 4  # decimals that a page shows
-SIGNIFICANT = 5  # digits of the scores with which items were retrieved
+SIGNIFICANT = 4  # digits of the scores with which items were retrieved
 SCORES = 8  # decimals of single scores, so that they and their differences are rounded only once, where they are shown
 
 
@@ -35,7 +34,7 @@ def arrays_of(found: Comparison, places: Ints, found_at: Ints) -> Arrays:
         _score_arrays(found)
         | _pair_arrays(found)
         | _reference_arrays(found.references)
-        | _list_arrays(found.lists, places, found_at)
+        | _list_arrays(found, places, found_at)
         | _retrieved(found)
     )
 
@@ -75,24 +74,25 @@ def positions(found: Comparison, pools: Sequence[Sequence[str]]) -> tuple[bool, 
 
 
 def _retrieved(found: Comparison) -> Arrays:
-    """Return the score with which each system retrieved each item that is shown, where it has scores."""
+    """Return the scores of retrieval in units of each system: the first of a list, and how far each next one is off."""
     systems, queries, depth = found.lists.items.shape
-    scores = np.full((systems, queries, depth), np.nan)
+    scores, units = np.full((systems, queries, depth), np.nan), np.ones(systems)
     for s, run in enumerate(found.runs.values()):
         for q, query in enumerate(found.references.queries):
             if run.scores is not None and query in run.places:
                 own = run.scores[run.rows(query)][:depth]
-                scores[s, q, : len(own)] = own
-        most = np.abs(scores[s])[np.isfinite(scores[s])].max(initial=1e-9)
-        scores[s] = np.round(scores[s], SIGNIFICANT - 1 - math.floor(math.log10(most)))
-    return {"retrieved": scores} if np.isfinite(scores).any() else {}
+                scores[s, q, : len(own)] = np.where(np.isfinite(own), own, np.nan)
+        decimals = SIGNIFICANT - 1 - math.floor(math.log10(np.nanmax(np.abs(scores[s]), initial=1e-9)))
+        units[s] = 10.0**decimals
+    steps = np.diff(np.round(scores * units[:, None, None]), axis=2, prepend=0)
+    return {"retrieved": steps, "retrieved_units": units} if np.isfinite(scores).any() else {}
 
 
 def _score_arrays(found: Comparison) -> Arrays:
     arrays: Arrays = {
         "scores": found.scores.values[:, found.shown].transpose(2, 0, 1).round(SCORES),
         "means": found.means.round(SHOWN),
-        "query_losses": found.losses.by_query[:, found.shown].round(SHOWN),
+        "query_losses": found.losses.by_query[:, found.shown, 1:].round(SHOWN),
     }
     if found.segments:
         parts = [complete(found.scores.select(queries=queries)).averages for queries in found.segments.values()]
@@ -114,14 +114,18 @@ def _pair_arrays(found: Comparison) -> Arrays:
         return {}
     shape = (len(found.scores.measures), -1)
     arrays = _decided("pair", [tested], shape)
-    arrays |= {f"pair_{name}": tested.frame[name].to_numpy().reshape(shape) for name in ("wins", "ties", "losses")}
+    wins, ties, losses = (tested.frame[name].to_numpy().reshape(shape) for name in ("wins", "ties", "losses"))
+    arrays |= {"pair_wins": wins, "pair_ties": ties, "pair_queries": wins + ties + losses}
     if segments:
         arrays |= _decided("segment", [tested.segments[name] for name in segments], (len(segments), *shape))
     return arrays
 
 
 def _decided(name: str, parts: Sequence[Significance], shape: tuple[int, ...]) -> Arrays:
-    """Return differences, limits, p-values (0 denotes less than can be shown) and verdicts, those of b − a last."""
+    """Return differences, limits, p-values (0 denotes less than can be shown) and verdicts, those of b − a last.
+
+    Limits take least space so: how far the lower one is below the difference, and how much further above the upper is.
+    """
 
     def column(name: str) -> npt.NDArray[Any]:
         return np.stack([part.frame[name].to_numpy() for part in parts]).reshape(shape)
@@ -131,8 +135,12 @@ def _decided(name: str, parts: Sequence[Significance], shape: tuple[int, ...]) -
     verdicts = [
         [VERDICTS.index(one.verdict) for one in both] for both in (decisions, [one.turned for one in decisions])
     ]
+    difference, low, high = (column(each).round(SHOWN) for each in ("difference", "low", "high"))
+    further = np.where(np.isinf(low), 0, (high - difference) - (difference - low))
     return {
-        **{f"{name}_{each}": column(each).round(SHOWN) for each in ("difference", "low", "high")},
+        f"{name}_difference": difference,
+        f"{name}_low": (difference - low).round(SHOWN),
+        f"{name}_high": further.round(SHOWN),
         f"{name}_p": np.where(p < 10**-SHOWN, 0.0, p).round(SHOWN),
         f"{name}_verdict": np.stack([np.reshape(each, shape) for each in verdicts]),
     }
@@ -144,9 +152,9 @@ def _reference_arrays(references: References) -> Arrays:
     return {"reference_sizes": references.sizes, "reference_ranks": ranks}
 
 
-def _list_arrays(lists: Lists, places: Ints, found_at: Ints) -> Arrays:
-    """Return the item at each position, and its rank, kind and credit."""
+def _list_arrays(found: Comparison, places: Ints, found_at: Ints) -> Arrays:
+    """Return the item at each position, its rank and kind, and its credit above the cutoff."""
+    lists, credit = found.lists, found.lists.credit[:, :, : found.explained.cutoff].round(2)
     # where items are among the positions that are shown is in the lists: here it would only take space
     elsewhere = np.where(found_at > lists.items.shape[2], found_at, found_at > 0)
-    shown = {"items": places, "ranks": lists.ranks, "kinds": lists.kinds, "credit": lists.credit.round(2)}
-    return {**shown, "found_at": elsewhere}
+    return {"items": places, "ranks": lists.ranks, "kinds": lists.kinds, "credit": credit, "found_at": elsewhere}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -32,8 +33,9 @@ class Assets:
 
     @cached_property
     def script(self) -> str:
-        """All scripts."""
-        return "\n".join(asset(name) for name in self.scripts)
+        """All scripts, without the comments that stand on lines of their own and those that state types."""
+        whole = "\n".join(asset(name) for name in self.scripts)
+        return re.sub(r"(?s:/\*\*.*?\*/\s*)|(?m:^ *//.*\n)", "", whole)
 
 
 def self_contained(
@@ -88,4 +90,5 @@ def packed(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any] | li
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     lists = {name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in arrays.items()}
     numbers = json.dumps(lists, separators=(",", ":")).replace("NaN", "null").replace("Infinity", "1e999")
+    numbers = re.sub(r"\.0(?=[],])", "", numbers)
     return b64encode(zlib.compress(f"[{text},{numbers}]".encode("utf-8", "replace"), 8)).decode()

@@ -22,7 +22,7 @@ from rankdev.statistics.inputs import complete
 from rankdev.statistics.judgment_uncertainty import UncertainScores
 
 LONGEST_NAME = 40  # characters of a name; others are shortened, and never to the same text
-FIRST_QUERIES = 5  # in favour of each of two systems, that are named without scripts
+MOST_QUERIES = 250  # that stand without scripts and on paper; of more, those at both ends
 LEVELS = {  # the sign of each level of a verdict or a check, and what it is called: colour is never alone
     "winner": ("✓", "Clear winner"),
     "open": ("≈", "No clear winner"),
@@ -62,7 +62,7 @@ def filled(part: str, *fields: Any) -> Html:
         field if isinstance(field, str | float | int) else Html("".join(write(each, "") for each in field))
         for field in fields
     ]
-    return Html(_Filler().vformat(_parts()[part], texts, {}))
+    return Html(re.sub(r' (?:class|title)=""|<small></small>', "", _Filler().vformat(_parts()[part], texts, {})))
 
 
 def short_names(*groups: Sequence[str]) -> dict[str, str]:
@@ -103,7 +103,7 @@ def others(found: Comparison, header: Mapping[str, Any], uncertain: UncertainSco
         "losses": _losses(found, header),
         "agreement": _agreement(found, header),
         "making": filled("all", (filled("term", *one) for one in about)),
-        "ahead": _ahead(found, header),
+        "rows": _rows(found, header),
     }
 
 
@@ -263,15 +263,24 @@ def _agreement(found: Comparison, header: Mapping[str, Any]) -> Html:
     return filled("agreement", _heads(measures, "col"), rows)
 
 
-def _ahead(found: Comparison, header: Mapping[str, Any]) -> Html:
-    """List the queries on which the two systems that are compared first differ most."""
-    mine, other = (found.scores.values[s, found.shown, 0].tolist() for s in header["pair"])
-    apart = np.subtract(mine, other)
-    order = [q for q in np.argsort(-apart, kind="stable").tolist() if np.isfinite(apart[q]) and apart[q]]
-    names = [(_named(name, header), header["query_texts"].get(name, "")) for name in header["queries"]]
-    rows = [
-        filled("ahead-row", *names[q], mine[q], other[q], signed(float(apart[q])))
-        for q in dict.fromkeys([*order[:FIRST_QUERIES], *order[-FIRST_QUERIES:]])
-    ]
-    a, b = (_named(header["systems"][s], header) for s in header["pair"])
-    return filled("ahead", header["measures"][0], a, b, rows) if rows else Html("")
+def _rows(found: Comparison, header: Mapping[str, Any]) -> Html:
+    """List the scores of queries of the systems that are compared first, the largest difference first."""
+    systems = [*dict.fromkeys(header["pair"])]
+    two, names = len(systems) > 1, [_named(header["systems"][s], header) for s in systems]
+    values = found.scores.values[systems][:, found.shown, 0]
+    apart = values[0] - values[1] if two else values[0]
+    order = np.argsort(-apart, kind="stable").tolist()
+    own = [("of-a", f"A: {names[0]}"), ("of-b", f"B: {names[1]}"), ("", "A − B")] if two else [("", names[0])]
+
+    def row(q: int) -> Html:
+        name = header["queries"][q]
+        numbers = [*map(number, values[:, q].tolist()), *([signed(float(apart[q]))] if two else [])]
+        head = filled("query", _named(name, header), header["query_texts"].get(name, ""))
+        cells = (filled("both", "", text, "") for text in numbers)
+        return filled("row", head, (*cells, filled("both", "size", int(found.references.sizes[q]), "")))
+
+    shown = dict.fromkeys([*order[: MOST_QUERIES // 2], *order[-(MOST_QUERIES // 2) :]])
+    left = f"; {len(order) - len(shown):,} between these are left out" if len(shown) < len(order) else ""
+    heads = [("text", "Query"), *own, ("size", "Relevant items")]
+    top = [filled("head", "col", kind, _broken(text, r"(?<=[_/:])(?=\S)")) for kind, text in heads]
+    return filled("rows", f"Scores on {header['measures'][0]}{left}", top, map(row, shown))

@@ -112,7 +112,8 @@ function decided(of, a, b, ...where) {
 /** Queries that A wins, ties and loses. @param {number} measure @param {number} a @param {number} b */
 function countsOf(measure, a, b) {
   const { index, reversed } = pairAt(a, b);
-  const counts = ["wins", "ties", "losses"].map((name) => arrays[`pair_${name}`][measure][index]);
+  const [wins, ties, queries] = ["wins", "ties", "queries"].map((name) => arrays[`pair_${name}`][measure][index]);
+  const counts = [wins, ties, queries - wins - ties];
   return (reversed ? counts.reverse() : counts).join(" / ");
 }
 
@@ -364,15 +365,34 @@ function moveInMatrix(event) {
   next.focus();
 }
 
+/** Write out the arrays that are smaller as differences: limits, and scores of retrieval. */
+function writeOut() {
+  const far = (/** @type {number} */ value) => Number(value.toFixed(4));
+  /** @param {any} difference @param {any} low how far it is below @param {any} high how much further above @returns {any} */
+  const limits = (difference, low, high) => {
+    if (!Array.isArray(difference)) return low === null ? [null, null] : [far(difference - low), far(difference + low + high)];
+    const inside = difference.map((_, i) => limits(difference[i], low[i], high[i]));
+    return [inside.map(([below]) => below), inside.map(([, above]) => above)];
+  };
+  for (const of of ["pair", "segment"]) {
+    const [difference, low, high] = ["difference", "low", "high"].map((name) => arrays[`${of}_${name}`]);
+    if (difference) [arrays[`${of}_low`], arrays[`${of}_high`]] = limits(difference, low, high);
+  }
+  arrays.retrieved = arrays.retrieved?.map((/** @type {(number | null)[][]} */ queries, /** @type {number} */ s) => queries.map((steps) => {
+    let sum = 0;
+    return steps.map((step) => (step === null ? null : (sum += step) / arrays.retrieved_units[s]));
+  }));
+}
+
 async function start() {
   const bytes = Uint8Array.from(atob(JSON.parse(byId("data").textContent)), (character) => character.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   [report, arrays] = await new Response(stream).json();
+  writeOut();
   for (const part of document.querySelectorAll(".two")) /** @type {HTMLElement} */ (part).hidden = report.systems.length < 2;
   [state.a, state.b] = report.pair;
-  follow(location.hash);
   listen();
-  byId("ahead-part").remove(); // all queries are below
+  follow(location.hash);
   addFolds();
   addTableTools();
   for (const part of document.querySelectorAll(".toolbar, #all-queries, #download")) /** @type {HTMLElement} */ (part).hidden = false;

@@ -271,7 +271,7 @@ function passage(text, words) {
 function withWords(text, words) {
   const begin = passage(text, words);
   const skipped = begin ? [element("span", { class: "before" }, ...marked(text.slice(0, begin), words)), element("span", { class: "skip" }, "… ")] : [];
-  return element("bdi", {}, ...skipped, ...marked(text.slice(begin), words));
+  return [...skipped, ...marked(text.slice(begin), words)];
 }
 
 /** @param {number} query @param {number} system @param {string} side "a", "b" or empty */
@@ -293,9 +293,9 @@ function listOf(query, system, side) {
       ...(score === null ? [] : [" ", element("span", { class: "retrieved", title: "score with which it was retrieved" }, `score ${written(score, digits)}`)]), ...(text ? [" ", element("span", { class: "id" }, id)] : []));
     const below = i >= report.cutoff;
     return [element("li", { tabindex: i ? "-1" : "0", "data-item": String(place), class: `${rank ? "" : "poor"} ${below ? "below" : ""}` }, element("span", { class: "at" }, String(i + 1)),
-      element("div", {}, element("p", {}, text ? withWords(prose(text), wanted) : id), about), below ? "" : bar(credit, 1, `credit ${written(credit, 2)}`))];
+      element("div", {}, element("p", { dir: "auto" }, ...(text ? withWords(prose(text), wanted) : [id])), about), below ? "" : bar(credit, 1, `credit ${written(credit, 2)}`))];
   });
-  const [, retrieval, cutoff, order] = [0, 1, 2, 3].map((part) => arrays.query_losses[system][query][part]);
+  const [retrieval, cutoff, order] = arrays.query_losses[system][query];
   const lost = [["order", order], ["the cutoff", cutoff], ["retrieval", retrieval]].filter(([, value]) => Number(value) >= 5e-5).map(([text, value]) => `${written(Number(value), 3)} by ${text}`);
   const title = element("h3", { class: side }, labelled(report.systems[system]));
   const made = element("section", side ? { class: side } : {}, title,
