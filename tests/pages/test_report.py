@@ -238,9 +238,21 @@ def test_back_returns_to_where_one_was(show, html):
     page.go_back()
     page.wait_for_selector("#query", state="hidden")
     assert page.evaluate("scrollY") == before
+    assert page.inner_text(":focus") == opened
     page.go_forward()
     page.wait_for_selector("#query:not([hidden])")
     assert page.inner_text("#query-title") == opened
+
+
+def test_back_returns_to_the_pair_that_the_page_opened_with(show, html):
+    page = show(html)
+    first = page.inner_text("#pair-title")
+    cell = page.locator("#matrix tbody tr").nth(2).locator("td").nth(1)
+    cell.click()
+    assert page.inner_text("#pair-title") != first
+    assert page.inner_text("#tip").startswith(page.inner_text("#pair-title").partition(",")[0].replace("minus", "−"))
+    page.go_back()
+    page.wait_for_function("first => byId('pair-title').innerText === first", arg=first)
 
 
 def test_what_matters_first_stands_without_scripts(browser, html, inputs, tmp_path):

@@ -264,7 +264,6 @@ function remember(opens = false) {
 
 /** Restore the state from a link, as far as the report has what it names. @param {string} hash */
 function follow(hash) {
-  if (!hash.includes("=")) return;
   const asked = new URLSearchParams(hash.replace(/^#/, ""));
   const find = (/** @type {string} */ name, /** @type {string[]} */ known, /** @type {number} */ otherwise) => {
     const at = known.indexOf(asked.get(name) ?? "");
@@ -309,19 +308,17 @@ function listen() {
   byId("matrix").addEventListener("click", (/** @type {MouseEvent} */ event) => pickPair(event.target));
   byId("matrix").addEventListener("keydown", moveInMatrix);
   byId("matrix-part").addEventListener("toggle", showMatrix);
-  byId("matrix").addEventListener("mouseover", (/** @type {MouseEvent} */ event) => {
-    const pair = pairAtCell(event.target);
-    if (!pair) return;
-    const { difference, p, verdict } = decided("pair", pair.a, pair.b, state.measure);
-    pair.found.title = `${systemName(pair.a)} − ${systemName(pair.b)}: ${signed(difference)}, ${pText(p)}, ${verdict}`;
-  });
+  for (const kind of ["mouseover", "focusin"]) byId("matrix").addEventListener(kind, (/** @type {Event} */ event) => tellPair(event.target));
+  for (const kind of ["mouseleave", "focusout"]) byId("matrix").addEventListener(kind, () => showTip("", 0, 0));
   window.addEventListener("beforeprint", () => {
     for (const part of document.querySelectorAll("details")) part.open = true;
     if (chosenQueries().length <= MOST_ON_PAPER) showRows(chosenQueries()); // paper has no next page of a table
   });
   window.addEventListener("afterprint", showQueries);
+  const { measure, a, b } = state;
   window.addEventListener("popstate", () => {
-    state.query = -1;
+    if (/^#[^=]+$/.test(location.hash)) return; // a section
+    Object.assign(state, { measure, a, b }); // what the page opened with, unless the address has others
     follow(location.hash);
     show();
   });
@@ -332,7 +329,16 @@ function listen() {
     showQueries();
   });
   listenToQueries();
-  document.addEventListener("keydown", () => showTip("", 0, 0));
+  for (const kind of ["keydown", "wheel", "touchmove"]) document.addEventListener(kind, () => showTip("", 0, 0), true); // before what a key shows
+}
+
+/** Say next to a cell what was decided about its pair: the table of the pair may be out of sight. @param {EventTarget|null} target */
+function tellPair(target) {
+  const pair = pairAtCell(target);
+  if (!pair) return;
+  const { difference, p, verdict } = decided("pair", pair.a, pair.b, state.measure);
+  const { left, bottom } = pair.found.getBoundingClientRect();
+  showTip(`${systemName(pair.a)} − ${systemName(pair.b)}: ${signed(difference)}, ${pText(p)}, ${verdict}`, left, bottom - 12);
 }
 
 /** @param {EventTarget|null} target */

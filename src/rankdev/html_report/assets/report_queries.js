@@ -153,7 +153,7 @@ function wholeRows() {
 
 /** @param {number} query @param {string} [text] to show next to its id */
 function queryLink(query, text = "") {
-  const made = element("button", { type: "button", class: "link" }, labelled(report.queries[query]), text ? element("bdi", {}, ` ${brief(prose(text), 60)}`) : "");
+  const made = element("button", { type: "button", class: "link", "data-query": String(query) }, labelled(report.queries[query]), text ? element("bdi", {}, ` ${brief(prose(text), 60)}`) : "");
   made.addEventListener("click", () => openQuery(query));
   return made;
 }
@@ -198,7 +198,9 @@ function showQuery(found) {
   byId("query").hidden = query < 0;
   document.body.classList.toggle("reading", query >= 0);
   for (const behind of document.querySelectorAll("body > header, .toolbar, main")) /** @type {HTMLElement} */ (behind).inert = query >= 0; // keys stay in front
-  if (query < 0) return;
+  const before = byId("query").dataset.query ?? "";
+  byId("query").dataset.query = query < 0 ? "" : String(query);
+  if (query < 0) return before && /** @type {HTMLElement | null} */ (byId("rows").querySelector(`[data-query="${before}"]`))?.focus({ preventScroll: true });
   const id = report.queries[query];
   const text = textOf(report.query_texts, id);
   byId("query-title").replaceChildren(element("bdi", {}, text ? prose(text) : visible(id)), ...(text ? [" ", element("small", {}, labelled(report.queries[query]))] : []));
