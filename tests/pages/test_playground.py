@@ -184,6 +184,28 @@ def test_a_pointer_drags_items(opened):
     assert opened.locator("#reference .item").all_text_contents() == ["d1", "d2"]
 
 
+SEEN = """() => {
+  const [panel, place] = ['#tour', '.toured'].map(part => document.querySelector(part).getBoundingClientRect());
+  const shown = rect => rect.bottom > 0 && rect.top < innerHeight;
+  const apart = panel.bottom <= place.top || panel.top >= place.bottom || panel.left >= place.right;
+  return [shown(panel), shown(place), apart];
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_tour_stands_next_to_what_it_speaks_of(page, tmp_path, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    page.emulate_media(reduced_motion="reduce")
+    path = tmp_path / "playground.html"
+    path.write_text(playground(), encoding="utf-8")
+    page.goto(path.as_uri())
+    for step in range(1, 6):
+        assert page.inner_text("#tour-title").startswith(f"{step} of 5")
+        assert page.evaluate(SEEN) == [True, True, True]
+        page.click("#next")
+    assert page.is_hidden("#tour")
+
+
 def test_nothing_serious_stands_between_a_person_and_the_page(seen, tmp_path):
     page, found = seen
     path = tmp_path / "playground.html"

@@ -53,6 +53,9 @@ function named(text, most = 48) {
   return made;
 }
 
+/** A measure's text, which may break after a bracket or a comma. @param {string} text @param {RegExp} [after] */
+const broken = (text, after = /(?<=[(,)_])(?=\S)/) => text.split(after).flatMap((part, i) => (i ? [element("wbr"), part] : [part]));
+
 /** A bar: what was gained, and what of the rest was lost. @param {number} earned @param {number} whole @param {string} label */
 function bar(earned, whole, label) {
   const made = element("span", { class: "bar", role: "img", "aria-label": label });

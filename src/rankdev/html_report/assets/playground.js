@@ -160,7 +160,7 @@ function showScore() {
       element(
         "tr",
         {},
-        element("th", { scope: "row", class: "text" }, name),
+        element("th", { scope: "row", class: "text" }, ...broken(name)),
         element("td", {}, written(value)),
         element("td", {}, bar(value, value, `${written(value)} of 1`)),
       ),

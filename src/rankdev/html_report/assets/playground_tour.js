@@ -30,11 +30,11 @@ function goTo(to, focus = true) {
   byId("next").textContent = step + 1 < STEPS.length ? "Next" : "Done";
   byId(place).classList.add("toured");
   const narrow = matchMedia("(max-width: 40rem)").matches;
-  if (narrow) byId(place).before(panel); // above what it is about, which it would cover otherwise
+  if (narrow) byId(place)[focus ? "after" : "before"](panel); // next to what it is about, which it would cover otherwise
   else document.body.append(panel);
   if (!focus) return;
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  (narrow ? panel : byId(place)).scrollIntoView({ behavior: still ? "auto" : "smooth", block: "start" });
+  (narrow ? panel : byId(place)).scrollIntoView({ behavior: still ? "auto" : "smooth", block: narrow ? "end" : "center" });
   panel.focus({ preventScroll: true });
 }
 

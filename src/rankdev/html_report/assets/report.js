@@ -25,9 +25,6 @@ function fillTable(id, caption, heads, rows) {
 }
 
 const WORDS_OF_NAMES = /(?<=[_/:]|\.(?=\p{L}))(?=\S)/u; // where a long name breaks
-/** A measure's text, which may break after a bracket or a comma. @param {string} text @param {RegExp} [after] */
-const broken = (text, after = /(?<=[(,)_])(?=\S)/) => text.split(after).flatMap((part, i) => (i ? [element("wbr"), part] : [part]));
-
 /** @param {string} text @param {string} [kind] */
 const head = (text, kind = "") => element("th", { scope: "col", class: kind }, ...broken(text));
 
