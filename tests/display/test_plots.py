@@ -1,7 +1,7 @@
 import io
 import sys
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -113,6 +113,14 @@ MANY = {
     "one measure": lambda many: many.select(measures=["AP@5"]),
     "leaderboard": leaderboard,
     "pairs": significance,
+    "one pair": lambda many: significance(
+        Scores(
+            ("a", "b"),
+            many.queries,
+            tuple(f"nDCG@{k}" for k in range(1, 8)),
+            np.repeat(many.values[:2], 4, axis=2)[:, :, :7],
+        )
+    ),
     "differences": lambda many: many.differences(many.systems[0], many.systems[8]),
     "agreement": agreement,
     "stability": lambda many: stability(many, sizes=[10, 20], subsamples=3),
@@ -138,6 +146,9 @@ def test_no_label_is_clipped(many, name):
     for edge in (picture[:, 0], picture[:, -1], picture[0], picture[-1]):
         assert (edge == 255).all()  # nothing reaches the edge of the paper
     assert len(drawn.get_suptitle()) > 10  # every figure has a title
+    labels = [axis.xaxis.label.get_window_extent() for axis in drawn.axes if axis.get_xlabel()]
+    assert not any(one.overlaps(other) for one, other in combinations(labels, 2))
+    assert all(axis.get_window_extent().height > 0.2 * drawn.dpi for axis in drawn.axes)
 
 
 def test_pairs_are_filled_where_they_are_told_apart():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from rankdev.evaluation.scores import QueryDifferences, Scores
 
 SHOWN = 80  # lines in a figure; the others are left to the table
+BESIDE = 4  # panels in a row of a page
+LETTERS = 80  # of labels below them, together
 NAMED = 60  # queries with a bar each; of more, those at both ends
 SYMBOLS = {"alpha": "α", "lam": "λ"}
 
@@ -61,12 +65,16 @@ def _dots(found: Any, kind: Dots, measure: str | None = None) -> Figure:
     parts = [rows.filter(measure=name) if name else rows for name in chosen]
     if (len(parts) > 1 or kind.zero) and not kind.group:
         parts[0] = parts[0].sort(kind.panels[0].value, descending=True, nulls_last=True, maintain_order=True)
-    names = list(parts[0].select(kind.names).head(SHOWN).iter_rows())
     panels = [(part, panel) for part in parts for panel in kind.panels]
-    height = 1.1 + (0.2 if len(names) <= 30 else 0.17) * len(names)
-    drawn, axes = style.figure(style.PAGE, height, columns=len(panels), sharey=True)
-    left_out = f"\n{parts[0].height - len(names):,} more in the table" if parts[0].height > len(names) else ""
-    for i, (axis, (part, panel)) in enumerate(zip(axes[0], panels, strict=True)):
+    down, across = -(-len(panels) // BESIDE), min(len(panels), BESIDE)
+    names = list(parts[0].select(kind.names).head(SHOWN // down).iter_rows())
+    height = 1.1 + (0.2 if len(names) <= 30 else 0.17) * max(3, len(names))
+    drawn, axes = style.figure(style.PAGE, height * down, down, across, sharey=True)
+    for axis in axes.flat[len(panels) :]:
+        axis.remove()
+    left_out = [f"{parts[0].height - len(names):,} more in the table"] if parts[0].height > len(names) else []
+    said: set[str] = set()
+    for axis, (part, panel) in zip(axes.flat, panels, strict=False):
         if kind.zero:
             axis.axvline(0, color=style.GREY, linewidth=0.8)
         margin = getattr(found, "margin", None)
@@ -76,13 +84,16 @@ def _dots(found: Any, kind: Dots, measure: str | None = None) -> Figure:
         for at, name in enumerate(names):
             _dot(axis, at, by_name[name], panel, kind)
         label = Words(found, part.row(0, named=True))(panel.label)
-        axis.set_xlabel(_narrow(label, len(panels)) + ("" if i else left_out))
+        lines = re.split(", |; ", label) if across > 1 else [label]
+        new = [line for line in (*lines, *left_out) if line not in said]
+        axis.set_xlabel("\n".join(each for line in new for each in textwrap.wrap(line, LETTERS // across)))
         axis.grid(visible=False, axis="y")
-    axes[0, 0].set_yticks(range(len(names)), _row_labels(names, kind.names, 30 if len(panels) > 1 else 44))
+        said |= {*new}
+    axes[0, 0].set_yticks(range(len(names)), _row_labels(names, kind.names, 30 if across > 1 else 44))
     axes[0, 0].set_ylim(len(names) - 0.5, -0.5)
     told = hasattr(found, "concluded")
-    said = [found.concluded(name) for name in chosen[:3]] if told else [headline(found, parts[0])]
-    return style.titled(drawn, " ".join(dict.fromkeys(text.partition("\n")[0] for text in said)))
+    title = [found.concluded(name) for name in chosen[:3]] if told else [headline(found, parts[0])]
+    return style.titled(drawn, " ".join(dict.fromkeys(text.partition("\n")[0] for text in title)))
 
 
 def _dot(axis: Any, at: int, row: Mapping[str, Any], panel: Dot, kind: Dots) -> None:
@@ -101,10 +112,6 @@ def _row_labels(names: Sequence[tuple[Any, ...]], columns: Sequence[str], longes
     parts = [[printable(str(part)) for part in name if part is not None] for name in names]
     cut = apart([part for each in parts for part in each], longest // min(2, len(columns)))
     return [": ".join([between.join(cut[one] for one in part[:2]), *(cut[one] for one in part[2:])]) for part in parts]
-
-
-def _narrow(label: str, panels: int) -> str:
-    return label.replace("; ", "\n").replace(", ", "\n", 1) if panels > 1 else label
 
 
 def _curves(found: Any, kind: Curves) -> Figure:

@@ -22,6 +22,7 @@ P = ParamSpec("P")
 NOTEBOOK = 110  # pixels an inch has in a notebook; drawn twice as fine, for screens that are
 COLUMN, PAGE = 3.35, 7.0  # inches: one column, and both, of a two-column paper
 FORMATS = (".png", ".svg", ".pdf")
+TITLE_LINE = 9 * 1.2 / 72  # inches
 GREY = "#777777"
 # Okabe and Ito's colours without yellow, with a darker vermillion: the first two are A and B in pages, as text too
 COLOURS = ("#0072B2", "#B84A00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -133,13 +134,14 @@ def _notebook_figure() -> type[Figure]:
 
 
 def titled(drawn: Figure, text: str) -> Figure:
-    """Put a title on top of a figure, in as many lines as it takes."""
+    """Put a title on top of a figure, in as many lines as it takes, which do not take space of what is drawn."""
     written = printable(text)
     title = drawn.suptitle("", x=0.01, ha="left", fontsize=9, fontweight="bold", fontfamily=_fonts())
     letters = int(14 * drawn.get_figwidth())
     while letters > 10 and (not title.get_text() or title.get_window_extent().x1 > 0.99 * drawn.bbox.width):
         title.set_text("\n".join(textwrap.wrap(written, letters)))
         letters -= 2
+    drawn.set_figheight(drawn.get_figheight() + TITLE_LINE * title.get_text().count("\n"))
     return drawn
 
 
@@ -155,6 +157,8 @@ def over_queries(axis: Any, sizes: Sequence[int]) -> None:
     """Scale an axis logarithmically over numbers of queries, with ticks at the usual ones."""
     axis.set_xscale("log")
     ticks = [size for size in (5, 10, 25, 50, 100, 200, 500, 1000, 2000, 5000) if sizes[0] <= size <= sizes[-1]]
+    if ticks and sizes[-1] > 1.5 * ticks[-1]:
+        ticks.append(sizes[-1])
     if len(ticks) > 6:
         ticks = ticks[::-2][::-1]  # every other, up to the last
     axis.set_xticks(ticks or list(sizes), [str(size) for size in ticks or sizes])
