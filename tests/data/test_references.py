@@ -71,8 +71,9 @@ def test_columns_may_have_the_names_of_other_tools() -> None:
     # PyTerrier: query is the text, and docid and query_id may be internal numbers
     more = frame.with_columns(query_id=pl.lit("9"), query=pl.lit("what is it"), docid=pl.lit("7"), doc_id=pl.lit("8"))
     assert References.of(more) == References.of(frame)
-    with raises("two-columns", DataError, name="query"):
-        References.of(more.drop("qid"))
+    for same in (more.drop("qid"), frame.rename({"qid": "query_id"}).with_columns(queryId=pl.lit("9"))):
+        with raises("two-columns", DataError, name="query"):
+            References.of(same)
 
 
 @given(tiers(), st.randoms(use_true_random=False))

@@ -175,6 +175,13 @@ def test_columns_say_which_is_which():
         Preferences.from_table(frame, columns={"item_a": "left"})
 
 
+@pytest.mark.parametrize("text", ["query", "question", "topic", "prompt"])
+@pytest.mark.parametrize("name", ["qid", "Query ID", "topic_id"])
+def test_queries_are_named_by_their_ids_not_by_their_texts(name, text):
+    judged = pl.DataFrame({text: ["what is it"], name: ["7"], "winner": ["x"], "loser": ["y"]})
+    assert Preferences.from_table(judged).queries == ("7",)
+
+
 def test_two_ways_to_read_columns_are_refused():
     frame = table(["a", "b", "tie"]).with_columns(left=pl.lit("x"), right=pl.lit("y"))
     with raises("ambiguous-columns", DataError, what="items", names=("a and b", "left and right")):

@@ -124,10 +124,10 @@ def known_names(frame: pl.DataFrame, columns: Mapping[str, str] = NONE) -> pl.Da
     if is_beir(frame.columns):
         found["grade"] = found.pop("score")
     for ours, names in found.items():
-        plain = {plain_name(name): name for name in names}
-        first = next((order[0] for order in PREFERRED if order[0] in plain and {*plain} <= {*order}), None)
+        plain = [plain_name(name) for name in names]
+        first = next((order[0] for order in PREFERRED if plain.count(order[0]) == 1 and {*plain} <= {*order}), None)
         if ours in chosen or len(names) == 1 or first is not None:
-            renamed[chosen.get(ours) or (names[0] if first is None else plain[first])] = ours
+            renamed[chosen.get(ours) or names[0 if first is None else plain.index(first)]] = ours
         else:
             raise DataError("two-columns", name=ours, names=names)
     taken = [ours for theirs, ours in renamed.items() if theirs != ours and ours in frame.columns]

@@ -19,7 +19,7 @@ ROLES = (
 
 # normalised names, the most specific first
 NAMES: dict[str, tuple[str, ...]] = {
-    "query": (*QUERIES, "topicid", "topic", "prompt", "instruction"),
+    "query": ("qid", "queryid", "topicid", "query", "topic", "prompt", "instruction", *QUERIES),
     "worker": tuple(
         name + ending
         for name in ("worker", "annotator", "assessor", "judge", "rater", "labeler", "labeller", "evaluator", "user")
