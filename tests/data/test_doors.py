@@ -227,6 +227,8 @@ def test_what_could_be_meant_otherwise_is_refused(tmp_path: Path) -> None:
         for value in (rising, parallel):
             assert rd.Run.of(value, columns={"score": "x"})["q"] == ["2", "1"]
             assert rd.Run.of(value, order="rank")["q"] == ["1", "2"]
+        with raises("unknown-order", rd.DataError, name="x") if refused else warns("unknown-order", name="x"):
+            rd.Run.of({"q": [hits[0], {"id": 3}, hits[1]]})
         assert rd.Run.of({"q": hits[::-1]})["q"] == ["2", "1"]
         assert rd.evaluate([{"query": "q", "gold": hits}], {"a": {"q": [2]}}, "P@1", columns={"grade": "x"}).means == 1
     for places in ((3, 1, 2), (2, 1, 0)):  # count the items in another order than they are listed

@@ -346,11 +346,12 @@ def _note_order(name: str, values: list[Any], sizes: list[int], graded: bool, re
     that are whole may be pages or years; others, what could be grades, and what counts the items of each list in
     another order are refused.
     """
-    if not all(is_finite(value) and not isinstance(value, bool) for value in values):
+    known = [place for place, value in enumerate(values) if value is not None]
+    if not all(is_finite(values[place]) and not isinstance(values[place], bool) for place in known):
         return
-    inside, numbers = np.repeat(np.arange(len(sizes)), sizes), np.array(list(map(float, values)))
+    inside, numbers = np.repeat(np.arange(len(sizes)), sizes)[known], np.array([float(values[at]) for at in known])
     steps = np.diff(numbers)[np.diff(inside) == 0]
-    begin = numbers[np.lexsort((numbers, inside))] - np.concatenate([*map(np.arange, sizes), np.zeros(0)])
+    begin = numbers[np.lexsort((numbers, inside))] - np.concatenate([*map(np.arange, np.bincount(inside)), np.zeros(0)])
     counts = max(sizes) > 2 and (steps < 0).any() and begin[0] in (0, 1) and (begin == begin[0]).all()
     if counts or (steps > 0).any() or (graded and (steps == 0).any() and (steps != 0).any()):
         if graded or counts or (numbers % 1).any():
