@@ -93,8 +93,10 @@ def _goal(row: Finding) -> str:
 
 
 def main() -> None:
-    fine = True
-    for name in sys.argv[1:] or CLAIMS:
+    fine, asked = True, sys.argv[1:] or [*CLAIMS]
+    if unknown := [name for name in asked if name not in CLAIMS]:
+        sys.exit(f"no section {', '.join(unknown)}; there are {', '.join(CLAIMS)}")
+    for name in asked:
         simulate, trials, _ = CLAIMS[name]
         rows = []
         for row in simulate(trials):

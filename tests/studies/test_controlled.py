@@ -1,8 +1,6 @@
 import polars as pl
 import pytest
 
-from rankdev.display.style import looks
-from rankdev.measures import parse_all
 from rankdev.studies.controlled import agree, controlled_report, run_controlled
 
 
@@ -17,8 +15,3 @@ def test_every_cell_of_table_1_agrees_to_four_decimals():
 @pytest.mark.parametrize(("value", "published", "same"), [(None, None, True), (None, 0.0, False), (0.0, None, False)])
 def test_not_available_agrees_only_with_not_available(value, published, same):
     assert agree(value, published) == same
-
-
-def test_every_measure_of_the_studies_has_a_colour_of_its_own():
-    texts = [str(measure) for measure in parse_all(["paper@5", "Tau@5", "Rho@5", "nDCG(dcg=exp-log2)@5"])]
-    assert len({look["color"] for look in looks(texts).values()}) == len(texts)

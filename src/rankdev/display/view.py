@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import string
 import sys
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from functools import cache, partial
 from typing import Any
 
 from rankdev._common.lazy import pl
@@ -77,20 +78,22 @@ def declared(found: Result, view: View) -> Report:
     """Make the report of a result; where the data have a problem it shows nothing but the conclusion, which says so."""
     words = Words(found)
     conclusion = words("{conclusion}")
-    laid = [] if getattr(found, "problems", ()) else [each for tab in view.tables for each in _tables(found, tab)]
+    frame = cache(partial(frame_of, found))  # what several parts show is tabulated once
+    tabs = () if getattr(found, "problems", ()) else view.tables
+    laid = [each for tab in tabs for each in _tables(found, tab, frame(tab.frame))]
     closing = [line for text in view.closing for line in _sentence(words, text).splitlines()] if laid else []
     helps = dict.fromkeys(line for _, lines in laid for line in lines)
     return Report(
-        found.to_polars(),
+        frame("to_polars"),
         [table for table, _ in laid],
-        opening=[line for text in view.opening for line in words(text).splitlines()] or _headlines(found),
+        opening=[line for text in view.opening for line in words(text).splitlines()] or _headlines(found, frame),
         closing=[*closing, *helps],
         remarks=found.remarks,
         command=view.command,
         parameters=found.parameters,
         conclusion=conclusion,
-        summary=found.summary(),
-        more={name: frame_of(found, source) for name, source in view.more.items()},
+        summary=frame("summary"),
+        more={name: frame(source) for name, source in view.more.items()},
         brief=view.brief,
     )
 
@@ -111,12 +114,12 @@ def headline(found: Any, rows: pl.DataFrame) -> str:
     return Words(found, {"spread": f"{low} to {high}" if low != high else f"{low} throughout"})(kind.title)
 
 
-def _headlines(found: Any) -> list[str]:
+def _headlines(found: Any, frame: Callable[[str], pl.DataFrame]) -> list[str]:
     """State what the figure of a result shows, measure by measure."""
     kind = found.view.figure
     if kind is None:
         return []
-    rows = frame_of(found, getattr(kind, "frame", "to_polars"))
+    rows = frame(getattr(kind, "frame", "to_polars"))
     each = isinstance(kind, Dots) and kind.facets and "measure" not in kind.names and "measure" in rows.columns
     parts = rows.partition_by("measure", maintain_order=True) if each else [rows]
     return [f"{text}." for part in parts if (text := headline(found, part))]
@@ -204,12 +207,11 @@ def frame_of(found: Any, source: str) -> pl.DataFrame:
     """Return a table of a result by the name of its method, or of the field that holds it."""
     held = getattr(found, source)
     frame: pl.DataFrame = held() if callable(held) else held
-    return frame.cast({pl.Categorical: pl.String, pl.Enum: pl.String})
+    return frame
 
 
-def _tables(found: Result, tab: Tab) -> Iterator[tuple[Table, list[str]]]:
+def _tables(found: Result, tab: Tab, whole: pl.DataFrame) -> Iterator[tuple[Table, list[str]]]:
     """Yield the tables of a declaration, each with its lines of help."""
-    whole = frame_of(found, tab.frame)
     if tab.sort:
         whole = whole.sort(tab.sort, descending=True, maintain_order=True)
     parts = whole.partition_by(tab.by, maintain_order=True) if tab.by else [whole]

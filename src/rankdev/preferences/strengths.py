@@ -162,7 +162,7 @@ class Strengths(Fitted, Result):
         >>> strengths(judged).to_polars().select("item", "rank").rows()
         [('x', 1), ('y', 2)]
         """
-        (low, high), preferences, order = self._limits(), self.preferences, self.order
+        (low, high), preferences, order = self._limits, self.preferences, self.order
         table = pl.DataFrame(
             {
                 "query": pl.Series(list(preferences.queries), dtype=pl.String).gather(preferences.item_query[order]),
@@ -175,6 +175,7 @@ class Strengths(Fitted, Result):
         rank = pl.col("strength").rank("min", descending=True).over("query").cast(pl.Int64)
         return table.with_columns(pl.col("low", "high").fill_nan(None), rank=rank)
 
+    @cached_property
     def _limits(self) -> tuple[Floats, Floats]:
         """Ends of each strength's interval; NaN where there is none."""
         from scipy.special import stdtrit

@@ -24,6 +24,7 @@ from rankdev.display.style import save
 from rankdev.display.view import report_of
 from rankdev.errors import Note, RankdevWarning
 from rankdev.evaluation.scores import Scores
+from rankdev.measures.rdq import RDQ
 from rankdev.statistics.design import PAPER_SIZES
 from rankdev.statistics.power import Power, power
 from rankdev.statistics.sensitivity import Sensitivity, sensitivity
@@ -257,7 +258,7 @@ def _grid(study: Poi, paper: Mapping[str, Any]) -> tuple[Table, list[Fact]]:
     cells = zip(found.measures, found.power.tolist(), strict=True)
     facts: list[Fact] = [("Figure 1", text, "p50", value, known.get(text)) for text, value in cells]
     medians = dict(study.power.summary(found.n).select("measure", "p50").iter_rows())
-    other = max(value for measure, value in medians.items() if not measure.startswith("RDQ"))
+    other = max(value for measure, value in medians.items() if rd.parse(measure).name != RDQ.name)
     values = {
         "lowest": float(found.power.min()),
         "median": float(sorted(found.power.tolist())[len(found.power) // 2]),

@@ -399,8 +399,9 @@ def save_track_figures(study: Track, folder: str | Path) -> list[Path]:
         prefix = f"{part.name}-" if len(study.parts) > 1 else ""
         figures |= {f"{prefix}power.png": part.power.plot(), f"{prefix}stability.png": part.stability.plot()}
         if part.grid is not None:
-            usual = "weights" not in part.grid.measure and part.grid.measure.startswith("RDQ")
-            of_paper = usual and part.grid.axes == ("alpha", "lam")
+            varied = rd.parse(part.grid.measure)
+            usual = isinstance(varied, RDQ) and varied.weights == "vertical"
+            of_paper = usual and part.grid.axes == tuple(PAPER_GRID)
             reported = [one for one in REPORTED if of_paper and one in part.grid.cells]
             figures[f"{prefix}figure1.png"] = part.grid.plot(chosen=reported, note=RED)
     if study.agreement is not None:
