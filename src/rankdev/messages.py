@@ -549,8 +549,8 @@ SENTENCES = {
     "single-collection": "`{name}` is for a single collection; leave it out, or give one collection",
     "several-collections": "these are the scores of several collections; give them to meta_analysis(…), or join their"
     " queries with Scores.pooled(…)",
-    "skewed": '{measure}: {count:difference is} skewed (skewness up to {skewness:.1f}): on such data a false "better"'
-    " came up in up to 11% of simulated comparisons, where 2.5% are meant; look at the queries that decide",
+    "skewed": '{measure}: {count:difference is} skewed (up to {skewness:.1f}); a false "better" is then likelier'
+    " (simulated: in up to 11%, not 2.5%): look at the queries that decide",
     "single-run": "{systems:and} {count:has|have} one run, taken as deterministic",
     "small-segment": "segment {segment!r} is left out: it has {count:{unit}}, and a test needs two",
     "test-of-runs": "`test={test!r}` cannot be combined with replicates; leave it out",

@@ -106,7 +106,9 @@ def test_the_table_of_several_collections():
     one = stats.ttest_rel(*collections()["c0"].of("P@5")[1::-1]).confidence_interval()
     assert_allclose(parts.select("low", "high").row(0), one)
     rows = found.to_polars()
-    assert ((rows["p_adjusted"] <= 0.05) == ((rows["low"] > 0) | (rows["high"] < 0))).all()
+    clear = rows["p_adjusted"] <= 0.05
+    assert (clear == ((rows["low"] > 0) | (rows["high"] < 0))).all()
+    assert found.conclusion.startswith(f"Over 3 collections, {clear.sum()} of {len(rows)} pairs differ")
 
 
 def test_pooling_says_that_large_collections_dominate():

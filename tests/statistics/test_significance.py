@@ -489,6 +489,8 @@ def test_one_query_that_dominates():
     apart = np.append(np.tile([0.02, -0.02], 10), -0.9)
     note = noted(remarks_on(apart), "one-query-decides", query="q20", a="b", b="a")
     assert (note.fields["mean"], note.fields["without"]) == pytest.approx((-0.9 / 21, 0.0))
+    heavy = {f"q{i}": 8.0 if i == 7 else 1.0 for i in range(15)}  # a usual query that is asked often
+    assert "one-query-decides" not in kinds_of(remarks_on(np.tile([0.2, 0.1, 0.15], 5), weights=heavy))
 
 
 def test_almost_identical_pairs():

@@ -111,7 +111,8 @@ def headline(found: Any, rows: pl.DataFrame) -> str:
         return Words(found, {**rows.row(0, named=True), **_extremes(rows, kind)})(kind.title)
     first = rows[next(iter(kind.values))]
     low, high = (f"{value:.2f}" for value in (first.min(), first.max()))
-    return Words(found, {"spread": f"{low} to {high}" if low != high else f"{low} throughout"})(kind.title)
+    spread = f"{low} to {high}" if low != high else f"{low}{' throughout' if len(first) > 1 else ''}"
+    return Words(found, {"spread": spread})(kind.title)
 
 
 def _headlines(found: Any, frame: Callable[[str], pl.DataFrame]) -> list[str]:

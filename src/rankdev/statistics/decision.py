@@ -310,7 +310,7 @@ def _on_dominance(scores: Scores, measure: str, family: Family, clear: Bools) ->
     """Note the pair that a single query decides most: of several, one of those that differ significantly."""
     best: tuple[float, int, int] | None = None
     for pairs, apart in family.differences(clear if family.pairs > 1 else None):
-        squares = apart**2 if family.weights is None else (apart * family.weights) ** 2
+        squares = apart**2 if family.weights is None else apart**2 * family.weights
         share = squares.max(axis=1) / np.maximum(squares.sum(axis=1), 1.0)
         i = int(np.argmax(share))
         if best is None or share[i] > best[0]:

@@ -13,7 +13,7 @@ from scipy import special
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, check_number
 from rankdev._common.view import Dot, Dots, Tab, View
-from rankdev.errors import DataError, Note, UsageError, warn
+from rankdev.errors import DataError, Note, UsageError, printable, warn
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.decision import refused
 from rankdev.statistics.design import Design
@@ -57,8 +57,9 @@ class MetaAnalysis(PairTests):
     view: ClassVar = View(
         [
             Tab(
-                "Differences a − b over {collections:collection}",
-                ("measure", "a", "b", "difference", "low", "new_low", "i2", "p_adjusted"),
+                "Differences in {measure} over {collections:collection}",
+                ("a", "b", "difference", "low", "p_adjusted", "new_low", "i2"),
+                by="measure",
             )
         ],
         "compare",
@@ -68,7 +69,6 @@ class MetaAnalysis(PairTests):
         figure=Dots(
             ["a", "b", "collection"],
             [Dot("difference", "difference in {measure}, {level} interval")],
-            "{over_all}",
             frame="_forest",
             zero=True,
             group="group",
@@ -88,17 +88,19 @@ class MetaAnalysis(PairTests):
 
     @property
     def conclusion(self) -> str:
-        """Why nothing is decided, where the data have a problem."""
-        return refused(self.problems) if self.problems else ""
-
-    @property
-    def over_all(self) -> str:
-        """The mean difference of the first pair over all collections; or why nothing is decided."""
+        """For each measure the difference of a pair, or how many pairs differ; or why nothing is decided."""
         if self.problems:
-            return self.conclusion
-        row = self.to_polars().row(0, named=True)
-        apart = f"{row['a']} − {row['b']} is {row['difference']:+.4f}"
-        return f"Over {len(self.collections)} collections, {apart} in {row['measure']}"
+            return refused(self.problems)
+        parts = self.frame.partition_by("measure", maintain_order=True)
+        return "\n".join(f"Over {len(self.collections)} collections, {self._found(part)}." for part in parts)
+
+    def _found(self, rows: pl.DataFrame) -> str:
+        row = rows.row(0, named=True)
+        if rows.height == 1:
+            apart = f"{row['difference']:+.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+            return f"{printable(row['a'])} − {printable(row['b'])} is {apart} in {row['measure']}"
+        clear = int((rows["p_adjusted"] <= self.alpha).sum())
+        return f"{clear} of {rows.height} pairs differ significantly in {row['measure']}"
 
     def _forest(self) -> pl.DataFrame:
         """Return the differences of each pair in each collection, and over all."""
