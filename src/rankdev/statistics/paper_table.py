@@ -247,6 +247,7 @@ def table(
         note.at(collection=name) if name and isinstance(note, Note) else note
         for name, one in tests.items()
         for note in one.remarks
+        if getattr(note, "kind", "") != "of-runs"  # the caption says it
     ]
     return PaperTable(
         frame=pl.concat(parts),

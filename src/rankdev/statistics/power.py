@@ -13,7 +13,7 @@ from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_flag, check_number, check_seed, check_whole
 from rankdev._common.view import Curves, Tab, View
 from rankdev._common.work import Progress
-from rankdev.errors import Note, UsageError
+from rankdev.errors import Note, UsageError, listed
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.design import (
     COUNTED,
@@ -89,6 +89,7 @@ class Power(OfDrawnQueries):
             ),
         ],
         "power",
+        opening=["{conclusion}"],
         closing=[
             (
                 "Paired randomization tests at level {alpha:g}, {permutations:,} sign flips, {subsamples:,} subsamples",
@@ -232,6 +233,19 @@ class Power(OfDrawnQueries):
         levels = np.quantile(self.power[:, :, size], [0.1, 0.5, 0.9], axis=1)
         columns = {"p10": levels[0], "p50": levels[1], "p90": levels[2], "n80": self.n80()}
         return pl.DataFrame({"measure": list(self.measures), **columns}).fill_nan(None)
+
+    @property
+    def conclusion(self) -> str:
+        """Which measures need the fewest queries for a power of 0.8."""
+        needed, over = self.n80(), " (median over pairs)" if self.pairs > 1 else ""
+        least = float(needed.min())
+        if np.isinf(least):
+            return f"No size up to {self.sizes[-1]:,} {self.unit} reaches a power of 0.8{over}."
+        names = [name for name, size in zip(self.measures, needed, strict=True) if size == least]
+        which = listed(names if len(names) < 3 else [names[0], f"{len(names) - 1} more"])
+        fewest = ", the fewest of these measures" if len(names) < len(self.measures) else ""
+        size = f"{'at most ' if least == self.sizes[0] else ''}{least:,g} {self.unit}"
+        return f"A power of 0.8 takes {size} in {which}{fewest}{over}."
 
     def n80(self) -> Floats:
         """Return the median over pairs of the first size with power at least 0.8, for each measure.
