@@ -55,6 +55,8 @@ def test_columns_of_other_programs_and_what_is_called_as_a_mean():
     for names in (("run", "qid", "metric", "value"), ("tag", "Query ID", "Measure", "Value")):
         found = rd.Scores.from_table(pl.DataFrame(rows, schema=list(names), orient="row"))
         assert (found.systems, found.queries, found.measures) == (("a",), ("q1", "q2"), ("AP", "num_ret"))
+    seeds = pl.DataFrame({"name": ["a", "b"], "run": 1, "qid": "q", "measure": "AP", "value": 0.5})
+    assert rd.Scores.from_table(seeds).systems == ("a", "b")
     other = rd.Scores.from_table(pl.DataFrame([*rows[:2], ("a", "all", "AP", 0.9)], schema=list(names), orient="row"))
     noted(other.remarks, "called-mean", name="all")
 

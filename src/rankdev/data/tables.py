@@ -425,6 +425,12 @@ def system_columns(frame: pl.DataFrame) -> list[str]:
     ]
 
 
+def system_column(frame: pl.DataFrame) -> str | None:
+    """Return the column that names the system of each row: the first that varies, or the first; None without any."""
+    columns = system_columns(frame)
+    return next((name for name in columns if frame[name].n_unique() > 1), columns[0] if columns else None)
+
+
 def check_one_system(frame: pl.DataFrame) -> None:
     """Refuse the rows of several systems where one run belongs."""
     for name in system_columns(frame):
@@ -436,10 +442,9 @@ def check_one_system(frame: pl.DataFrame) -> None:
 def by_system(table: pl.DataFrame, read: ReadOptions) -> dict[str, pl.DataFrame]:
     """Split the rows of several systems by the column that names them; all columns keep their names."""
     frame = read.named(table)
-    columns = system_columns(frame)
-    if not columns:
+    name = system_column(frame)
+    if name is None:
         raise DataError("no-systems", known=SYSTEMS)
-    name = next((name for name in columns if frame[name].n_unique() > 1), columns[0])
     names = text_column(frame.with_columns(pl.col(name).cast(pl.String)), name, "runs")
     parts = table.with_columns(names.alias("\0")).partition_by(
         "\0", include_key=False, maintain_order=True, as_dict=True

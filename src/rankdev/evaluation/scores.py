@@ -17,7 +17,7 @@ from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev._common.view import Tab, View
 from rankdev.data.ids import by_id, places_in
-from rankdev.data.tables import as_dict, as_frame, check_mapping, column, number_column, system_columns, text_column
+from rankdev.data.tables import as_dict, as_frame, check_mapping, column, number_column, system_column, text_column
 from rankdev.errors import DataError, Note, UsageError, counted, nearest, shown
 from rankdev.evaluation.coverage import (
     Coverage,
@@ -556,8 +556,8 @@ def _without_means(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Note, ...]]
     """Leave out the rows of means: those without a query, and those called all or mean that hold the others'."""
     if frame.is_empty():
         raise DataError("no-rows", what="table of scores")
-    if "system" not in frame.columns:
-        frame = frame.rename(dict.fromkeys(system_columns(frame)[:1], "system"))
+    if "system" not in frame.columns and (named := system_column(frame)) is not None:
+        frame = frame.rename({named: "system"})
     if "query" not in frame.columns or frame["query"].dtype.is_nested():
         return frame, ()
     of_queries = frame.filter(pl.col("query").is_not_null() & (pl.col("query").cast(pl.String) != ""))
