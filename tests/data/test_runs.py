@@ -136,6 +136,7 @@ BAD = [
     (pl.DataFrame({"query": ["q"] * 2, "item": ["d", "e"], "rank": [1, 1]}), "rank-twice"),
     (None, "wrong-form"),
     ({"q1": [("d1", 0.5), ("d2", 0.25)]}, "wrong-form"),
+    ({"q1": [["d1", "d2"], ["d3"]]}, "not-an-id"),
     ({"q": [{"id": pd.NA, "score": 1}]}, "no-id-of-hit"),
     ({"q": {"error": {}}}, "engine-error"),
     ([{"query": "q", "hits": [frozenset("a"), object()]}, {"query": "q", "hits": pd.NA}], "no-columns"),

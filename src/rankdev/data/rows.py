@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, TypeVar
 import numpy as np
 
 from rankdev._common.arrays import Bools, Floats, Ints, Keys
-from rankdev._common.checks import is_list
+from rankdev._common.checks import is_list, is_number
 from rankdev._common.lazy import pl
 from rankdev._common.result import Tabular
 from rankdev.data import ids, tables
@@ -253,7 +253,7 @@ def check_lists(lists: Mapping[Any, Any]) -> None:
         if isinstance(items, Set) or not is_list(items) or hasattr(type(items), "columns"):
             raise DataError("wrong-form", query=query, expected="[best item, …]", value=items)
         first = items[0] if isinstance(items, list | tuple) and items else None
-        if isinstance(first, list | tuple) and len(first) == 2:
+        if isinstance(first, list | tuple) and len(first) == 2 and is_number(first[1]):
             raise DataError("wrong-form", query=query, expected="{item: score}, as dict(pairs) makes it", value=first)
 
 
