@@ -70,8 +70,14 @@ def coloured(text: str, style: str) -> str:
 
 
 def paragraph(text: str, width: int, *, anywhere: bool = False) -> list[str]:
-    """Break running text at words; or ``anywhere`` in words that are longer than a line."""
-    return textwrap.wrap(text, width, break_long_words=anywhere, break_on_hyphens=False) or [""]
+    """Break running text at words; or ``anywhere`` in words that are longer than a line.
+
+    >>> paragraph("東京 検索 a", 7)
+    ['東京', '検索 a']
+    """
+    wide = text if text.isascii() else "".join(char + "\0" * (cell_len(char) - 1) for char in text)
+    lines = textwrap.wrap(wide, width, break_long_words=anywhere, break_on_hyphens=False)
+    return [line.replace("\0", "") for line in lines] or [""]
 
 
 def table_lines(columns: Sequence[Column], width: int, paint: Paint = uncoloured) -> Iterator[str]:
