@@ -210,7 +210,7 @@ def test_every_format_holds_every_result(result):
 
 def test_json_of_a_verdict_holds_what_was_computed(results):
     found = json.loads(FORMATS["json"].encode(report_of(results["power"])))
-    assert list(found) == ["command", "version", "parameters", "summary", "rows", "pairs", "remarks"]
+    assert list(found) == ["command", "version", "parameters", "summary", "rows", "pairs", "conclusion", "remarks"]
     assert found["parameters"]["seed"] == 7
     assert found["remarks"] == list(results["power"].remarks)
     assert "Infinity" in {row["n80"] for row in found["summary"]}
