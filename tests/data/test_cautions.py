@@ -98,7 +98,9 @@ ALIKE = {
     "case": ("D1", "d1"),
     "blanks": ("d1\u00a0", "d1"),
     "Unicode form": (unicodedata.normalize("NFD", "café"), unicodedata.normalize("NFC", "café")),
-    "case, blanks or Unicode form": ("\u00a0É1", "é1"),
+    "zeros at the beginning": ("007", "7"),
+    "'.0' at the end": ("7.0", "7"),
+    "case, blanks, zeros or Unicode form": ("\u00a0É1", "é1"),
 }
 
 

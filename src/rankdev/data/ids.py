@@ -177,10 +177,9 @@ def documents(names: Ids, separator: str) -> Ids:
 
 
 def folded(name: str) -> str:
-    """Return a name without what may differ by accident: case, blanks and Unicode form."""
-    if name.isascii():
-        return "".join(name.lower().split())
-    return "".join(normalize("NFC", normalize("NFC", name).lower()).split())
+    """Return a name without what may differ by accident: case, blanks, Unicode form, and how a number is written."""
+    same = name.lower() if name.isascii() else normalize("NFC", normalize("NFC", name).lower())
+    return "".join(same.split()).lstrip("0").removesuffix(".0")
 
 
 def stretches(codes: Ints) -> Iterator[tuple[int, int, int]]:

@@ -30,9 +30,12 @@ MANY_TIED = 0.5  # of the pairs of items of a query
 SHALLOW = 5  # positions: in fewer, a run may well return no relevant item
 STRANGERS = 1000  # ids of a run that are compared with those of the references
 ALIKE: dict[str, Callable[[str], str]] = {  # what ids may differ by, and what makes them the same
+    "Unicode form": lambda name: normalize("NFC", name),
+    "case": str.lower,
+    "blanks": lambda name: "".join(name.split()),
     "'.0' at the end": lambda name: name.removesuffix(".0"),
-    "case or blanks": folded,
     "zeros at the beginning": lambda name: name.lstrip("0"),
+    "case, blanks, zeros or Unicode form": folded,
     "what stands before the last '/', ':' or '#'": lambda name: re.sub(r"^.*[/:#]", "", name),
     "what stands after the last '.'": lambda name: re.sub(r"\.\w+$", "", name),
 }
@@ -259,11 +262,7 @@ def strangers(references: References, run: Run, depth: int | None) -> tuple[str,
 
 def difference(one: str, other: str) -> str:
     """Name by what a name of a run differs from one in the references, which may be an accident."""
-    if normalize("NFC", one) == normalize("NFC", other):
-        return "Unicode form"
-    if one.lower() == other.lower():
-        return "case"
-    return "blanks" if "".join(one.split()) == "".join(other.split()) else "case, blanks or Unicode form"
+    return next((how for how, like in ALIKE.items() if like(one) == like(other)), "")
 
 
 @dataclass(frozen=True)

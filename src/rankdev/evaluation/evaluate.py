@@ -92,7 +92,7 @@ def evaluate(
         The grades that words in the references stand for: ``{"Exact": 3, "Substitute": 2, "Irrelevant": 0}``.
     strict : bool, default False
         Refuse what is otherwise a warning or a note and could make a number wrong: queries that only one side has,
-        ids that differ by case, blanks or Unicode form only, scores that rise with the ranks, repeated items.
+        ids that differ by case, blanks, zeros or Unicode form only, scores that rise with the ranks, repeated items.
     weights : dict of str to float, or table, optional
         Weight of each query, such as how often it is asked, as ``{query: weight}`` or a table with the columns query
         and weight: means are weighted, and so are the tests and gates that are made from the scores.
