@@ -69,12 +69,16 @@ def test_kinds_are_known_without_a_name(tmp_path: Path, text: str) -> None:
         ("a.tsv", "d1\tone\nd2\tTwo – words\nd3\tthree\n"),
         ("a.tsv", "url\ttext\tdocid\nu\tone\td1\nv\tTwo – words\td2\n"),
         ("a.csv", "docno,text\nd1,one\nd2,Two – words\n"),
+        ("a.csv", "Product ID,text\nd1,one\nd2,Two – words\n"),
         ("a.jsonl", '{"_id": "d1", "title": "", "text": "one"}\n{"_id": "d2", "title": "Two", "text": "words"}\n'),
     ],
 )
 def test_texts_are_read(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
     assert read_texts(tmp_path / name, "item", {"d1", "d2"}) == {"d1": "one", "d2": "Two – words"}
+    for begin in ("qid,query", "id,query_text", "query,text"):
+        (tmp_path / "queries.csv").write_text(f"{begin}\nq1,a museum\n")
+        assert read_texts(tmp_path / "queries.csv", "query", None) == {"q1": "a museum"}
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from rankdev.data.files import load_runs
 from rankdev.data.ids import as_id
 from rankdev.data.options import Order, Ties
 from rankdev.data.run import RunLike
-from rankdev.data.tables import as_polars, check_columns, is_table
+from rankdev.data.tables import as_frame, check_columns, is_table
 from rankdev.data.text import Source
 from rankdev.data.texts import read_texts
 from rankdev.data.write import PathLike
@@ -48,7 +48,7 @@ class Pool:
     def of(cls, value: Any) -> Pool:
         """Read ``{query: [item, …]}``, grades ``{query: {item: grade}}`` (or references made of them), or a table."""
         if is_table(value):
-            value = _listed(as_polars(value))
+            value = _listed(as_frame(value))
         if not isinstance(value, Mapping) or not value:
             expected = "{query: [item, …]} or {query: {item: grade}}"
             raise UsageError("bad-value", name="items", value=value, expected=expected)
@@ -306,7 +306,7 @@ def texts_by_item(
     elif isinstance(texts, Mapping):
         table = _as_table({as_id(item): str(text) for item, text in texts.items()})
     elif is_table(texts):
-        table = as_polars(texts)
+        table = as_frame(texts)
     else:
         raise UsageError("bad-value", name="texts", value=texts, expected="a file, a table or {item: text}")
     columns = [column for column in shown if column in table.columns]
