@@ -226,8 +226,11 @@ def test_positions_in_the_other_list_are_known_or_said_not_to_be(show, monkeypat
 
 def test_back_returns_to_where_one_was(show, html):
     page = show(html, "#a=blended&b=nearest")
-    page.locator("#rows tbody button").nth(4).click()
-    before, opened = page.evaluate("scrollY"), page.inner_text("#query-title")
+    row = page.locator("#rows tbody button").nth(4)
+    row.scroll_into_view_if_needed()
+    before, place = page.evaluate("scrollY"), row.bounding_box()
+    row.click()
+    opened = page.inner_text("#query-title")
     assert page.is_visible("#query")
     page.keyboard.press("ArrowRight")
     assert page.inner_text("#query-title") != opened
@@ -237,7 +240,7 @@ def test_back_returns_to_where_one_was(show, html):
     assert "open" in page.locator("#lists li").first.get_attribute("class")
     page.go_back()
     page.wait_for_selector("#query", state="hidden")
-    assert page.evaluate("scrollY") == before
+    assert (page.evaluate("scrollY"), row.bounding_box()) == (before, place)
     assert page.inner_text(":focus") == opened
     page.go_forward()
     page.wait_for_selector("#query:not([hidden])")
@@ -376,9 +379,11 @@ def test_hostile_names_are_text(show):
         name: {query: items[::step] for query, items in lists.items()}
         for name, step in zip(HOSTILE, [1, -1, 1] * 3, strict=True)
     }
-    texts = {name: name for name in HOSTILE}
+    texts = {name: name for name in HOSTILE} | {"__proto__": "two\nlines\x80"}
     segments = {name: [name] for name in HOSTILE}
-    page = show(rd.report(lists, runs, ["RDQ@5", "AP@5"], query_texts=texts, item_texts=texts, segments=segments).html)
+    html = rd.report(lists, runs, ["RDQ@5", "AP@5"], query_texts=texts, item_texts=texts, segments=segments).html
+    assert "\u202e" not in html  # of which scripts and their data are ASCII
+    page = show(html)
     for query in range(len(HOSTILE)):
         page.evaluate(f"openQuery({query})")
     assert page.evaluate("window.hurt") is None
@@ -388,6 +393,7 @@ def test_hostile_names_are_text(show):
     assert "\\u202egnp.exe\\u202c" in shown
     assert "\u202e" not in page.inner_text("body")
     assert "__proto__" in page.inner_text("#lists")
+    assert "two lines\ufffd" in page.inner_text("#lists")
     assert page.evaluate("document.documentElement.scrollWidth") <= 1100
 
 

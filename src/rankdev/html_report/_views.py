@@ -62,7 +62,9 @@ def filled(part: str, *fields: Any) -> Html:
         field if isinstance(field, str | float | int) else Html("".join(write(each, "") for each in field))
         for field in fields
     ]
-    return Html(re.sub(r' (?:class|title)=""|<small></small>', "", _Filler().vformat(_parts()[part], texts, {})))
+    return Html(
+        re.sub(r' (?:class|title)=""|<small>(?:<bdi></bdi>)?</small>', "", _Filler().vformat(_parts()[part], texts, {}))
+    )
 
 
 def short_names(*groups: Sequence[str]) -> dict[str, str]:
@@ -275,7 +277,7 @@ def _rows(found: Comparison, header: Mapping[str, Any]) -> Html:
     def row(q: int) -> Html:
         name = header["queries"][q]
         numbers = [*map(number, values[:, q].tolist()), *([signed(float(apart[q]))] if two else [])]
-        head = filled("query", _named(name, header), header["query_texts"].get(name, ""))
+        head = filled("query", _named(name, header), printable(" ".join(header["query_texts"].get(name, "").split())))
         cells = (filled("both", "", text, "") for text in numbers)
         return filled("row", head, (*cells, filled("both", "size", int(found.references.sizes[q]), "")))
 

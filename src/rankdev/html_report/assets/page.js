@@ -31,7 +31,7 @@ function visible(text) {
 
 /** A text in its own script and direction; marks that change the direction of the text next to it as escapes. @param {string} text */
 function prose(text) {
-  return text.replace(/[\p{Cc}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, escaped);
+  return text.replace(/(?!\s)[\p{Cc}\p{Cs}]/gu, "\ufffd").replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, escaped);
 }
 
 /** @param {string} character */

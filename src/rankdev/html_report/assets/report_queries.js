@@ -116,7 +116,10 @@ function showQueries() {
   byId("pager").hidden = pages === 1;
   showRows(found.slice(state.page * PAGE, (state.page + 1) * PAGE));
   const place = byId(state.query < 0 ? "narrow" : "query-narrow");
-  if (byId("filters").parentElement !== place) place.append(byId("filters")); // one form, where it is looked for
+  if (byId("filters").parentElement !== place) {
+    byId("narrow").style.minHeight = `${byId("narrow").getBoundingClientRect().height}px`; // so that nothing moves behind the view of a query
+    place.append(byId("filters")); // one form, where it is looked for
+  }
   byId("differences-title").hidden = report.systems.length < 2;
   if (report.systems.length > 1) showDifferences(found);
   showQuery(found);
@@ -226,10 +229,12 @@ function showQuery(found) {
   byId("elsewhere").replaceChildren(...notReturned(query, systems));
 }
 
-/** The scores of a query by the other measures, and what bars and losses are of. @param {number} query @param {number[]} systems */
+/** What two lists share, the scores of a query by the other measures, and what bars and losses are of. @param {number} query @param {number[]} systems */
 function otherMeasures(query, systems) {
+  const [one, other] = systems.map((s) => positionsOf(query, s).map(({ place }) => place).filter((place) => place >= 0));
+  const both = other?.length ? `${one.filter((place) => other.includes(place)).length} of ${counted(Math.max(one.length, other.length), "item")} are in both lists. ` : "";
   const others = report.measures.flatMap((/** @type {string} */ name, /** @type {number} */ m) => (m === state.measure ? [] : [`${name}: ${systems.map((s) => shown(arrays.scores[m][s][query])).join(" and ")}`]));
-  return `${others.length ? `${others.join(", ")}. ` : ""}Bars and losses are of ${report.explained}. ${report.one_order}`;
+  return `${both}${others.length ? `${others.join(", ")}. ` : ""}Bars and losses are of ${report.explained}. ${report.one_order}`;
 }
 
 /** What can be said of an item in a list, and its sign. @type {Record<string, string>} */
