@@ -28,6 +28,7 @@ def test_many_systems_have_a_leaderboard_and_pairs_on_demand(lower):
     assert (table.shown["ahead of the next"][:-1] > 0).all()
     assert report.opening[0].startswith("s00 leads" if lower else "s11 leads")
     assert report_of(found, pairs=True).tables[0].shown.height == report.rows.height == 66
+    assert ("AP: lower is better" in text_of(known)) == lower
     against = rd.significance(scores(40, 40), baselines="s00")
     assert report_of(against).tables[0].shown.height == 39
 

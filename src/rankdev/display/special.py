@@ -35,6 +35,7 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
     over = "sum" if scores.sums == scores.measures else "mean"
     notes = [f"{', '.join(scores.sums)}: sum over the queries"] if scores.sums and over == "mean" else []
     notes += [f"{name}: geometric mean over the queries" for name in scores.geometric]
+    notes += [f"{name}: lower is better" for name in scores.lower_is_better]
     look: dict[str, Any] = {"notes": notes, "formats": dict.fromkeys(scores.sums, count)}
 
     def rows() -> pl.DataFrame:
