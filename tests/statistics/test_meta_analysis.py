@@ -163,6 +163,8 @@ def test_collections_with_one_and_the_same_difference_count_as_signs(shift, coun
     row = found.to_polars().row(0, named=True)
     assert row["p"] == p
     assert (row["low"] <= 0 <= row["high"]) == (p > 0.05)
+    small = rd.meta_analysis(constant(*np.full(6, 0.0004)))
+    assert small.conclusion.startswith("Over 6 collections, b − a is -0.0004 [-0.0004, -0.0004] in ")
     assert (row["new_low"], row["new_high"]) == ((-1, 1) if p > 0.05 else pytest.approx((-shift, -shift)))
 
 

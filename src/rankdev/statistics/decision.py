@@ -110,14 +110,10 @@ class Decision:
 
     @property
     def numbers(self) -> str:
-        """Difference, interval and queries: ``+0.031 [0.012, 0.050], 240 queries``.
-
-        With as many decimals as it takes to tell the limits from 0, and from a margin.
-        """
+        """Difference, interval and queries: ``+0.031 [0.012, 0.050], 240 queries``."""
         from_margin = () if self.margin is None else (self.low + self.margin, self.high - self.margin)
-        digits = decimals(self.difference, self.low, self.high, *from_margin)
-        limits = f"[{self.low:z.{digits}f}, {self.high:z.{digits}f}]".replace("inf", "∞")
-        return f"{self.difference:+z.{digits}f} {limits}, {counted(self.queries, self.unit)}"
+        apart = with_limits(self.difference, self.low, self.high, *from_margin)
+        return f"{apart}, {counted(self.queries, self.unit)}"
 
     def __str__(self) -> str:
         a, b, where = printable(self.a), printable(self.b), f"in {self.measure}"
@@ -179,6 +175,12 @@ class Decision:
             return " More queries are needed; how many depends on the true difference."
         takes = f"takes about {counted(int(needed), self.unit)}; there are {self.queries:,}"
         return f" To settle a difference of {size:.2g} {takes}."
+
+
+def with_limits(difference: float, low: float, high: float, *more: float) -> str:
+    """Write a difference and its interval, with as many decimals as it takes to tell the limits, and more, from 0."""
+    digits = decimals(difference, low, high, *more)
+    return f"{difference:+z.{digits}f} [{low:z.{digits}f}, {high:z.{digits}f}]".replace("inf", "∞")
 
 
 def detectable(low: Floats, high: Floats, level: Floats) -> Floats:

@@ -15,7 +15,7 @@ from rankdev._common.checks import check_choice, check_number
 from rankdev._common.view import Dot, Dots, Tab, View
 from rankdev.errors import DataError, Note, UsageError, printable, warn
 from rankdev.evaluation.scores import ScoresLike
-from rankdev.statistics.decision import refused
+from rankdev.statistics.decision import refused, with_limits
 from rankdev.statistics.design import Design
 from rankdev.statistics.inputs import alike, is_several, wanted_pairs
 from rankdev.statistics.pairs import Family
@@ -97,7 +97,7 @@ class MetaAnalysis(PairTests):
     def _found(self, rows: pl.DataFrame) -> str:
         row = rows.row(0, named=True)
         if rows.height == 1:
-            apart = f"{row['difference']:+.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+            apart = with_limits(row["difference"], row["low"], row["high"])
             return f"{printable(row['a'])} − {printable(row['b'])} is {apart} in {row['measure']}"
         clear = int((rows["p_adjusted"] <= self.alpha).sum())
         return f"{clear} of {rows.height} pairs differ significantly in {row['measure']}"
