@@ -496,7 +496,7 @@ SENTENCES = {
     "record-for-items": "expected items; got the record {value!r}",
     "two-columns": "{names:and} could both be the {name}; choose one with `columns={{'{name}': …}}`",
     "unusable-table": "this {what} cannot be used as a table ({why})",
-    "not-an-id": "an item or query is named by text or a whole number; got {value!r}",
+    "not-an-id": "an id is text or a whole number; got {value!r}",
     "not-text": "{value!r} is not valid text; write it in UTF-8",
     "path-for-table": "expected a table; got the path {value!r}; read the file first, as a frame",
     "same-output": "two outputs of this call are the same file; give each its own",

@@ -34,3 +34,11 @@ def test_p_and_verdict_stay_in_the_first_table_of_80_columns():
         report = report_of(significance(scores.select(systems=systems)), pairs=True)
         first = next(line for line in report.text(80).splitlines() if "verdict" in line)
         assert first.split()[-3:][:2] == ["p", "verdict"] or first.split()[-2:] == ["p", "verdict"]
+
+
+def test_a_system_called_as_a_column_is_told_from_it():
+    values = np.random.default_rng(0).random((2, 30, 1))
+    for names, shown in ((("change", "x"), {"mean of change", "x"}), (("x", "p"), {"x", "mean of p"})):
+        scores = Scores(names, range(30), ("nDCG@10",), values)
+        (table,) = report_of(significance(scores)).tables
+        assert shown < {*table.frame.columns}

@@ -126,11 +126,19 @@ def test_a_shape_that_does_not_fit():
         ((("a",), ("q",), ("P@1", "P@1")), "appears-twice", {"what": "measure", "value": "P@1"}),
         (("ab", ("q",), ("P@1",)), "not-names", {"name": "systems"}),
         ((("a",), ("q",), "P@1"), "not-names", {"name": "measures"}),
+        ((("a",), (None,), ("P@1",)), "not-an-id", {"value": None}),
+        (((1.5,), ("q",), ("P@1",)), "not-an-id", {"value": 1.5}),
     ],
 )
 def test_names_of_scores_are_different(axes, kind, fields):
     with raises(kind, **fields):
         rd.Scores(*axes, np.zeros([len(axis) for axis in axes]))
+
+
+def test_whole_numbers_name_queries_by_their_text():
+    scores = rd.Scores(("a", "b"), np.arange(9, 11), ("P@1",), np.zeros((2, 2, 1)))
+    assert scores.queries == ("9", "10")
+    assert scores.to_polars()["query"].to_list() == ["9", "10"] * 2
 
 
 def test_a_selection_of_queries_does_not_count_the_others():

@@ -1,4 +1,5 @@
 import numpy as np
+import polars as pl
 import pytest
 from scipy import stats
 
@@ -74,6 +75,15 @@ def test_scores_that_are_all_the_same_do_not_collapse_the_interval():
     found = estimate(zeros, zeros, np.zeros(100), 0.05, (0.0, 1.0), least_half(zeros, 0.05, 1.0))
     assert (found["low"], found["high"]) == (0.0, pytest.approx(stats.beta.ppf(0.975, 1, 10), rel=0.02))
     assert (found["human_low"], found["human_high"]) == (found["low"], found["high"])
+
+
+def test_systems_that_are_alike_on_judged_queries_may_differ_on_others():
+    values = np.tile(np.random.default_rng(0).random((1, 60, 1)), (2, 1, 1))
+    alike = rd.Scores(("a", "b"), range(60), ("P@5",), values)
+    found = rd.prediction_powered(alike.select(queries=slice(0, 20)), alike).to_polars()
+    pair = found.filter(pl.col("b").is_not_null())
+    assert pair["estimate"].item() == 0
+    assert pair["high"].item() == -pair["low"].item() == pytest.approx(least_half(np.zeros(20), 0.05, 1.0))
 
 
 def test_scores_that_vary_do_not_depend_on_the_range():

@@ -54,12 +54,10 @@ def scores_report(scores: Scores, *, per_query: bool = False) -> Report:
     every = scores.to_polars()
 
     def wide() -> pl.DataFrame:
-        table = every.cast({"query": pl.String}).pivot(
-            "measure", index=["system", "query"], values="value", maintain_order=True
-        )
+        table = every.pivot("measure", index=["system", "query"], values="value", maintain_order=True)
         return pl.concat([table, scores.mean().select("system", pl.lit(over).alias("query"), *scores.measures)])
 
-    both = pl.concat([every, rows().cast({"query": every["query"].dtype})], how="diagonal")  # weights are of queries
+    both = pl.concat([every, rows()], how="diagonal")  # weights are of queries
     return Report(both, [Table(wide, **look)], remarks=scores.remarks, provenance=provenance_of(scores))
 
 

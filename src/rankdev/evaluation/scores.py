@@ -16,7 +16,7 @@ from rankdev._common.checks import check_kind, check_names, is_list, is_number
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev._common.view import Tab, View
-from rankdev.data.ids import by_id, places_in
+from rankdev.data.ids import as_ids, by_id, places_in
 from rankdev.data.tables import as_dict, as_frame, check_mapping, column, number_column, system_column, text_column
 from rankdev.errors import DataError, Note, UsageError, counted, nearest, shown
 from rankdev.evaluation.coverage import (
@@ -105,12 +105,10 @@ class Scores(Result):
         return f"Scores({systems}, {queries}, {', '.join(self.measures) or 'no measures'})"
 
     def __post_init__(self) -> None:
-        for what in ("systems", "queries", "measures"):
-            check_names(what, getattr(self, what))
-        kinds = self.kinds or tuple(info_of(measure) for measure in self.measures)
+        kinds = self.kinds or tuple(info_of(measure) for measure in check_names("measures", self.measures))
         made = {
-            "systems": tuple(self.systems),
-            "queries": tuple(self.queries),
+            "systems": tuple(as_ids(check_names("systems", self.systems))),
+            "queries": tuple(as_ids(check_names("queries", self.queries))),
             "measures": tuple(kind.label for kind in kinds),
             "values": _as_floats(self.values),
             "kinds": kinds,

@@ -156,7 +156,7 @@ def gate(
         Acceptable loss of the mean. In the measures' units.
     measures : sequence of str, optional
         Measures that must pass. Default: all.
-    required : list of str or int
+    required : list of str or int, optional
         Queries that must not lose anything.
     segments : dict of str to str, or dict of str to list of str, optional
         The segment of each query, or the queries of each segment: none may be worse by more than the margin.

@@ -108,6 +108,8 @@ class Significance(PairTests):
         that differ, the standard deviation of differences, and whether both systems score the same everywhere.
     systems : tuple of str
         The systems, in order.
+    means : array of float
+        The mean of each ``[system, measure]``.
     test : {"t", "randomization"}
         The test.
     correction : {"holm", "bh", "none"}
