@@ -59,7 +59,8 @@ def terminal(page: Page, folder: Path) -> list[tuple[Image.Image, int]]:
             frames.append((picture(page), 90))
         environment = {**os.environ, "COLUMNS": "90"}
         called = f"{shlex.quote(sys.executable)} -m {command}"
-        done = subprocess.run(["bash", "-c", called], cwd=folder, env=environment, capture_output=True, text=True, check=True)
+        both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        done = subprocess.run(["bash", "-c", called], cwd=folder, env=environment, check=True, **both)
         shown += f"{PROMPT}{command}\n{html.escape(done.stdout)}\n"
         page.set_content(TERMINAL.format(f"{shown}{PROMPT}▌"))
         frames.append((picture(page), 2600))
