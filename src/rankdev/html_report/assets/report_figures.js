@@ -1,16 +1,6 @@
 // @ts-check
 // Figures as SVG. Each has a text label, and its numbers are in a table next to it.
 
-/** @param {number} from @param {number} to a few round numbers between */
-function ticks(from, to) {
-  const rough = (to - from) / 5;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power;
-  const found = [];
-  for (let at = Math.ceil(from / step); at * step <= to + 1e-9; at++) found.push(Number((at * step).toPrecision(6)));
-  return found;
-}
-
 /** Differences of two systems, those in favour of A first, as one line per query.
  *  @param {number[]} values @param {boolean} lower whether lower values are better @param {number} chosen the line to mark, or -1 @param {number} width @param {string} label
  *  @param {(index: number) => void} pick @param {(index: number) => string} tipOf */
@@ -21,10 +11,10 @@ function drawDifferences(values, lower, chosen, width, label, pick, tipOf) {
   const x = (/** @type {number} */ i) => left + (i + 0.5) * step;
   const y = (/** @type {number} */ value) => height / 2 - (value / most) * (height / 2 - 12);
   const drawn = svg("svg", { class: "pick", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
-  for (const at of ticks(-most, most)) {
+  for (const at of [-most, 0, most]) {
     drawn.append(
       svg("line", { class: "axis", x1: left, x2: right, y1: y(at), y2: y(at) }),
-      svg("text", { class: "dim", x: left - 6, y: y(at) + 4, "text-anchor": "end" }, (at > 0 ? "+" : "") + at),
+      svg("text", { class: "dim", x: left - 6, y: y(at) + 4, "text-anchor": "end" }, signed(at, 2)),
     );
   }
   if (chosen >= 0) drawn.append(svg("rect", { class: "chosen", x: x(chosen) - Math.max(step, 6) / 2, y: 0, width: Math.max(step, 6), height }));

@@ -10,18 +10,9 @@ const textOf = (texts, id) => (Object.hasOwn(texts, id) ? texts[id] : "");
 const SIDES = { all: "all queries", gains: "biggest gains of A", losses: "biggest losses of A", changed: "most changed lists", equal: "equal", unanswered: "unanswered by A or B", unjudged: "unjudged on top" };
 const TOP = 3; // positions that are the top
 
-/** @type {{of: string, values: (number | null)[]}} */ let known = { of: "", values: [] };
-
 /** The difference of the two systems. @param {number} query @returns {number | null} */
 function differenceOf(query) {
-  const of = `${state.measure} ${state.a} ${state.b}`;
-  if (known.of !== of) known = { of, values: report.queries.map((/** @type {string} */ _, /** @type {number} */ q) => computed(q)) };
-  return known.values[query];
-}
-
-/** @param {number} query @returns {number | null} */
-function computed(query) {
-  const [a, b] = [arrays.scores[state.measure][state.a][query], arrays.scores[state.measure][state.b][query]];
+  const [a, b] = [state.a, state.b].map((system) => arrays.scores[state.measure][system][query]);
   return a === null || b === null ? null : a - b;
 }
 
