@@ -72,14 +72,13 @@ def header_of(
             for _, a, b, fraction in (() if uncertain is None else uncertain.beats().rows())
         ],
         "next": next_steps(found),
-        "facts": facts(found),
+        "facts": facts(found, command),
         "notes": [*(() if uncertain is None else uncertain.remarks), *notes(found)],
         "one_order": ONE_ORDER if found.averaged else "",
         "confidence": percent(1 - found.alpha),
         "correction": "" if tested is None else tested.correction.capitalize(),
         "margin": None if tested is None else tested.margin,
         "verdicts": VERDICTS,
-        "made": making_of(found, command),
     }
 
 
@@ -102,21 +101,6 @@ def grades_in(references: References) -> list[dict[int, float]] | None:
         return None
     parts = [references.rows(query) for query in references.queries]
     return [dict(zip(references.ranks[p].tolist(), references.grades[p].tolist(), strict=True)) for p in parts]
-
-
-def making_of(found: Comparison, command: str) -> list[tuple[str, str]]:
-    """State how the page was made."""
-    of = "clusters of queries" if found.clusters else "queries and runs" if found.replicates else "queries"
-    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "polars", "scipy"))
-    margin = None if found.significance is None else found.significance.margin
-    return [
-        *([("Command", printable(command))] if command else []),
-        ("Versions", f"rankdev {__version__}, Python {platform.python_version()}, {libraries}"),
-        ("Intervals of means", f"Student's t over {of}, {percent(1 - found.alpha)}"),
-        ("Tests", f"{tests(found)} α = {found.alpha}{'' if margin is None else f', margin {margin}'}".strip()),
-        ("Seed", f"{found.seed}"),
-        ("Lists explained by", str(found.explained)),
-    ]
 
 
 def beginnings(texts: Mapping[str, str], wanted: Iterable[str]) -> dict[str, str]:
@@ -227,16 +211,25 @@ def next_steps(found: Comparison) -> list[str]:
     ]
 
 
-def facts(found: Comparison) -> list[tuple[str, str]]:
-    """State what was compared, besides systems and queries."""
+def facts(found: Comparison, command: str) -> list[tuple[str, str]]:
+    """State what was compared, besides systems and queries, and how the page was made."""
     references, tested = found.all_references, found.significance
     items, tiers = len(references.ranks), int(references.tier_counts.sum())
     in_tiers, per_query = f" in {counted(tiers, 'tier')}" if tiers < items else "", items / max(1, len(references))
+    of = "clusters of queries" if found.clusters else "queries and runs" if found.replicates else "queries"
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "polars", "scipy"))
+    margin = "" if tested is None or tested.margin is None else f", margin {tested.margin}"
     return [
         *([("Runs", in_words(tested.replicates))] if tested is not None and tested.replicates else []),
         *([("Clusters", f"{tested.clusters:,}")] if tested is not None and tested.clusters else []),
         ("Measures", ", ".join(found.scores.measures)),
         ("References", f"{counted(items, 'relevant item')}{in_tiers} ({per_query:.1f} per query)"),
+        *([("Command", printable(command))] if command else []),
+        ("Versions", f"rankdev {__version__}, Python {platform.python_version()}, {libraries}"),
+        ("Intervals of means", f"Student's t over {of}, {percent(1 - found.alpha)}"),
+        ("Tests", f"{tests(found)} α = {found.alpha}{margin}".strip()),
+        ("Seed", f"{found.seed}"),
+        ("Lists explained by", str(found.explained)),
     ]
 
 

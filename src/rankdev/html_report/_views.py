@@ -93,7 +93,7 @@ def views(found: Comparison, header: Mapping[str, Any]) -> list[dict[str, str]]:
 def others(found: Comparison, header: Mapping[str, Any], uncertain: UncertainScores | None) -> dict[str, str]:
     """Return the parts that are about all measures."""
     full = [(f"{short} is", printable(name)) for name, short in header["short"].items() if name in header["systems"]]
-    several, about = len(header["measures"]) > 1, [*header["facts"], *header["made"], *full]
+    several, about = len(header["measures"]) > 1, [*header["facts"], *full]
     return {
         **{name: escape(header[name]) for name in ("title", "subtitle", "explained", "one_order")},
         "chips": _chips(header) if several else "",
