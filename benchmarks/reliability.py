@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import zstandard
+from tests.data.samples import parquet
 from tests.fuzz.test_damage import FRAME, PACKED, TREC, flipped, read
-from tests.io.samples import parquet
 
 import rankdev as rd
 from benchmarks.growth.__main__ import measure

@@ -132,12 +132,12 @@ def from_tables(queries: int, items: int, folder: Path) -> dict[str, Calls]:
 
 
 def milliseconds(work: Calls) -> dict[str, float]:
-    """Return the least CPU time of each call, in rounds that take about three seconds together."""
+    """Return the least CPU time of each call, in rounds that take about three seconds of it together."""
     times: dict[str, list[float]] = {name: [] for name in work}
     for call in work.values():
         call()
-    end = time.perf_counter() + 3
-    while time.perf_counter() < end or len(times["rankdev"]) < 5:
+    end = time.process_time() + 3
+    while time.process_time() < end or len(times["rankdev"]) < 5:
         for name, call in work.items():
             begin = time.process_time()
             call()
