@@ -76,8 +76,9 @@ def test_wrong_rows(rows, kind, fields):
 @pytest.mark.parametrize("wrong", [None, "", float("nan"), 7.0, b"x", True])
 def test_one_rule_for_ids(wrong):
     for part in ROW:
-        with pytest.raises(DataError):
-            Preferences.from_rows([ROW, ROW | {part: wrong}])
+        for make in (Preferences.from_rows, Preferences.from_table):
+            with pytest.raises(DataError):
+                make([ROW, ROW | {part: wrong}])
         with raises("not-an-id", DataError, row=1):
             Preferences.from_rows([tuple(ROW.values()), tuple((ROW | {part: wrong}).values())])
     assert Preferences.from_rows([(1, 2, 3)]).items == ("2", "3")

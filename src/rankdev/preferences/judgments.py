@@ -137,7 +137,9 @@ class Preferences(Tabular):
         >>> len(Preferences.from_table(table))
         2
         """
-        frame, remarks = columns_of(as_polars(table), columns, values)
+        listed = isinstance(table, list) and all(isinstance(row, Mapping) for row in table)
+        frame = frame_of_records(table) if listed else as_polars(table)
+        frame, remarks = columns_of(frame, columns, values)
         return cls(**encode(frame, items), remarks=remarks)
 
     @classmethod
