@@ -92,8 +92,8 @@ class Dots:
 class Curves:
     """A figure with a curve of ``y`` over ``x`` for each value of ``by``, and a band where ``low`` and ``high`` are.
 
-    Where curves are to reach a ``goal``, the title states which of them is there first. Dots show ``again``, another
-    estimate of y. ``pool`` is how many queries there are to draw from: above half of them everything is grey.
+    Curves are to reach a ``goal``. Dots show ``again``, another estimate of y. ``pool`` is how many queries there are
+    to draw from: above half of them everything is grey.
     """
 
     x: str
@@ -102,7 +102,7 @@ class Curves:
     by: str = "measure"
     frame: str = "to_polars"
     along: str = "{unit} n"
-    title: str = ""
+    title: str = "{conclusion}"
     goal: float | None = None
     again: str = ""
     pool: str = ""

@@ -14,7 +14,7 @@ from rankdev._common.view import Col, Curves, Dots, Tab, Text, View
 from rankdev.display.cells import FORMS, percent
 from rankdev.display.encodings import fragment
 from rankdev.display.report import Report, Table, best_cells, screen_width
-from rankdev.errors import counted, listed
+from rankdev.errors import counted
 from rankdev.statistics.inputs import ALL
 
 FIRST_ROWS = 100  # of a table that notebooks and prompts show
@@ -101,12 +101,10 @@ def declared(found: Result, view: View) -> Report:
 def headline(found: Any, rows: pl.DataFrame) -> str:
     """State what these rows of a result's figure show: the title of the figure, and how its text begins."""
     kind = found.view.figure
-    if isinstance(kind, Curves) and not kind.title:
-        return _reached(found, kind, rows)
-    if rows.is_empty():
-        return ""
     if isinstance(kind, Curves):
         return Words(found, _below(found, kind, rows))(kind.title)
+    if rows.is_empty():
+        return ""
     if isinstance(kind, Dots):
         return Words(found, {**rows.row(0, named=True), **_extremes(rows, kind)})(kind.title)
     first = rows[next(iter(kind.values))]
@@ -141,28 +139,12 @@ def _extremes(rows: pl.DataFrame, kind: Dots) -> dict[str, str]:
 
 def _below(found: Any, kind: Curves, rows: pl.DataFrame) -> dict[str, str]:
     """Return which curve has most points at the figure's line or below, and how many."""
-    if not kind.line:
+    if not kind.line or rows.is_empty():
         return {}
     under = pl.col(kind.y) <= getattr(found, kind.line)
     counts = rows.group_by(kind.by, maintain_order=True).agg(under.sum(), pl.len())
     name, count, whole = counts.sort(kind.y, descending=True, maintain_order=True).row(0)
     return {"most": name, "times": f"{count} of {whole}"}
-
-
-def _reached(found: Any, kind: Curves, rows: pl.DataFrame) -> str:
-    """State which curve reaches the goal first."""
-    known = rows.drop_nulls(kind.y).sort(kind.x, maintain_order=True)
-    there, label = known.filter(pl.col(kind.y) >= kind.goal), Words(found)(kind.label)
-    if known.is_empty():
-        return f"There is no value of a {label}"
-    if there.is_empty():
-        return f"None reaches a {label} of {kind.goal:g} with up to {known[kind.x][-1]:,} {found.unit}"
-    at, curves = there[kind.x][0], known[kind.by].n_unique()
-    first = there.filter(pl.col(kind.x) == at).sort(kind.y, descending=True, maintain_order=True)[kind.by].to_list()
-    names = first if len(first) <= 2 else [first[0], f"{len(first) - 1} more"]
-    fewest = ", the fewest tried" if at == known[kind.x][0] else ""
-    verb = f"reach{'' if len(names) > 1 else 'es'} a {label} of {kind.goal:g}{' first,' if len(first) < curves else ''}"
-    return f"{listed(names)} {verb} with {at:,} {found.unit}{fewest}"
 
 
 class Words(string.Formatter):

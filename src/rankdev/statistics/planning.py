@@ -85,7 +85,7 @@ class Plan(OfDrawnQueries):
         "plan",
         opening=["{conclusion}"],
         closing=["{method}"],
-        figure=Curves("n", "power", "power", "way", "_curves", title="{conclusion}", goal=0.8),
+        figure=Curves("n", "power", "power", "way", "_curves", goal=0.8),
     )
 
     a: str

@@ -13,7 +13,7 @@ from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import check_flag, check_number, check_seed, check_whole
 from rankdev._common.view import Curves, Tab, View
 from rankdev._common.work import Progress
-from rankdev.errors import Note, UsageError, listed
+from rankdev.errors import Note, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
 from rankdev.statistics.design import (
     COUNTED,
@@ -21,6 +21,7 @@ from rankdev.statistics.design import (
     OfDrawnQueries,
     Panel,
     crossed,
+    fewest,
     in_pairs,
     reaching,
     smallest_is_enough,
@@ -237,15 +238,8 @@ class Power(OfDrawnQueries):
     @property
     def conclusion(self) -> str:
         """Which measures need the fewest queries for a power of 0.8."""
-        needed, over = self.n80(), " (median over pairs)" if self.pairs > 1 else ""
-        least = float(needed.min())
-        if np.isinf(least):
-            return f"No size up to {self.sizes[-1]:,} {self.unit} reaches a power of 0.8{over}."
-        names = [name for name, size in zip(self.measures, needed, strict=True) if size == least]
-        which = listed(names if len(names) < 3 else [names[0], f"{len(names) - 1} more"])
-        fewest = ", the fewest of these measures" if len(names) < len(self.measures) else ""
-        size = f"{'at most ' if least == self.sizes[0] else ''}{least:,g} {self.unit}"
-        return f"A power of 0.8 takes {size} in {which}{fewest}{over}."
+        needed = dict(zip(self.measures, self.n80().tolist(), strict=True))
+        return fewest("power", needed, self.sizes, self.unit, " (median over pairs)" if self.pairs > 1 else "")
 
     def n80(self) -> Floats:
         """Return the median over pairs of the first size with power at least 0.8, for each measure.

@@ -16,7 +16,16 @@ from rankdev._common.view import Curves, Tab, View
 from rankdev.errors import Note, UsageError
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.agreement import tau_b
-from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel, crossed, reaching, smallest_is_enough
+from rankdev.statistics.design import (
+    COUNTED,
+    Design,
+    OfDrawnQueries,
+    Panel,
+    crossed,
+    fewest,
+    reaching,
+    smallest_is_enough,
+)
 from rankdev.statistics.flips import draw, largest_of, scale_for, stream_keys
 
 AT_ONCE = 1 << 23  # numbers held at a time
@@ -113,6 +122,7 @@ class Stability(OfDrawnQueries):
     view: ClassVar = View(
         [Tab("Stability (τ) of the ranking on n {unit}", frame="summary", digits=3)],
         "stability",
+        opening=["{conclusion}"],
         closing=[
             "tau: against the ranking on all {unit}, which include the n; even equal systems look stable as n grows",
             "split: between two disjoint sets of n {unit}, as with new {unit}",
@@ -131,6 +141,12 @@ class Stability(OfDrawnQueries):
     clusters: int | None = None
 
     made_with = ("sizes", "subsamples", "clusters", "seed")
+
+    @property
+    def conclusion(self) -> str:
+        """Which measures need the fewest queries for a τ of 0.8."""
+        needed = dict(zip(self.measures, reaching(self.tau, self.sizes).tolist(), strict=True))
+        return fewest("mean Kendall τ", needed, self.sizes, self.unit)
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row per measure and size.
