@@ -427,6 +427,7 @@ SENTENCES = {
     "word-count": "{count:word}; expected 4 (topic a b winner) or 3 (query preferred other), equally many on each line",
     "wrong-content": "the content is not {expected}; check the file or its name",
     # references and runs
+    "dict-of-columns": "{columns:and} are columns of a table; pass polars.DataFrame(…) of them",
     "empty-tier": "tier {tier} is empty; every rank needs an item",
     "engine-error": "the search engine returned an error ({why!r}); search again",
     "grades-or-ranks": "{{item: number}} could mean grades or ranks; use References.from_grades or"

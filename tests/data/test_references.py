@@ -152,6 +152,7 @@ BAD = [
     (References.from_lists, {"q1": [["d1"]]}, "not-an-id"),
     (References.from_lists, {"q1": ["\ud800"]}, "not-text"),
     (References.from_lists, {1: ["d1"], "1": ["d1"]}, "number-and-text"),
+    (References.of, {"query": [1, 2], "item": [3, 4], "rank": [1, 2]}, "dict-of-columns"),
     (References.from_tiers, {"q1": [["d1"], []]}, "empty-tier"),
     (References.from_tiers, {"q1": ["d1"]}, "not-a-tier"),
     (References.from_ranks, {"q1": ["d1"]}, "wrong-form"),

@@ -125,6 +125,8 @@ BAD = [
     ({"q1": ["\ud800"]}, "not-text"),
     ({"q1": {"\ud800": 1}}, "not-text"),
     ({1: ["d1"], "1": ["d2"]}, "number-and-text"),
+    ({"query": ["q1", "q2"], "item": ["d1", "d2"], "rank": [1, 1]}, "dict-of-columns"),
+    ({"qid": ["q1"], "docno": ["d1"]}, "dict-of-columns"),
     ({None: ["d1"]}, "not-an-id"),
     ({"q1": {"d1": 1}, "q2": ["d1"]}, "wrong-form"),
     ({"q1": {"d1": 1, "d2": None}}, "not-finite"),

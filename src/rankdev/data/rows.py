@@ -233,6 +233,8 @@ def named(value: Mapping[Any, Iterable[Any]], names: Iterable[Any]) -> list[str]
         raise
     if names is value and len(set(found)) < len(found):
         raise DataError("number-and-text", query=max(found, key=found.count))
+    if names is value and 1 < len(found) <= len(tables.OURS) and {"query", "item"} <= {*map(tables.our_name, found)}:
+        raise DataError("dict-of-columns", columns=found)
     return found
 
 
