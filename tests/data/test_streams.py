@@ -67,7 +67,7 @@ def test_a_run_in_parts_is_the_whole_run(seed: int, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(trec, "SMALL", chance.choice([0, 1 << 19]))
     whole = _read(tmp_path / "a.run", **options)
     monkeypatch.setattr(trec, "HEAD_BYTES", 0)
-    for name, size in {"HEAD_BYTES": 20, "PART_BYTES": 60, "_PIECE_BYTES": 60, "_UNPACKED_BYTES": 64}.items():
+    for name, size in {"HEAD_BYTES": 20, "PART_BYTES": 60, "_UNPACKED_BYTES": 64}.items():
         monkeypatch.setattr(text, name, size)
     assert _read(tmp_path / "a.run", **options) == whole
 

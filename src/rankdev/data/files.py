@@ -181,7 +181,7 @@ def _in_parts(path: PathLike, read: ReadOptions) -> Run | None:
         with Source(path, options) as source:
             for lines in source.parts() if source.kind == "trec" else ():
                 rows, names, _ = read_trec(lines, RUN, options)
-                tags.add(next(filter(None, names), None))  # there is but one in a part
+                tags.add(names[0] or next(filter(None, names), None))  # there is one in a part
                 runs.append(run := Run.of_rows(rows, options))
                 if options.notes or len(tags) > 1 or not queries.isdisjoint(run.queries):
                     return None

@@ -28,7 +28,6 @@ from rankdev.errors import DataError, UsageError, errors_at
 
 LINE_BYTES = 64 << 20
 PART_BYTES = 4 << 20
-_PIECE_BYTES = 1 << 17  # read at once: memory of larger pieces is not used again, but asked for anew
 _UNPACKED_BYTES = 1 << 20  # what comes out of a packed piece at the most
 _ZSTD_BYTES = 1 << 10  # unpacked at once: its library knows no most, and makes up to 32 MB of this
 _GZIP, _ZSTD, _SKIPPABLE = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
@@ -160,7 +159,7 @@ class Source:
         return self._plain(begin)
 
     def _plain(self, begin: bytes) -> Iterator[bytes]:
-        while piece := begin + self._read(_PIECE_BYTES):
+        while piece := begin + self._read(PART_BYTES):
             begin = b""
             yield piece
 
