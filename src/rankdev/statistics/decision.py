@@ -7,7 +7,7 @@ it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -250,6 +250,22 @@ def name_some(systems: Sequence[str]) -> str:
     if len(names) > NAMED + 1:
         return f"{', '.join(names[:NAMED])} and {counted(len(names) - NAMED, 'other')}"
     return listed(names)
+
+
+def fewest(what: str, needed: Mapping[str, float], sizes: Sequence[int], unit: str, over: str = "") -> str:
+    """State for which measures the fewest queries reach .8 of what was simulated.
+
+    >>> fewest("power", {"AP": 50.0, "RR": 200.0}, [25, 50], "queries")
+    'A power of 0.8 takes 50 queries in AP, the fewest of these measures.'
+    """
+    least = min(needed.values())
+    if np.isinf(least):
+        return f"No size up to {sizes[-1]:,} {unit} reaches a {what} of 0.8{over}."
+    names = [measure for measure, size in needed.items() if size == least]
+    which = listed(names if len(names) < 3 else [names[0], f"{len(names) - 1} more"])
+    of_all = ", the fewest of these measures" if len(names) < len(needed) else ""
+    size = f"{'at most ' if least == sizes[0] else ''}{least:,g} {unit}"
+    return f"A {what} of 0.8 takes {size} in {which}{of_all}{over}."
 
 
 def of_gate(

@@ -16,7 +16,7 @@ from rankdev._common.checks import check_number, check_whole, is_list
 from rankdev._common.result import Result
 from rankdev.data.ids import by_id
 from rankdev.data.tables import as_dict
-from rankdev.errors import DataError, Note, UsageError, listed, warn
+from rankdev.errors import DataError, Note, UsageError, warn
 from rankdev.evaluation.coverage import problems
 from rankdev.evaluation.scores import Scores, ScoresLike, WeightsLike
 from rankdev.statistics.inputs import as_scores, is_several, named_segments, places, wanted_pairs
@@ -114,22 +114,6 @@ class OfDrawnQueries(Result):
     def unit(self) -> str:
         """What n counts: queries, or clusters of them."""
         return "queries" if self.clusters is None else "clusters"
-
-
-def fewest(what: str, needed: Mapping[str, float], sizes: Sequence[int], unit: str, over: str = "") -> str:
-    """State for which measures the fewest queries reach .8 of what was simulated.
-
-    >>> fewest("power", {"AP": 50.0, "RR": 200.0}, [25, 50], "queries")
-    'A power of 0.8 takes 50 queries in AP, the fewest of these measures.'
-    """
-    least = min(needed.values())
-    if np.isinf(least):
-        return f"No size up to {sizes[-1]:,} {unit} reaches a {what} of 0.8{over}."
-    names = [measure for measure, size in needed.items() if size == least]
-    which = listed(names if len(names) < 3 else [names[0], f"{len(names) - 1} more"])
-    of_all = ", the fewest of these measures" if len(names) < len(needed) else ""
-    size = f"{'at most ' if least == sizes[0] else ''}{least:,g} {unit}"
-    return f"A {what} of 0.8 takes {size} in {which}{of_all}{over}."
 
 
 def reaching(values: Floats, sizes: Sequence[int]) -> Floats:

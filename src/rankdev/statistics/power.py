@@ -15,13 +15,13 @@ from rankdev._common.view import Curves, Tab, View
 from rankdev._common.work import Progress
 from rankdev.errors import Note, UsageError
 from rankdev.evaluation.scores import Scores, ScoresLike
+from rankdev.statistics.decision import fewest
 from rankdev.statistics.design import (
     COUNTED,
     Design,
     OfDrawnQueries,
     Panel,
     crossed,
-    fewest,
     in_pairs,
     reaching,
     smallest_is_enough,

@@ -16,13 +16,13 @@ from rankdev._common.view import Curves, Tab, View
 from rankdev.errors import Note, UsageError
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.agreement import tau_b
+from rankdev.statistics.decision import fewest
 from rankdev.statistics.design import (
     COUNTED,
     Design,
     OfDrawnQueries,
     Panel,
     crossed,
-    fewest,
     reaching,
     smallest_is_enough,
 )
