@@ -214,6 +214,15 @@ def test_two_raters(tmp_path: Path) -> None:
         rd.evaluate(ranks, {"a": {"q": ["a"]}}, "RR", duplicates="mean")
 
 
+def test_metadata_that_contradict_the_order_of_a_list() -> None:
+    for name, low, high in (("score", 1, 2), ("rank", 2, 1), ("distance", 0.5, 0.25)):
+        hits = [{"id": 1, "metadata": {name: low, "page": 1}}, {"id": 2, "metadata": {name: high, "page": 2}}]
+        with raises("unknown-order", rd.DataError, name=f"metadata.{name}"):
+            rd.Run.of({"q": hits})
+        assert rd.Run.of({"q": hits}, columns={name: f"metadata.{name}"})["q"] == ["2", "1"]
+        assert rd.Run.of({"q": hits[::-1]})["q"] == ["2", "1"]
+
+
 def test_what_could_be_meant_otherwise_is_refused(tmp_path: Path) -> None:
     for low, high, refused in ((0.5, 2, True), (1, 2, False), (np.float32(0.5), 1, True), ("1e-1", "3", True)):
         hits = [{"id": 1, "x": low}, {"id": 2, "x": high}]

@@ -316,7 +316,7 @@ def of_records(
     """
     check_lists(lists)
     found, chosen = _named_hits(lists, read), read.columns or NONE
-    hits = [hit if isinstance(hit, Mapping) else {} for entry in lists.values() for hit in entry]
+    hits = [_with_nested(hit) if isinstance(hit, Mapping) else {} for entry in lists.values() for hit in entry]
     every = {str(name): our_name(str(name), chosen) for hit in hits for name in hit}
     # hits of an engine have a _score, whatever sorts them, and other numbers, such as a _version
     own = {name for name in every if name[:1] == "_" and (every[name] not in wanted or name == "_score")}
@@ -334,27 +334,41 @@ def of_records(
         return pl.DataFrame({"query": ids.series(queries), "item": ids.series(items), **columns})
     sizes = [len(entry) for entry in lists.values()]
     for name in names if read.order != "rank" else ():
-        if names[name] != "item" and plain_name(name) not in _NAMES_OF_HIT:
-            _note_order(name, [hit.get(name) for hit in hits], sizes, "grade" in wanted, read)
+        inside = our_name(name.rpartition(".")[2])
+        meaning = inside if inside in wanted else None
+        if names[name] != "item" and plain_name(name) not in _NAMES_OF_HIT and (meaning or "." not in name):
+            _note_order(name, [hit.get(name) for hit in hits], sizes, meaning, "grade" in wanted, read)
     return found
 
 
-def _note_order(name: str, values: list[Any], sizes: list[int], graded: bool, read: ReadOptions) -> None:
+def _with_nested(hit: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Return the fields of a record, also of records in it, such as ``metadata.score``."""
+    nested = {outer: value for outer, value in hit.items() if isinstance(value, Mapping)}
+    if not nested:
+        return hit
+    return {**hit, **{f"{outer}.{name}": value[name] for outer, value in nested.items() for name in value}}
+
+
+def _note_order(
+    name: str, values: list[Any], sizes: list[int], meaning: str | None, graded: bool, read: ReadOptions
+) -> None:
     """Note numbers, of lists of these sizes, that could order them in another way than they are listed.
 
     Scores that never rise agree with a list; equal grades would make a tier of what it has in order. Numbers of a run
-    that are whole may be pages or years; others, what could be grades, and what counts the items of each list in
-    another order are refused.
+    that are whole may be pages or years; others, what could be grades, what counts the items of each list in another
+    order, and metadata whose ``meaning`` is known by their name are refused.
     """
     known = [place for place, value in enumerate(values) if value is not None]
     if not all(is_finite(values[place]) and not isinstance(values[place], bool) for place in known):
         return
     inside, numbers = np.repeat(np.arange(len(sizes)), sizes)[known], np.array([float(values[at]) for at in known])
+    if meaning in ("rank", "distance", *POSITIONS):  # of which the lowest is the best
+        numbers = -numbers
     steps = np.diff(numbers)[np.diff(inside) == 0]
     begin = numbers[np.lexsort((numbers, inside))] - np.concatenate([*map(np.arange, np.bincount(inside)), np.zeros(0)])
     counts = max(sizes) > 2 and (steps < 0).any() and begin[0] in (0, 1) and (begin == begin[0]).all()
     if counts or (steps > 0).any() or (graded and (steps == 0).any() and (steps != 0).any()):
-        if graded or counts or (numbers % 1).any():
+        if graded or counts or meaning or (numbers % 1).any():
             raise DataError("unknown-order", name=name)
         read.note("unknown-order", name=name)
 
