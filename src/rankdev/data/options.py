@@ -161,8 +161,8 @@ class ReadOptions:
 
     def check_met(self) -> None:
         """Note chosen columns that no input had; others than references and runs are read elsewhere."""
-        chosen = {**(self.columns or {})}
-        unmet = [chosen[name] for name in chosen if chosen[name] not in self.met and name not in OF_QUERIES]
+        chosen = (self.columns or {}).items()
+        unmet = [theirs for ours, theirs in chosen if theirs not in self.met and ours not in OF_QUERIES]
         if unmet:
             self.note("unmet-columns", names=unmet)
 
