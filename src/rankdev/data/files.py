@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -195,30 +194,27 @@ def _at(made: Made, **where: str) -> Made:
     return replace(made, notes=tuple(note.at(**where) for note in made.notes)) if made.notes else made
 
 
-class Faults:
+class Faults(list[RankdevError]):
     """What is wrong with each of several inputs, so that a user learns it all at once."""
 
-    def __init__(self) -> None:
-        self._found: list[RankdevError] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._found)
-
-    @contextmanager
-    def at(self, **where: Any) -> Iterator[None]:
+    def at(self, **where: Any) -> Faults:
         """Note what is wrong with an input, where that is known, and continue."""
-        try:
-            yield
-        except MeasureError:
-            raise
-        except (DataError, UsageError) as error:
-            each = error.fields["errors"] if error.kind == "several" else [error.at(**where)]
-            self._found += [one for one in each if str(one) not in map(str, self._found)]
+        self._where = where
+        return self
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, DataError | UsageError) or isinstance(error, MeasureError):
+            return False
+        each = error.fields["errors"] if error.kind == "several" else [error.at(**self._where)]
+        self += [one for one in each if str(one) not in map(str, self)]
+        return True
 
     def check(self) -> None:
         """Raise what was noted."""
-        if self._found:
-            raise several(self._found) from None
+        if self:
+            raise several([*self]) from None
 
 
 def load_references(value: ReferencesLike, **options: Any) -> References:
