@@ -83,14 +83,15 @@ class NDCG(JudgedOnly):
         if self.text not in shared:
             shared[self.text] = self._gains(match)
         gains, ideal = shared[self.text]
-        return ratio(_discounted(match.mean(gains[match.place], self.cutoff)), ideal)
+        return _discounted(match.mean(gains[match.place], self.cutoff)) / ideal
 
     def _gains(self, match: Match) -> tuple[Floats, Floats]:
-        """Return the gain of each reference item, up to a factor of its query, and the score of each ideal list."""
+        """Return the gain of each reference item, up to a factor of its query, and the ideal score to divide by."""
         grades, ideals = self._item_grades(match), match.ideals
         best = ideals.first(self._best_first(grades, match), self.cutoff)
         gain = exponential_gains if self.dcg == "exp-log2" else scaled
-        return gain(grades, np.repeat(best[:, 0], ideals.sizes)), _discounted(gain(best, best[:, :1]))
+        ideal = _discounted(gain(best, best[:, :1]))
+        return gain(grades, np.repeat(best[:, 0], ideals.sizes)), np.where(ideal > 0, ideal, np.inf)
 
     def differ(self, ties: MixedTies, match: Match) -> Bools:
         """Tell which ties hold items of different gain; binary gains are the same for all of the reference."""
@@ -275,7 +276,7 @@ class WantedGain(Measure, abstract=True):
     def gains(self, match: Match) -> Floats:
         """Return gains from 0 to 1 by [query, position]."""
         least, most = self.min_rel, self.max_rel or math.inf
-        grades = match.dense(match.native_grades[match.place], min(self.cutoff or DEEPEST, DEEPEST), 0.0)
+        grades = match.dense(match.native_grades[match.place], min(self.cutoff or DEEPEST, DEEPEST))
         return np.asarray((np.clip(grades, least, most) - least) / (most - least))
 
 

@@ -155,7 +155,7 @@ class Match:
 
     def mean(self, values: Floats, cutoff: int | None) -> Floats:
         """Lay values of the hits out as [query, position]; where ties are not broken, means over what is tied there."""
-        return self.dense(values, cutoff, 0.0)
+        return self.dense(values, cutoff)
 
     def judged(self, cutoff: int | None) -> Bools | Floats:
         """Return, for [query, position], whether a judged item is there; where ties are not broken, the probability."""
@@ -200,7 +200,7 @@ class Match:
         """Return the ranks γ at [query, position]; 0 where nothing gains credit."""
         depth = self.depth(cutoff)
         if depth not in self.shared:
-            self.shared[depth] = self.dense(self.ideals.ranks[self.place], cutoff, 0)
+            self.shared[depth] = self.dense(self.ideals.ranks[self.place], cutoff)
         ranks: Ints = self.shared[depth]
         return ranks
 
@@ -211,7 +211,7 @@ class Match:
 
     def grades(self, cutoff: int | None) -> Floats:
         """Return the native grades at [query, position]; 0 where there is none."""
-        return self.dense(self.native_grades[self.place], cutoff, 0.0)
+        return self.dense(self.native_grades[self.place], cutoff)
 
     @property
     def highest_grade(self) -> float:
@@ -262,13 +262,11 @@ class Match:
         begins = np.repeat(self.ideals.offsets[:-1], self.ideals.sizes) + self.tier_starts
         return np.bincount(begins)[begins]
 
-    def dense(self, values: npt.NDArray[Scalar], cutoff: int | None, empty: float) -> npt.NDArray[Scalar]:
-        """Lay values of the hits out as [query, position up to the cutoff]."""
-        depth = self.depth(cutoff)
-        table = np.full((self.queries, depth), empty, dtype=values.dtype)
-        within = self.position < depth
-        table[self.query[within], self.position[within]] = values[within]
-        return table
+    def dense(self, values: npt.NDArray[Scalar], cutoff: int | None) -> npt.NDArray[Scalar]:
+        """Lay values of the hits out as [query, position up to the cutoff]; other items have 0."""
+        table = np.zeros((self.queries, self.depth(None)), values.dtype)
+        table[self.query, self.position] = values
+        return table[:, :cutoff]
 
 
 JUDGED, UNJUDGED = 2**62, 2**62 + 1  # what items outside the reference have for a rank
