@@ -134,7 +134,7 @@ class ReadOptions:
     def but(self, **changes: Any) -> ReadOptions:
         """Return the same options with some changed to values that were checked before."""
         made = object.__new__(ReadOptions)
-        vars(made).update(vars(self), **changes)
+        object.__setattr__(made, "__dict__", vars(self) | changes)
         return made
 
     def of_source(self) -> ReadOptions:

@@ -115,7 +115,7 @@ def last_of_each(offsets: Ints, values: Ints) -> Ints:
     return result
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Rows:
     """Items of queries, with a score, a rank or a grade each.
 
@@ -390,7 +390,7 @@ def arranged(rows: Rows, read: ReadOptions) -> tuple[Rows, Ints, bool]:
     if not rows.listed:
         order, keys, tied = _order(rows, keys, None if by_rank else read.rule.names_descend)
     sizes = np.bincount(rows.codes, minlength=len(rows.queries))
-    if read.depth is not None and sizes.max(initial=0) > read.depth:
+    if read.depth is not None and np.count_nonzero(sizes > read.depth):
         kept, sizes = _cut(sizes, keys, read.depth, len(keys) if read.rule.open else LONGEST_TIE)
         order = kept if order is None else order[kept]
     if order is not None:
@@ -401,14 +401,12 @@ def arranged(rows: Rows, read: ReadOptions) -> tuple[Rows, Ints, bool]:
 
 def _order(rows: Rows, keys: Keys, names_descend: bool | None) -> tuple[Ints | None, Keys, bool]:
     """Return the order of rows by query and position, None where they have it, the keys so, and whether any tie."""
-    codes, order = rows.codes, None
-    same = codes[1:] == codes[:-1]
-    if len(codes) <= ids.FEW_ROWS or not ((codes[1:] > codes[:-1]) | (same & (keys[1:] <= keys[:-1]))).all():
+    codes, order, few = rows.codes, None, len(rows.codes) <= ids.FEW_ROWS
+    if few or not ((codes[1:] > codes[:-1]) | ((codes[1:] == codes[:-1]) & (keys[1:] <= keys[:-1]))).all():
         order = ids.sorted_rows(codes, keys)
         codes, keys = codes[order], keys[order]
-        same = codes[1:] == codes[:-1]
-    tied = same & (keys[1:] == keys[:-1])
-    any_tied = bool(tied.any())
+    tied = (codes[1:] == codes[:-1]) & (keys[1:] == keys[:-1])
+    any_tied = bool(np.count_nonzero(tied))
     if names_descend is None or not any_tied:
         return order, keys, any_tied
     within = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
