@@ -21,13 +21,14 @@ from rankdev.data.files import (
     run_of,
     watched,
 )
+from rankdev.data.ids import as_ids
 from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, warn_of
 from rankdev.data.references import Reference, References, ReferencesLike
 from rankdev.data.run import Run, RunsLike
 from rankdev.errors import DataError, Note
 from rankdev.evaluation.coverage import Coverage, coverage_remarks, order_notes
 from rankdev.evaluation.join import Known, Scorer, check_averages, deepest, join, score_match
-from rankdev.evaluation.scores import Scores, WeightsLike, joined
+from rankdev.evaluation.scores import Scores, WeightsLike, each_once, joined
 from rankdev.measures import Match, Measure, parse, parse_all
 from rankdev.measures.base import MeasureLike
 from rankdev.measures.syntax import info_of
@@ -197,11 +198,11 @@ def evaluate_all(
     if read.strict:
         refuse([*notes, *coverage_remarks([replace(entry, tied=0, left_out=0) for entry in coverage])])
     warn_of(notes)
-    return Scores(
-        tuple(systems),
-        tuple(known.references.queries),
-        tuple(map(str, wanted)),
-        np.array(values),
+    return Scores.of_checked(
+        systems=tuple(as_ids(systems)),
+        queries=known.queries,
+        measures=each_once("measure", [*map(str, wanted)]),
+        values=np.array(values),
         reference_sizes=known.references.sizes,
         coverage=tuple(coverage),
         order=read.order,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from rankdev.data.rows import LONGEST_TIE
 from rankdev.data.run import Run
 from rankdev.errors import DataError, MeasureError, Note, UsageError
 from rankdev.evaluation.coverage import Coverage, difference, lookalikes, nothing_shared, strangers
+from rankdev.evaluation.scores import each_once
 from rankdev.measures import REGISTRY, Measure
 from rankdev.measures.match import JUDGED, UNJUDGED, Ideals, Match, MixedTies, TiedMatch
 
@@ -43,14 +43,14 @@ def deepest(measures: Iterable[Scorer]) -> int | None:
     return None if None in reaches else max(reaches, default=None)  # type: ignore[type-var]
 
 
-@dataclass(frozen=True, eq=False)
-class Known:
+class Known(NamedTuple):
     """References that runs are joined with; ``skipped`` queries are left out on purpose."""
 
     references: References
+    queries: tuple[str, ...]
     ideals: Ideals
     empty: int
-    skipped: frozenset[str] = frozenset()
+    skipped: frozenset[str]
 
     @classmethod
     def of(cls, references: References, *, skip_empty: bool = False, highest_grade: float = 0.0) -> Known:
@@ -58,7 +58,8 @@ class Known:
 
         Where the references are a part of more, ``highest_grade`` is that of all: a measure may depend on it.
         """
-        empty, skipped = references.empty, frozenset[str]()
+        empty = references.empty
+        skipped: frozenset[str] = frozenset()
         if skip_empty and empty:
             if empty == len(references):
                 raise DataError("all-empty")
@@ -66,18 +67,22 @@ class Known:
             if "filled" not in references.kept:
                 references.kept["filled"] = references.without_empty()
             references = references.kept["filled"]
-        kept = references.kept
+        kept, poor = references.kept, references.nonrelevant
         if highest_grade not in kept:
-            poor = references.nonrelevant
-            kept[highest_grade] = Ideals(
-                references.offsets,
-                references.ranks,
-                references.grades,
-                None if poor is None else poor.offsets,
-                None if poor is None else poor.grades,
-                0.0 if references.grades is None else float(references.grades.max(initial=highest_grade)),
+            queries = each_once("query", ids.as_ids(references.queries))
+            kept[highest_grade] = (
+                queries,
+                Ideals(
+                    references.offsets,
+                    references.ranks,
+                    references.grades,
+                    None if poor is None else poor.offsets,
+                    None if poor is None else poor.grades,
+                    0.0 if references.grades is None else float(references.grades.max(initial=highest_grade)),
+                ),
             )
-        return cls(references, kept[highest_grade], empty, skipped)
+        queries, ideals = kept[highest_grade]
+        return cls(references, queries, ideals, empty, skipped)
 
 
 def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -> tuple[Match, Coverage, list[Note]]:
@@ -86,9 +91,10 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
     The coverage counts the queries in which ties can change one of the measures; notes name ids that look alike.
     """
     depth = deepest(measures)
-    for measure in measures:
-        if run.read.depth is not None and (measure.reach is None or measure.reach > run.read.depth):
-            raise UsageError("truncated-run", depth=run.read.depth, measure=str(measure))
+    if (cut := run.read.depth) not in (None, depth):
+        for measure in measures:
+            if measure.reach is None or measure.reach > cut:
+                raise UsageError("truncated-run", depth=cut, measure=str(measure))
     open_ties = run.read.rule.open
     if open_ties:
         check_averages(measures)
@@ -139,15 +145,15 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
     tied = 0 if tie is None else _deciding(references, query, position, place, tie, match, measures, tied_by)
     coverage = Coverage(
         system,
-        queries=len(references),
-        missing=len(references) - len(owner) + unknown,
-        unreferenced=unknown - len(known.skipped.intersection(run.queries)),
-        tied=tied,
-        ties=run.read.ties or "trec_eval",
-        empty=known.empty,
-        tied_by=tied_by,
-        left_out=run.left_out,
-        ids=None if len(hits) else strangers(references, run, depth),
+        len(references),
+        len(references) - len(owner) + unknown,
+        unknown - len(known.skipped.intersection(run.queries)),
+        tied,
+        run.read.ties or "trec_eval",
+        known.empty,
+        tied_by,
+        run.left_out,
+        None if len(hits) else strangers(references, run, depth),
         **_judged(references, place, position, min(TOP, depth or TOP)),
     )
     return match, coverage, notes

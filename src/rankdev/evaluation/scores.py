@@ -106,23 +106,25 @@ class Scores(Result):
 
     def __post_init__(self) -> None:
         kinds = self.kinds or tuple(info_of(measure) for measure in check_names("measures", self.measures))
-        made = {
-            "systems": tuple(as_ids(check_names("systems", self.systems))),
-            "queries": tuple(as_ids(check_names("queries", self.queries))),
-            "measures": tuple(kind.label for kind in kinds),
-            "values": _as_floats(self.values),
-            "kinds": kinds,
-        }
-        for name, value in made.items():
-            object.__setattr__(self, name, value)
-        for what, names in (("system", self.systems), ("query", self.queries), ("measure", self.measures)):
-            if len(set(names)) < len(names):
-                raise DataError("appears-twice", what=what, value=_first_repeated(names))
+        vars(self).update(
+            systems=each_once("system", as_ids(check_names("systems", self.systems))),
+            queries=each_once("query", as_ids(check_names("queries", self.queries))),
+            measures=each_once("measure", [kind.label for kind in kinds]),
+            values=_as_floats(self.values),
+            kinds=kinds,
+        )
         shape = (len(self.systems), len(self.queries), len(self.measures))
         if self.values.shape != shape:
             raise DataError(
                 "bad-shape", names=("systems × queries × measures",), expected=shape, shapes=[self.values.shape]
             )
+
+    @classmethod
+    def of_checked(cls, **fields: Any) -> Scores:
+        """Make scores of what was checked: names in tuples, and an array of their values."""
+        made = object.__new__(cls)
+        vars(made).update(fields)
+        return made
 
     @classmethod
     def from_table(cls, table: TableLike) -> Scores:
@@ -489,6 +491,13 @@ def _as_floats(values: Any) -> Floats:
         return np.asarray(values, np.float64)
     except (TypeError, ValueError, OverflowError):
         raise DataError("not-scores", value=values) from None
+
+
+def each_once(what: str, names: Sequence[str]) -> Names:
+    """Return names in a tuple; refuse one that appears twice."""
+    if len(set(names)) < len(names):
+        raise DataError("appears-twice", what=what, value=_first_repeated(names))
+    return tuple(names)
 
 
 def _first_repeated(names: Sequence[str]) -> str:
