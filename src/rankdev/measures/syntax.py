@@ -207,7 +207,7 @@ def info_of(measure: object) -> MeasureInfo:
     if isinstance(measure, str):
         known = known_measure(measure)
         return MeasureInfo(measure) if known is None else replace(known.info, label=measure)
-    return measure.info if isinstance(measure, Measure) else MeasureInfo(str(measure))
+    return getattr(measure, "info", None) or MeasureInfo(str(measure))
 
 
 def _split(text: str) -> list[str]:
