@@ -142,7 +142,7 @@ def references_of(value: ReferencesLike, read: ReadOptions) -> References:
     """Return references: a path is read, all else is taken by :meth:`References.of`; notes say what may be wrong."""
     if isinstance(value, str | Path):
         return _opened(References, value, read, QRELS)
-    return value if isinstance(value, References) else References.of_value(value, read.of_source())
+    return value if isinstance(value, References) else References.of_value(value, read.but(notes=[]))
 
 
 def run_of(system: str, value: RunLike, read: ReadOptions) -> Run:
@@ -152,13 +152,13 @@ def run_of(system: str, value: RunLike, read: ReadOptions) -> Run:
     """
     if isinstance(value, str | Path):
         return _opened_run(value, read)
-    run = Run.of_value(value, read.of_source())
+    run = Run.of_value(value, read.but(notes=[]))
     return run if run is value else _at(run, system=system)
 
 
 def _opened(kind: type[Made], path: PathLike, read: ReadOptions, layout: Layout) -> Made:
     """Read a run or references from a file or a folder; notes say what may be wrong with them."""
-    with Source(path, read.of_source()) as source:
+    with Source(path, read.but(notes=[])) as source:
         return _at(kind.of_value(source.value(layout), source.options), path=source.name)
 
 
@@ -173,7 +173,7 @@ def _in_parts(path: PathLike, read: ReadOptions) -> Run | None:
     None of what takes all lines to be read well: where one query is in several parts, where something is wrong, or is
     to be noted.
     """
-    options, runs, queries, tags = read.of_source(), list[Run](), set[str](), set[str | None]()
+    options, runs, queries, tags = read.but(notes=[]), list[Run](), set[str](), set[str | None]()
     try:
         if not isinstance(path, str | Path) or path == "-" or os.path.getsize(path) < text.PART_BYTES:
             return None
@@ -271,9 +271,7 @@ def named_systems(runs: RunsLike, read: ReadOptions) -> Mapping[str, RunLike]:
     """Return runs by the name of their system; a file or table of several is split by what names them there."""
     if isinstance(runs, str | Path):
         return read_systems(runs, read)
-    if isinstance(runs, Run):
-        raise UsageError("nameless-runs", value="Run")
-    if not isinstance(runs, Mapping):
+    if type(runs) is not dict and (isinstance(runs, Run) or not isinstance(runs, Mapping)):
         runs = tables.table_of_records(runs)
         if tables.is_table(runs):
             return tables.by_system(tables.as_polars(runs), read)

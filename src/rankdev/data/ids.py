@@ -67,7 +67,7 @@ def places_in(known: pl.Series, values: pl.Series) -> Ints:
 
 def as_ids(values: Iterable[Any]) -> list[str]:
     """Return ids as text; whole numbers are accepted."""
-    names = list(values)
+    names = values if type(values) is list else list(values)
     if not set(map(type, names)) <= {str} or "" in names:
         names = [str(as_id(name)) for name in names]
     whole = "".join(names)
@@ -184,8 +184,9 @@ def folded(name: str) -> str:
 
 def stretches(codes: Ints) -> Iterator[tuple[int, int, int]]:
     """Return the code of each stretch of equal codes, and where it begins and ends."""
-    begins = [0, *((codes[1:] != codes[:-1]).nonzero()[0] + 1).tolist()] if len(codes) else []
-    return zip(codes[begins].tolist(), begins, [*begins[1:], len(codes)], strict=False)
+    last = (codes[1:] != codes[:-1]).nonzero()[0].tolist()
+    begins = [0, *map((1).__add__, last)] if len(codes) else []
+    return zip(map(codes.item, begins), begins, [*begins[1:], len(codes)], strict=False)
 
 
 class Index:

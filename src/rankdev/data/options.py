@@ -137,10 +137,6 @@ class ReadOptions:
         object.__setattr__(made, "__dict__", vars(self) | changes)
         return made
 
-    def of_source(self) -> ReadOptions:
-        """Return the same options for one source, with notes of its own."""
-        return self.but(notes=[])
-
     def named(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Rename the columns of a table to rankdev's names."""
         from rankdev.data.tables import known_names

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 
-from rankdev._common.arrays import Bools, Floats, Ints, Keys
+from rankdev._common.arrays import Bools, Floats, Ints, Keys, largest
 from rankdev._common.checks import is_list, is_number
 from rankdev._common.lazy import pl
 from rankdev._common.result import Tabular
@@ -103,7 +103,7 @@ class ByQuery(Tabular, Mapping[str, Value]):
 def offsets_of(sizes: Ints) -> Ints:
     """Return where each of some consecutive parts begins, and where the last one ends."""
     offsets = np.zeros(len(sizes) + 1, np.int64)
-    sizes.cumsum(out=offsets[1:])
+    np.add.accumulate(sizes, out=offsets[1:])
     return offsets
 
 
@@ -171,7 +171,7 @@ def plain_numbers(value: Mapping[Any, Any], what: What) -> Rows | None:
         values = np.array(numbers, np.float64)
     except OverflowError:
         return None
-    return _numbered(value, entries, values, what) if np.isfinite(values).all() else None
+    return _numbered(value, entries, values, what) if np.count_nonzero(np.isfinite(values)) == len(values) else None
 
 
 def _numbered(value: Mapping[Any, Any], entries: list[Any], numbers: Floats, what: What) -> Rows:
@@ -390,7 +390,7 @@ def arranged(rows: Rows, read: ReadOptions) -> tuple[Rows, Ints, bool]:
     if not rows.listed:
         order, keys, tied = _order(rows, keys, None if by_rank else read.rule.names_descend)
     sizes = np.bincount(rows.codes, minlength=len(rows.queries))
-    if read.depth is not None and np.count_nonzero(sizes > read.depth):
+    if read.depth is not None and largest(sizes) > read.depth:
         kept, sizes = _cut(sizes, keys, read.depth, len(keys) if read.rule.open else LONGEST_TIE)
         order = kept if order is None else order[kept]
     if order is not None:

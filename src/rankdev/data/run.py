@@ -172,7 +172,7 @@ class Run(ByQuery[list[str]]):
         ['d1', 'd2']
         """
         read = ReadOptions(order, ties, duplicates, columns, ranks, collapse)
-        run = cls.of_value(value, read.of_source())
+        run = cls.of_value(value, read.but(notes=[]))
         read.check_met()
         warn_of(read.notes)
         return run if run is value else run.with_warnings()
@@ -180,13 +180,13 @@ class Run(ByQuery[list[str]]):
     @classmethod
     def of_value(cls, value: Any, read: ReadOptions) -> Run:
         """Make a run of anything but a path; what may be wrong with it is in its notes."""
-        if isinstance(value, Run):
-            return value.read_as(read)
         rows = None
         if type(value) is dict and value:
             rows = None if read.order == "rank" else plain_numbers(value, "score")
             if rows is None and are_lists(value.values()):
                 rows = of_lists(value)
+        elif isinstance(value, Run):
+            return value.read_as(read)
         return cls.of_rows(_rows_of(value, read) if rows is None else rows, read)
 
     @classmethod
@@ -345,5 +345,4 @@ def _scored(scores: Any, read: ReadOptions) -> Rows:
 def _kept(read: ReadOptions, order: Any) -> ReadOptions:
     """Return what a run remembers of how it was read; lists have no ties to break."""
     ties = None if order is None else read.ties
-    own: dict[str, Any] = {"strict": False, "columns": None, "grades": None, "dialect": PLAIN}
-    return read.but(order=order, ties=ties, **own, notes=[], met=set())
+    return read.but(order=order, ties=ties, strict=False, columns=None, grades=None, dialect=PLAIN, notes=[], met=set())

@@ -41,7 +41,7 @@ class Task:
 
     def run(self, frame: pl.DataFrame) -> Run:
         """Make a run; nobody reads the warnings of a worker, and a few queries may well have no relevant item."""
-        return Run.of_value(frame, ReadOptions(ties=self.ties).of_source())
+        return Run.of_value(frame, ReadOptions(ties=self.ties))
 
     def rehearse(self, columns: list[str]) -> None:
         """Score one query of two tiers, so that a measure that needs other references is refused before any work."""
