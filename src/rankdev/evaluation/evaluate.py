@@ -196,7 +196,8 @@ def evaluate_all(
     read.check_met()
     notes += read.notes
     if read.strict:
-        refuse([*notes, *coverage_remarks([replace(entry, tied=0, left_out=0) for entry in coverage])])
+        for note in [*notes, *coverage_remarks([replace(entry, tied=0, left_out=0) for entry in coverage])]:
+            raise DataError(note.kind, **note.fields)
     warn_of(notes)
     return Scores.of_checked(
         systems=tuple(as_ids(systems)),
@@ -212,12 +213,6 @@ def evaluate_all(
         notes=order_notes(known.references, wanted),
         kinds=tuple(map(info_of, wanted)),
     )
-
-
-def refuse(notes: Iterable[Note]) -> None:
-    """Raise the first of the notes as an error."""
-    for note in notes:
-        raise DataError(note.kind, **note.fields)
 
 
 def score(reference: Any, ranking: Iterable[Any], measure: str | Measure = "RDQ@10") -> float:

@@ -18,7 +18,7 @@ from rankdev.data.run import Run
 from rankdev.errors import DataError, MeasureError, Note, UsageError
 from rankdev.evaluation.coverage import Coverage, difference, lookalikes, nothing_shared, strangers
 from rankdev.evaluation.scores import each_once
-from rankdev.measures import REGISTRY, Measure
+from rankdev.measures import REGISTRY
 from rankdev.measures.match import JUDGED, UNJUDGED, Ideals, Match, MixedTies, TiedMatch
 
 LOOKED_AT = 100  # positions in which items that look like others are searched for
@@ -127,7 +127,8 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
         notes += alike or ([] if answered.any() else nothing_shared(references, run))
     if deep is not None and not open_ties:
         found = found[~deep[found]]
-    found = found[query[found].argsort(kind="stable")]
+    if run.queries != references.queries:
+        found = found[query[found].argsort(kind="stable")]
     relevant, count = place[found] < len(references.ranks), len(references.ranks)
     hits, poor = found[relevant], found[~relevant]
     grades = np.zeros(0) if references.nonrelevant is None else references.nonrelevant.grades[place[poor] - count]
@@ -141,7 +142,7 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
             nonrelevant_tie_begin=begin[poor],
             nonrelevant_tie_size=size[poor],
         )
-    tied_by = {str(measure): 0 for measure in measures if isinstance(measure, Measure)}
+    tied_by = {str(measure): 0 for measure in measures if hasattr(measure, "decided_by")}
     tied = 0 if tie is None else _deciding(references, query, position, place, tie, match, measures, tied_by)
     coverage = Coverage(
         system,
@@ -154,7 +155,7 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
         tied_by,
         run.left_out,
         None if len(hits) else strangers(references, run, depth),
-        **_judged(references, place, position, min(TOP, depth or TOP)),
+        **_judged(references, place, position, depth),
     )
     return match, coverage, notes
 
@@ -189,13 +190,14 @@ def _owners(references: References, run: Run) -> tuple[Ints, int, list[Note]]:
     return owner, unknown, [Note("queries-differ", count=len(pairs), by=difference(one, other), one=one, other=other)]
 
 
-def _judged(references: References, place: Ints, position: Ints, depth: int) -> dict[str, Any]:
+def _judged(references: References, place: Ints, position: Ints, depth: int | None) -> dict[str, Any]:
     """Count the items that measures look at, and those of them that were not judged."""
     if references.nonrelevant is None or not len(references.nonrelevant.item_ids):
         return {}
-    seen = position < depth
+    top = min(TOP, depth or TOP)
+    seen = position < top
     unjudged = int(np.count_nonzero(seen & (place < 0)))
-    return {"looked_at": int(np.count_nonzero(seen)), "unjudged": unjudged, "depth": depth}
+    return {"looked_at": int(np.count_nonzero(seen)), "unjudged": unjudged, "depth": top}
 
 
 def _ties(run: Run, position: Ints) -> Ints | None:
@@ -238,7 +240,7 @@ def _deciding(
     ranks = np.append(references.ranks, [JUDGED, UNJUDGED])  # the last are for items without a rank
     rank = ranks[np.where(place < 0, -1, np.minimum(place, len(ranks) - 2))]
     ties = MixedTies.among(query, position, rank, tie, LONGEST_TIE)  # also those that are not all there
-    decided = {str(measure): measure.decided_by(ties, match) for measure in measures if isinstance(measure, Measure)}
+    decided = {str(measure): measure.decided_by(ties, match) for measure in measures if hasattr(measure, "decided_by")}
     any_of_them = np.any(list(decided.values()), axis=0) if decided else ties.ranks_differ
     counts |= {name: len(np.unique(ties.query[part])) for name, part in decided.items()}
     return len(np.unique(ties.query[any_of_them]))
@@ -263,9 +265,10 @@ def _blocks(width: Ints) -> Iterator[slice]:
 
 def score_match(match: Match, measures: Sequence[Scorer]) -> Floats:
     """Score a run that is joined: ``values[query, measure]``."""
-    values, depth = np.zeros((match.queries, len(measures))), deepest(measures)
-    if depth is not None and match.queries * depth <= BLOCK_CELLS:
-        blocks: Iterable[slice] = [slice(0, match.queries)]
+    queries, depth = match.queries, deepest(measures)
+    values = np.zeros((queries, len(measures)))
+    if depth is not None and queries * depth <= BLOCK_CELLS:
+        blocks: Iterable[slice] = [slice(0, queries)]
     else:
         width = np.maximum(match.lengths, match.ideals.sizes)
         blocks = _blocks(width if depth is None else np.maximum(match.lengths, np.minimum(width, depth)))
