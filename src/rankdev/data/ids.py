@@ -253,7 +253,8 @@ def _keys(codes: Ints, names: pl.Series) -> npt.NDArray[np.uint64]:
 def sorted_rows(codes: Ints, keys: Keys) -> Ints:
     """Order rows by code and falling key, equal ones as they are; many by a table where codes have about as many."""
     if len(codes) <= FEW_ROWS:
-        return np.lexsort((-keys, codes))
+        falling = (-keys).argsort(kind="stable")
+        return falling[codes[falling].argsort(kind="stable")]
     if np.abs(keys).max() < 2**15 and ((grades := keys.astype(np.int16)) == keys).all():  # which are sorted faster
         return np.lexsort((-grades, codes))
     sizes = np.bincount(codes)

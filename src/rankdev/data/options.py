@@ -122,6 +122,8 @@ class ReadOptions:
             return values
         import numpy as np  # the command line names rules before it has anything to order
 
+        if len(values) and max(values[values.argmax()], -values[values.argmin()]) <= SINGLE:
+            return values.astype(np.float32)
         with np.errstate(over="ignore"):
             return values.astype(np.float32)
 
@@ -177,6 +179,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 }
 OF_QUERIES = ("weight", "segment", "cluster")
 DEFAULT = ReadOptions()
+SINGLE = 3.4e38  # the highest number in single precision is just above; to expect higher ones costs more than to look
 
 
 def warn_of(notes: Iterable[Note]) -> None:
