@@ -686,11 +686,8 @@ class References(ByQuery[Reference]):
         [('q1', 'd1', 1), ('q1', 'd2', 2)]
         """
         columns = {"query": self.codes, "item": ids.series(self.item_ids), "rank": self.ranks, "grade": self.grades}
-        frame, others = (
-            pl.DataFrame({name: given for name, given in columns.items() if given is not None}),
-            self.nonrelevant,
-        )
-        if others is not None and nonrelevant:
+        frame = pl.DataFrame({name: given for name, given in columns.items() if given is not None})
+        if (others := self.nonrelevant) is not None and nonrelevant:
             below = pl.DataFrame({"query": others.codes, "item": ids.series(others.item_ids)})
             if self.grades is not None:
                 below = below.with_columns(grade=others.grades)

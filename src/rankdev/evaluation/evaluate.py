@@ -12,15 +12,7 @@ import numpy as np
 from rankdev._common.arrays import Floats
 from rankdev._common.checks import check_choice, is_list
 from rankdev._common.work import Progress
-from rankdev.data.files import (
-    Faults,
-    load_references,
-    load_runs,
-    named_systems,
-    references_of,
-    run_of,
-    watched,
-)
+from rankdev.data.files import Faults, load_references, load_runs, named_systems, references_of, run_of, watched
 from rankdev.data.ids import as_ids
 from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, warn_of
 from rankdev.data.references import Reference, References, ReferencesLike
@@ -204,7 +196,7 @@ def evaluate_all(
         queries=known.queries,
         measures=each_once("measure", [*map(str, wanted)]),
         values=np.array(values),
-        reference_sizes=known.references.sizes,
+        reference_sizes=known.ideals.sizes,
         coverage=tuple(coverage),
         order=read.order,
         ties=read.ties,

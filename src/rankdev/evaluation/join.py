@@ -113,7 +113,6 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
         rows = np.logical_and.reduce(wanted).nonzero()[0]
         query, position, items = query[rows], position[rows], ids.take(items, rows)
         tie = None if tie is None else tie[rows]
-    deep = None if depth is None or tie is None else position >= depth  # what is only here for being tied
     place = references.index.places(query, items)
     lengths = np.zeros(len(references) + 1, np.int64)  # the last is of queries without a reference
     lengths[owner] = sizes if depth is None else np.minimum(sizes, depth)
@@ -125,8 +124,8 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
         strange = np.flatnonzero(~answered[query] & (position < min(LOOKED_AT, depth or LOOKED_AT)))
         alike = lookalikes(references, query[strange], ids.take(items, strange))
         notes += alike or ([] if answered.any() else nothing_shared(references, run))
-    if deep is not None and not open_ties:
-        found = found[~deep[found]]
+    if depth is not None and tie is not None and not open_ties:  # some are only here for being tied
+        found = found[position[found] < depth]
     if run.queries != references.queries:
         found = found[query[found].argsort(kind="stable")]
     relevant, count = place[found] < len(references.ranks), len(references.ranks)
@@ -143,7 +142,7 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
             nonrelevant_tie_size=size[poor],
         )
     tied_by = {str(measure): 0 for measure in measures if hasattr(measure, "decided_by")}
-    tied = 0 if tie is None else _deciding(references, query, position, place, tie, match, measures, tied_by)
+    tied = 0 if tie is None else _deciding(query, position, place, tie, match, measures, tied_by)
     coverage = Coverage(
         system,
         len(references),
@@ -219,12 +218,11 @@ def _extents(run: Run, position: Ints, tie: Ints) -> tuple[Ints, Ints]:
         row = int(np.argmax(run.repeats))
         raise DataError("tied-repeat", query=run.queries[int(run.codes[row])], item=run.item_ids[row])
     begins = np.flatnonzero(np.diff(tie, prepend=-1))
-    sizes = np.diff(np.append(begins, len(tie)))
+    sizes = np.diff(begins, append=len(tie))
     return np.repeat(position[begins], sizes), np.repeat(sizes, sizes)
 
 
 def _deciding(
-    references: References,
     query: Ints,
     position: Ints,
     place: Ints,
@@ -237,7 +235,7 @@ def _deciding(
     shared = tie[1:] == tie[:-1]
     tied = np.flatnonzero(np.append(shared, False) | np.append(False, shared))
     query, position, place, tie = (column[tied] for column in (query, position, place, tie))
-    ranks = np.append(references.ranks, [JUDGED, UNJUDGED])  # the last are for items without a rank
+    ranks = np.append(match.ideals.ranks, [JUDGED, UNJUDGED])  # the last are for items without a rank
     rank = ranks[np.where(place < 0, -1, np.minimum(place, len(ranks) - 2))]
     ties = MixedTies.among(query, position, rank, tie, LONGEST_TIE)  # also those that are not all there
     decided = {str(measure): measure.decided_by(ties, match) for measure in measures if hasattr(measure, "decided_by")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,14 +20,7 @@ from rankdev._common.view import Tab, View
 from rankdev.data.ids import as_ids, by_id, places_in
 from rankdev.data.tables import as_dict, as_frame, check_mapping, column, number_column, system_column, text_column
 from rankdev.errors import DataError, Note, UsageError, counted, nearest, shown
-from rankdev.evaluation.coverage import (
-    Coverage,
-    coverage_remarks,
-    empty_remarks,
-    for_measures,
-    gap_remarks,
-    troubled,
-)
+from rankdev.evaluation.coverage import Coverage, coverage_remarks, empty_remarks, for_measures, gap_remarks, troubled
 from rankdev.measures.base import MeasureInfo
 from rankdev.measures.syntax import info_of, known_measure
 
@@ -309,7 +303,7 @@ class Scores(Result):
         parts = [re.sub(r"[^\w./: -]+", "_", name).split("/") for name in names]
         plain = ["/".join(part for part in name if part not in ("", ".", "..")) for name in parts]
         if len(set(plain)) < len(plain):
-            raise UsageError("same-metric", name=_first_repeated(plain))
+            raise UsageError("same-metric", name=Counter(plain).most_common(1)[0][0])
         means = zip(plain, self.means.ravel().tolist(), strict=True)
         return {name: mean for name, mean in means if not np.isnan(mean)}
 
@@ -496,12 +490,8 @@ def _as_floats(values: Any) -> Floats:
 def each_once(what: str, names: Sequence[str]) -> Names:
     """Return names in a tuple; refuse one that appears twice."""
     if len(set(names)) < len(names):
-        raise DataError("appears-twice", what=what, value=_first_repeated(names))
+        raise DataError("appears-twice", what=what, value=Counter(names).most_common(1)[0][0])
     return tuple(names)
-
-
-def _first_repeated(names: Sequence[str]) -> str:
-    return next(name for i, name in enumerate(names) if name in names[:i])
 
 
 def _place_of(name: str, known: Names, what: str) -> int:

@@ -91,9 +91,8 @@ class Task:
         _check_named(relevant, "references", "query", "item")
         _check_named(returned, "runs", "system", "query", "item")
         given = ["query", "item", *(name for name in ("rank", "grade", "nonrelevant") if name in frame.columns)]
-        return (References.of_table(relevant.select(given), ReadOptions()) if len(relevant) else None), self._runs(
-            returned
-        )
+        references = References.of_table(relevant.select(given), ReadOptions()) if len(relevant) else None
+        return references, self._runs(returned)
 
     def _runs(self, rows: pl.DataFrame) -> Iterator[tuple[str, Run]]:
         """Yield the run of each system. All are ordered at once, as one run: ordering each takes longer."""
