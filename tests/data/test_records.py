@@ -218,6 +218,13 @@ def test_a_field_that_was_chosen_names_all_items():
             rd.Run.of({"q": {"hits": {"hits": hits}}, "r": other}, columns={"item": "meta.ean"})
 
 
+def test_what_orders_a_list_may_be_deep_in_its_records():
+    records = [{"id": "a", "found": {"by": {"score": 1.0}}}, {"id": "b", "found": {"by": {"score": 2.0}}}]
+    assert rd.Run.of({"q": records}, columns={"score": "found.by.score"})["q"] == ["b", "a"]
+    with raises("unknown-order", rd.DataError, name="found.by.score"):
+        rd.Run.of({"q": records})
+
+
 def test_chunks_of_documents(tmp_path):
     path = written(
         tmp_path, "q Q0 d1#2 1 9 t\nq Q0 d2#1 2 8 t\nq Q0 d1#7 3 7 t\nq Q0 a#b#0 4 6 t\nq Q0 whole 5 5 t\n", "a.run"

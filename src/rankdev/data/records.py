@@ -22,6 +22,7 @@ from rankdev.data import ids
 from rankdev.data.options import ReadOptions
 from rankdev.data.rows import Rows, are_lists, check_lists, is_finite, of_frame, of_lists
 from rankdev.data.tables import (
+    DEEPEST,
     KNOWN_NAMES,
     NONE,
     POSITIONS,
@@ -268,11 +269,11 @@ def _names_of(hit: Any) -> Iterator[tuple[str, Any]]:
     by_name = isinstance(hit, Mapping)
     for name in _naming(tuple(hit)) if by_name else _ATTRIBUTES:
         value = hit[name] if by_name else getattr(hit, name, None)
-        if _is_there(value):
+        if _is_given(value):
             yield str(name), value
 
 
-def _is_there(value: Any) -> bool:
+def _is_given(value: Any) -> bool:
     return value is not None and not (isinstance(value, str) and not value)
 
 
@@ -281,7 +282,7 @@ def _name(hit: Any, place: int, own: str | None) -> str:
     if not (isinstance(hit, str) or ids.is_integer(hit)):
         held = chain([hit], (_field(hit, part) for part in ("_source", "fields", "node")))
         found = map(_names_of, held) if own is None else [[(own, _field(hit, own)), (own, _field(hit, f"node.{own}"))]]
-        name, value = next((field for fields in found for field in fields if _is_there(field[1])), ("", None))
+        name, value = next((field for fields in found for field in fields if _is_given(field[1])), ("", None))
     if isinstance(value, list) and len(value) == 1:  # a field of Solr that could have several values
         value = value[0]
     if not (isinstance(value, str) or ids.is_integer(value)) or not str(value).strip():
@@ -341,12 +342,11 @@ def of_records(
     return found
 
 
-def _with_nested(hit: Mapping[Any, Any]) -> Mapping[Any, Any]:
+def _with_nested(hit: Mapping[Any, Any], levels: int = DEEPEST) -> Mapping[Any, Any]:
     """Return the fields of a record, also of records in it, such as ``metadata.score``."""
-    nested = {outer: value for outer, value in hit.items() if isinstance(value, Mapping)}
-    if not nested:
-        return hit
-    return {**hit, **{f"{outer}.{name}": value[name] for outer, value in nested.items() for name in value}}
+    nested = [outer for outer, value in hit.items() if isinstance(value, Mapping)] if levels else []
+    inside = ((outer, _with_nested(hit[outer], levels - 1)) for outer in nested)
+    return {**hit, **{f"{outer}.{name}": value for outer, inner in inside for name, value in inner.items()}}
 
 
 def _note_order(
