@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import rankdev as rd
 from rankdev.data import ids
+from rankdev.data.ids import Words
 from tests.common import draws, plain
 from tests.common.claims import EVERY, UNGRADED, claiming
 from tests.common.examples import examples
@@ -51,7 +52,6 @@ def test_every_measure_equals_its_twin(world):
 @pytest.mark.parametrize("hashes", [1, 11])
 def test_colliding_hashes_change_nothing(monkeypatch, hashes):
     exact = ids._keys
-    monkeypatch.setattr(ids, "FEW", 0)
     monkeypatch.setattr(ids, "_keys", lambda query, item: exact(query, item) % hashes)
 
     @examples(40)
@@ -60,7 +60,7 @@ def test_colliding_hashes_change_nothing(monkeypatch, hashes):
         references, runs = world
         with draws.repeats_allowed():
             made = {name: rd.Run.from_lists(run) for name, run in runs.items()}
-        check(references, {name: replace(run, item_ids=ids.series(run.item_ids)) for name, run in made.items()}, EVERY)
+        check(references, {name: replace(run, item_ids=Words.of(run.item_ids)) for name, run in made.items()}, EVERY)
 
     equal()
 

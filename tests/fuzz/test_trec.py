@@ -46,6 +46,9 @@ def made(chance: Random, layout: Layout) -> bytes:
     ends = ["\n"] * chance.choice([1, 30]) + ["\r\n", " \n", "\n\n", "\n \n", "\r\r\n", "\t\n"]
     begins = [""] * chance.choice([1, 30]) + [" ", "\t", "  ", "\r"]
     numbers = NUMBERS + chance.choice([[], [], NO_NUMBERS])
+    if chance.random() < 0.5:  # as most programs write them
+        places = chance.randint(0, 9)
+        numbers = [f"{chance.uniform(-1, 1) * 10 ** chance.randint(0, 9):.{places}f}" for _ in range(8)]
     lines = []
     for _ in range(chance.randint(1, 8)):
         fields = [chance.choice(IDS), chance.choice(["0", "Q0"]), chance.choice(IDS)]
@@ -82,6 +85,7 @@ def test_a_plain_parser_reads_the_same(tmp_path: Path, monkeypatch: pytest.Monke
         path.write_bytes(content)
         monkeypatch.setattr(trec, "HEAD_BYTES", chance.choice([0, 1 << 16]))
         monkeypatch.setattr(trec, "SMALL", chance.choice([0, 1 << 19]))
+        monkeypatch.setattr(trec, "_BLOCK_BYTES", chance.choice([16, 40, 1 << 18]))
         try:
             read: list[Row] | int | None = rows_in(path, layout, number)
         except DataError as error:

@@ -1,7 +1,7 @@
 """Ids are text, and whole numbers are taken by their text; and columns of ids.
 
-A column is a list where it comes from Python or a small file, a polars column where from a table or more. This is the
-only file that knows both; polars is imported when a column of it arrives.
+A column is a list where it comes from Python or a small file, and words of eight bytes where from a table or more:
+these are found, compared and sorted as numbers. This is the only file that knows both.
 """
 
 from __future__ import annotations
@@ -14,18 +14,87 @@ from typing import Any, TypeAlias, TypeVar
 from unicodedata import normalize
 
 import numpy as np
-import numpy.typing as npt
 
-from rankdev._common.arrays import Bools, Ints, Keys
+from rankdev._common.arrays import Bools, Ints, Keys, Unsigned
 from rankdev._common.lazy import pl
 from rankdev._common.work import refuse_lost_threads
 from rankdev.errors import DataError
 
 Value = TypeVar("Value")
-Ids: TypeAlias = "list[str] | pl.Series"
+Ids: TypeAlias = "list[str] | Words"
 
-FEW = 20_000  # ids that a dict finds faster
 FEW_ROWS = 1_000  # that are sorted as fast as one sees that they need not be
+WIDE = 32  # bytes that a name may take at least, and four times what it has on average: one may be far longer
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples are spread evenly (Knuth 1998, 6.4)
+FIRST = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)  # marks the first bytes of a word
+
+
+class Words:
+    """Names as rows of words of eight bytes: their UTF-8, which has no zero, padded with zeros."""
+
+    def __init__(self, words: Unsigned) -> None:
+        self.words = words
+
+    @classmethod
+    def within(cls, text: bytes, begin: Ints, end: Ints) -> Ids:
+        """Return names that are parts of a text, which ends with eight bytes more."""
+        size = end - begin
+        count = -(-int(size.max(initial=1)) // 8)
+        if 8 * count > WIDE and 8 * count * len(size) > 4 * int(size.sum()):
+            return [text[a:b].decode() for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
+        there = words_of(text)
+        if count == 1:
+            return cls((there[begin] & FIRST.take(size))[:, None])
+        words = np.empty((len(size), count), np.uint64)
+        for at in range(count):
+            first = np.minimum(begin + 8 * at, len(there) - 1)
+            words[:, at] = there[first] & FIRST.take(size - 8 * at, mode="clip")
+        return cls(words)
+
+    @classmethod
+    def of(cls, names: list[str] | pl.Series) -> Ids:
+        """Return the names of a list or of a polars column; as a list where one holds the end of a line, or a zero."""
+        if isinstance(names, list):
+            whole = "".join(names)
+            sizes = np.fromiter(map(len, names if whole.isascii() else map(str.encode, names)), np.int64, len(names))
+        else:
+            whole, sizes = names.str.join("").item(), names.str.len_bytes().to_numpy().astype(np.int64)
+        if "\n" in whole or "\0" in whole:
+            return listed(names)
+        ends = sizes.cumsum()
+        return cls.within(whole.encode() + bytes(8), ends - sizes, ends)
+
+    def to_list(self) -> list[str]:
+        """Return the names as texts."""
+        lines = np.full((len(self.words), 8 * self.words.shape[1] + 1), ord("\n"), np.uint8)
+        lines[:, :-1] = self.words.astype("<u8", copy=False).view(np.uint8)
+        return lines[lines > 0].tobytes().decode().split("\n")[:-1]
+
+    def hashed(self) -> Unsigned:
+        """Return a number of each name; names of one word have different ones."""
+        mixed = self.words[:, 0] * _GOLDEN
+        for at, column in enumerate(self.words.T[1:], start=2):  # a further word of zeros changes nothing
+            mixed += column * np.uint64(pow(int(_GOLDEN), at, 1 << 64))
+        return (mixed ^ (mixed >> np.uint64(32))) * _GOLDEN
+
+    def widened(self, count: int) -> Unsigned:
+        """Return the words with zeros behind them, as many as names of ``count`` words have."""
+        more = count - self.words.shape[1]
+        return self.words if more <= 0 else np.pad(self.words, ((0, 0), (0, more)))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_list())
+
+    def __getitem__(self, rows: Any) -> Any:
+        return Words(self.words[rows, None]).to_list()[0] if isinstance(rows, int) else Words(self.words[rows])
+
+
+def words_of(text: bytes) -> Unsigned:
+    """Return the word of eight bytes that begins at each byte of a text."""
+    return np.ndarray(len(text) - 7, "<u8", text, strides=(1,))
 
 
 def as_id(value: object) -> str:
@@ -58,13 +127,6 @@ def text_series(name: str, values: Sequence[str | None]) -> pl.Series:
         raise DataError("not-text", value=error.object) from None
 
 
-def places_in(known: pl.Series, values: pl.Series) -> Ints:
-    """Return where each value is in a column of different ones; -1 where it is not."""
-    lookup = pl.DataFrame({"name": known, "place": pl.int_range(len(known), eager=True)})
-    found = pl.DataFrame({"name": values}).join(lookup, on="name", how="left", maintain_order="left")
-    return found["place"].fill_null(-1).to_numpy()
-
-
 def as_ids(values: Iterable[Any]) -> list[str]:
     """Return ids as text; whole numbers are accepted."""
     names = values if type(values) is list else list(values)
@@ -86,63 +148,69 @@ def take(names: Ids, rows: Ints | slice) -> Ids:
     """Return the ids of some rows."""
     if isinstance(rows, slice):
         return names[rows]
-    return list(map(names.__getitem__, rows.tolist())) if isinstance(names, list) else names.gather(rows)
+    return list(map(names.__getitem__, rows.tolist())) if isinstance(names, list) else names[rows]
 
 
-def listed(names: Ids) -> list[str]:
+def are_ascii(names: Ids) -> bool:
+    """Tell whether all names are ASCII, and none of them holds anything that cannot be seen."""
+    if isinstance(names, list):
+        return "".join(names).isascii()
+    return not (np.bitwise_or.reduce(names.words, axis=None) & np.uint64(0x8080808080808080))
+
+
+def listed(names: Ids | pl.Series) -> list[str]:
     """Return ids as a list."""
     return names if isinstance(names, list) else names.to_list()
 
 
 def series(names: Ids, name: str = "item") -> pl.Series:
     """Return ids as a polars column."""
-    return text_series(name, names) if isinstance(names, list) else names.alias(name)
+    return text_series(name, listed(names))
 
 
 def joined(parts: Sequence[Ids]) -> Ids:
     """Return ids one after the other."""
-    if all(isinstance(part, list) for part in parts):
-        return [name for part in parts for name in part]
-    return pl.concat([series(part) for part in parts], rechunk=True)
+    words = [part for part in parts if isinstance(part, Words)]
+    if len(words) < len(parts):
+        return [name for part in parts for name in listed(part)]
+    count = max(part.words.shape[1] for part in words)
+    return Words(np.concatenate([part.widened(count) for part in words]))
 
 
-def numbered(names: Ids) -> tuple[list[str], Ints]:
+def numbered(names: Ids | pl.Series) -> tuple[list[str], Ints]:
     """Return different names in order of appearance, and the number of each row's name."""
     if isinstance(names, list):
         first = {name: code for code, name in enumerate(dict.fromkeys(names))}
         return list(first), np.fromiter(map(first.__getitem__, names), np.int64, len(names))
-    if not len(names):
-        return [], np.zeros(0, np.int64)
-    blocks = names.rle().struct.unnest()
-    if 4 * blocks.height < len(names):
-        heads, codes = numbered(blocks["value"].to_list())
-        return heads, codes.repeat(blocks["len"].to_numpy())
-    known = names.unique(maintain_order=True)
-    lookup = pl.DataFrame({"name": known, "code": np.arange(len(known))})
-    places = pl.DataFrame({"name": names}).join(lookup, on="name", how="left", maintain_order="left")["code"]
-    return known.to_list(), places.to_numpy()
+    if isinstance(names, Words):
+        new = np.logical_or.reduce([column[1:] != column[:-1] for column in names.words.T])
+        heads = np.flatnonzero(np.append(True, new)[: len(names)])
+        blocks, sizes = names[heads].to_list(), np.diff(heads, append=len(names))
+    else:
+        runs = names.rle().struct.unnest()
+        blocks, sizes = runs["value"].to_list(), runs["len"].to_numpy()
+    different, codes = numbered(blocks)
+    return different, codes.repeat(sizes)
 
 
 def repeated(codes: Ints, names: Ids) -> Bools | None:
     """Mark rows whose (code, name) was in an earlier row; None where there is none."""
-    if isinstance(names, list):
-        if (codes[1:] >= codes[:-1]).all() and all(len(set(names[a:b])) == b - a for _, a, b in stretches(codes)):
-            return None
-        pairs = list(zip(codes.tolist(), names, strict=True))
-        if len(set(pairs)) == len(pairs):
-            return None
-        first: dict[tuple[int, str], int] = {}
-        return np.array([first.setdefault(pair, row) != row for row, pair in enumerate(pairs)])
-    rows = _suspects(codes, names.hash().to_numpy())  # equal hashes are only a suspicion: compare the names themselves
-    if not len(rows):
+    if isinstance(names, Words):
+        rows = _suspects(codes, names.hashed())  # equal numbers are only a suspicion: compare the names themselves
+    elif (codes[1:] >= codes[:-1]).all() and all(len(set(names[a:b])) == b - a for _, a, b in stretches(codes)):
         return None
+    else:
+        rows = np.arange(len(names))
+    pairs = list(zip(codes[rows].tolist(), listed(take(names, rows)), strict=True))
+    if len(set(pairs)) == len(pairs):
+        return None
+    first: dict[tuple[int, str], int] = {}
     marks = np.zeros(len(names), bool)
-    pairs_of = pl.DataFrame({"code": codes[rows], "name": names.gather(rows)})
-    marks[rows] = ~pairs_of.select(pl.struct("code", "name").is_first_distinct()).to_series().to_numpy()
-    return marks if marks.any() else None
+    marks[rows] = [first.setdefault(pair, row) != row for row, pair in enumerate(pairs)]
+    return marks
 
 
-def _suspects(codes: Ints, keys: npt.NDArray[np.uint64]) -> Ints:
+def _suspects(codes: Ints, keys: Unsigned) -> Ints:
     """Find rows whose key a query has twice, among others; far faster where queries are adjacent and about as long."""
     sizes = np.bincount(codes)
     width = int(sizes.max(initial=0))
@@ -152,7 +220,7 @@ def _suspects(codes: Ints, keys: npt.NDArray[np.uint64]) -> Ints:
         ordered[column < sizes[:, None]] = keys
         ordered.sort(axis=1)
     else:
-        keys = keys ^ (codes.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+        keys = keys ^ (codes.astype(np.uint64) * _GOLDEN)
         ordered = np.sort(keys)
     return np.flatnonzero(np.isin(keys, ordered[..., 1:][ordered[..., 1:] == ordered[..., :-1]]))
 
@@ -162,18 +230,13 @@ def sorted_within(groups: Ints, names: Ids, descending: bool) -> Ints:
     if isinstance(names, list):
         rows = sorted(range(len(names)), key=names.__getitem__, reverse=descending)
         return np.array(sorted(rows, key=groups.tolist().__getitem__), np.int64)
-    frame = pl.DataFrame({"group": groups, "name": names, "row": np.arange(len(names))})
-    return frame.sort("group", "name", "row", descending=[False, descending, False])["row"].to_numpy()
+    keys = names.words.byteswap().T[::-1]  # the first word counts most, and in it the first byte
+    return np.lexsort((*(~keys if descending else keys), groups))
 
 
 def documents(names: Ids, separator: str) -> Ids:
     """Return the document of each chunk: what is before the last separator, or all of it where there is none."""
-    if isinstance(names, list):
-        return [name.rpartition(separator)[0] or name for name in names]
-    parts = pl.col("item").str.split(separator)
-    cut = parts.list.head(parts.list.len() - 1).list.join(separator)
-    frame = pl.DataFrame({"item": names})
-    return frame.select(pl.when(cut == "").then("item").otherwise(cut).alias("item"))["item"]
+    return [name.rpartition(separator)[0] or name for name in listed(names)]
 
 
 def folded(name: str) -> str:
@@ -197,22 +260,21 @@ class Index:
 
     def places(self, codes: Ints, names: Ids) -> Ints:
         """Return where each (code, name) is; -1 where it is not."""
-        if isinstance(names, list) or len(names) < FEW:
+        if isinstance(names, list) or self._words is None:
             return self._among(codes, listed(names))
         keys = _keys(codes, names)
         known, places = self._sorted
-        found = np.arange(len(keys))
-        if len(keys) > len(known):  # else the sieve would cost more than it saves
-            found = np.flatnonzero(self._sieve[keys & np.uint64(len(self._sieve) - 1)])
+        found = np.flatnonzero(self._sieve[keys & np.uint64(len(self._sieve) - 1)])
         at = np.minimum(np.searchsorted(known, keys[found]), len(known) - 1)
         same = known[at] == keys[found]
         found = found[same]
         place = np.full(len(keys), -1)
         place[found] = places[at[same]]
-        same_name = names.gather(found).equals(series(self._known).gather(place[found]))
+        count = max(names.words.shape[1], self._words.words.shape[1])
+        same_name = (names[found].widened(count) == self._words[places[at[same]]].widened(count)).all()
         if same_name and (codes[found] == self._codes[place[found]]).all() and (known[1:] != known[:-1]).all():
             return place
-        return self._among(codes, names.to_list())  # two keys are the same by chance
+        return self._among(codes, listed(names))  # two keys are the same by chance
 
     def _among(self, codes: Ints, names: list[str]) -> Ints:
         found: list[int] = []
@@ -230,9 +292,16 @@ class Index:
         return found
 
     @cached_property
-    def _sorted(self) -> tuple[npt.NDArray[np.uint64], Ints]:
+    def _words(self) -> Words | None:
+        """The known ones as words, if they can be that."""
+        known = Words.of(self._known) if isinstance(self._known, list) else self._known
+        return known if isinstance(known, Words) else None
+
+    @cached_property
+    def _sorted(self) -> tuple[Unsigned, Ints]:
         """Keys of the known ones in order, and the place of each."""
-        keys = _keys(self._codes, series(self._known))
+        assert self._words is not None
+        keys = _keys(self._codes, self._words)
         order = np.argsort(keys, kind="stable")  # which is fast on keys that are in order code by code
         return keys[order], order
 
@@ -240,14 +309,14 @@ class Index:
     def _sieve(self) -> Bools:
         """Mark the low bits of all keys: most names are excluded by them."""
         keys, _ = self._sorted
-        sieve = np.zeros(1 << (8 * len(keys)).bit_length(), bool)
+        sieve = np.zeros(1 << (2 * len(keys)).bit_length(), bool)
         sieve[keys & np.uint64(len(sieve) - 1)] = True
         return sieve
 
 
-def _keys(codes: Ints, names: pl.Series) -> npt.NDArray[np.uint64]:
+def _keys(codes: Ints, names: Words) -> Unsigned:
     """Number each (code, name), the code first, so that the keys of one query lie together."""
-    return (codes.astype(np.uint64) << np.uint64(40)) ^ (names.hash().to_numpy() >> np.uint64(24))
+    return (codes.astype(np.uint64) << np.uint64(40)) ^ (names.hashed() >> np.uint64(24))
 
 
 def sorted_rows(codes: Ints, keys: Keys) -> Ints:

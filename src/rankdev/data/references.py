@@ -15,7 +15,7 @@ from rankdev._common.arrays import Bools, Floats, Ints
 from rankdev._common.checks import is_number
 from rankdev._common.lazy import pl
 from rankdev.data import ids, records, tables
-from rankdev.data.ids import Ids, Index
+from rankdev.data.ids import Ids, Index, Words
 from rankdev.data.options import ReadOptions
 from rankdev.data.rows import (
     ByQuery,
@@ -225,7 +225,7 @@ class References(ByQuery[Reference]):
         Names of the queries.
     offsets : numpy.ndarray
         Where the rows of each query begin, and where the last ones end.
-    item_ids : list of str or polars.Series
+    item_ids : list of str or Words
         Names of the items of all queries.
     ranks : numpy.ndarray
         Rank of each item.
@@ -747,7 +747,7 @@ def _of_frame(frame: pl.DataFrame, what: What, needed: pl.Series | None = None) 
     query, item = (tables.text_column(frame, name, "references") for name in ("query", "item"))
     queries, codes = ids.numbered(query)
     value = tables.number_column(frame, what, "references", needed).to_numpy()
-    return Rows(queries, codes, item, value, what).numbered()
+    return Rows(queries, codes, Words.of(item), value, what).numbered()
 
 
 def _of_mapping(value: Any, what: str, read: ReadOptions, nonrelevant: Any) -> Rows:

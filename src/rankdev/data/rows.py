@@ -16,13 +16,13 @@ from rankdev._common.checks import is_list, is_number
 from rankdev._common.lazy import pl
 from rankdev._common.result import Tabular
 from rankdev.data import ids, tables
-from rankdev.data.ids import Ids, is_integer
+from rankdev.data.ids import Ids, Words, is_integer
 from rankdev.data.options import ReadOptions, warn_of
 from rankdev.errors import DataError, Note, UsageError, errors_at
 
 LONGEST_TIE = 10_000  # rows of a query that are kept past the depth because they are tied with the last within it
 CLIMB = 20  # rows with a higher score than the one before: by chance that many in a row would be one in a million
-FEW = 1000  # rows that usually tell whether scores and ranks agree
+FEW = 100  # rows that usually tell whether scores and ranks agree
 Value = TypeVar("Value")
 PLAIN_NUMBERS = {float, int, np.float64, np.float32, np.int64, np.int32}
 What = Literal["score", "rank", "grade"]
@@ -291,7 +291,7 @@ def of_frame(frame: pl.DataFrame, read: ReadOptions) -> Rows:
     value = tables.number_column(frame, what, "a run").to_numpy()
     queries, codes = ids.numbered(query)
     rises = opposed(codes, read.keys(value), frame["rank"]) if not by_rank and "rank" in names else None
-    return Rows(queries, codes, item, value, what, rises=rises).numbered()
+    return Rows(queries, codes, Words.of(item), value, what, rises=rises).numbered()
 
 
 def climbs(rows: Rows) -> bool:
@@ -306,16 +306,8 @@ def climbs(rows: Rows) -> bool:
 def hidden(rows: Rows) -> str | None:
     """Return a name that holds characters which cannot be seen."""
     for names in (rows.queries, rows.item):
-        if not isinstance(names, list):
-            if names.str.len_bytes().sum() == names.str.len_chars().sum():  # all ASCII, which is found out sooner
-                continue
-            found = names.filter(names.str.contains(f"[{tables.INVISIBLE}]")).head(1).to_list()
-        elif "".join(names).isascii():
-            continue
-        else:
-            found = [name for name in names if any(mark in name for mark in tables.INVISIBLE)][:1]
-        if found:
-            return str(found[0])
+        if not ids.are_ascii(names) and any(map("".join(names).__contains__, tables.INVISIBLE)):
+            return next(name for name in names if any(map(name.__contains__, tables.INVISIBLE)))
     return None
 
 
@@ -333,11 +325,11 @@ def _numbers(column: Any) -> Floats | None:
 def opposed(codes: Ints, keys: Keys, rank: Any) -> bool | None:
     """Tell whether lower scores have better ranks throughout; None where no two rows of a query differ."""
     rises = False
-    for count in (FEW, len(codes)):  # few rows usually tell
-        ranks = _numbers(rank[:count])
+    for count in (min(FEW, len(codes)), len(codes)):  # few rows usually tell
+        ranks = rank(count) if callable(rank) else _numbers(rank[:count])
         if ranks is None:
             return False
-        rows = np.lexsort((ranks, codes[:count]))
+        rows = np.lexsort((ranks, codes[: len(ranks)]))
         same = codes[rows][1:] == codes[rows][:-1]
         upper, lower = keys[rows][:-1], keys[rows][1:]
         if (same & ((lower < upper) | (ranks[rows][1:] == ranks[rows][:-1]))).any():

@@ -51,7 +51,7 @@ class Run(ByQuery[list[str]]):
         Names of the queries.
     offsets : numpy.ndarray
         Where the rows of each query begin, and where the last ones end.
-    item_ids : list of str or polars.Series
+    item_ids : list of str or Words
         The items of all queries, in order.
     scores : numpy.ndarray or None
         Score of each item; None where the run has no scores.

@@ -27,7 +27,7 @@ from rankdev.data.write import PathLike, note_reading, plain_suffix
 from rankdev.errors import DataError, UsageError, errors_at
 
 LINE_BYTES = 64 << 20
-PART_BYTES = 4 << 20
+PART_BYTES = 1 << 20
 _UNPACKED_BYTES = 1 << 20  # what comes out of a packed piece at the most
 _ZSTD_BYTES = 1 << 10  # unpacked at once: its library knows no most, and makes up to 32 MB of this
 _GZIP, _ZSTD, _SKIPPABLE = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"

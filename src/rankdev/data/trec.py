@@ -6,15 +6,17 @@ to the first whatever it is not sure of.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from rankdev._common.arrays import Floats, Ints, Unsigned
 from rankdev._common.lazy import pl
 from rankdev.data import ids
 from rankdev.data.formats import BYTE_ORDER_MARK, kind_of_text
+from rankdev.data.ids import FIRST, Words, words_of
 from rankdev.data.options import ReadOptions
 from rankdev.data.rows import Rows, opposed
 from rankdev.data.tables import is_word
@@ -33,10 +35,10 @@ class Layout:
 RUN = Layout(("query", "Q0", "item", "rank", "score", "tag"), 5, "looks-like-references")
 QRELS = Layout(("query", "0", "item", "grade"), 4, "looks-like-run")
 HEAD_BYTES = 1 << 16  # that tell the kind of a file
-_FIRST_BYTES = 1 << 12  # whose lines usually tell whether ranks rise with scores
-SMALL = 1 << 19  # bytes that are split before polars is even imported
-_CACHED_BYTES = 1 << 18
-Tags = Any  # of each line: a list, or a polars column
+_BLOCK_BYTES = 1 << 18  # of lines that are looked at together: what is made of them stays in the cache
+SMALL = 1 << 14  # bytes that are split sooner one by one
+_ROOM = b"0" * 8  # around a text, so that words can begin and end anywhere in it
+Tags = Any  # of each line: a list of texts or of nothing, or words
 
 
 def read_trec(
@@ -57,9 +59,8 @@ def read_trec(
         before, last = [*tags[-2:]] if len(tags) > 1 else (None, None)
         if not text.endswith(b"\n") and before is not None and before != last and before.startswith(last or ""):
             raise DataError("cut-short", tag=before, line=_lines(text)[-1])  # the tag lacks its end, or all of it
-        if not several and (isinstance(tags, list) or tags.ne_missing(tags[0]).any()):
-            names = dict.fromkeys(tags)
-            names.pop(None, None)
+        if not several and (isinstance(tags, list) or (tags.words != tags.words[0]).any()):
+            names = dict.fromkeys(filter(None, tags))
             if len(names) > 1:
                 raise DataError("several-systems", column="tag", names=list(names))
     return rows.numbered(), tags, lambda row: _lines(text)[row]
@@ -158,54 +159,137 @@ def _finite(texts: list[str]) -> Any:
 
 
 def quickly(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tags] | None:
-    """Read lines by polars, each a row; None for anything that takes more care."""
-    number = _number(layout, read)
-    head = carefully(text[: text.find(b"\n", _FIRST_BYTES) + 1], layout, read)[0]
-    needed = ["query", "item", number, layout.columns[layout.least - 1]]  # without the last, the line is cut short
-    more = ["tag"] if layout is RUN else []
-    if head.rises is not False and layout is RUN:
-        more.append("rank")
-    places = sorted({layout.columns.index(name) for name in (*needed, *more)} | {len(layout.columns)})
-    schema: dict[str, Any] = dict.fromkeys(layout.columns, pl.String) | {number: pl.Float64, "extra": pl.String}
-    text = _single_spaced(text)
-    # polars takes a text that begins with x^ for packed, and drops a byte-order mark, which here is part of a name
-    shield = BYTE_ORDER_MARK if text.startswith((b"x", BYTE_ORDER_MARK)) else b""
+    """Read lines of one blank between columns, many at once; None for anything that takes more care."""
     try:
-        frame = pl.read_csv(
-            shield + text,
-            has_header=False,
-            separator=" ",
-            quote_char=None,
-            schema=schema,
-            columns=places,
-            missing_columns="insert",
-        )
-    except (pl.exceptions.PolarsError, ValueError):
+        text.isascii() or text.decode()
+    except UnicodeDecodeError:
         return None
-    whole = frame["extra"].null_count() == frame.height > 0 and not any(frame[name].null_count() for name in needed)
-    values = frame[number].to_numpy()
-    if not whole or not np.isfinite(values).all():
+    number = _number(layout, read)
+    at = layout.columns.index(number)
+    found = _columns(text, layout, at) or _columns(text := _single_spaced(text), layout, at)
+    names, items, tags, numbers = found or [()] * 4
+    values = _numbers(numbers, text, layout, at) if numbers else None
+    if values is None or not np.isfinite(values).all():
         return None
-    queries, codes = ids.numbered(frame["query"])
-    rows = Rows(queries, codes, frame["item"].rechunk(), values, number)
+    queries, codes = ids.numbered(ids.joined(names))
+    rows = Rows(queries, codes, ids.joined(items), values, number)
     if layout is QRELS:
         return rows, None
-    return (_with_rise(rows, frame["rank"], read) if "rank" in more else replace(rows, rises=False)), frame["tag"]
+    return _with_rise(rows, lambda count: _ranks(text, layout, count / len(values)), read), ids.joined(tags)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Lines of as many columns each, in a text with room; column ``at`` of a line ends at ``ends[line, at]``."""
+
+    text: bytes
+    ends: Ints
+
+    def bounds(self, at: int) -> tuple[Ints, Ints]:
+        """Return where a column begins and ends in each line."""
+        begins = self.ends[:, at - 1] if at else np.append(len(_ROOM) - 1, self.ends[:-1, -1])
+        return begins + 1, self.ends[:, at]
+
+    def names(self, at: int) -> Any:
+        """Return a column of names; of nothing where lines have fewer."""
+        known = at < self.ends.shape[1]
+        return Words.within(self.text, *self.bounds(at)) if known else [None] * len(self.ends)
+
+
+def _blocks(text: bytes, layout: Layout) -> Iterator[_Block | None]:
+    """Cut a text into blocks; None for one of which not all lines have as many columns, with one blank between."""
+    begin = 0
+    while begin < len(text):
+        end = text.rfind(b"\n", begin, begin + _BLOCK_BYTES) + 1 or text.find(b"\n", begin) + 1 or len(text)
+        lines = text[begin:end].removesuffix(b"\n")
+        yield _block(b"".join([_ROOM, lines, b"\n", _ROOM]), lines[: lines.find(b"\n")].count(b" ") + 1, layout)
+        begin = end
+
+
+def _block(text: bytes, width: int, layout: Layout) -> _Block | None:
+    characters = np.frombuffer(text, np.uint8)
+    blank = characters <= ord(" ")
+    ends = blank.nonzero()[0]
+    if not layout.least <= width <= len(layout.columns) or len(ends) % width or (blank[1:] & blank[:-1]).any():
+        return None
+    ends = np.reshape(ends, (-1, width))
+    whole = np.count_nonzero(characters < ord(" ")) == len(ends) and (characters[ends[:, -1]] == ord("\n")).all()
+    return _Block(text, ends) if whole and ends[0, 0] > len(_ROOM) else None
+
+
+def _columns(text: bytes, layout: Layout, at: int) -> Any:
+    """Return queries, items, tags and the numbers of column ``at``, block by block; None where a block is none."""
+    found = []
+    for block in _blocks(text, layout):
+        if block is None:
+            return None
+        found.append((block.names(0), block.names(2), block.names(5), _decimals(block.text, *block.bounds(at))))
+    return [*zip(*found, strict=True)] or None
+
+
+def _numbers(blocks: Sequence[Floats | None], text: bytes, layout: Layout, at: int) -> Floats | None:
+    """Return a column of numbers: what was read of each block, or else all of it as polars reads 1e-05 and the like."""
+    found = [values for values in blocks if values is not None]
+    if len(found) == len(blocks):
+        return np.concatenate(found)
+    # polars takes a text that begins with x^ for packed, and drops a byte-order mark, which here is part of a name
+    shield = BYTE_ORDER_MARK if text.startswith((b"x", BYTE_ORDER_MARK)) else b""
+    schema = dict.fromkeys(layout.columns, pl.String) | {layout.columns[at]: pl.Float64}
+    options: Any = {"has_header": False, "separator": " ", "quote_char": None, "missing_columns": "insert"}
+    try:
+        column = pl.read_csv(shield + text, schema=schema, columns=[at], **options).to_series()
+    except (pl.exceptions.PolarsError, ValueError):
+        return None
+    return None if column.null_count() else column.to_numpy()
+
+
+def _ranks(text: bytes, layout: Layout, share: float) -> Floats | None:
+    """Return the ranks of the first lines, as many as this share of a text has; None where one is no number."""
+    at, first = layout.columns.index("rank"), text[: text.find(b"\n", int(share * len(text)) - 1) + 1 or len(text)]
+    blocks = filter(None, _blocks(first, layout))
+    return _numbers([_decimals(block.text, *block.bounds(at)) for block in blocks], first, layout, at)
+
+
+_MOST = 8  # digits in a word
+_ZEROS, _HIGH, _ABOVE_NINE = (np.uint64(0x0101010101010101 * byte) for byte in (ord("0"), 0x80, 0x80 - 10))
+_LAST = ~FIRST[::-1]  # marks the last bytes of a word
+
+
+def _decimals(text: bytes, begin: Ints, end: Ints) -> Floats | None:
+    """Return numbers with as many digits after the point each, at most eight, and at most seven before it.
+
+    None of any others. Such a number is the quotient of two whole numbers that are exact: as near as it can be.
+    """
+    characters, words = np.frombuffer(text, np.uint8), words_of(text)
+    point = text.find(b".", begin[0], end[0])
+    after = 0 if point < 0 else int(end[0]) - point - 1
+    negative = characters[begin] == ord("-")
+    last = end if point < 0 else end - (after + 1)
+    before = last - begin - negative
+    if after > _MOST or before.min() < 1 or before.max() >= _MOST:
+        return None
+    if point >= 0 and (characters[last] != ord(".")).any():
+        return None
+    values = _whole(words[last - _MOST], _LAST[before])
+    if values is not None and after:
+        fraction = _whole(words[end - _MOST], _LAST[after])
+        values = None if fraction is None else (values * 10**after + fraction) / 10**after
+    return values if values is None or not negative.any() else np.where(negative, -values, values)
+
+
+def _whole(words: Unsigned, which: Unsigned) -> Floats | None:
+    """Return the numbers whose digits are the marked last bytes of words; None where one is no digit."""
+    digits = (words ^ _ZEROS) & which
+    if ((digits | digits + _ABOVE_NINE) & _HIGH).any():
+        return None
+    digits = (digits * np.uint64(1 + (10 << 8)) >> np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)  # pairs
+    digits = (digits * np.uint64(1 + (100 << 16)) >> np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)  # fours
+    return (digits * np.uint64(1 + (10_000 << 32)) >> np.uint64(32)).astype(np.float64)
 
 
 def _single_spaced(text: bytes) -> bytes:
     """Return the lines with one blank between columns and none elsewhere, without empty lines."""
-    if b"\t" in text or b"\r" in text:
-        text = text.replace(b"\t", b" ").replace(b"\r", b" ")
-    characters = np.frombuffer(text, np.uint8)
-    doubled = text[:1] <= b" " or text[-1:] == b" "
-    for begin in range(0, len(characters) if not doubled else 0, _CACHED_BYTES):  # faster than to look for pairs
-        blank = characters[begin : begin + _CACHED_BYTES + 1] <= ord(" ")
-        if (blank[1:] & blank[:-1]).any():
-            doubled = True
-            break
-    if not doubled:
-        return text
+    text = text.replace(b"\t", b" ").replace(b"\r", b" ")
     for pair, one in ((b"  ", b" "), (b" \n", b"\n"), (b"\n ", b"\n"), (b"\n\n", b"\n")):
         while pair in text:
             text = text.replace(pair, one)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from rankdev._common.arrays import Floats, Ints
-from rankdev._common.work import refuse_lost_threads
 from rankdev.data import ids
 from rankdev.data.ids import folded
 from rankdev.data.references import References
@@ -99,8 +98,6 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
     if open_ties:
         check_averages(measures)
     references, sizes = known.references, run.sizes
-    if not (isinstance(run.item_ids, list) and isinstance(references.item_ids, list)):
-        refuse_lost_threads()
     owner, unknown, notes = _owners(references, run)
     query, position, items = owner.repeat(sizes), run.positions, run.item_ids
     tie = _ties(run, position)

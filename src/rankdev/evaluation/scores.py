@@ -17,7 +17,7 @@ from rankdev._common.checks import check_kind, check_names, is_list, is_number
 from rankdev._common.lazy import pl
 from rankdev._common.result import Result
 from rankdev._common.view import Tab, View
-from rankdev.data.ids import as_ids, by_id, places_in
+from rankdev.data.ids import as_ids, by_id, numbered
 from rankdev.data.tables import as_dict, as_frame, check_mapping, column, number_column, system_column, text_column
 from rankdev.errors import DataError, Note, UsageError, counted, nearest, shown
 from rankdev.evaluation.coverage import Coverage, coverage_remarks, empty_remarks, for_measures, gap_remarks, troubled
@@ -530,11 +530,10 @@ def _values_of(frame: pl.DataFrame) -> tuple[Names, Names, Names, Floats]:
     cells = pl.DataFrame(axes)
     if cells.is_duplicated().any():
         raise DataError("two-scores", **cells.filter(cells.is_duplicated()).row(0, named=True))
-    names = [axis.unique(maintain_order=True) for axis in axes]
+    names, codes = zip(*map(numbered, axes), strict=True)
     values = np.full([len(known) for known in names], np.nan)
-    values[tuple(map(places_in, names, axes))] = value.fill_null(np.nan).to_numpy()
-    systems, queries, measures = (tuple(known.to_list()) for known in names)
-    return systems, queries, measures, values
+    values[codes] = value.fill_null(np.nan).to_numpy()
+    return tuple(names[0]), tuple(names[1]), tuple(names[2]), values
 
 
 def _check_ranges(scores: Scores) -> None:

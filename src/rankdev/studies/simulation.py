@@ -15,7 +15,7 @@ import polars as pl
 
 from rankdev._common.arrays import Floats, Ints
 from rankdev._common.checks import check_choice, check_number, check_seed, check_whole
-from rankdev.data.ids import sorted_rows
+from rankdev.data.ids import Ids, Words, sorted_rows, take
 from rankdev.data.references import References
 from rankdev.data.rows import offsets_of
 from rankdev.data.run import Run
@@ -130,10 +130,10 @@ class _Pool:
     """All items, query by query and best first; the first ``sizes[query]`` of a query are its reference."""
 
     sizes: Ints
-    names: pl.Series
+    names: list[str]
     query: Ints
     place: Ints
-    items: pl.Series
+    items: Ids
     worth: Floats
     found: Ints  # rows of the items that the first stage found, higher ids of a query first
 
@@ -167,7 +167,8 @@ def _pool(plan: Shape, sizes: Ints, rng: np.random.Generator) -> _Pool:
     found = np.flatnonzero(~relevant | (rng.random(len(query)) < plan.recall))
     labels = rng.permutation(len(query))  # names must not reveal worth
     found = found[np.lexsort((-labels[found], query[found]))]
-    return _Pool(sizes, _named("q", np.arange(len(sizes))), query, place, _named("p", labels), worth, found)
+    names, items = _named("q", np.arange(len(sizes))), Words.of(_named("p", labels))
+    return _Pool(sizes, names.to_list(), query, place, items, worth, found)
 
 
 def _named(letter: str, numbers: Ints) -> pl.Series:
@@ -180,7 +181,7 @@ def _references(plan: Shape, pool: _Pool, rng: np.random.Generator) -> Reference
     tiers = np.cumsum(new_tier)
     offsets = offsets_of(pool.sizes)
     ranks = tiers - np.repeat(tiers[offsets[:-1]], pool.sizes) + 1
-    return References(pool.names.to_list(), offsets, pool.items.gather(relevant), ranks)
+    return References(pool.names, offsets, take(pool.items, relevant), ranks)
 
 
 def _runs(plan: Shape, pool: _Pool, seed: int) -> dict[str, Run]:
@@ -211,4 +212,4 @@ def _ordered(pool: _Pool, score: Floats) -> Run:
     query = pool.query[pool.found]
     order = sorted_rows(query, single)
     offsets = offsets_of(np.bincount(query, minlength=len(pool.sizes)))
-    return Run(pool.names.to_list(), offsets, pool.items.gather(pool.found[order]), single[order])
+    return Run(pool.names, offsets, take(pool.items, pool.found[order]), single[order])
