@@ -201,8 +201,9 @@ def _blocks(text: bytes, layout: Layout) -> Iterator[_Block | None]:
     begin = 0
     while begin < len(text):
         end = text.rfind(b"\n", begin, begin + _BLOCK_BYTES) + 1 or text.find(b"\n", begin) + 1 or len(text)
-        lines = text[begin:end].removesuffix(b"\n")
-        yield _block(b"".join([_ROOM, lines, b"\n", _ROOM]), lines[: lines.find(b"\n")].count(b" ") + 1, layout)
+        missing = b"" if text.startswith(b"\n", end - 1) else b"\n"
+        lines = b"".join([_ROOM, memoryview(text)[begin:end], missing, _ROOM])
+        yield _block(lines, lines.count(b" ", 0, lines.find(b"\n")) + 1, layout)
         begin = end
 
 
@@ -270,11 +271,18 @@ def _decimals(text: bytes, begin: Ints, end: Ints) -> Floats | None:
         return None
     if point >= 0 and (characters[last] != ord(".")).any():
         return None
-    values = _whole(words[last - _MOST], _LAST[before])
-    if values is not None and after:
-        fraction = _whole(words[end - _MOST], _LAST[after])
-        values = None if fraction is None else (values * 10**after + fraction) / 10**after
-    return values if values is None or not negative.any() else np.where(negative, -values, values)
+    digits = words[end - _MOST]
+    if not after or after + before.max() > _MOST:
+        values = _whole(words[last - _MOST], _LAST[before])
+        fraction = _whole(digits, _LAST[after]) if after else 0.0
+        values = None if values is None or fraction is None else values * 10**after + fraction
+    else:  # without the point, all fit into a word
+        shifted = digits << np.uint64(8) | characters[end - _MOST - 1]
+        values = _whole(digits & _LAST[after] | shifted & ~_LAST[after], _LAST[before + after])
+    if values is None:
+        return None
+    values /= 10**after
+    return np.where(negative, -values, values) if negative.any() else values
 
 
 def _whole(words: Unsigned, which: Unsigned) -> Floats | None:
