@@ -122,7 +122,7 @@ class ReadOptions:
             return values
         import numpy as np  # the command line names rules before it has anything to order
 
-        if len(values) and max(values[values.argmax()], -values[values.argmin()]) <= SINGLE:
+        if 0 < len(values) <= FEW and max(values[values.argmax()], -values[values.argmin()]) <= SINGLE:
             return values.astype(np.float32)
         with np.errstate(over="ignore"):
             return values.astype(np.float32)
@@ -179,7 +179,8 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 }
 OF_QUERIES = ("weight", "segment", "cluster")
 DEFAULT = ReadOptions()
-SINGLE = 3.4e38  # the highest number in single precision is just above; to expect higher ones costs more than to look
+SINGLE = 3.4e38  # the highest number in single precision is just above
+FEW = 1000  # scores that are looked at sooner than one can prepare for higher ones
 
 
 def warn_of(notes: Iterable[Note]) -> None:
