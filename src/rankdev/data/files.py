@@ -152,7 +152,7 @@ def run_of(system: str, value: RunLike, read: ReadOptions) -> Run:
     """
     if isinstance(value, str | Path):
         return _opened_run(value, read)
-    run = Run.of_value(value, read.but(notes=[]))
+    run = Run.of_value(value, read)
     return run if run is value else _at(run, system=system)
 
 
@@ -239,7 +239,7 @@ def _runs(runs: RunsLike, read: ReadOptions, progress: Progress | None = None) -
     systems, loaded, faults = named_systems(runs, read), {}, Faults()
     for name, source in watched(systems, progress):
         with faults.at(system=None if isinstance(source, str | Path) else name):
-            loaded[name] = run_of(name, source, read)
+            loaded[name] = run_of(name, source, read.but(notes=[]))
     faults.check()
     return {name: run if run is systems[name] else run.with_warnings() for name, run in loaded.items()}
 

@@ -159,9 +159,8 @@ class ReadOptions:
 
     def check_met(self) -> None:
         """Note chosen columns that no input had; others than references and runs are read elsewhere."""
-        chosen = (self.columns or {}).items()
-        unmet = [theirs for ours, theirs in chosen if theirs not in self.met and ours not in OF_QUERIES]
-        if unmet:
+        columns = self.columns or {}
+        if unmet := [columns[name] for name in columns if name not in OF_QUERIES and columns[name] not in self.met]:
             self.note("unmet-columns", names=unmet)
 
 

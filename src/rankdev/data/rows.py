@@ -397,10 +397,11 @@ def _order(rows: Rows, keys: Keys, names_descend: bool | None) -> tuple[Ints | N
     if few or not ((codes[1:] > codes[:-1]) | ((codes[1:] == codes[:-1]) & (keys[1:] <= keys[:-1]))).all():
         order = ids.sorted_rows(codes, keys)
         codes, keys = codes[order], keys[order]
-    tied = (codes[1:] == codes[:-1]) & (keys[1:] == keys[:-1])
+    tied = keys[1:] == keys[:-1]  # those of two queries as well
     any_tied = bool(np.count_nonzero(tied))
     if names_descend is None or not any_tied:
         return order, keys, any_tied
+    tied &= codes[1:] == codes[:-1]
     within = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
     group = np.cumsum(np.append(True, ~tied))[within]
     order = np.arange(len(codes)) if order is None else order

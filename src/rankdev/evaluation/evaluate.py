@@ -156,8 +156,7 @@ def evaluate_all(
     check_choice("empty", empty, ("zero", "skip"))
     if read.rule.open:
         check_averages(wanted)
-    read = read.but(depth=deepest(wanted))
-    systems = named_systems(runs, read)
+    systems, depth = named_systems(runs, read), deepest(wanted)
     faults, known = Faults(), None
     notes: list[Note] = []
     coverage: list[Coverage] = []
@@ -173,12 +172,12 @@ def evaluate_all(
     for system, source in watched(systems, progress):
         where = {"path": str(source)} if isinstance(source, str | Path) else {"system": system}
         with faults.at(**where):
-            run = run_of(system, source, read)
-            notes += [note.at(**where) for note in run.notes if read.strict or run is not source]
+            run = run_of(system, source, read.but(notes=[], depth=depth))
             if known is None:
                 continue
             match, met, noticed = join(known, run, wanted, system)
-            notes += [note.at(**where) for note in noticed]
+            own = run.notes if read.strict or run is not source else ()
+            notes += [note.at(**where) for note in (*own, *noticed)]
             coverage.append(met)
             if not faults:
                 values.append(score_match(match, wanted))
