@@ -206,6 +206,7 @@ def _read_json(content: bytes, read: ReadOptions) -> tuple[Any, LineOf]:
 def _read_jsonl(content: bytes, read: ReadOptions) -> tuple[list[dict[str, Any]], LineOf]:
     records: list[dict[str, Any]] = []
     lines: list[int] = []
+    names: dict[str, str] = {}
     for at, line in enumerate(content.split(b"\n"), 1):
         if not line.strip():
             continue
@@ -215,7 +216,7 @@ def _read_jsonl(content: bytes, read: ReadOptions) -> tuple[list[dict[str, Any]]
             raise error.at(line=at) from None
         if not isinstance(record, dict):
             raise DataError("not-an-object", line=at)
-        records.append(record)
+        records.append({names.setdefault(name, name): value for name, value in record.items()})  # one text of each
         lines.append(at)
     return records, lines.__getitem__
 
