@@ -24,6 +24,7 @@ Value = TypeVar("Value")
 Ids: TypeAlias = "list[str] | Words"
 
 FEW_ROWS = 1_000  # that are sorted as fast as one sees that they need not be
+ROWS = 1 << 16  # names that become words at once: what that takes stays in the cache
 WIDE = 32  # bytes that a name may take at least, and four times what it has on average: one may be far longer
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples are spread evenly (Knuth 1998, 6.4)
 FIRST = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)  # marks the first bytes of a word
@@ -54,6 +55,8 @@ class Words:
     @classmethod
     def of(cls, names: list[str] | pl.Series) -> Ids:
         """Return the names of a list or of a polars column; as a list where one holds the end of a line, or a zero."""
+        if len(names) > ROWS:
+            return joined([cls.of(names[at : at + ROWS]) for at in range(0, len(names), ROWS)])
         if isinstance(names, list):
             whole = "".join(names)
             sizes = np.fromiter(map(len, names if whole.isascii() else map(str.encode, names)), np.int64, len(names))
