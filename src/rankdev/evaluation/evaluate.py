@@ -190,10 +190,11 @@ def evaluate_all(
         for note in [*notes, *coverage_remarks([replace(entry, tied=0, left_out=0) for entry in coverage])]:
             raise DataError(note.kind, **note.fields)
     warn_of(notes)
+    kinds = tuple(map(info_of, wanted))
     return Scores.of_checked(
         systems=tuple(as_ids(systems)),
         queries=known.queries,
-        measures=each_once("measure", [*map(str, wanted)]),
+        measures=each_once("measure", [kind.label for kind in kinds]),
         values=np.array(values),
         reference_sizes=known.ideals.sizes,
         coverage=tuple(coverage),
@@ -202,7 +203,7 @@ def evaluate_all(
         empty=empty,
         collapse=read.collapse,
         notes=order_notes(known.references, wanted),
-        kinds=tuple(map(info_of, wanted)),
+        kinds=kinds,
     )
 
 

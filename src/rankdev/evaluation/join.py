@@ -97,9 +97,10 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
     open_ties = run.read.rule.open
     if open_ties:
         check_averages(measures)
-    references, sizes = known.references, run.sizes
+    references, sizes, count = known.references, run.sizes, len(known.queries)
     owner, unknown, notes = _owners(references, run)
-    query, position, items = owner.repeat(sizes), run.positions, run.item_ids
+    query, items = owner.repeat(sizes), run.item_ids
+    position = np.arange(len(query)) - run.offsets[:-1].repeat(sizes)
     tie = _ties(run, position)
     wanted = [] if run.repeats is None else [~run.repeats]
     if unknown:
@@ -111,11 +112,11 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
         query, position, items = query[rows], position[rows], ids.take(items, rows)
         tie = None if tie is None else tie[rows]
     place = references.index.places(query, items)
-    lengths = np.zeros(len(references) + 1, np.int64)  # the last is of queries without a reference
+    lengths = np.zeros(count + 1, np.int64)  # the last is of queries without a reference
     lengths[owner] = sizes if depth is None else np.minimum(sizes, depth)
     lengths = lengths[:-1]
     found = (place >= 0).nonzero()[0]
-    answered = np.zeros(len(lengths), bool)
+    answered = np.zeros(count, bool)
     answered[query[found]] = True
     if 2 * np.count_nonzero(answered) < np.count_nonzero(lengths):
         strange = np.flatnonzero(~answered[query] & (position < min(LOOKED_AT, depth or LOOKED_AT)))
@@ -125,9 +126,9 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
         found = found[position[found] < depth]
     if run.queries != references.queries:
         found = found[query[found].argsort(kind="stable")]
-    relevant, count = place[found] < len(references.ranks), len(references.ranks)
+    relevant, many = place[found] < len(references.ranks), len(references.ranks)
     hits, poor = found[relevant], found[~relevant]
-    grades = np.zeros(0) if references.nonrelevant is None else references.nonrelevant.grades[place[poor] - count]
+    grades = np.zeros(0) if references.nonrelevant is None else references.nonrelevant.grades[place[poor] - many]
     match = Match(known.ideals, query[hits], position[hits], place[hits], lengths, query[poor], position[poor], grades)
     if open_ties:
         begin, size = _extents(run, position, np.arange(len(position)) if tie is None else tie)
@@ -142,9 +143,9 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
     tied = 0 if tie is None else _deciding(query, position, place, tie, match, measures, tied_by)
     coverage = Coverage(
         system,
-        len(references),
-        len(references) - len(owner) + unknown,
-        unknown - len(known.skipped.intersection(run.queries)),
+        count,
+        count - len(owner) + unknown,
+        unknown and unknown - len(known.skipped.intersection(run.queries)),
         tied,
         run.read.ties or "trec_eval",
         known.empty,
@@ -161,7 +162,7 @@ def _owners(references: References, run: Run) -> tuple[Ints, int, list[Note]]:
 
     Notes name those that look alike.
     """
-    if not len(run):
+    if not run.queries:
         raise DataError("no-rows", what="run")
     if run.queries == references.queries:
         return np.arange(len(run)), 0, []
