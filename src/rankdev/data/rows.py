@@ -368,7 +368,7 @@ def arranged(rows: Rows, read: ReadOptions) -> tuple[Rows, Ints, bool]:
     """
     if read.collapse is not None:
         rows = replace(rows, item=ids.documents(rows.item, read.collapse), distinct=False)
-    rows = counted_once(rows, read.counting)
+    rows = rows if rows.distinct else counted_once(rows, read.counting)
     if rows.what == "rank" and read.ranks == "competition" and not rows.listed:  # ties are broken and counted
         rows = replace(rows, value=-rows.value, what="score")
     repeats = None if rows.distinct else ids.repeated(rows.codes, rows.item)
@@ -398,7 +398,7 @@ def _order(rows: Rows, keys: Keys, names_descend: bool | None) -> tuple[Ints | N
         order = ids.sorted_rows(codes, keys)
         codes, keys = codes[order], keys[order]
     tied = keys[1:] == keys[:-1]  # those of two queries as well
-    any_tied = bool(np.count_nonzero(tied))
+    any_tied = len(tied.nonzero()[0]) > 0
     if names_descend is None or not any_tied:
         return order, keys, any_tied
     tied &= codes[1:] == codes[:-1]

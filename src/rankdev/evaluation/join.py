@@ -101,7 +101,7 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
     owner, unknown, notes = _owners(references, run)
     query, items = owner.repeat(sizes), run.item_ids
     position = np.arange(len(query)) - run.offsets[:-1].repeat(sizes)
-    tie = _ties(run, position)
+    tie = _ties(run, position) if run.tied else None
     wanted = [] if run.repeats is None else [~run.repeats]
     if unknown:
         wanted.append(query >= 0)
@@ -118,7 +118,7 @@ def join(known: Known, run: Run, measures: Sequence[Scorer], system: str = "") -
     found = (place >= 0).nonzero()[0]
     answered = np.zeros(count, bool)
     answered[query[found]] = True
-    if 2 * np.count_nonzero(answered) < np.count_nonzero(lengths):
+    if 2 * len(answered.nonzero()[0]) < len(lengths.nonzero()[0]):
         strange = np.flatnonzero(~answered[query] & (position < min(LOOKED_AT, depth or LOOKED_AT)))
         alike = lookalikes(references, query[strange], ids.take(items, strange))
         notes += alike or ([] if answered.any() else nothing_shared(references, run))
@@ -199,7 +199,7 @@ def _judged(references: References, place: Ints, position: Ints, depth: int | No
 
 def _ties(run: Run, position: Ints) -> Ints | None:
     """Return, for each row, the row where its tie begins; None where no two are tied."""
-    if run.scores is None or not run.tied:
+    if run.scores is None:
         return None
     keys = run.read.keys(run.scores)
     same = keys[1:] == keys[:-1]

@@ -262,7 +262,7 @@ class Match:
 
     def dense(self, values: npt.NDArray[Scalar], cutoff: int | None) -> npt.NDArray[Scalar]:
         """Lay values of the hits out as [query, position up to the cutoff]; other items have 0."""
-        table = np.zeros((self.queries, self.depth(None)), values.dtype)
+        table = np.zeros((len(self.lengths), max(1, largest(self.lengths))), values.dtype)
         table[self.query, self.position] = values
         return table[:, :cutoff]
 
