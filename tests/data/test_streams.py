@@ -16,7 +16,7 @@ import pytest
 import zstandard
 
 from rankdev import References, Run, evaluate, read_run
-from rankdev.data import text, trec
+from rankdev.data import sources, trec
 from rankdev.data.files import read_references, write_references, write_run
 from rankdev.data.write import writing
 from rankdev.errors import DataError, UsageError
@@ -68,7 +68,7 @@ def test_a_run_in_parts_is_the_whole_run(seed: int, tmp_path: Path, monkeypatch:
     whole = _read(tmp_path / "a.run", **options)
     monkeypatch.setattr(trec, "HEAD_BYTES", 0)
     for name, size in {"HEAD_BYTES": 20, "PART_BYTES": 60, "_UNPACKED_BYTES": 64}.items():
-        monkeypatch.setattr(text, name, size)
+        monkeypatch.setattr(sources, name, size)
     assert _read(tmp_path / "a.run", **options) == whole
 
 
@@ -95,7 +95,7 @@ def test_a_line_without_end_is_not_unpacked_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes], name: str
 ) -> None:
     path = tmp_path / name
-    monkeypatch.setattr(text, "LINE_BYTES", 4 << 20)
+    monkeypatch.setattr(sources, "LINE_BYTES", 4 << 20)
     content = b'{"q":"' if name == "a.json" else b'{"query":"'
     cell = pl.DataFrame({"query": "q", "item": "x" * (6 << 20), "score": 1})
     path.write_bytes(pack(parquet(cell) if name == "a.parquet" else content + b"x" * (6 << 20)))
@@ -146,7 +146,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
 ) -> None:
     path = tmp_path / "a.run"
     path.write_bytes(pack(LINE))
-    look = text._state
+    look = sources._state
 
     def disturbed(raw: Any) -> Any:
         seen = look(raw)
@@ -159,7 +159,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
             os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
         return seen
 
-    monkeypatch.setattr(text, "_state", disturbed)
+    monkeypatch.setattr(sources, "_state", disturbed)
     expected = {"changed", *(["damaged"] if change == "cut" else [])}  # it was cut before it was opened again
     with pytest.raises(DataError) as caught:
         evaluate({"q1": ["d1"]}, {"a": path}, "P@1")

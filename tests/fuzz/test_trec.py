@@ -9,7 +9,7 @@ import pytest
 
 from rankdev.data import trec
 from rankdev.data.options import ReadOptions
-from rankdev.data.text import Source
+from rankdev.data.sources import Source
 from rankdev.data.trec import QRELS, RUN, Layout, read_trec
 from rankdev.errors import DataError
 from tests.fuzz.files import IDS, NO_NUMBERS, NUMBERS, seeds

@@ -179,7 +179,7 @@ class Input:
     @contextmanager
     def _about_queries(self, path: str, name: str) -> Iterator[pl.DataFrame]:
         """Read a table of queries and what it says of each; an error inside names the file and the line."""
-        from rankdev.data.text import Source
+        from rankdev.data.sources import Source
 
         with Source(path, columns=self.columns) as opened:
             opened.options.met.update((self.columns or {}).values())  # the other files may have these

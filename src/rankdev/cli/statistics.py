@@ -223,7 +223,7 @@ def weights_command(clicks: str, method: str, output: Output, **options: Any) ->
     session and propensity; or with the counts shown and clicked.
     The methods harvesting and em need items shown at several positions; rates is for randomised positions.
     """
-    from rankdev.data.text import Source
+    from rankdev.data.sources import Source
 
     with Source(clicks) as opened:
         table = opened.named("item", "position", "clicked")

@@ -14,14 +14,14 @@ import numpy as np
 from rankdev._common.checks import check_kind
 from rankdev._common.lazy import pl
 from rankdev._common.work import Progress
-from rankdev.data import ids, records, tables, text
+from rankdev.data import ids, records, sources, tables
 from rankdev.data.database import given_means, is_database
 from rankdev.data.formats import ENDINGS, check_trec_name, encode_table
 from rankdev.data.options import Duplicates, Order, Ranks, ReadOptions, Ties, warn_of
 from rankdev.data.references import References, ReferencesLike, tier_record
 from rankdev.data.rows import Rows
 from rankdev.data.run import Run, RunLike, RunsLike
-from rankdev.data.text import Source
+from rankdev.data.sources import Source
 from rankdev.data.trec import QRELS, RUN, Layout, read_trec, write_trec
 from rankdev.data.write import PathLike, plain_suffix, writing
 from rankdev.errors import DataError, MeasureError, RankdevError, UsageError, several
@@ -175,7 +175,7 @@ def _in_parts(path: PathLike, read: ReadOptions) -> Run | None:
     """
     options, runs, queries, tags = read.but(notes=[]), list[Run](), set[str](), set[str | None]()
     try:
-        if not isinstance(path, str | Path) or path == "-" or os.path.getsize(path) < text.PART_BYTES:
+        if not isinstance(path, str | Path) or path == "-" or os.path.getsize(path) < sources.PART_BYTES:
             return None
         with Source(path, options) as source:
             for lines in source.parts() if source.kind == "trec" else ():

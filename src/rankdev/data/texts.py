@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from rankdev._common.lazy import pl
+from rankdev.data.sources import Source
 from rankdev.data.tables import KNOWN_NAMES, plain_name
-from rankdev.data.text import Source
 from rankdev.data.write import PathLike
 from rankdev.errors import DataError
 

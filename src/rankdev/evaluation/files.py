@@ -18,7 +18,7 @@ from rankdev._common.lazy import pl
 from rankdev.data.files import references_of
 from rankdev.data.options import ReadOptions
 from rankdev.data.references import References, ReferencesLike
-from rankdev.data.text import Source
+from rankdev.data.sources import Source
 from rankdev.data.write import PathLike
 from rankdev.errors import DataError, Note
 from rankdev.evaluation.coverage import Coverage

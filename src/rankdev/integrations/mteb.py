@@ -10,7 +10,7 @@ from rankdev._common.checks import bad_type, check_path
 from rankdev.data.formats import loads
 from rankdev.data.references import References
 from rankdev.data.run import Run
-from rankdev.data.text import Source
+from rankdev.data.sources import Source
 from rankdev.data.write import PathLike
 from rankdev.errors import DataError, UsageError, errors_at, nearest
 

@@ -18,8 +18,8 @@ from rankdev.data.files import load_runs
 from rankdev.data.ids import as_id
 from rankdev.data.options import Order, Ties
 from rankdev.data.run import RunLike
+from rankdev.data.sources import Source
 from rankdev.data.tables import as_frame, check_columns, is_table
-from rankdev.data.text import Source
 from rankdev.data.texts import read_texts
 from rankdev.data.write import PathLike
 from rankdev.errors import DataError, UsageError, errors_at, warn

@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from rankdev._common.checks import check_choice
 from rankdev.data.database import as_judgments, read_given_grades
 from rankdev.data.formats import ENDINGS, encode_table, spreadsheet_safe
-from rankdev.data.text import Source
+from rankdev.data.sources import Source
 from rankdev.errors import DataError, UsageError
 from rankdev.judging.check import check_model
 from rankdev.judging.quality import judge_quality, noticed

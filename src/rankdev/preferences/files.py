@@ -11,8 +11,8 @@ import polars as pl
 from rankdev._common.checks import check_kind
 from rankdev.data.database import as_judgments, is_database, read_answers
 from rankdev.data.formats import encode_table
+from rankdev.data.sources import Source
 from rankdev.data.tables import plain_name
-from rankdev.data.text import Source
 from rankdev.data.trec import fields_of
 from rankdev.data.write import PathLike, writing
 from rankdev.errors import DataError, Note, UsageError
