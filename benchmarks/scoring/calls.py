@@ -176,6 +176,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="rankdev-calls-") as name:
         folder = Path(name)
         work = {f"dicts, {q:,} × {n}": calls(q, n) for q, n in ((1, 10), (50, 50), (10_000, 100))}
+        work |= {"dicts, 1 × 10, and their references": loop(1, 1, 10)}
         work |= {"training loop, 100 batches of 32 × 20": loop(100, 32, 20), **from_tables(10_000, 100, folder)}
         work["files of a track, 40 runs × 50 × 100"] = track(40, 50, folder)
         rows = [row(name, milliseconds(libraries)) for name, libraries in work.items()]
