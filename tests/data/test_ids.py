@@ -68,3 +68,16 @@ def test_names_that_words_cannot_hold_or_would_waste_stay_a_list(names):
 def test_different_names_have_different_numbers(names):
     different = Words.of(sorted(set(names)))
     assert all(a != b for a, b in pairwise(sorted(different.hashed().tolist())))
+
+
+@given(st.data(), st.sampled_from([np.float32, np.float64]))
+def test_many_rows_are_sorted_as_few_are(data, precision):
+    sizes = data.draw(st.lists(st.integers(30, 60), min_size=40, max_size=50))
+    random = np.random.default_rng(data.draw(st.integers(0, 999)))
+    codes, count = np.repeat(np.arange(len(sizes)), sizes), sum(sizes)
+    known = data.draw(st.lists(st.floats(width=32, allow_nan=False) | st.sampled_from([0.0, -0.0, 0.5]), min_size=1))
+    keys = np.where(random.random(count) < 0.5, random.choice(known, count), random.normal(size=count)).astype(
+        precision
+    )
+    assert len(codes) > ids.FEW_ROWS
+    assert ids.sorted_rows(codes, keys).tolist() == np.lexsort((-keys, codes)).tolist()

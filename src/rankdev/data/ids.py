@@ -334,6 +334,12 @@ def sorted_rows(codes: Ints, keys: Keys) -> Ints:
     if len(sizes) * width > 2 * len(codes) or (codes[1:] < codes[:-1]).any():
         return np.lexsort((-keys, codes))
     inside = np.arange(width) < sizes[:, None]
+    if keys.dtype == np.float32:  # with its row, each is another whole number, and these are sorted far faster
+        bits = (0 - keys).view(np.int32)
+        numbers = np.full(inside.shape, 2**63 - 1)
+        numbers[inside] = (bits ^ (bits >> 31 & 0x7FFFFFFF)).astype(np.int64) << 32 | np.arange(len(keys))
+        numbers.sort(axis=1)
+        return numbers[inside] & 0xFFFFFFFF
     table = np.full(inside.shape, np.inf)
     table[inside] = -keys
     begins = (np.cumsum(sizes) - sizes)[:, None]

@@ -402,8 +402,9 @@ def _order(rows: Rows, keys: Keys, names_descend: bool | None) -> tuple[Ints | N
     if names_descend is None or not any_tied:
         return order, keys, any_tied
     tied &= codes[1:] == codes[:-1]
-    within = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
-    group = np.cumsum(np.append(True, ~tied))[within]
+    again = np.append(False, tied)
+    within = np.flatnonzero(again | np.append(tied, False))
+    group = np.cumsum(~again[within])
     order = np.arange(len(codes)) if order is None else order
     order[within] = order[within][ids.sorted_within(group, ids.take(rows.item, order[within]), names_descend)]
     return order, keys, True
