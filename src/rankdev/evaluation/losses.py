@@ -65,10 +65,7 @@ class Losses(Result):
     rankdev.losses : Returns it.
     """
 
-    view: ClassVar = View(
-        [Tab("{measure}, mean over {scores.queries:query}, and what was lost")],
-        opening=["{advice}"],
-    )
+    view: ClassVar = View([Tab("{measure}, mean over {scores.queries:query}, and what was lost")], opening=["{advice}"])
 
     measure: str
     scores: Scores = field(repr=False)

@@ -407,12 +407,7 @@ class TiedMatch(Match):
         query = ties.query[ties.firsts]
         before = np.cumsum(found) - found
         above = before - before[np.searchsorted(query, query)]
-        return (
-            ties.lay_out(found, shape),
-            ties.lay_out(size, shape, empty=1.0),
-            nth,
-            ties.lay_out(above, shape),
-        )
+        return ties.lay_out(found, shape), ties.lay_out(size, shape, empty=1.0), nth, ties.lay_out(above, shape)
 
 
 def _positions(begin: Ints, size: Ints, depth: int) -> tuple[Ints, Ints]:

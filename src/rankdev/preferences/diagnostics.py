@@ -228,13 +228,7 @@ class JudgeAgreement(Result):
         return table.with_columns(pl.col("value", "low", "high", "p").fill_nan(None))
 
 
-def judge_agreement(
-    preferences: Any,
-    *,
-    alpha: float = 0.05,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> JudgeAgreement:
+def judge_agreement(preferences: Any, *, alpha: float = 0.05, resamples: int = 1000, seed: int = 0) -> JudgeAgreement:
     """Measure how far judges agree, are consistent, and follow the order of presentation.
 
     Which item of a pair comes first in the data has no meaning, so that α takes both as equally frequent by chance.

@@ -19,14 +19,7 @@ from rankdev.preferences.crowd_bt import crowd_bt
 from rankdev.preferences.judgments import MAKE_THEM, Preferences
 from rankdev.preferences.models import bradley_terry, rank_centrality
 from rankdev.preferences.pairs import Fitted, centred, linked
-from rankdev.preferences.uncertainty import (
-    Variances,
-    counted_once,
-    flipped,
-    levelled,
-    variances,
-    workers_by_query,
-)
+from rankdev.preferences.uncertainty import Variances, counted_once, flipped, levelled, variances, workers_by_query
 
 Model = Callable[[Preferences, float, float], Fitted]  # by ridge, and 1 − the level of intervals of its own
 MODELS: dict[str, Model] = {"bradley-terry": bradley_terry, "crowd-bt": crowd_bt, "rank-centrality": rank_centrality}

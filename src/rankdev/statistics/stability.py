@@ -17,15 +17,7 @@ from rankdev.errors import Note, UsageError
 from rankdev.evaluation.scores import ScoresLike
 from rankdev.statistics.agreement import tau_b
 from rankdev.statistics.decision import fewest
-from rankdev.statistics.design import (
-    COUNTED,
-    Design,
-    OfDrawnQueries,
-    Panel,
-    crossed,
-    reaching,
-    smallest_is_enough,
-)
+from rankdev.statistics.design import COUNTED, Design, OfDrawnQueries, Panel, crossed, reaching, smallest_is_enough
 from rankdev.statistics.flips import draw, largest_of, scale_for, stream_keys
 
 AT_ONCE = 1 << 23  # numbers held at a time
