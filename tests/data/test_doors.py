@@ -164,6 +164,14 @@ def test_references(tmp_path: Path) -> None:
         assert rd.evaluate(door, {"a": by_query(ROWS)}, "nDCG@5", grades=words).means.item() > 0
 
 
+@pytest.mark.parametrize("count", [3, trec.SMALL])
+def test_grades_that_stand_for_others(tmp_path: Path, count: int) -> None:
+    grades = {f"d{at}": at % 3 for at in range(count)}
+    (tmp_path / "a.qrels").write_text("".join(f"q 0 {item} {grade}\n" for item, grade in grades.items()))
+    found = rd.read_references(tmp_path / "a.qrels", grades={"1": 5, "2": 0})["q"]
+    assert found.grades == {item: 5 for item, grade in grades.items() if grade == 1}
+
+
 TIERS = [
     {"query": "q1", "tiers": [["d2", "d3"], ["d1"]], "nonrelevant": ["x"]},
     {"query": "7", "tiers": [["é"]], "nonrelevant": ["12"]},

@@ -48,7 +48,7 @@ def read_trec(
     text = read.dialect.uncommented(content)
     if layout is RUN:
         text = read.dialect.cut(text)
-    found = quickly(text, layout, read) if len(text) >= SMALL else None
+    found = quickly(text, layout, read) if len(text) >= SMALL and (layout is RUN or not read.grades) else None
     rows, tags = carefully(text, layout, read) if found is None else found
     if not len(rows.codes):
         raise DataError("empty-file")
