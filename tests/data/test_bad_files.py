@@ -10,6 +10,7 @@ import pytest
 import zstandard
 
 from rankdev import Preferences, RankdevError, References, Run, Scores, UsageError
+from rankdev.data import sources
 from rankdev.data.files import read_grades, read_lists, read_references, read_run
 from rankdev.errors import DataError
 from tests.data.samples import GRADE_FILES, REFERENCE_FILES, RUN_FILES
@@ -163,6 +164,17 @@ def test_message(tmp_path: Path, case: tuple[Any, str, str | bytes, int | None, 
     assert text.startswith(f"{path}:{line}: " if line else f"{path}: ")
     assert "\n" not in text
     assert len(text) < len(str(path)) + 300
+
+
+@pytest.mark.parametrize("read", [read_run, read_lists])
+@pytest.mark.parametrize(("name", "line"), [("a.run", "q{0} Q0 d{0} 1 1 t\n"), ("a.csv", "q{0},d{0},1\n")])
+def test_a_hole_where_lines_were(tmp_path: Path, read: Any, name: str, line: str) -> None:
+    lines = [line.format(at) for at in range(sources.PART_BYTES // 10)]
+    content = (("query,item,score\n" if name == "a.csv" else "") + "".join(lines)).encode()
+    begin, end = (content.index(b"d%d" % at) + 1 for at in (len(lines) - 500, len(lines) - 100))
+    (tmp_path / name).write_bytes(content[:begin] + bytes(end - begin) + content[end:])
+    with raises("binary-file", DataError):
+        read(tmp_path / name)
 
 
 @pytest.mark.parametrize("read", [read_run, read_references, read_grades, read_lists])

@@ -73,6 +73,8 @@ class Source:
         while len(self._head) < HEAD_BYTES and (piece := next(self._pieces, None)) is not None:
             self._head += piece
         self.kind = kind_of(self._head, plain_suffix(self._path), self.options.columns or {})
+        if self.kind not in ("parquet", "xlsx"):
+            self._pieces = map(_of_text, self._pieces)
 
     def _close(self) -> None:
         if self._path != "-":  # standard input stays open
@@ -202,6 +204,13 @@ class Source:
         elif kind is None and self._warns:
             self.options.check_met()
             warn_of(note.at(path=self.name) for note in self.options.notes)
+
+
+def _of_text(piece: bytes) -> bytes:
+    """Return a piece of text; refuse zeros, which a broken copy has where lines were."""
+    if b"\0" in piece:
+        raise DataError("binary-file")
+    return piece
 
 
 def _opened(path: str) -> Any:
