@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rankdev.data import ids
 from rankdev.data.ids import Words
 
-NAMES = st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"]), min_size=1, max_size=20)
+NAMES = st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"]), min_size=1, max_size=8)
 FEW = st.sampled_from(["d1", "d10", "d1é", "clueweb09-en0000-00", "clueweb09-en0000-01", "12345678", "123456789", "z"])
 COLUMNS = st.lists(NAMES | FEW, min_size=1, max_size=30)
 
@@ -21,7 +21,7 @@ def test_words_are_the_names(names):
     words = Words.of(names)
     assert isinstance(words, Words)
     assert [*words] == words.to_list() == names == Words.of(pl.Series(names)).to_list()
-    assert [words[row] for row in range(len(names))] == names
+    assert [words[row] for row in range(len(names))] == [words[row] for row in np.arange(len(names))] == names
     assert ids.listed(words[1:3]) == names[1:3]
     assert ids.series(words).to_list() == names
     assert ids.are_ascii(words) == ids.are_ascii(names)
@@ -62,6 +62,11 @@ def test_words_are_found_among_a_list_and_words(known, names, data):
 def test_names_that_words_cannot_hold_or_would_waste_stay_a_list(names):
     assert Words.of(names) == names
     assert ids.listed(Words.of(pl.Series(names))) == names
+
+
+def test_a_few_long_names_do_not_make_all_words_wide():
+    long, short = ["b" * 1000] * 2, [*"abcdefgh"] * 100
+    assert ids.joined([Words.of(long), Words.of(short)]) == long + short
 
 
 @given(COLUMNS)

@@ -41,7 +41,7 @@ class Words:
         """Return names that are parts of a text, which ends with eight bytes more."""
         size = end - begin
         count = -(-int(size.max(initial=1)) // 8)
-        if 8 * count > WIDE and 8 * count * len(size) > 4 * int(size.sum()):
+        if _wasteful(count, len(size), int(size.sum())):
             return [text[a:b].decode() for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
         there = words_of(text)
         if count == 1:
@@ -92,7 +92,12 @@ class Words:
         return iter(self.to_list())
 
     def __getitem__(self, rows: Any) -> Any:
-        return Words(self.words[rows, None]).to_list()[0] if isinstance(rows, int) else Words(self.words[rows])
+        return Words(self.words[rows, None]).to_list()[0] if is_integer(rows) else Words(self.words[rows])
+
+
+def _wasteful(count: int, names: int, size: int) -> bool:
+    """Tell whether so many words of each name would take far more room than the bytes that they have."""
+    return 8 * count > WIDE and 8 * count * names > 4 * size
 
 
 def words_of(text: bytes) -> Unsigned:
@@ -139,18 +144,13 @@ def as_ids(values: Iterable[Any]) -> list[str]:
     if not whole.isascii():
         try:
             whole.encode()
-        except UnicodeEncodeError:  # half a surrogate pair
-            wrong = next(
-                name for name in names if name.encode("utf-8", "replace") != name.encode("utf-8", "surrogatepass")
-            )
-            raise DataError("not-text", value=wrong) from None
+        except UnicodeEncodeError:
+            text_series("", names)  # refuses half a surrogate pair by name
     return names
 
 
-def take(names: Ids, rows: Ints | slice) -> Ids:
+def take(names: Ids, rows: Ints) -> Ids:
     """Return the ids of some rows."""
-    if isinstance(rows, slice):
-        return names[rows]
     return list(map(names.__getitem__, rows.tolist())) if isinstance(names, list) else names[rows]
 
 
@@ -174,9 +174,9 @@ def series(names: Ids, name: str = "item") -> pl.Series:
 def joined(parts: Sequence[Ids]) -> Ids:
     """Return ids one after the other."""
     words = [part for part in parts if isinstance(part, Words)]
-    if len(words) < len(parts):
+    count = max((part.words.shape[1] for part in words), default=0)
+    if len(words) < len(parts) or _wasteful(count, sum(map(len, words)), sum(part.words.nbytes for part in words)):
         return [name for part in parts for name in listed(part)]
-    count = max(part.words.shape[1] for part in words)
     return Words(np.concatenate([part.widened(count) for part in words]))
 
 
@@ -204,13 +204,11 @@ def repeated(codes: Ints, names: Ids) -> Bools | None:
         return None
     else:
         rows = np.arange(len(names))
-    pairs = list(zip(codes[rows].tolist(), listed(take(names, rows)), strict=True))
-    if len(set(pairs)) == len(pairs):
-        return None
+    pairs = zip(codes[rows].tolist(), listed(take(names, rows)), strict=True)
     first: dict[tuple[int, str], int] = {}
     marks = np.zeros(len(names), bool)
     marks[rows] = [first.setdefault(pair, row) != row for row, pair in enumerate(pairs)]
-    return marks
+    return marks if marks.any() else None
 
 
 def _suspects(codes: Ints, keys: Unsigned) -> Ints:
