@@ -58,7 +58,7 @@ def test_words_are_found_among_a_list_and_words(known, names, data):
         np.testing.assert_array_equal(ids.Index(codes, form).places(asked, Words.of(names)), expected)
 
 
-@pytest.mark.parametrize("names", [["a\nb", "c"], ["a\0", "c"], [*"abcdefgh", "b" * 1000]])
+@pytest.mark.parametrize("names", [["a\nb", "c"], ["a\0", "c"], [*"abcdefgh", "b" * 1000], ["b" * 2000] * 9])
 def test_names_that_words_cannot_hold_or_would_waste_stay_a_list(names):
     assert Words.of(names) == names
     assert ids.listed(Words.of(pl.Series(names))) == names

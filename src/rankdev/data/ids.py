@@ -26,6 +26,7 @@ Ids: TypeAlias = "list[str] | Words"
 FEW_ROWS = 1_000  # that are sorted as fast as one sees that they need not be
 ROWS = 1 << 16  # names that become words at once: what that takes stays in the cache
 WIDE = 32  # bytes that a name may take at least, and four times what it has on average: one may be far longer
+LONG = 1 << 10  # bytes that a name may take at most: each word is a step in Python, and texts take one a name
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples are spread evenly (Knuth 1998, 6.4)
 FIRST = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)  # marks the first bytes of a word
 
@@ -96,8 +97,8 @@ class Words:
 
 
 def _wasteful(count: int, names: int, size: int) -> bool:
-    """Tell whether so many words of each name would take far more room than the bytes that they have."""
-    return 8 * count > WIDE and 8 * count * names > 4 * size
+    """Tell whether so many words of each name would take far more room than the bytes that they have, or time."""
+    return 8 * count > LONG or (8 * count > WIDE and 8 * count * names > 4 * size)
 
 
 def words_of(text: bytes) -> Unsigned:
@@ -140,12 +141,10 @@ def as_ids(values: Iterable[Any]) -> list[str]:
     names = values if type(values) is list else list(values)
     if not set(map(type, names)) <= {str} or "" in names:
         names = [str(as_id(name)) for name in names]
-    whole = "".join(names)
-    if not whole.isascii():
-        try:
-            whole.encode()
-        except UnicodeEncodeError:
-            text_series("", names)  # refuses half a surrogate pair by name
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError:
+        text_series("", names)  # refuses half a surrogate pair by name
     return names
 
 
