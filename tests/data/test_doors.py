@@ -172,6 +172,13 @@ def test_grades_that_stand_for_others(tmp_path: Path, count: int) -> None:
     assert found.grades == {item: 5 for item, grade in grades.items() if grade == 1}
 
 
+@pytest.mark.parametrize("end", ["_0", "٣"])
+@pytest.mark.parametrize("count", [30, trec.SMALL])
+def test_ranks_that_only_python_reads_tell_nothing(tmp_path: Path, count: int, end: str) -> None:
+    (tmp_path / "a.run").write_text("".join(f"q Q0 d{at} {count - at}{end} {-at} t\n" for at in range(count)))
+    assert not rd.read_run(tmp_path / "a.run").notes
+
+
 TIERS = [
     {"query": "q1", "tiers": [["d2", "d3"], ["d1"]], "nonrelevant": ["x"]},
     {"query": "7", "tiers": [["é"]], "nonrelevant": ["12"]},

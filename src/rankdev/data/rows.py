@@ -311,13 +311,8 @@ def hidden(rows: Rows) -> str | None:
     return None
 
 
-def _numbers(column: Any) -> Floats | None:
+def _numbers(column: pl.Series) -> Floats | None:
     """Return a column as numbers; None where one is anything else."""
-    if isinstance(column, list):
-        try:
-            return np.array(column, np.float64)
-        except ValueError:
-            return None
     numbers = None if column.dtype.is_nested() else column.cast(pl.Float64, strict=False)
     return None if numbers is None or numbers.null_count() else numbers.to_numpy()
 

@@ -102,7 +102,9 @@ def carefully(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tag
         raise DataError("column-count", count=count, expected=most, names=layout.columns, line=at)
     queries, codes = ids.numbered(columns[0])
     rows = Rows(queries, codes, columns[2], values, number)
-    return (rows, None) if layout is QRELS else (_with_rise(rows, columns[3], read), columns[5])
+    if layout is QRELS:
+        return rows, None
+    return _with_rise(rows, lambda count: _finite(columns[3][:count]), read), columns[5]
 
 
 def _regular(plain: str, most: int) -> list[list[str]] | None:
@@ -169,7 +171,7 @@ def quickly(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tags]
     found = _columns(text, layout, at) or _columns(text := _single_spaced(text), layout, at)
     names, items, tags, numbers = found or [()] * 4
     values = _numbers(numbers, text, layout, at) if numbers else None
-    if values is None or not np.isfinite(values).all():
+    if values is None:
         return None
     queries, codes = ids.numbered(ids.joined(names))
     rows = Rows(queries, codes, ids.joined(items), values, number)
@@ -241,7 +243,8 @@ def _numbers(blocks: Sequence[Floats | None], text: bytes, layout: Layout, at: i
         column = pl.read_csv(shield + text, schema=schema, columns=[at], **options).to_series()
     except (pl.exceptions.PolarsError, ValueError):
         return None
-    return None if column.null_count() else column.to_numpy()
+    values = column.to_numpy()  # NaN where there is none
+    return values if np.isfinite(values).all() else None
 
 
 def _ranks(text: bytes, layout: Layout, share: float) -> Floats | None:
