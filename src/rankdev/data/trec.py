@@ -182,20 +182,20 @@ def quickly(text: bytes, layout: Layout, read: ReadOptions) -> tuple[Rows, Tags]
 
 @dataclass(frozen=True)
 class _Block:
-    """Lines of as many columns each, in a text with room; column ``at`` of a line ends at ``ends[line, at]``."""
+    """Lines of as many columns each, in a text with room; column ``at`` of a line ends at ``ends[at, line]``."""
 
     text: bytes
     ends: Ints
 
     def bounds(self, at: int) -> tuple[Ints, Ints]:
         """Return where a column begins and ends in each line."""
-        begins = self.ends[:, at - 1] if at else np.append(len(_ROOM) - 1, self.ends[:-1, -1])
-        return begins + 1, self.ends[:, at]
+        begins = self.ends[at - 1] if at else np.append(len(_ROOM) - 1, self.ends[-1, :-1])
+        return begins + 1, self.ends[at]
 
     def names(self, at: int) -> Any:
         """Return a column of names; of nothing where lines have fewer."""
-        known = at < self.ends.shape[1]
-        return Words.within(self.text, *self.bounds(at)) if known else [None] * len(self.ends)
+        known, count = at < len(self.ends), self.ends.shape[1]
+        return Words.within(self.text, *self.bounds(at)) if known else [None] * count
 
 
 def _blocks(text: bytes, layout: Layout) -> Iterator[_Block | None]:
@@ -212,11 +212,11 @@ def _blocks(text: bytes, layout: Layout) -> Iterator[_Block | None]:
 def _block(text: bytes, width: int, layout: Layout) -> _Block | None:
     characters = np.frombuffer(text, np.uint8)
     blank = characters <= ord(" ")
-    ends = blank.nonzero()[0]
-    if not layout.least <= width <= len(layout.columns) or len(ends) % width or (blank[1:] & blank[:-1]).any():
+    found = blank.nonzero()[0]
+    if not layout.least <= width <= len(layout.columns) or len(found) % width or (blank[1:] & blank[:-1]).any():
         return None
-    ends = np.reshape(ends, (-1, width))
-    whole = np.count_nonzero(characters < ord(" ")) == len(ends) and (characters[ends[:, -1]] == ord("\n")).all()
+    ends = np.ascontiguousarray(found.reshape(-1, width).T)
+    whole = np.count_nonzero(characters < ord(" ")) == ends.shape[1] and (characters[ends[-1]] == ord("\n")).all()
     return _Block(text, ends) if whole and ends[0, 0] > len(_ROOM) else None
 
 
