@@ -215,10 +215,11 @@ def _suspects(codes: Ints, keys: Unsigned) -> Ints:
     sizes = np.bincount(codes)
     width = int(sizes.max(initial=0))
     if len(sizes) * width <= 2 * len(keys) and (codes[1:] >= codes[:-1]).all():
-        column = np.arange(width)
-        ordered = np.tile(~column.astype(np.uint64), (len(sizes), 1))  # all different, where a query is shorter
-        ordered[column < sizes[:, None]] = keys
-        ordered.sort(axis=1)
+        ordered, column = keys, np.arange(width)
+        if len(sizes) * width > len(keys):
+            ordered = np.tile(~column.astype(np.uint64), (len(sizes), 1))  # all different, where a query is shorter
+            ordered[column < sizes[:, None]] = keys
+        ordered = np.sort(ordered.reshape(-1, width), axis=1)
     else:
         keys = keys ^ (codes.astype(np.uint64) * _GOLDEN)
         ordered = np.sort(keys)

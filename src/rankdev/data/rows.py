@@ -22,7 +22,7 @@ from rankdev.errors import DataError, Note, UsageError, errors_at
 
 LONGEST_TIE = 10_000  # rows of a query that are kept past the depth because they are tied with the last within it
 CLIMB = 20  # rows with a higher score than the one before: by chance that many in a row would be one in a million
-FEW = 100  # rows that usually tell whether scores and ranks agree
+FEW = 20  # rows that usually tell whether scores and ranks agree
 Value = TypeVar("Value")
 PLAIN_NUMBERS = {float, int, np.float64, np.float32, np.int64, np.int32}
 What = Literal["score", "rank", "grade"]

@@ -250,6 +250,8 @@ def _numbers(blocks: Sequence[Floats | None], text: bytes, layout: Layout, at: i
 def _ranks(text: bytes, layout: Layout, share: float) -> Floats | None:
     """Return the ranks of the first lines, as many as this share of a text has; None where one is no number."""
     at, first = layout.columns.index("rank"), text[: text.find(b"\n", int(share * len(text)) - 1) + 1 or len(text)]
+    if len(first) < SMALL:
+        return _finite([line.split(" ")[at] for line in first.decode().removesuffix("\n").split("\n")])
     blocks = filter(None, _blocks(first, layout))
     return _numbers([_decimals(block.text, *block.bounds(at)) for block in blocks], first, layout, at)
 
