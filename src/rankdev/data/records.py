@@ -345,6 +345,8 @@ def of_records(
 def _with_nested(hit: Mapping[Any, Any], levels: int = DEEPEST) -> Mapping[Any, Any]:
     """Return the fields of a record, also of records in it, such as ``metadata.score``."""
     nested = [outer for outer, value in hit.items() if isinstance(value, Mapping)] if levels else []
+    if not nested:
+        return hit
     inside = ((outer, _with_nested(hit[outer], levels - 1)) for outer in nested)
     return {**hit, **{f"{outer}.{name}": value for outer, inner in inside for name, value in inner.items()}}
 
