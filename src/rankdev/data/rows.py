@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -290,7 +290,8 @@ def of_frame(frame: pl.DataFrame, read: ReadOptions) -> Rows:
     query, item = (tables.text_column(frame, name, "a run") for name in ("query", "item"))
     value = tables.number_column(frame, what, "a run").to_numpy()
     queries, codes = ids.numbered(query)
-    rises = opposed(codes, read.keys(value), frame["rank"]) if not by_rank and "rank" in names else None
+    ranked = not by_rank and "rank" in names
+    rises = opposed(codes, read.keys(value), lambda count: _numbers(frame["rank"][:count])) if ranked else None
     return Rows(queries, codes, Words.of(item), value, what, rises=rises).numbered()
 
 
@@ -317,11 +318,14 @@ def _numbers(column: pl.Series) -> Floats | None:
     return None if numbers is None or numbers.null_count() else numbers.to_numpy()
 
 
-def opposed(codes: Ints, keys: Keys, rank: Any) -> bool | None:
-    """Tell whether lower scores have better ranks throughout; None where no two rows of a query differ."""
+def opposed(codes: Ints, keys: Keys, ranks_of: Callable[[int], Floats | None]) -> bool | None:
+    """Tell whether lower scores have better ranks throughout; None where no two rows of a query differ.
+
+    ``ranks_of`` returns the ranks of the first rows, about as many as asked for; None where one is no number.
+    """
     rises = False
     for count in (min(FEW, len(codes)), len(codes)):  # few rows usually tell
-        ranks = rank(count) if callable(rank) else _numbers(rank[:count])
+        ranks = ranks_of(count)
         if ranks is None:
             return False
         rows = np.lexsort((ranks, codes[: len(ranks)]))
@@ -359,7 +363,7 @@ def counted_once(rows: Rows, counting: str | None) -> Rows:
 def arranged(rows: Rows, read: ReadOptions) -> tuple[Rows, Ints, bool]:
     """Check the rows of a run, sort them by query and position, and keep the first positions of each query.
 
-    Return also how many rows each query has, and whether any two of one query were tied.
+    Return also how many rows each query has, and whether any two of one query may be tied.
     """
     if read.collapse is not None:
         rows = replace(rows, item=ids.documents(rows.item, read.collapse), distinct=False)
@@ -387,7 +391,7 @@ def arranged(rows: Rows, read: ReadOptions) -> tuple[Rows, Ints, bool]:
 
 
 def _order(rows: Rows, keys: Keys, names_descend: bool | None) -> tuple[Ints | None, Keys, bool]:
-    """Return the order of rows by query and position, None where they have it, the keys so, and whether any tie."""
+    """Return the order of rows by query and position, None where they have it, the keys so, and whether any may tie."""
     codes, order, few = rows.codes, None, len(rows.codes) <= ids.FEW_ROWS
     if few or not ((codes[1:] > codes[:-1]) | ((codes[1:] == codes[:-1]) & (keys[1:] <= keys[:-1]))).all():
         order = ids.sorted_rows(codes, keys)

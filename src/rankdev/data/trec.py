@@ -146,8 +146,8 @@ def _number(layout: Layout, read: ReadOptions) -> Any:
     return "grade" if layout is QRELS else read.order or "score"
 
 
-def _with_rise(rows: Rows, rank: Any, read: ReadOptions) -> Rows:
-    return replace(rows, rises=opposed(rows.codes, read.keys(rows.value), rank)) if rows.what == "score" else rows
+def _with_rise(rows: Rows, ranks_of: Callable[[int], Floats | None], read: ReadOptions) -> Rows:
+    return replace(rows, rises=opposed(rows.codes, read.keys(rows.value), ranks_of)) if rows.what == "score" else rows
 
 
 def _finite(texts: list[str]) -> Any:
